@@ -26,6 +26,7 @@ import { badgeRoutes } from '../protocol/pages/badge.ts';
 import { dashboardRoutes } from '../protocol/pages/dashboard.ts';
 import { dashboardIncidentRoutes } from '../protocol/pages/dashboard-incident.ts';
 import { incidentRoutes } from '../protocol/pages/incident.ts';
+import { previewRoutes } from '../protocol/pages/preview.ts';
 import { publicPageRoutes } from '../protocol/pages/public-page.ts';
 import { statusPageRoutes } from '../protocol/pages/status-page.ts';
 import { subscriptionRoutes } from '../protocol/pages/subscription.ts';
@@ -75,6 +76,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(incidentRoutes),
   ...Object.values(subscriptionRoutes),
   ...Object.values(publicPageRoutes),
+  ...Object.values(previewRoutes),
   ...Object.values(reportingRoutes),
   ...Object.values(badgeRoutes),
   ...Object.values(checkGroupRoutes),

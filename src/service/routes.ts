@@ -34,6 +34,7 @@ import { addMetricsRoute, type MetricsRouteDeps } from './metrics-route.ts';
 import { badgeHandlers } from './pages/badges/routes.ts';
 import { dashboardIncidentHandlers } from './pages/dashboards/incident-routes.ts';
 import { dashboardHandlers } from './pages/dashboards/routes.ts';
+import { previewHandlers } from './pages/preview-routes.ts';
 import { publicPageHandlers } from './pages/public-routes.ts';
 import { statusPageHandlers } from './pages/routes.ts';
 import { subscriptionHandlers } from './pages/subscription-routes.ts';
@@ -114,6 +115,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...incidentHandlers(deps),
     ...subscriptionHandlers(deps),
     ...publicPageHandlers(deps),
+    ...previewHandlers(deps),
     ...reportingHandlers(deps),
     ...badgeHandlers(deps),
     ...checkGroupHandlers(deps),

@@ -5,9 +5,11 @@ import { AppError, errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { bootstrap } from './accounts/accounts.ts';
 import { configuredRetention } from './accounts/routes.ts';
+import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import { openServiceClock } from './clock/service-clock.ts';
 import { listOf, type ServiceConfig } from './config.ts';
+import { buildWaitingRoom } from './console/public/waiting-room.ts';
 import { backgroundJobs } from './jobs/index.ts';
 import { readStaticIps } from './locations/static-ips.ts';
 import { configuredMailServer } from './mail/mail-server.ts';
@@ -68,8 +70,16 @@ function storePlace(config: ServiceConfig): StorePlace {
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
-/** Opens the store; one on PostgreSQL that cannot be reached yet is waited for. */
-async function openWhenReady(config: ServiceConfig, logger: Logger, stop?: AbortSignal): Promise<Store> {
+/**
+ * Opens the store; one on PostgreSQL that cannot be reached yet is waited for.
+ *
+ * @param onWait is called once, when the waiting begins.
+ */
+async function openWhenReady(
+  config: ServiceConfig,
+  logger: Logger,
+  { stop, onWait }: { readonly stop: AbortSignal | undefined; readonly onWait: () => Promise<void> },
+): Promise<Store> {
   const endMs = systemClock.monotonicMs() + config.DATABASE_WAIT_SECONDS * 1000;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     try {
@@ -78,9 +88,32 @@ async function openWhenReady(config: ServiceConfig, logger: Logger, stop?: Abort
       const isWorthIt = thrown instanceof AppError && thrown.code === 'STORE_UNAVAILABLE';
       const leftMs = endMs - systemClock.monotonicMs();
       if (!isWorthIt || config.DATABASE_URL === undefined || leftMs <= 0 || stop?.aborted) throw thrown;
+      if (pauseMs === firstPauseMs) await onWait();
       logger.warn({ reason: thrown.message }, 'database not reachable yet; trying again');
       await systemClock.sleep(Math.min(pauseMs, leftMs), stop);
     }
+  }
+}
+
+/** Opens the store; while it is waited for, status pages are answered from their copies. */
+async function openWhileWaiting(
+  { config, logger, stop }: ServiceOptions,
+  artifactStore: ArtifactStore,
+): Promise<Store> {
+  let room: FastifyInstance | undefined;
+  const onWait = async () => {
+    if (config.PAGES !== 'on') return;
+    room = await buildWaitingRoom({
+      ...{ artifactStore, clock: systemClock, logger },
+      publicUrl: config.PUBLIC_URL,
+      trustedProxies: listOf(config.TRUSTED_PROXIES),
+    });
+    await listen(room, config);
+  };
+  try {
+    return await openWhenReady(config, logger, { stop, onWait });
+  } finally {
+    await room?.close();
   }
 }
 
@@ -93,15 +126,14 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     if (config.DATABASE_URL === undefined) {
       resources.defer(lockDataDir(config.DATA_DIR));
     }
-    const store = await openWhenReady(config, logger, options.stop);
+    const artifactStore = await openArtifactStore(config);
+    resources.defer(() => artifactStore.close());
+    const store = await openWhileWaiting(options, artifactStore);
     resources.defer(() => store.close());
     const ownClock = options.clock ? undefined : await openServiceClock(store, systemClock, logger);
     if (ownClock) resources.defer(() => ownClock.close());
     const clock = options.clock ?? ownClock ?? systemClock;
     await bootstrap(store, clock, config, logger);
-
-    const artifactStore = await openArtifactStore(config);
-    resources.defer(() => artifactStore.close());
 
     const analytics = new AnalyticsThread(storePlace(config));
     resources.defer(() => analytics.close());

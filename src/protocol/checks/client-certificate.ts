@@ -10,6 +10,8 @@ export const ClientCertificate = z
     host: z.string(),
     cert: z.string(),
     ca: z.string().nullable(),
+    subject: z.string().describe('Whom the certificate names'),
+    expiresAt: z.iso.datetime().nullable().describe('When it ends; null where it cannot be read'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'ClientCertificate' });

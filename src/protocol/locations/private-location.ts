@@ -51,6 +51,7 @@ export const PrivateLocation = z
             unavailable: z
               .record(z.string(), z.string())
               .describe('Why check types do not work where the agent runs, by type'),
+            runtimes: z.array(z.string()).describe('Runtimes whose packages it has for scripts'),
             droppedResults: z
               .int()
               .describe(

@@ -37,4 +37,14 @@ export const badgeRoutes = {
     summary: 'A badge with the state of a group; needs no key where public dashboards show all of its checks',
     params: z.object({ id: NumericId }),
   }),
+  getStatusPageBadge: defineRoute({
+    ...badgeRoute,
+    credential: 'none',
+    rateLimit: { requests: 60, windowSeconds: 60 },
+    query: badgeRoute.query.omit({ responseTime: true }),
+    path: '/v1/badges/status-pages/{address}',
+    operationId: 'getStatusPageBadge',
+    summary: 'A badge with the state of a status page, by its url or customDomain',
+    params: z.object({ address: z.string().min(1).max(253) }),
+  }),
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkTypeNames } from '../../checks/index.ts';
-import { defineRoute, noContent, successful } from '../http/route.ts';
+import { accepted, defineRoute, noContent, successful } from '../http/route.ts';
 import { Aggregate } from '../results/reporting.ts';
 import { Coverage, Measurement } from '../runs/coverage.ts';
 import { DashboardOptions } from './dashboard.ts';
@@ -139,6 +139,8 @@ const route = { tag: 'Public pages', credential: 'none' } as const;
 const rateLimit = { requests: 60, windowSeconds: 60 };
 /** It reads the results of a week. */
 const dashboardLimit = { requests: 10, windowSeconds: 20 };
+/** Each may send a mail to somebody else. */
+const subscribeLimit = { requests: 5, windowSeconds: 600 };
 const params = z.object({ address: z.string().min(1).max(253) });
 
 /** What anybody may read. */
@@ -169,6 +171,34 @@ export const publicPageRoutes = {
     params,
     success: successful,
     response: StatusPageData,
+  }),
+  subscribe: defineRoute({
+    ...route,
+    rateLimit: subscribeLimit,
+    method: 'POST',
+    path: '/v1/public/status-pages/{address}/subscriptions',
+    operationId: 'subscribe',
+    summary:
+      'Ask to be mailed of incidents and maintenance: a mail asks to confirm it within two days. The answer is the same for every mail address, whether it is subscribed or not',
+    params,
+    body: z
+      .object({
+        type: z.literal('EMAIL'),
+        config: z.object({ address: z.email().max(254) }),
+      })
+      .meta({ id: 'PublicSubscriptionInput' }),
+    success: accepted,
+    response: z.object({ status: z.literal('PENDING') }),
+  }),
+  confirmSubscription: defineRoute({
+    ...route,
+    rateLimit,
+    method: 'POST',
+    path: '/v1/public/subscriptions/{token}/confirm',
+    operationId: 'confirmSubscription',
+    summary: 'Confirm a subscription with the link of a mail',
+    params: z.object({ token: z.string().min(1).max(128) }),
+    success: noContent,
   }),
   unsubscribe: defineRoute({
     ...route,

@@ -8,8 +8,8 @@ export interface ByteRange {
 }
 
 /**
- * Where the bytes of artifacts are kept. Objects are written once and never changed; keys are texts of the
- * service's own making, parts apart by `/`. Every implementation passes
+ * Where the bytes of artifacts are kept. Keys are texts of the service's own making, parts apart by `/`. Files of runs
+ * are written once; copies of pages are replaced as a whole. Every implementation passes
  * test/integration/conformance/artifact-stores.test.ts.
  */
 export interface ArtifactStore {
@@ -17,8 +17,8 @@ export interface ArtifactStore {
   readonly description: string;
   /**
    * Stores what the stream brings under a key. Nobody sees the object before it is whole and has proved to be
-   * what was expected; whatever goes wrong leaves nothing behind. Storing the same key again, or twice at
-   * once, is harmless.
+   * what was expected; whatever goes wrong leaves nothing behind. Storing a key again, or twice at
+   * once, is harmless: readers find one of the two objects, whole.
    *
    * @throws ContentMismatch when the bytes are not those expected, the stream's own error when it breaks,
    *   and AppError ARTIFACT_STORE_FULL or STORE_UNAVAILABLE.

@@ -11,11 +11,13 @@ import type { KeyRole } from '../ids/keys.ts';
 import type { Mailing } from '../members/mails.ts';
 import type { SingleSignOn } from '../members/single-sign-on.ts';
 import type { ServiceMetrics } from '../metrics.ts';
+import { PublicCopies } from '../pages/public-copies.ts';
+import { takesSubscriptions } from '../pages/subscribing.ts';
 import type { Store } from '../store.ts';
 import { FileLinks } from './artifacts/links.ts';
 import { addFilePages } from './artifacts/routes.ts';
 import { findTraceViewer } from './artifacts/trace-viewer.ts';
-import { readAssets, serveAssets } from './assets.ts';
+import { type Assets, readAssets, serveAssets } from './assets.ts';
 import { notAllowed } from './error-page.ts';
 import { LiveFeed } from './live/feed.ts';
 import { isFromOwnPage } from './login/addresses.ts';
@@ -27,7 +29,10 @@ import { isCsrfToken, Sessions } from './login/sessions.ts';
 import { addSingleSignOn } from './login/sso-routes.ts';
 import { Operations } from './operations.ts';
 import type { Page, PageAnswer, PageCall, View, Viewer } from './page.ts';
+import { OwnHosts } from './public/own-host/hosts.ts';
+import { addOwnHosts, copiedHosts, storedHosts } from './public/own-host/routes.ts';
 import { addPublicPages } from './public/routes.ts';
+import { StatusPageSource } from './public/status-source.ts';
 import { pages } from './registry.ts';
 import { type Answering, pathOf, Replies } from './replies.ts';
 import { pageHeaders } from './security-headers.ts';
@@ -44,6 +49,8 @@ export interface ConsoleDeps extends Mailing {
   readonly artifactsUrl?: string | undefined;
   readonly metrics: ServiceMetrics;
   readonly singleSignOn?: SingleSignOn | undefined;
+  /** Whether subscribers of status pages can be mailed. */
+  readonly hasMailer?: boolean;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
   readonly requestsPerMinute?: number;
 }
@@ -73,6 +80,16 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   const transfers = new RawTransfers(app);
   const limits = requestsPerMinute ? new RateLimits(clock, requestsPerMinute) : undefined;
   app.addHook('preClose', async () => feed.close());
+  const copies = new PublicCopies(deps.artifactStore);
+  const takesMails = takesSubscriptions({ ...deps, hasPages: true });
+  const publicDeps = { ...deps, assets, limits, takesSubscriptions: takesMails };
+  const source = new StatusPageSource({ ...publicDeps, copies });
+  const hosts = new OwnHosts({
+    ...deps,
+    load: () => storedHosts(deps.store),
+    recall: async () => copiedHosts(await copies.list()),
+  });
+  addOwnHosts(app, { hosts, source, assets });
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
@@ -113,7 +130,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       scope.route({
         method: page.method ?? 'GET',
         url: page.path,
-        handler: answerWith(page, { ...deps, replies, limits, links, transfers }),
+        handler: answerWith(page, { ...deps, assets, replies, limits, links, transfers }),
         onResponse: async (request, reply) => logPage(deps.logger, page.path, request, reply),
       });
     }
@@ -122,7 +139,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       open.addHook('onResponse', async (request, reply) =>
         logPage(deps.logger, request.routeOptions.url ?? '', request, reply),
       );
-      addPublicPages(open, { ...deps, assets });
+      addPublicPages(open, { ...publicDeps, source });
     });
     // What is left: the API says so in its own words, browsers get a page.
     scope.get('/*', async (request, reply) => {
@@ -136,6 +153,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
 
 /** What answering takes in addition to what the service is made of. */
 interface PageParts extends ConsoleDeps {
+  readonly assets: Assets;
   readonly limits: RateLimits | undefined;
   readonly links: FileLinks;
   readonly transfers: RawTransfers;
@@ -169,7 +187,7 @@ function callOf(
   reply: FastifyReply,
   { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: PageParts },
 ): PageCall {
-  const { handlers, logger, store, artifactStore, clock, limits, links, transfers } = deps;
+  const { handlers, logger, store, artifactStore, clock, assets, limits, links, transfers } = deps;
   const { accountId, role, actor } = viewer;
   return {
     viewer,
@@ -189,6 +207,7 @@ function callOf(
     store,
     artifactStore,
     clock,
+    assets,
     request,
     reply,
   };

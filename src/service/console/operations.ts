@@ -93,6 +93,14 @@ export class Operations {
     }
   }
 
+  /** The same for an operation of which only the caller knows what it takes and answers. */
+  async callAny<Answered>(
+    route: Route,
+    input: { readonly params?: object; readonly query?: object; readonly body?: object },
+  ): Promise<Answered> {
+    return (await this.call(route, input as unknown as OperationInput<Route>)) as Answered;
+  }
+
   /** Whether the viewer's role allows an operation, so that what it refuses is not offered. */
   allows(route: Route): boolean {
     try {

@@ -5,6 +5,7 @@ import type { Actor } from '../http/auth.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Store } from '../store.ts';
 import type { FileLinks } from './artifacts/links.ts';
+import type { Assets } from './assets.ts';
 import type { Html } from './html.ts';
 import type { Operations } from './operations.ts';
 
@@ -34,6 +35,8 @@ export interface PageCall {
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
+  /** The files that documents load. */
+  readonly assets: Assets;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -67,4 +70,18 @@ export interface Page {
   /** The word in the navigation; pages without one are reached from others. */
   readonly navigation?: string;
   readonly handler: (call: PageCall) => Promise<PageAnswer>;
+}
+
+/** What the forms of an area do, by the end of its path; each changes something. */
+export function posts(
+  base: string,
+  all: Readonly<Record<string, readonly [title: string, handler: Page['handler']]>>,
+): Page[] {
+  return Object.entries(all).map(([end, [title, handler]]) => ({
+    method: 'POST',
+    path: `${base}${end}`,
+    title,
+    role: 'READ_WRITE',
+    handler,
+  }));
 }

@@ -1,13 +1,19 @@
 import { accountPages } from './account/page.ts';
 import { alertPages } from './alerts/page.ts';
 import { checkPages } from './check/page.ts';
+import { dashboardPages } from './dashboards/page.ts';
 import { editorPages } from './editor/page.ts';
+import { incidentPages } from './incidents/page.ts';
 import { locationPages } from './locations/page.ts';
+import { maintenancePages } from './maintenance/page.ts';
 import { overviewPages } from './overview/page.ts';
 import type { Page } from './page.ts';
 import { reportPages } from './report/page.ts';
 import { runPages } from './run/page.ts';
+import { servicePages } from './services/page.ts';
 import { sessionPages } from './sessions/page.ts';
+import { settingsPages } from './settings/page.ts';
+import { statusPagePages } from './status-pages/page.ts';
 
 /** Every page, in the order of the navigation. Adding one is its folder and its line here. */
 export const pages: readonly Page[] = [
@@ -20,4 +26,10 @@ export const pages: readonly Page[] = [
   ...sessionPages,
   ...reportPages,
   ...accountPages,
+  ...statusPagePages,
+  ...dashboardPages,
+  ...incidentPages,
+  ...maintenancePages,
+  ...servicePages,
+  ...settingsPages,
 ];

@@ -13,6 +13,7 @@ import type { MailServer } from '../mail/mail-server.ts';
 import { SubscriberNotifier } from '../mail/subscriber-notifier.ts';
 import { MaintenanceNotices } from '../maintenance/notices.ts';
 import type { ServiceMetrics } from '../metrics.ts';
+import { CopyKeeper } from '../pages/copy-keeper.ts';
 import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { BurnWatch } from '../slos/burn-watch.ts';
@@ -36,7 +37,7 @@ export interface JobDeps {
   readonly metrics: ServiceMetrics;
   readonly analytics: AnalyticsThread;
   readonly leaseTtlMs: number;
-  readonly config: AlertingConfig & RetentionDeps['config'];
+  readonly config: AlertingConfig & RetentionDeps['config'] & Pick<ServiceConfig, 'PAGES'>;
   /** Absent where no mail server is configured; its maker closes it. */
   readonly mail?: MailServer | undefined;
 }
@@ -53,12 +54,13 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     alertCausesJob(deps),
     sloBurnsJob(deps),
     incidentFeedJob({ ...deps, handler: toIncidents }),
-    ...(mail ? [subscriberNotifierJob({ ...deps, mail })] : []),
+    ...(mail ? [subscriberNotifierJob({ ...deps, mail, hasPages: config.PAGES === 'on' })] : []),
     ...(mail ? [maintenanceNoticesJob({ ...deps, publicUrl: config.PUBLIC_URL })] : []),
     heartbeatWatchJob(deps),
     leaseSweepJob(deps),
     schedulerJob(deps),
     retentionJob(deps),
+    ...(config.PAGES === 'on' ? [pageCopiesJob(deps)] : []),
   ];
   return definitions.map((definition) => new JobLoop(definition, deps));
 }
@@ -172,6 +174,17 @@ export function schedulerJob(deps: Omit<ConstructorParameters<typeof Scheduler>[
     wakesOn: ['schedule'],
     longestMs: 30_000,
     run: () => scheduler.turn(),
+  });
+}
+
+export function pageCopiesJob(deps: ConstructorParameters<typeof CopyKeeper>[0]) {
+  const keeper = new CopyKeeper(deps);
+  return defineJob({
+    name: 'copies of pages',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 10_000,
+    run: () => keeper.turn(),
   });
 }
 

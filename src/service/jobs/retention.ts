@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import { confirmableMs } from '../pages/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import type { Store } from '../store.ts';
 import { TrustedTime } from './trusted-time.ts';
@@ -170,9 +171,10 @@ export class Retention {
 
   /** Returns whether there may be more of what belongs to no check in particular. */
   async #removeOld(now: number): Promise<boolean> {
-    const { retired, locationMinutes, audit } = this.#store;
+    const { retired, locationMinutes, audit, subscriptions } = this.#store;
     const { rowsPerRemoval } = retired;
     await locationMinutes.prune(now - locationMinutesMs);
+    await subscriptions.deleteUnconfirmed(now - confirmableMs);
     const isAuditLeft = await audit.prune(now - this.#retention.auditMs, rowsPerRemoval);
     const before = now - this.#retention.resultsMs;
     const areRecordsLeft = await retired.removeRecords(before, rowsPerRemoval);

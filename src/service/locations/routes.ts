@@ -240,8 +240,8 @@ export function describeAgents(
 }
 
 function ownFacts(agent: AgentRow) {
-  const { backends, unavailable, droppedResults } = agentCapabilities(agent);
-  return { backends, unavailable, droppedResults };
+  const { backends, unavailable, runtimes, droppedResults } = agentCapabilities(agent);
+  return { backends, unavailable, runtimes, droppedResults };
 }
 
 /** Versions in order; one that is no version at all comes first. */

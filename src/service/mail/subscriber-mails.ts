@@ -9,13 +9,12 @@ export async function mailSubscribers(
 ): Promise<void> {
   const names = new Map(pages.map(({ id, name }) => [id, name]));
   const subscriptions = await repositories.subscriptions.verified([...names.keys()]);
-  const base = options.publicUrl?.replace(/\/+$/, '') ?? '';
   await repositories.subscriberMails.insert(
     subscriptions.map((subscription) => ({
       address: subscription.address,
       subject: oneLine(`[${names.get(subscription.status_page_id)}] ${mail.subject}`),
       text: mail.text,
-      unsubscribe_url: `${base}/v1/public/subscriptions/${subscription.token}/unsubscribe`,
+      unsubscribe_url: subscriptionLinks(options.publicUrl, subscription.token).unsubscribe,
       tries: 0,
       next_at: mail.at,
       created: mail.at,
@@ -23,7 +22,27 @@ export async function mailSubscribers(
   );
 }
 
+/** Where a subscription is confirmed, and ended: the second takes a POST (RFC 8058). */
+export function subscriptionLinks(
+  publicUrl: string | undefined,
+  token: string,
+): { readonly confirm: string; readonly unsubscribe: string } {
+  const base = publicUrl?.replace(/\/+$/, '') ?? '';
+  return {
+    confirm: `${base}/subscriptions/${token}/confirm`,
+    unsubscribe: `${base}/v1/public/subscriptions/${token}/unsubscribe`,
+  };
+}
+
+/**
+ * The page with a button that ends a subscription, from the address that mail programs send a POST to: people
+ * follow links, which are GETs.
+ */
+export function unsubscribePage(unsubscribeUrl: string): string {
+  return unsubscribeUrl.replace('/v1/public/subscriptions/', '/subscriptions/');
+}
+
 /** Names are people's own words; a line break in a subject would be a header of its own. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').slice(0, 300).toWellFormed();
 }

@@ -3,12 +3,15 @@ import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../store.ts';
 import type { Mail, MailDelivery } from './mail-server.ts';
 import type { SubscriberMailItem } from './store.ts';
+import { unsubscribePage } from './subscriber-mails.ts';
 
 export interface SubscriberNotifierOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mail: { send(mail: Mail): Promise<MailDelivery> };
+  /** Whether there are pages for browsers, which links of mails lead to. */
+  readonly hasPages?: boolean;
 }
 
 const mailsPerTurn = 10;
@@ -44,13 +47,14 @@ export class SubscriberNotifier {
   }
 
   async #send(item: SubscriberMailItem): Promise<void> {
-    const { store, clock, logger, mail } = this.#options;
+    const { store, clock, logger, mail, hasPages = false } = this.#options;
     const unsubscribeUrl = item.unsubscribe_url;
+    const followed = hasPages ? unsubscribePage(unsubscribeUrl) : unsubscribeUrl;
     const delivery = await mail.send({
       id: `subscriber-${item.position}`,
       address: item.address,
       subject: item.subject,
-      text: `${item.text}\n\n-- \nUnsubscribe: ${unsubscribeUrl}\n`,
+      text: `${item.text}\n\n-- \nUnsubscribe: ${followed}\n`,
       // Mail programs end the subscription with one click (RFC 8058).
       headers: {
         'List-Unsubscribe': `<${unsubscribeUrl}>`,

@@ -9,17 +9,16 @@ import { optionsOf } from './dashboards/routes.ts';
 import type { Dashboard } from './dashboards/store.ts';
 import { PageSnapshots } from './page-snapshots.ts';
 import { statusPageData } from './status-page-data.ts';
+import { askToSubscribe, confirmableMs } from './subscribing.ts';
 
 /** A page of a dashboard that shows more checks is made once for all who ask for some seconds. */
 const manyChecks = 50;
 
 /** The routes of what anybody may read: pages, not the account behind them. */
-export function publicPageHandlers({
-  store,
-  clock,
-  publicUrl,
-  analytics,
-}: AnalyticsDeps): [string, AnyHandler][] {
+export function publicPageHandlers(
+  deps: AnalyticsDeps & { readonly hasPages?: boolean },
+): [string, AnyHandler][] {
+  const { store, clock, publicUrl, analytics } = deps;
   const snapshots = new PageSnapshots(clock);
   const mayOpen = async (dashboard: Dashboard, rawKey: string | undefined): Promise<boolean> => {
     if (dashboard.is_private === 0) return true;
@@ -69,6 +68,21 @@ export function publicPageHandlers({
         () => statusPageData(store, analytics, page, clock.wallMs()),
         () => false,
       );
+    },
+    async subscribe({ params, body }) {
+      const page = await store.statusPages.findByAddress(params.address.toLowerCase());
+      if (!page) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
+      await askToSubscribe(deps, page, body.config.address.toLowerCase());
+      return { status: 'PENDING' as const };
+    },
+    async confirmSubscription({ params }) {
+      const now = clock.wallMs();
+      if (!(await store.subscriptions.confirm(params.token, now - confirmableMs, now))) {
+        throw new AppError(
+          'NOT_FOUND',
+          'There is no such subscription any more: links are good for two days. Subscribe again.',
+        );
+      }
     },
     async unsubscribe({ params }) {
       if (!(await store.subscriptions.deleteByToken(params.token))) {

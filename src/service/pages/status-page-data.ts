@@ -2,7 +2,7 @@ import type { StatusPageData } from '../../protocol/pages/public-page.ts';
 import { addedCoverage, type Coverage, type DayCoverage } from '../../protocol/runs/coverage.ts';
 import { type CoverageSource, coverageDays, lastDays } from '../coverage/coverage-query.ts';
 import { updateView } from '../incidents/routes.ts';
-import type { IncidentRow, IncidentUpdateRow } from '../incidents/tables.ts';
+import type { IncidentRow, IncidentUpdateRow, ServiceRow } from '../incidents/tables.ts';
 import {
   durationSeconds,
   incidentDays,
@@ -21,7 +21,7 @@ import {
 } from '../maintenance/pages.ts';
 import type { Repositories } from '../store.ts';
 import { statusPageOptions } from './routes.ts';
-import type { StatusPageRow } from './tables.ts';
+import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 
 const dayMs = 86_400_000;
 const incidentsShown = 100;
@@ -29,18 +29,34 @@ const updatesShown = 100;
 const maintenancesShown = 50;
 const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
 
+/** The cards of a page with their services, in order. */
+export interface StatusPageLayout {
+  readonly cards: readonly StatusPageCardRow[];
+  readonly services: readonly (ServiceRow & { readonly card_id: string })[];
+}
+
+async function storedLayout(
+  { statusPages }: Pick<Repositories, 'statusPages'>,
+  pageId: string,
+): Promise<StatusPageLayout> {
+  const cards = await statusPages.cards([pageId]);
+  return { cards, services: await statusPages.cardServices(cards.map(({ id }) => id)) };
+}
+
 /**
  * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the
  * incidents are as they were announced until now.
+ *
+ * @param layout in place of the stored cards.
  */
 export async function statusPageData(
   repositories: Pick<Repositories, 'statusPages' | 'incidents' | 'windows' | 'maintenances' | 'reports'>,
   analytics: CoverageSource,
   page: StatusPageRow,
   now: number,
+  layout?: StatusPageLayout,
 ): Promise<StatusPageData> {
-  const cards = await repositories.statusPages.cards([page.id]);
-  const services = await repositories.statusPages.cardServices(cards.map(({ id }) => id));
+  const { cards, services } = layout ?? (await storedLayout(repositories, page.id));
   const serviceNames = new Map(services.map(({ id, name }) => [id, name]));
   // A day more: the first of the days shown begins at midnight.
   const since = now - (uptimeDays + 1) * dayMs;

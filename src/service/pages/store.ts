@@ -22,6 +22,57 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
     return query.orderBy('id').execute();
   }
 
+  /** The pages of all accounts. */
+  async all(): Promise<StatusPageRow[]> {
+    return this.db.selectFrom('status_pages').selectAll().orderBy('id').execute();
+  }
+
+  /** The pages of all accounts that have a host name of their own. */
+  async withOwnHost(): Promise<{ url: string; custom_domain: string | null }[]> {
+    return this.db
+      .selectFrom('status_pages')
+      .select(['url', 'custom_domain'])
+      .where('custom_domain', 'is not', null)
+      .execute();
+  }
+
+  /**
+   * A text for each account with pages that is another one after what its pages show was changed: services,
+   * incidents, maintenance windows and their updates.
+   */
+  async changeSums(): Promise<Map<string, string>> {
+    const parts = await Promise.all(
+      (['services', 'incidents', 'maintenance_windows'] as const).map((name) => this.#changes(name)),
+    );
+    const updates = await this.db
+      .selectFrom('maintenance_updates')
+      .innerJoin('maintenance_windows', 'maintenance_windows.id', 'maintenance_updates.window_id')
+      .select('maintenance_windows.account_id')
+      .select((eb) => [eb.fn.countAll().as('count'), eb.fn.max('maintenance_updates.created').as('at')])
+      .groupBy('maintenance_windows.account_id')
+      .execute();
+    const sums = new Map<string, string>();
+    for (const { account_id: id, count, at } of [...parts.flat(), ...updates]) {
+      sums.set(id, `${sums.get(id) ?? ''} ${count}:${at}`);
+    }
+    return sums;
+  }
+
+  async #changes(
+    name: 'services' | 'incidents' | 'maintenance_windows',
+  ): Promise<{ account_id: string; count: unknown; at: unknown }[]> {
+    return this.db
+      .selectFrom(name)
+      .select('account_id')
+      .select((eb) => [
+        eb.fn.countAll().as('count'),
+        eb.fn.max(eb.fn.coalesce('updated', 'created')).as('at'),
+      ])
+      .where('account_id', 'in', (eb) => eb.selectFrom('status_pages').select('account_id'))
+      .groupBy('account_id')
+      .execute();
+  }
+
   /** The pages that show any of some services. */
   async showing(serviceIds: readonly string[]): Promise<StatusPageRow[]> {
     if (serviceIds.length === 0) return [];

@@ -39,6 +39,69 @@ export class Subscriptions {
     return query.orderBy('created', 'desc').orderBy('id', 'desc').limit(limit).execute();
   }
 
+  /** The subscription of an address to a page. */
+  async ofAddress(pageId: string, address: string): Promise<SubscriptionRow | undefined> {
+    return this.#db
+      .selectFrom('status_page_subscriptions')
+      .selectAll()
+      .where('status_page_id', '=', pageId)
+      .where('address', '=', address)
+      .executeTakeFirst();
+  }
+
+  /** Notes that the mail that asks to confirm was sent once more. */
+  async askedAgain(id: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('status_page_subscriptions')
+      .set({ updated: now })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /**
+   * Confirms the subscription with a token. One that is confirmed already stays so; returns whether there is
+   * one that was asked for since an instant, or was confirmed.
+   */
+  async confirm(token: string, since: number, now: number): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('status_page_subscriptions')
+      .selectAll()
+      .where('token', '=', token)
+      .executeTakeFirst();
+    if (!row) return false;
+    if (row.status === 'VERIFIED') return true;
+    const done = await this.#db
+      .updateTable('status_page_subscriptions')
+      .set({ status: 'VERIFIED', updated: now })
+      .where('id', '=', row.id)
+      .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '>=', since))
+      .executeTakeFirst();
+    return done.numUpdatedRows > 0n;
+  }
+
+  /** Removes those that nobody confirmed and that were asked for before an instant; returns how many. */
+  async deleteUnconfirmed(before: number): Promise<number> {
+    const done = await this.#db
+      .deleteFrom('status_page_subscriptions')
+      .where('status', '=', 'PENDING')
+      .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '<', before))
+      .executeTakeFirst();
+    return Number(done.numDeletedRows);
+  }
+
+  /** How many a page has of each kind. */
+  async counts(pageId: string): Promise<Readonly<Record<SubscriptionRow['status'], number>>> {
+    const rows = await this.#db
+      .selectFrom('status_page_subscriptions')
+      .select(['status', (eb) => eb.fn.countAll<number>().as('count')])
+      .where('status_page_id', '=', pageId)
+      .groupBy('status')
+      .execute();
+    const count = (status: SubscriptionRow['status']) =>
+      Number(rows.find((row) => row.status === status)?.count ?? 0);
+    return { PENDING: count('PENDING'), VERIFIED: count('VERIFIED') };
+  }
+
   /** Those of some pages that are to be mailed. */
   async verified(pageIds: readonly string[]): Promise<SubscriptionRow[]> {
     if (pageIds.length === 0) return [];

@@ -48,6 +48,13 @@ function certificatesOf(pem: string): X509Certificate[] | null {
   }
 }
 
+/** Whom a certificate names, and when it ends: of several the first, which is the one that is presented. */
+export function describedCertificate(pem: string): { subject: string; expiresAt: string | null } {
+  const [first] = certificatesOf(pem) ?? [];
+  if (!first) return { subject: '', expiresAt: null };
+  return { subject: first.subject.replaceAll('\n', ', '), expiresAt: first.validToDate.toISOString() };
+}
+
 function privateKeyOf(pem: string, passphrase: string | null): Problem | { readonly privateKey: KeyObject } {
   try {
     return {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { clientCertificateApi } from '../../protocol/checks/client-certificate.ts';
 import { fieldError } from '../http/validation.ts';
 import { accountTable } from '../store/engine/account-table.ts';
-import { certificateProblems } from './certificate-material.ts';
+import { certificateProblems, describedCertificate } from './certificate-material.ts';
 import { defineResource } from './resource.ts';
 
 export interface ClientCertificateRow {
@@ -31,5 +31,5 @@ export const certificates = defineResource(
     const { host, cert, key: private_key, ca, passphrase } = body;
     return { host, cert, private_key, ca, passphrase };
   },
-  view: ({ id, host, cert, ca }) => ({ id, host, cert, ca }),
+  view: ({ id, host, cert, ca }) => ({ id, host, cert, ca, ...describedCertificate(cert) }),
 });

@@ -58,6 +58,7 @@ export interface ServiceHarness {
   startHeartbeatWatch(): void;
   /** Results are kept for 30 days, files for 10, analytics for 60. */
   startRetention(): void;
+  startPageCopies(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -89,6 +90,8 @@ export interface HarnessOptions {
   readonly staticIps?: StaticIps;
   /** Whether mails to subscribers are stored, as where there is a mailer. */
   readonly hasMailer?: boolean;
+  /** Where clients reach the service. */
+  readonly publicUrl?: string;
   /** Whether there are pages for browsers; true when absent. */
   readonly hasPages?: boolean;
   /** Another host name of the service, at which files of runs open. */
@@ -189,6 +192,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     startAlerting: () => start('notifier', 'alert timers', 'alert causes'),
     startHeartbeatWatch: () => start('heartbeat watch'),
     startRetention: () => start('retention'),
+    startPageCopies: () => start('copies of pages'),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {

@@ -90,6 +90,16 @@ describe.each([
     expect((await read(store, 'check/again/0'))?.equals(bytes)).toBe(true);
   });
 
+  it('puts another object in place of one, as a whole', async () => {
+    const [before, after] = [randomBytes(300_000), randomBytes(1_000)];
+    await store.put('page/0', Readable.from([before]), expectedOf(before));
+    await store.put('page/0', Readable.from([after]), expectedOf(after));
+    expect((await read(store, 'page/0'))?.equals(after)).toBe(true);
+    const wrong = store.put('page/0', Readable.from([before]), expectedOf(after));
+    await expect(wrong).rejects.toThrow();
+    expect((await read(store, 'page/0'))?.equals(after)).toBe(true);
+  });
+
   it('removes one object, and all of a folder', async () => {
     const bytes = randomBytes(10);
     for (const key of ['gone/a/0', 'gone/a/1', 'gone/b/0', 'goner/a/0']) {

@@ -32,6 +32,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   getCodeBundle: 'bytes come over real connections',
   deleteCodeBundle: 'needs a bundle that was uploaded over a real connection',
   fetchCodeBundle: 'bytes come over real connections',
+  subscribe: 'needs a mail server',
+  confirmSubscription: 'its token is in a mail',
   unsubscribe: 'its token is in a mail',
   showAlertPage: 'its id is in a notification',
   handleAlertByPage: 'its id is in a notification',

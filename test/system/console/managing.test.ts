@@ -2,10 +2,12 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pages } from '../../../src/service/console/registry.ts';
 import { ConsoleStage } from '../../helpers/console/console-stage.ts';
-import { reportOf } from '../../helpers/service/service.ts';
+import { reportOf, type ServiceHarness } from '../../helpers/service/service.ts';
 
 let stage: ConsoleStage;
 let paths: string[];
+/** They answer with the first of their tabs. */
+const leadOn = ['/pages', '/settings'];
 
 beforeAll(async () => {
   stage = await ConsoleStage.open();
@@ -15,20 +17,62 @@ beforeAll(async () => {
   const { body: made } = await harness.call('POST', '/v1/alert-channels', channel);
   await stage.addCheck('shop', { tags: ['shop'] });
   // Those without parameters come from the registry: a new page is looked at without a line here.
-  const plain = pages.filter(({ path, method = 'GET' }) => method === 'GET' && !/[:*]/.test(path));
+  const plain = pages.filter(
+    ({ path, method = 'GET' }) => method === 'GET' && !/[:*]/.test(path) && !leadOn.includes(path),
+  );
   paths = [
     ...plain.map(({ path }) => path),
     ...locations.flatMap(({ id }: { id: string }) => [`/locations/${id}`, `/locations/${id}/edit`]),
     '/alerts/channels/new?type=WEBHOOK',
     `/alerts/channels/${made.id}`,
+    ...(await publishedPaths(harness)),
   ];
 });
 afterAll(() => stage.close());
 
+/** Pages of what customers see, with something on each. */
+async function publishedPaths({ call }: ServiceHarness): Promise<string[]> {
+  const { body: service } = await call('POST', '/v1/status-pages/services', { name: 'Shop' });
+  const services = [{ id: service.id }];
+  const cards = [{ name: 'Core', services }];
+  const { body: page } = await call('POST', '/v1/status-pages', { name: 'Acme', url: 'acme', cards });
+  const subscription = { type: 'EMAIL', config: { address: 'ann@example.com' } };
+  await call('POST', `/v1/status-pages/${page.id}/subscriptions/bulk`, { subscriptions: [subscription] });
+  const { body: incident } = await call('POST', '/v1/status-pages/incidents', {
+    name: 'Orders fail',
+    severity: 'MAJOR',
+    services,
+    incidentUpdates: [{ description: 'Looked into.', status: 'INVESTIGATING' }],
+  });
+  const { body: window } = await call('POST', '/v1/maintenance-windows', {
+    name: 'New disks',
+    startsAt: '2026-12-01T08:00:00Z',
+    endsAt: '2026-12-01T09:00:00Z',
+    repeatInterval: 1,
+    repeatUnit: 'WEEK',
+    tags: ['shop'],
+    statusPageVisibility: { enabled: true },
+  });
+  await call('POST', '/v1/variables', { key: 'TOKEN', value: 'x', secret: true });
+  return [
+    `/pages/status/${page.id}`,
+    `/pages/status/${page.id}/subscribers`,
+    `/pages/incidents/${incident.id}`,
+    `/pages/maintenance/${window.id}`,
+    `/pages/maintenance/${window.id}/edit`,
+    '/settings/variables/TOKEN/details',
+  ];
+}
+
 describe('every page of the registry', () => {
-  it.each(['light', 'dark'] as const)('has nothing for axe, and fits 320 pixels: %s', async (colorScheme) => {
+  const areas = ['/settings', '/pages', ''];
+  const looks = areas.flatMap((area) =>
+    (['light', 'dark'] as const).map((scheme) => [area, scheme] as const),
+  );
+
+  it.each(looks)('has nothing for axe, and fits 320 pixels: %s/…, %s', async (area, colorScheme) => {
     await using window = await stage.visit({ colorScheme });
-    for (const path of paths) {
+    for (const path of paths.filter((one) => areas.find((start) => one.startsWith(start)) === area)) {
       await window.page.setViewportSize({ width: 1280, height: 800 });
       await window.go(path);
       const { violations } = await new AxeBuilder({ page: window.page }).analyze();

@@ -1,4 +1,4 @@
-import type { Page } from '../page.ts';
+import { type Page, posts } from '../page.ts';
 import { editChannel, newChannel, saveChannel, saveNewChannel } from './channel-editor.ts';
 import { deleteChannel, listChannels, subscribe, testChannel } from './channels.ts';
 import { acknowledge, endSilence, silence, withdraw } from './handling.ts';
@@ -26,7 +26,7 @@ export const alertPages: readonly Page[] = [
     role: 'READ_WRITE',
     handler: async (call) => newChannel(call),
   },
-  ...posts({
+  ...posts('', {
     '/alerts/channels/new': ['New channel', saveNewChannel],
     '/alerts/channels/:id': ['Edit channel', saveChannel],
     '/alerts/channels/:id/delete': ['Delete channel', deleteChannel],
@@ -44,13 +44,3 @@ export const alertPages: readonly Page[] = [
     handler: (call) => editChannel(call),
   },
 ];
-
-function posts(all: Readonly<Record<string, readonly [title: string, handler: Page['handler']]>>): Page[] {
-  return Object.entries(all).map(([path, [title, handler]]) => ({
-    method: 'POST',
-    path,
-    title,
-    role: 'READ_WRITE',
-    handler,
-  }));
-}

@@ -112,6 +112,19 @@
     start();
   }
 
+  /** Sends what a form holds into its preview, a moment after the last change. */
+  let timer;
+  function preview() {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const button = document.querySelector('[formtarget="preview"]');
+      if (button) button.form.requestSubmit(button);
+    }, 700);
+  }
+  document.addEventListener('input', (event) => {
+    if (event.target.form?.querySelector('[formtarget="preview"]')) preview();
+  });
+
   /** After each state of the page. */
   function arrange() {
     showTimes(document);
@@ -119,6 +132,7 @@
       if (!brushed.has(chart)) brush(chart);
     }
     if (document.querySelector('[data-unfinished]')) setTimeout(refresh, 1_000);
+    preview();
   }
 
   arrange();

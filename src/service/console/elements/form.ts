@@ -10,28 +10,51 @@ export interface FieldOptions {
   readonly name: string;
   readonly label: string;
   readonly value?: string | undefined;
-  readonly type?: 'text' | 'search' | 'password' | 'number' | 'url' | 'email';
+  readonly type?: 'text' | 'search' | 'password' | 'number' | 'url' | 'email' | 'color' | 'datetime-local';
   readonly hint?: Content;
   /** What is wrong with the value. */
   readonly error?: string | undefined;
   readonly isRequired?: boolean;
   readonly autocomplete?: string;
+  /** What browsers suggest while somebody writes. */
+  readonly suggestions?: readonly string[];
+  /** Where a page has several forms with fields of one name. */
+  readonly id?: string;
 }
+
+function idOf({ id, name }: Pick<FieldOptions, 'id' | 'name'>): string {
+  return `field-${(id ?? name).replaceAll(/\W/g, '-')}`;
+}
+
+type Noted = Pick<FieldOptions, 'hint' | 'error'>;
 
 /** A labelled input with its hint and its error, which screen readers read with it. */
 export function textField(options: FieldOptions): Html {
   const { name, label, value = '', type = 'text' } = options;
-  const id = `field-${name.replaceAll(/\W/g, '-')}`;
+  const id = idOf(options);
   return html`<div class="field${options.error ? ' field-wrong' : ''}"><label for="${id}">${label}</label>
 <input id="${id}" name="${name}" type="${type}" value="${value}"${options.isRequired ? html` required` : ''}${
     options.autocomplete ? html` autocomplete="${options.autocomplete}"` : ''
-  }${described(id, options)}>${notes(id, options)}</div>`;
+  }${stepOf(type, value)}${
+    options.suggestions ? html` list="${id}-list"` : ''
+  }${described(id, options)}>${suggestions(id, options)}${notes(id, options)}</div>`;
+}
+
+/** Browsers refuse numbers with a fraction, and times with seconds, where nothing says that they may be. */
+function stepOf(type: FieldOptions['type'], value: string): Html | '' {
+  if (type === 'number') return html` step="any"`;
+  return type === 'datetime-local' && value.length > 16 ? html` step="1"` : '';
+}
+
+function suggestions(id: string, { suggestions: list }: Pick<FieldOptions, 'suggestions'>): Html | '' {
+  if (!list) return '';
+  return html`<datalist id="${id}-list">${list.map((one) => html`<option value="${one}"></option>`)}</datalist>`;
 }
 
 /** The same for a text of several lines. */
 export function textArea(options: Omit<FieldOptions, 'type'> & { readonly rows?: number }): Html {
   const { name, label, value = '', rows = 6 } = options;
-  const id = `field-${name.replaceAll(/\W/g, '-')}`;
+  const id = idOf(options);
   return html`<div class="field${options.error ? ' field-wrong' : ''}"><label for="${id}">${label}</label>
 <textarea id="${id}" name="${name}" rows="${rows}" spellcheck="false"${described(id, options)}>
 ${value}</textarea>${notes(id, options)}</div>`;
@@ -47,7 +70,7 @@ export function selectField(
   options: Omit<FieldOptions, 'type'> & { readonly choices: readonly Choice[] },
 ): Html {
   const { name, label, value, choices } = options;
-  const id = `field-${name.replaceAll(/\W/g, '-')}`;
+  const id = idOf(options);
   return html`<div class="field${options.error ? ' field-wrong' : ''}"><label for="${id}">${label}</label>
 <select id="${id}" name="${name}"${described(id, options)}>${choices.map(
     (choice) =>
@@ -55,14 +78,39 @@ export function selectField(
   )}</select>${notes(id, options)}</div>`;
 }
 
-export function checkbox(options: { name: string; label: Content; isChecked: boolean }): Html {
-  const id = `field-${options.name.replaceAll(/\W/g, '-')}`;
+export function checkbox(
+  options: Noted & {
+    readonly name: string;
+    readonly label: Content;
+    readonly isChecked: boolean;
+    readonly id?: string;
+  },
+): Html {
+  const id = idOf(options);
   return html`<div class="field field-box"><input type="checkbox" id="${id}" name="${options.name}" value="true"${
     options.isChecked ? html` checked` : ''
-  }><label for="${id}">${options.label}</label></div>`;
+  }${described(id, options)}><label for="${id}">${options.label}</label>${notes(id, options)}</div>`;
 }
 
-type Noted = Pick<FieldOptions, 'hint' | 'error'>;
+/** Any of several, each with a box. */
+export function boxes(
+  options: Omit<FieldOptions, 'type' | 'value'> & {
+    readonly choices: readonly Choice[];
+    readonly chosen: readonly string[];
+  },
+): Html {
+  const { name, label, chosen } = options;
+  // What is chosen stays, though it may not be among those that are offered.
+  const offered = new Set(options.choices.map(({ value }) => value));
+  const others = chosen.filter((value) => !offered.has(value)).map((value) => ({ value, word: value }));
+  const choices = [...options.choices, ...others];
+  const id = idOf(options);
+  return html`<fieldset class="field boxes${options.error ? ' field-wrong' : ''}"${described(id, options)}><legend>${label}</legend>
+${choices.length === 0 ? html`<p class="soft">There is nothing to choose from.</p>` : ''}<ul>${choices.map(
+    ({ value, word }, index) =>
+      html`<li><input type="checkbox" id="${id}-${index}" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}><label for="${id}-${index}">${word}</label></li>`,
+  )}</ul>${notes(id, options)}</fieldset>`;
+}
 
 function described(id: string, { hint, error }: Noted): Html | '' {
   const ids = [...(error ? [`${id}-error`] : []), ...(hint ? [`${id}-hint`] : [])];

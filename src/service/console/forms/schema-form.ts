@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { checkbox, selectField, textArea, textField } from '../elements/form.ts';
+import {
+  boxes,
+  type Choice,
+  checkbox,
+  type FieldOptions,
+  selectField,
+  textArea,
+  textField,
+} from '../elements/form.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { Problems } from './problems.ts';
 
@@ -13,6 +21,14 @@ export interface FieldWords {
   readonly isSecret?: boolean;
   /** Not in the form. */
   readonly isLeftOut?: boolean;
+  /** What its value is chosen from: one of them, or any for a list. */
+  readonly choices?: readonly Choice[];
+  /** The kind of input of a text, where browsers have a better one. */
+  readonly type?: FieldOptions['type'];
+  /** What browsers suggest while somebody writes. */
+  readonly suggestions?: readonly string[];
+  /** What the box says that an object, which may be absent, is there. */
+  readonly boxLabel?: string;
 }
 export type Words = Readonly<Record<string, FieldWords>>;
 
@@ -71,16 +87,27 @@ function fieldOf(field: Field, state: FormState): Html {
   const label = own.label ?? labelOf(path);
   const isKept = own.isSecret === true && state.isStored === true;
   const hint = own.hint ?? (isKept ? 'Left empty, the present one stays.' : description);
-  const value = values.get(path) ?? '';
+  const value = own.isSecret ? '' : (values.get(path) ?? '');
   const error = problems?.fields.get(path);
   const common = { name: path, label, hint, error, value };
+  const choices = own.choices ?? choicesOf(schema);
+  if (choices && schema._zod.def.type === 'array') {
+    return boxes({
+      ...common,
+      error: error ?? errorOfItem(path, problems),
+      choices,
+      chosen: linesOf(path, values),
+    });
+  }
+  if (choices) {
+    const none = field.isNullable ? [{ value: '', word: 'None' }] : [];
+    return selectField({ ...common, choices: [...none, ...choices] });
+  }
   switch (schema._zod.def.type) {
     case 'boolean':
-      return checkbox({ name: path, label, isChecked: value === 'true' });
-    case 'enum': {
-      const choices = (schema as z.ZodEnum).options.map((one) => ({ value: String(one), word: String(one) }));
-      return selectField({ ...common, choices });
-    }
+      return checkbox({ name: path, label, isChecked: value === 'true', hint, error });
+    case 'object':
+      return group(field, label, state);
     case 'array':
       return isOfPairs(schema) ? pairs(field, label, state) : lines(common, problems);
     case 'number':
@@ -89,19 +116,50 @@ function fieldOf(field: Field, state: FormState): Html {
   if (own.rows) return textArea({ ...common, rows: own.rows });
   return textField({
     ...common,
-    type: own.isSecret ? 'password' : 'text',
-    ...(own.isSecret ? { value: '', autocomplete: 'off' } : {}),
+    type: own.isSecret ? 'password' : (own.type ?? 'text'),
+    ...(own.isSecret ? { autocomplete: 'off' } : {}),
+    ...(own.suggestions ? { suggestions: own.suggestions } : {}),
     isRequired: !field.isOptional && !field.isNullable && !isKept,
   });
 }
 
+/** What a schema itself allows no more than a few of. */
+function choicesOf(schema: z.core.$ZodType): Choice[] | undefined {
+  const values =
+    schema instanceof z.ZodEnum
+      ? schema.options
+      : schema instanceof z.ZodLiteral
+        ? [...schema.values]
+        : schema instanceof z.ZodArray
+          ? choicesOf(schema.element)?.map(({ value }) => value)
+          : undefined;
+  return values?.map((value) => ({ value: String(value), word: String(value) }));
+}
+
+/** The fields of an object; one that may be absent has a box that says whether it is there. */
+function group({ path, schema, isNullable, description }: Field, label: string, state: FormState): Html {
+  const { values, problems, words } = state;
+  const error = problems?.fields.get(path);
+  const isThere = values.has(path)
+    ? values.get(path) === 'true'
+    : isNullable && problems === undefined && [...values.keys()].some((name) => name.startsWith(`${path}.`));
+  return html`<fieldset class="group"><legend>${label}</legend>${
+    description === undefined ? '' : html`<p class="hint">${description}</p>`
+  }${error === undefined ? '' : html`<p class="error">${error}</p>`}${
+    isNullable ? checkbox({ name: path, label: words[path]?.boxLabel ?? 'Use it', isChecked: isThere }) : ''
+  }${schemaFields(schema as z.ZodObject, { ...state, prefix: `${path}.` })}</fieldset>`;
+}
+
+function errorOfItem(path: string, problems: Problems | undefined): string | undefined {
+  return [...(problems?.fields ?? [])].find(([of]) => of.startsWith(`${path}.`))?.[1];
+}
+
 function lines(common: Parameters<typeof textArea>[0], problems: Problems | undefined): Html {
-  const ofItem = [...(problems?.fields ?? [])].find(([path]) => path.startsWith(`${common.name}.`));
   return textArea({
     ...common,
     rows: 3,
     hint: common.hint ?? 'One in a line.',
-    error: common.error ?? ofItem?.[1],
+    error: common.error ?? errorOfItem(common.name, problems),
   });
 }
 
@@ -163,8 +221,13 @@ function fieldValue(
   switch (schema._zod.def.type) {
     case 'boolean':
       return form.get(path) === 'true';
+    case 'object':
+      if (isNullable && form.get(path) !== 'true') return null;
+      return objectOf(schema as z.ZodObject, form, { ...state, prefix: `${path}.` });
+    case 'literal':
+      return (schema as z.ZodLiteral).def.values.find((one) => String(one) === text) ?? text;
     case 'array':
-      return isOfPairs(schema) ? pairsOf(path, form) : text.split('\n').flatMap((line) => line.trim() || []);
+      return isOfPairs(schema) ? pairsOf(path, form) : itemsOf(schema as z.ZodArray, path, form);
     case 'number':
       if (text.trim() === '') return isNullable ? null : undefined;
       return Number.isNaN(Number(text)) ? text : Number(text);
@@ -173,6 +236,18 @@ function fieldValue(
   if (state.words[path]?.isSecret && state.isStored) return '';
   if (isNullable) return null;
   return isOptional ? undefined : '';
+}
+
+/** What stands in the lines of a text, or in the boxes that are ticked. */
+function linesOf(path: string, form: URLSearchParams): string[] {
+  return form.getAll(path).flatMap((text) => text.split(/\r?\n/).flatMap((line) => line.trim() || []));
+}
+
+function itemsOf({ element }: z.ZodArray, path: string, form: URLSearchParams): unknown[] {
+  const isOfNumbers = element._zod.def.type === 'number';
+  return linesOf(path, form).map((line) =>
+    isOfNumbers && !Number.isNaN(Number(line)) ? Number(line) : line,
+  );
 }
 
 function pairsOf(path: string, form: URLSearchParams): Record<string, unknown>[] {
@@ -203,9 +278,9 @@ export function defaultsOf(schema: z.ZodObject, prefix = ''): URLSearchParams {
   return valuesOf(Object.fromEntries(defaults), prefix);
 }
 
-/** `webhookSecret` as people write it. */
-function labelOf(path: string): string {
-  const name = path.slice(path.lastIndexOf('.') + 1);
+/** `webhookSecret` and `created_at` as people write them. */
+export function labelOf(path: string): string {
+  const name = path.slice(path.lastIndexOf('.') + 1).replaceAll('_', ' ');
   const words = name.replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => {
     return `${before} ${after.toLowerCase()}`;
   });

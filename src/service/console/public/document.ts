@@ -1,3 +1,4 @@
+import { raw } from 'hono/html';
 import type { Assets } from '../assets.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { pageHeaders } from '../security-headers.ts';
@@ -15,6 +16,10 @@ export interface PublicFrame {
   readonly styles?: readonly string[];
   readonly feeds?: readonly { readonly type: string; readonly title: string; readonly path: string }[];
   readonly isWide?: boolean;
+  /** Rules in the document itself, with the nonce that its headers allow. */
+  readonly style?: { readonly nonce: string; readonly css: string };
+  /** Without scripts, for places where none may run. */
+  readonly isStill?: boolean;
   readonly main: Content;
   readonly footer: Content;
 }
@@ -33,7 +38,8 @@ ${description ? html`<meta name="description" content="${description}">` : ''}
 <link rel="stylesheet" href="${assets.style.path}">
 ${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
 ${feeds.map((feed) => html`<link rel="alternate" type="${feed.type}" title="${feed.title}" href="${feed.path}">`)}
-<script src="${assets.app.path}" defer></script>
+${frame.style ? html`<style nonce="${frame.style.nonce}">${raw(frame.style.css.replaceAll(/<\/(?=style)/gi, '<\\/'))}</style>` : ''}
+${frame.isStill ? '' : html`<script src="${assets.app.path}" defer></script>`}
 </head>
 <body class="public${frame.isWide ? ' public-wide' : ''}">
 <a class="skip" href="#main">Skip to the content</a>
@@ -71,13 +77,19 @@ export function publicHeaders(images: readonly (string | null | undefined)[]): R
 /** A document where there is no page to show. */
 export function publicNotice(
   assets: Assets,
-  options: { readonly title: string; readonly text: Content; readonly more?: Content },
+  options: {
+    readonly title: string;
+    readonly text: Content;
+    readonly more?: Content;
+    readonly isStill?: boolean;
+  },
 ): string {
-  const { title, text, more = '' } = options;
+  const { title, text, more = '', isStill = false } = options;
   return publicDocument(assets, {
     title,
     name: null,
     theme: 'auto',
+    isStill,
     main: html`<div class="error-page"><h1>${title}</h1><p>${text}</p>${more}</div>`,
     footer: '',
   });

@@ -29,7 +29,8 @@ interface Entry<T> {
  * fails so that the old answer is better than none (`isBetterOld`), it is given as a stale one, for as long
  * as it takes. Any other failure (there is no such page any more) forgets the old answer and is passed on.
  *
- * Answers are in the memory of the process: it has those that it was asked for since it started.
+ * Answers are in the memory of the process: it has those that it was asked for since it started. Where it has
+ * none and cannot make one, what was kept elsewhere (`recall`) is given as a stale one.
  */
 export class KeptAnswers<T> {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
@@ -48,28 +49,51 @@ export class KeptAnswers<T> {
   }
 
   /** @throws what `make` throws when there is no old answer to give. */
-  async get(key: string, make: () => Promise<T>): Promise<Kept<T>> {
+  async get(key: string, make: () => Promise<T>, recall?: () => Promise<T | undefined>): Promise<Kept<T>> {
     const entry = this.#entries.get(key) ?? null;
     const nowMs = this.#clock.monotonicMs();
-    if (!entry) return { value: await this.#make(key, make), isStale: false };
+    if (!entry) return this.#first(key, make, recall);
     if (nowMs < entry.madeAtMs + freshMs) return { value: entry.value, isStale: false };
     if (nowMs < entry.retryAtMs) return { value: entry.value, isStale: true };
-    const making = this.#make(key, make).then(
-      (value) => ({ value }),
-      (thrown: unknown) => ({ thrown }),
-    );
-    let made: Awaited<typeof making> | undefined;
-    await waitAtMost(
-      this.#clock,
-      making.then((outcome) => {
-        made = outcome;
-      }),
-      patienceMs,
-    );
+    const made = await this.#patiently(this.#make(key, make));
     if (made && 'value' in made) return { value: made.value, isStale: false };
     if (made && !this.#isBetterOld(made.thrown)) throw made.thrown;
     entry.retryAtMs = this.#clock.monotonicMs() + pauseMs;
     return { value: entry.value, isStale: true };
+  }
+
+  async #first(
+    key: string,
+    make: () => Promise<T>,
+    recall: (() => Promise<T | undefined>) | undefined,
+  ): Promise<Kept<T>> {
+    const making = this.#make(key, make);
+    if (!recall) return { value: await making, isStale: false };
+    const made = await this.#patiently(making);
+    if (made && 'value' in made) return { value: made.value, isStale: false };
+    if (made && !this.#isBetterOld(made.thrown)) throw made.thrown;
+    const value = await recall();
+    if (value === undefined) return { value: await making, isStale: false };
+    const retryAtMs = this.#clock.monotonicMs() + pauseMs;
+    this.#entries.set(key, { value, madeAtMs: Number.NEGATIVE_INFINITY, retryAtMs });
+    return { value, isStale: true };
+  }
+
+  /** What comes of making an answer; undefined when that takes longer than a reader waits. */
+  async #patiently(
+    making: Promise<T>,
+  ): Promise<{ readonly value: T } | { readonly thrown: unknown } | undefined> {
+    let made: { readonly value: T } | { readonly thrown: unknown } | undefined;
+    const settled = making.then(
+      (value) => {
+        made = { value };
+      },
+      (thrown: unknown) => {
+        made = { thrown };
+      },
+    );
+    await waitAtMost(this.#clock, settled, patienceMs);
+    return made;
   }
 
   #make(key: string, make: () => Promise<T>): Promise<T> {

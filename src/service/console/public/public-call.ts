@@ -11,6 +11,8 @@ export interface PublicPagesDeps {
   readonly clock: Clock;
   readonly handlers: ReadonlyMap<string, AnyHandler>;
   readonly publicUrl?: string | undefined;
+  /** Whether people may subscribe to status pages by themselves. */
+  readonly takesSubscriptions: boolean;
   /** Of what has to be made; absent: there are none. */
   readonly limits: RateLimits | undefined;
 }
@@ -37,9 +39,9 @@ export function isBetterOld(thrown: unknown): boolean {
 export async function callPublic(
   handlers: ReadonlyMap<string, AnyHandler>,
   operationId: string,
-  call: Exchange & { readonly params: object; readonly query: object },
+  call: Exchange & { readonly params: object; readonly query: object; readonly body?: unknown },
 ): Promise<unknown> {
   const handler = handlers.get(operationId);
   if (!handler) throw new Error(`no handler for ${operationId}`);
-  return handler({ ...call, body: undefined, caller: null } as unknown as Call);
+  return handler({ ...call, body: call.body, caller: null } as unknown as Call);
 }

@@ -1,15 +1,25 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, toError } from '../../../lib/errors.ts';
-import { publicPageRoutes, type StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { reportError } from '../../http/errors.ts';
-import { RateLimits } from '../../http/limits.ts';
 import type { Store } from '../../store.ts';
-import { addDashboards } from './dashboard-routes.ts';
-import { publicNotice } from './document.ts';
+import type { Assets } from '../assets.ts';
+import { addDashboards } from './dashboards/routes.ts';
+import { publicHeaders, publicNotice } from './document.ts';
 import { freshness, sendFile, staleFreshness } from './files.ts';
-import { KeptAnswers } from './kept-answers.ts';
-import { callPublic, type Exchange, isBetterOld, knownAddress, type PublicPagesDeps } from './public-call.ts';
-import { type StatusPageFiles, sizeOf, statusPageFiles } from './status-page.ts';
+import type { PublicPagesDeps } from './public-call.ts';
+import type { StatusPageFiles } from './status-page.ts';
+import type { StatusPageSource } from './status-source.ts';
+import { addSubscribing } from './subscribing/routes.ts';
+
+/** The files of a status page, by what stands behind its address. */
+const files: Readonly<
+  Record<string, (known: StatusPageFiles, isStale: boolean) => StatusPageFiles['colours']>
+> = {
+  '': (known, isStale) => (isStale ? known.stale : known.page),
+  '/incidents.atom': ({ atom }) => atom,
+  '/incidents.json': ({ json }) => json,
+  '/colours.css': ({ colours }) => colours,
+};
 
 /**
  * The pages for everybody who has their address: no session, no cookie. They are made of what the JSON routes
@@ -18,55 +28,63 @@ import { type StatusPageFiles, sizeOf, statusPageFiles } from './status-page.ts'
  */
 export function addPublicPages(
   app: FastifyInstance,
-  given: Omit<PublicPagesDeps, 'limits'> & {
-    readonly store: Store;
-    /** 0 or absent: there are no rate limits. */
-    readonly requestsPerMinute?: number;
-  },
+  deps: PublicPagesDeps & { readonly store: Store; readonly source: StatusPageSource },
 ): void {
-  const { assets, clock } = given;
-  const limits = given.requestsPerMinute ? new RateLimits(clock, given.requestsPerMinute) : undefined;
-  const deps = { ...given, limits };
-  const statusPages = new KeptAnswers<StatusPageFiles>({ clock, isBetterOld, bytesOf: sizeOf });
-
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = reportError(toError(thrown), request);
-    return reply
-      .code(error.statusCode)
-      .header('cache-control', 'no-store')
-      .type('text/html; charset=utf-8')
-      .send(publicNotice(assets, wordsOf(error)));
-  });
-
-  const statusPage = (named: string, exchange: Exchange) => {
-    const key = knownAddress(named, 'status page');
-    return statusPages.get(key, async () => {
-      limits?.spend(publicPageRoutes.getStatusPageData, exchange.request, exchange.reply);
-      const data = await callPublic(deps.handlers, publicPageRoutes.getStatusPageData.operationId, {
-        ...exchange,
-        params: { address: key },
-        query: {},
-      });
-      return statusPageFiles(data as StatusPageData, deps);
-    });
-  };
-
-  const files = {
-    '/status/:address': (known: StatusPageFiles, isStale: boolean) => (isStale ? known.stale : known.page),
-    '/status/:address/incidents.atom': ({ atom }: StatusPageFiles) => atom,
-    '/status/:address/incidents.json': ({ json }: StatusPageFiles) => json,
-    '/status/:address/colours.css': ({ colours }: StatusPageFiles) => colours,
-  };
-  for (const [url, fileOf] of Object.entries(files)) {
-    app.get<{ Params: { address: string } }>(url, async (request, reply) => {
-      const { value, isStale } = await statusPage(request.params.address, { request, reply });
-      const file = fileOf(value, isStale);
-      if (!file) throw new AppError('NOT_FOUND', 'The page has no colours of its own.');
-      reply.headers({ ...value.headers, 'cache-control': isStale ? staleFreshness : freshness });
-      return sendFile(file, request, reply);
-    });
-  }
+  addStatusPages(app, deps);
   addDashboards(app, deps);
+  addSubscribing(app, deps);
+}
+
+/** Status pages at their addresses. */
+export function addStatusPages(
+  app: FastifyInstance,
+  { assets, source }: { readonly assets: Assets; readonly source: StatusPageSource },
+): void {
+  app.setErrorHandler((thrown, request, reply) =>
+    sendPublicError(toError(thrown), { request, reply, assets }),
+  );
+  for (const end of Object.keys(files)) {
+    app.get<{ Params: { address: string } }>(`/status/:address${end}`, (request, reply) =>
+      sendStatusFile(source, { request, reply, address: request.params.address, end }),
+    );
+  }
+}
+
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly address: string;
+  /** What stands behind the address of the page. */
+  readonly end: string;
+  readonly host?: string;
+}
+
+/** Whether a path is one of a status page that answers at the root of a host. */
+export function isStatusFile(end: string): boolean {
+  return Object.hasOwn(files, end);
+}
+
+/** @throws AppError NOT_FOUND for a file that the page does not have. */
+export async function sendStatusFile(source: StatusPageSource, asked: Asked): Promise<FastifyReply> {
+  const { request, reply, address, end, host } = asked;
+  const { value, isStale } = await source.open(address, { request, reply }, host);
+  const file = files[end]?.(value, isStale);
+  if (!file) throw new AppError('NOT_FOUND', 'The page has no such file.');
+  reply.headers({ ...value.headers, 'cache-control': isStale ? staleFreshness : freshness });
+  return sendFile(file, request, reply);
+}
+
+/** Says to anybody what went wrong, as a page. */
+export function sendPublicError(
+  thrown: Error,
+  { request, reply, assets }: Pick<Asked, 'request' | 'reply'> & { readonly assets: Assets },
+): FastifyReply {
+  const error = reportError(thrown, request);
+  return reply
+    .code(error.statusCode)
+    .headers({ ...publicHeaders([]), 'cache-control': 'no-store' })
+    .type('text/html; charset=utf-8')
+    .send(publicNotice(assets, wordsOf(error)));
 }
 
 function wordsOf({ code, message, statusCode }: AppError): { title: string; text: string } {

@@ -4,10 +4,11 @@ import { instant } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { html, path } from '../html.ts';
 import { coloursOf } from './colours.ts';
-import { publicDocument, publicHeaders } from './document.ts';
+import { type PublicFrame, publicDocument, publicHeaders } from './document.ts';
 import { atomFeed, jsonFeed } from './feeds.ts';
 import { type PublicFile, publicFile } from './files.ts';
 import { statusMain } from './status-view.ts';
+import { subscribeForm } from './subscribing/form.ts';
 
 /** A status page as files, with the headers that all of them have. */
 export interface StatusPageFiles {
@@ -20,32 +21,62 @@ export interface StatusPageFiles {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+interface StatusDocument {
+  readonly assets: Assets;
+  /** Where the page is, as a path; without one it is a preview, which leads nowhere. */
+  readonly own?: string;
+  readonly isStale?: boolean;
+  readonly isStill?: boolean;
+  readonly style?: PublicFrame['style'];
+  /** Whether readers may subscribe by mail. */
+  readonly takesSubscriptions?: boolean;
+}
+
+const feedsOf = (own: string) => [
+  { type: 'application/atom+xml', title: 'Incidents (Atom)', path: `${own}/incidents.atom` },
+  { type: 'application/feed+json', title: 'Incidents (JSON Feed)', path: `${own}/incidents.json` },
+];
+
+/** The page as a document. */
+export function statusDocument(data: StatusPageData, options: StatusDocument): string {
+  const { page } = data;
+  const { assets, own, isStale = false, isStill = false, style, takesSubscriptions = false } = options;
+  const feeds = own === undefined ? [] : feedsOf(own);
+  const name = visible(page.name);
+  return publicDocument(assets, {
+    title: name,
+    name,
+    logo: page.logo,
+    link: page.redirectTo,
+    favicon: page.favicon,
+    theme: ({ AUTO: 'auto', LIGHT: 'light', DARK: 'dark' } as const)[page.defaultTheme],
+    description: page.description === null ? null : visible(page.description),
+    styles: page.themeColors && own !== undefined ? [`${own}/colours.css`] : [],
+    feeds,
+    isStill,
+    ...(style ? { style } : {}),
+    main: html`${isStale ? staleNotice(data.generatedAt) : ''}${statusMain(data, takesSubscriptions ? subscribeForm(path`/status/${page.url}`) : '')}`,
+    footer: html`<span>As of ${instant(data.generatedAt)}</span>${feeds.map((feed) => html`<a href="${feed.path}">${feed.title}</a>`)}`,
+  });
+}
+
 export async function statusPageFiles(
   data: StatusPageData,
-  { assets, publicUrl }: { readonly assets: Assets; readonly publicUrl?: string | undefined },
+  {
+    assets,
+    own,
+    absolute,
+    takesSubscriptions,
+  }: {
+    readonly assets: Assets;
+    /** Where the page is: as a path without a slash at the end, and with its origin. */
+    readonly own: string;
+    readonly absolute: string;
+    readonly takesSubscriptions: boolean;
+  },
 ): Promise<StatusPageFiles> {
   const { page } = data;
-  const own = path`/status/${page.url}`;
-  const absolute = `${publicUrl?.replace(/\/+$/, '') ?? ''}${own}`;
-  const feeds = [
-    { type: 'application/atom+xml', title: 'Incidents (Atom)', path: `${own}/incidents.atom` },
-    { type: 'application/feed+json', title: 'Incidents (JSON Feed)', path: `${own}/incidents.json` },
-  ];
-  const name = visible(page.name);
-  const document = (isStale: boolean) =>
-    publicDocument(assets, {
-      title: name,
-      name,
-      logo: page.logo,
-      link: page.redirectTo,
-      favicon: page.favicon,
-      theme: ({ AUTO: 'auto', LIGHT: 'light', DARK: 'dark' } as const)[page.defaultTheme],
-      description: page.description === null ? null : visible(page.description),
-      styles: page.themeColors ? [`${own}/colours.css`] : [],
-      feeds,
-      main: html`${isStale ? staleNotice(data.generatedAt) : ''}${statusMain(data, '')}`,
-      footer: html`<span>As of ${instant(data.generatedAt)}</span>${feeds.map((feed) => html`<a href="${feed.path}">${feed.title}</a>`)}`,
-    });
+  const document = (isStale: boolean) => statusDocument(data, { assets, own, isStale, takesSubscriptions });
   const htmlType = 'text/html; charset=utf-8';
   const [atomUrl, jsonUrl] = [`${absolute}/incidents.atom`, `${absolute}/incidents.json`];
   return {

@@ -1,5 +1,6 @@
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { type Coverage, coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
+import { isUnmeasured } from '../../pages/unmeasured.ts';
 import { counted, instant, percent } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
@@ -80,13 +81,6 @@ function headline(
   if (unmeasured === 0) return { state: 'passed', word: 'All services operational' };
   const which = services.size === 1 ? 'not' : `${unmeasured} of ${counted(services.size, 'service')} not`;
   return { state: 'missed', word: `No known incident; ${which} measured now` };
-}
-
-/** Whether checks measure a service, but have not of late: on the newest day on which something was due. */
-function isUnmeasured({ days, coverage }: Service): boolean {
-  if (coverage === null) return false;
-  const due = days.slice(-2).findLast((day) => day.coverage && day.coverage.due > day.coverage.open);
-  return due === undefined || due.measurement === 'NONE';
 }
 
 function standingOf(service: Service, open: readonly Incident[]): Standing {

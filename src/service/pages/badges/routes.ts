@@ -1,5 +1,6 @@
 import { AppError } from '../../../lib/errors.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
+import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { addedCoverage, coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
 import type { AccountCaller } from '../../http/auth.ts';
@@ -9,6 +10,9 @@ import { hasSlots, matchesTags, shownState, worstState } from '../../results/che
 import type { ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
 import { optionsOf } from '../dashboards/routes.ts';
+import { PageSnapshots } from '../page-snapshots.ts';
+import { statusPageData } from '../status-page-data.ts';
+import { isUnmeasured } from '../unmeasured.ts';
 import { type Badge, badgeImage } from './badge-image.ts';
 
 /**
@@ -21,6 +25,7 @@ export function badgeHandlers({
   clock,
   analytics,
 }: Pick<AnalyticsDeps, 'store' | 'clock' | 'analytics'>): [string, AnyHandler][] {
+  const snapshots = new PageSnapshots(clock);
   const mayBeSeen = async (
     accountId: string,
     checks: readonly ReportedCheck[],
@@ -85,7 +90,29 @@ export function badgeHandlers({
       reply.header('cache-control', freshness);
       return draw(String(group.definition.name ?? 'group'), checks, query);
     },
+    async getStatusPageBadge({ params, query, reply }) {
+      const page = await store.statusPages.findByAddress(params.address.toLowerCase());
+      if (!page) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
+      const data = await snapshots.get(
+        page.id,
+        () => statusPageData(store, analytics, page, clock.wallMs()),
+        () => true,
+      );
+      reply.header('cache-control', freshness);
+      return badgeImage({ label: page.name, ...pageWords(data), ...query });
+    },
   });
+}
+
+/** What a page says in a word or two. What nobody measures is not called well. */
+function pageWords({ state, cards }: StatusPageData): Pick<Badge, 'message' | 'state'> {
+  if (state === 'OPERATIONAL') {
+    return cards.some(({ services }) => services.some(isUnmeasured))
+      ? { message: 'no known incident', state: 'unknown' }
+      : { message: 'operational', state: 'passing' };
+  }
+  const isBad = state === 'MAJOR' || state === 'CRITICAL';
+  return { message: `${state.toLowerCase()} problem`, state: isBad ? 'failing' : 'degraded' };
 }
 
 /** Pages embed badges through caches of their own; a state is not to be older than this there. */

@@ -27,6 +27,16 @@ export class Dashboards extends accountTable<DashboardRow>()({ name: 'dashboards
       .execute();
   }
 
+  /** Host names of their own that dashboards of all accounts have. */
+  async ownHosts(): Promise<string[]> {
+    const rows = await this.db
+      .selectFrom('dashboards')
+      .select('custom_domain')
+      .where('custom_domain', 'is not', null)
+      .execute();
+    return rows.flatMap((row) => row.custom_domain ?? []);
+  }
+
   async insertKey(id: number, keyHash: string, masked: string, now: number): Promise<DashboardKeyRow> {
     const row = { id: randomUUID(), dashboard_id: id, key_hash: keyHash, masked, created: now };
     await this.db.insertInto('dashboard_keys').values(row).execute();

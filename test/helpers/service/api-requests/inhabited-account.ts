@@ -176,6 +176,7 @@ async function fillPages(make: Make, send: Send, known: KnownObjects): Promise<v
   const page = await make('status-pages', { name: 'p', url: 'known-page', cards: [] });
   known.add('/v1/status-pages/{}', [page.id]);
   known.add('/v1/public/status-pages/{}', ['known-page']);
+  known.add('/v1/badges/status-pages/{}', ['known-page']);
   const incident = await make('status-pages/incidents', {
     name: 'i',
     severity: 'MINOR',

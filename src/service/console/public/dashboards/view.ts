@@ -1,12 +1,12 @@
-import type { DashboardData } from '../../../protocol/pages/public-page.ts';
-import { coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
-import { type Bar, bars } from '../elements/bars.ts';
-import { counted, duration, instant, percent } from '../elements/format.ts';
-import { type State, stateBadge } from '../elements/state.ts';
-import { pager } from '../elements/table.ts';
-import { visible } from '../elements/text.ts';
-import { type Html, html, path } from '../html.ts';
-import { type Notice, openNotice, pastNotice, statusWord } from './incidents.ts';
+import type { DashboardData } from '../../../../protocol/pages/public-page.ts';
+import { coverageText, notMeasured } from '../../../../protocol/runs/coverage.ts';
+import { type Bar, bars } from '../../elements/bars.ts';
+import { counted, duration, instant, percent } from '../../elements/format.ts';
+import { type State, stateBadge } from '../../elements/state.ts';
+import { pager } from '../../elements/table.ts';
+import { visible } from '../../elements/text.ts';
+import { type Html, html, path } from '../../html.ts';
+import { type Notice, openNotice, pastNotice, statusWord } from '../incidents.ts';
 
 type Check = DashboardData['checks'][number];
 type Run = Check['lastRuns'][number];

@@ -1,13 +1,13 @@
-import type { DashboardData } from '../../../protocol/pages/public-page.ts';
-import type { Assets } from '../assets.ts';
-import { textField } from '../elements/form.ts';
-import { instant } from '../elements/format.ts';
-import { visible } from '../elements/text.ts';
-import { html, path, withQuery } from '../html.ts';
-import { dashboardMain } from './dashboard-view.ts';
-import { publicDocument, publicHeaders, publicNotice } from './document.ts';
-import { type PublicFile, publicFile } from './files.ts';
-import { staleNotice } from './status-page.ts';
+import type { DashboardData } from '../../../../protocol/pages/public-page.ts';
+import type { Assets } from '../../assets.ts';
+import { textField } from '../../elements/form.ts';
+import { instant } from '../../elements/format.ts';
+import { visible } from '../../elements/text.ts';
+import { html, path, withQuery } from '../../html.ts';
+import { type PublicFrame, publicDocument, publicHeaders, publicNotice } from '../document.ts';
+import { type PublicFile, publicFile } from '../files.ts';
+import { staleNotice } from '../status-page.ts';
+import { dashboardMain } from './view.ts';
 
 /** A page of a dashboard as files, with the headers that all of them have. */
 export interface DashboardFiles {
@@ -25,6 +25,36 @@ export interface DashboardAddress {
   readonly key: string | undefined;
 }
 
+/** A page of a dashboard as a document. */
+export function dashboardDocument(
+  data: DashboardData,
+  {
+    assets,
+    pageHref,
+    isStale = false,
+    ...more
+  }: {
+    readonly assets: Assets;
+    readonly pageHref: (page: number) => string;
+    readonly isStale?: boolean;
+  } & Pick<PublicFrame, 'styles' | 'style' | 'isStill'>,
+): string {
+  const { dashboard } = data;
+  const title = visible(dashboard.header || 'Dashboard');
+  return publicDocument(assets, {
+    ...more,
+    title,
+    name: dashboard.showHeader ? title : null,
+    logo: dashboard.showHeader ? dashboard.logo : null,
+    link: dashboard.link,
+    favicon: dashboard.favicon,
+    theme: 'auto',
+    isWide: dashboard.width === 'FULL',
+    main: html`${isStale ? staleNotice(data.generatedAt) : ''}${dashboardMain(data, pageHref)}`,
+    footer: html`<span>As of ${instant(data.generatedAt)}</span>`,
+  });
+}
+
 export async function dashboardFiles(
   data: DashboardData,
   {
@@ -36,20 +66,8 @@ export async function dashboardFiles(
   const { dashboard, pagination } = data;
   const own = path`/dashboards/${at.address}`;
   const pageHref = (page: number) => withQuery(own, { page, key: at.key });
-  const title = visible(dashboard.header || 'Dashboard');
-  const document = (isStale: boolean) =>
-    publicDocument(assets, {
-      title,
-      name: dashboard.showHeader ? title : null,
-      logo: dashboard.showHeader ? dashboard.logo : null,
-      link: dashboard.link,
-      favicon: dashboard.favicon,
-      theme: 'auto',
-      styles: dashboard.customCSS ? [withQuery(`${own}/custom.css`, { key: at.key })] : [],
-      isWide: dashboard.width === 'FULL',
-      main: html`${isStale ? staleNotice(data.generatedAt) : ''}${dashboardMain(data, pageHref)}`,
-      footer: html`<span>As of ${instant(data.generatedAt)}</span>`,
-    });
+  const styles = dashboard.customCSS ? [withQuery(`${own}/custom.css`, { key: at.key })] : [];
+  const document = (isStale: boolean) => dashboardDocument(data, { assets, pageHref, styles, isStale });
   const htmlType = 'text/html; charset=utf-8';
   // Screens on walls have nobody to reload them or to turn the page.
   const next = pagination.page >= pagination.pages ? 1 : pagination.page + 1;

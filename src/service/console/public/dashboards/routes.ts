@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../../lib/errors.ts';
-import { type DashboardData, publicPageRoutes } from '../../../protocol/pages/public-page.ts';
-import { hashKey } from '../../ids/keys.ts';
-import type { Store } from '../../store.ts';
-import { notAllowed } from '../error-page.ts';
-import { isFromOwnPage } from '../login/addresses.ts';
-import { cookieOf, isSecure, setCookie } from '../login/cookie.ts';
-import { type DashboardFiles, dashboardFiles, keyForm } from './dashboard.ts';
-import { freshness, sendFile, staleFreshness } from './files.ts';
-import { type Kept, KeptAnswers } from './kept-answers.ts';
-import { callPublic, isBetterOld, knownAddress, type PublicPagesDeps } from './public-call.ts';
+import { AppError } from '../../../../lib/errors.ts';
+import { type DashboardData, publicPageRoutes } from '../../../../protocol/pages/public-page.ts';
+import { hashKey } from '../../../ids/keys.ts';
+import type { Store } from '../../../store.ts';
+import { notAllowed } from '../../error-page.ts';
+import { isFromOwnPage } from '../../login/addresses.ts';
+import { cookieOf, isSecure, setCookie } from '../../login/cookie.ts';
+import { freshness, sendFile, staleFreshness } from '../files.ts';
+import { type Kept, KeptAnswers } from '../kept-answers.ts';
+import { callPublic, isBetterOld, knownAddress, type PublicPagesDeps } from '../public-call.ts';
+import { type DashboardFiles, dashboardFiles, keyForm } from './files.ts';
 
 interface Asked {
   readonly address: string;

@@ -1,0 +1,68 @@
+import { toError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { publicPageRoutes, type StatusPageData } from '../../../protocol/pages/public-page.ts';
+import type { PublicCopies } from '../../pages/public-copies.ts';
+import { path } from '../html.ts';
+import { type Kept, KeptAnswers } from './kept-answers.ts';
+import { callPublic, type Exchange, isBetterOld, knownAddress, type PublicPagesDeps } from './public-call.ts';
+import { type StatusPageFiles, sizeOf, statusPageFiles } from './status-page.ts';
+
+/**
+ * Status pages as files, each made for all readers of ten seconds: of what the API answers, and when the
+ * database does not, of what was shown last, in memory or in the artifact store.
+ */
+export class StatusPageSource {
+  readonly #deps: PublicPagesDeps & { readonly copies: PublicCopies; readonly logger: Logger };
+  readonly #answers: KeptAnswers<StatusPageFiles>;
+
+  constructor(deps: PublicPagesDeps & { readonly copies: PublicCopies; readonly logger: Logger }) {
+    this.#deps = deps;
+    this.#answers = new KeptAnswers({ clock: deps.clock, isBetterOld, bytesOf: sizeOf });
+  }
+
+  /**
+   * A page by its address.
+   *
+   * @param host where it answers at a host name of its own.
+   * @throws AppError NOT_FOUND, RATE_LIMITED, or STORE_UNAVAILABLE when there is no copy either.
+   */
+  open(named: string, exchange: Exchange, host?: string): Promise<Kept<StatusPageFiles>> {
+    const { handlers, limits } = this.#deps;
+    const route = publicPageRoutes.getStatusPageData;
+    const address = knownAddress(named, 'status page');
+    return this.#answers.get(
+      `${address} ${host ?? ''}`,
+      async () => {
+        limits?.spend(route, exchange.request, exchange.reply);
+        const data = await callPublic(handlers, route.operationId, {
+          ...exchange,
+          params: { address },
+          query: {},
+        });
+        return this.#files(data as StatusPageData, host);
+      },
+      async () => {
+        const data = await this.#recalled(address);
+        return data && this.#files(data, host);
+      },
+    );
+  }
+
+  async #recalled(address: string): Promise<StatusPageData | undefined> {
+    try {
+      return await this.#deps.copies.recall(address);
+    } catch (thrown) {
+      this.#deps.logger.warn({ err: toError(thrown) }, 'failed to read the copy of a status page');
+      return undefined;
+    }
+  }
+
+  #files(data: StatusPageData, host: string | undefined): Promise<StatusPageFiles> {
+    const { publicUrl } = this.#deps;
+    const origin = publicUrl?.replace(/\/+$/, '') ?? '';
+    const own = host === undefined ? path`/status/${data.page.url}` : '';
+    const scheme = origin.startsWith('http:') ? 'http' : 'https';
+    const absolute = host === undefined ? `${origin}${own}` : `${scheme}://${host}`;
+    return statusPageFiles(data, { ...this.#deps, own, absolute });
+  }
+}

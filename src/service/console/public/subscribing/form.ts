@@ -1,0 +1,21 @@
+import { textField } from '../../elements/form.ts';
+import { type Html, html } from '../../html.ts';
+
+/** Where a reader of a status page leaves a mail address. */
+export function subscribeForm(
+  own: string,
+  refused?: { readonly address: string; readonly error: string },
+): Html {
+  return html`<section id="subscribe"><h2>Subscribe</h2><form class="form" method="post" action="${own}/subscribe">${textField(
+    {
+      name: 'address',
+      label: 'Mail address',
+      type: 'email',
+      value: refused?.address ?? '',
+      isRequired: true,
+      autocomplete: 'email',
+      hint: 'You are mailed of incidents and maintenance, once you have confirmed it. Every mail has a link that ends it.',
+      error: refused?.error,
+    },
+  )}<button class="button primary" type="submit">Subscribe</button></form></section>`;
+}

@@ -1,0 +1,59 @@
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { publicPageRoutes } from '../../../protocol/pages/public-page.ts';
+import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
+import { PublicCopies } from '../../pages/public-copies.ts';
+import { readAssets, serveAssets } from '../assets.ts';
+import { OwnHosts } from './own-host/hosts.ts';
+import { addOwnHosts, copiedHosts } from './own-host/routes.ts';
+import { addStatusPages } from './routes.ts';
+import { StatusPageSource } from './status-source.ts';
+
+export interface WaitingRoomDeps {
+  readonly artifactStore: ArtifactStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly publicUrl?: string | undefined;
+  readonly trustedProxies: readonly string[];
+}
+
+/**
+ * What a service answers that was started and waits for its database: status pages from their copies, and
+ * 503 to everything else.
+ */
+export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyInstance> {
+  const { logger, artifactStore, clock, publicUrl, trustedProxies } = deps;
+  const app = Fastify({
+    loggerInstance: logger.child({}, { level: 'silent' }) as FastifyBaseLogger,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+  });
+  const assets = readAssets();
+  const copies = new PublicCopies(artifactStore);
+  const away = async (): Promise<never> => {
+    throw new AppError('STORE_UNAVAILABLE', 'The service waits for its database.');
+  };
+  const source = new StatusPageSource({
+    ...{ assets, clock, publicUrl, copies, logger },
+    handlers: new Map([[publicPageRoutes.getStatusPageData.operationId, away]]),
+    takesSubscriptions: false,
+    limits: undefined,
+  });
+  const recall = async () => copiedHosts(await copies.list());
+  addOwnHosts(app, {
+    hosts: new OwnHosts({ clock, logger, publicUrl, load: away, recall }),
+    source,
+    assets,
+  });
+  serveAssets(app, assets);
+  await app.register(async (open) => addStatusPages(open, { assets, source }));
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(503).header('retry-after', '5').send({
+      statusCode: 503,
+      error: 'Service Unavailable',
+      message: 'The service waits for its database.',
+    }),
+  );
+  return app;
+}

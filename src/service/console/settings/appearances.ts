@@ -1,0 +1,66 @@
+import type { Words } from '../forms/schema-form.ts';
+import type { Content } from '../html.ts';
+import type { PageCall } from '../page.ts';
+import { certificateEnd } from './certificate-end.ts';
+import type { Shown } from './shown.ts';
+import { sloStanding, sloSubjects } from './slo-standing.ts';
+
+/** What the schemas of a resource do not say about it. A resource without any still has its pages. */
+export interface Appearance {
+  readonly title?: string;
+  /** What these are for, in a sentence. */
+  readonly lead?: string;
+  readonly words?: Words;
+  /** Words that depend on what the account has. */
+  readonly wordsFor?: (call: PageCall) => Promise<Words>;
+  /** Fields that the list leaves out. */
+  readonly unlisted?: readonly string[];
+  /** How values of fields are shown, where their type does not say. */
+  readonly cells?: Readonly<Record<string, (one: Shown, now: number) => Content>>;
+  /** What else is shown of one. */
+  readonly more?: (call: PageCall, one: Shown) => Promise<Content>;
+  /** It has pages elsewhere. */
+  readonly hasOwnPages?: true;
+}
+
+const isHidden = ({ locked, secret }: Shown) => locked === true || secret === true;
+
+/** By the name of the resource in the registry. */
+export const appearances: Readonly<Record<string, Appearance>> = {
+  windows: { hasOwnPages: true },
+  variables: {
+    lead: 'Values for {{KEY}} in checks, and for scripts, of all checks of the account. Secrets are written once and never shown again.',
+    words: {
+      key: { label: 'Key', hint: 'Letters, digits, "_", "." and "-". It cannot change later.' },
+      value: { rows: 3 },
+      locked: { label: 'Locked' },
+      secret: { label: 'Secret' },
+    },
+    cells: { value: (one) => (isHidden(one) ? 'never shown' : undefined) },
+  },
+  snippets: {
+    lead: 'Pieces of script that checks share: setup, teardown, and parts of other scripts.',
+    words: { script: { rows: 16 } },
+  },
+  certificates: {
+    lead: 'What checks present to hosts that ask for a certificate. Keys are never shown again.',
+    words: {
+      cert: { label: 'Certificate' },
+      key: { label: 'Private key', isSecret: true, rows: 8 },
+      ca: { label: 'Authority' },
+      passphrase: { isSecret: true },
+    },
+    cells: { expiresAt: certificateEnd },
+  },
+  slos: {
+    title: 'Objectives',
+    lead: 'How many of the runs that were due are to succeed, and how much of the budget of failures is left.',
+    unlisted: ['description', 'checkId', 'groupId', 'tags'],
+    words: {
+      target: { label: 'Target in percent' },
+      windowDays: { label: 'Window in days' },
+    },
+    wordsFor: sloSubjects,
+    more: sloStanding,
+  },
+};

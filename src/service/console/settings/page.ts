@@ -1,0 +1,59 @@
+import type { Page } from '../page.ts';
+import { changeOne, createOne, deleteOne, newOne, showOne } from './editor.ts';
+import { listTable } from './list.ts';
+import { showRuntimes } from './runtimes.ts';
+import { type Table, tables } from './tables.ts';
+
+/** The tables of the account: each plain resource has its pages by the registry of resources alone. */
+export const settingsPages: readonly Page[] = [
+  {
+    path: '/settings',
+    title: 'Settings',
+    navigation: 'Settings',
+    role: 'READ_ONLY',
+    handler: async () => ({ goTo: tables[0]?.path ?? '/settings/runtimes' }),
+  },
+  ...tables.flatMap(pagesOf),
+  { path: '/settings/runtimes', title: 'Runtimes', role: 'READ_ONLY', handler: showRuntimes },
+];
+
+function pagesOf(table: Table): Page[] {
+  const { path, title } = table;
+  const { noun } = table.api;
+  const one = `${path}/:key`;
+  return [
+    { path, title, role: 'READ_ONLY', handler: (call) => listTable(call, table) },
+    {
+      path: `${path}/new`,
+      title: `New ${noun}`,
+      role: 'READ_WRITE',
+      handler: (call) => newOne(call, table),
+    },
+    {
+      method: 'POST',
+      path: `${path}/new`,
+      title: `New ${noun}`,
+      role: 'READ_WRITE',
+      handler: (call) => createOne(call, table),
+    },
+    { path: `${one}/details`, title, role: 'READ_ONLY', handler: (call) => showOne(call, table) },
+    ...(table.api.routes.update
+      ? [
+          {
+            method: 'POST' as const,
+            path: `${one}/details`,
+            title: `Change ${noun}`,
+            role: 'READ_WRITE' as const,
+            handler: (call: Parameters<Page['handler']>[0]) => changeOne(call, table),
+          },
+        ]
+      : []),
+    {
+      method: 'POST',
+      path: `${one}/delete`,
+      title: `Delete ${noun}`,
+      role: 'READ_WRITE',
+      handler: (call) => deleteOne(call, table),
+    },
+  ];
+}

@@ -1,0 +1,156 @@
+import { type StatusPage, StatusPageInput, statusPageRoutes } from '../../../protocol/pages/status-page.ts';
+import { csrfField } from '../elements/form.ts';
+import { shortened } from '../elements/format.ts';
+import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
+import { visible } from '../elements/text.ts';
+import { confirmed, notice, problemNotice } from '../forms/action.ts';
+import { attempt, type Problems } from '../forms/problems.ts';
+import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
+import { type Html, html, path } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
+import { cardFields } from './card-fields.ts';
+import { arranged, cardsOf, withCards } from './cards.ts';
+import { colourNames, withColours } from './theme-values.ts';
+
+const { createStatusPage, deleteStatusPage, getStatusPage, listServices, updateStatusPage } =
+  statusPageRoutes;
+const base = '/pages/status';
+
+const words: Words = {
+  name: { label: 'Name' },
+  url: { label: 'Address', hint: 'The page is at /status/ and this. Letters, digits and dashes.' },
+  customDomain: {
+    label: 'Own host name',
+    hint: 'Such as status.example.com: point it at this service, and the page answers there.',
+  },
+  description: { rows: 3 },
+  logo: { label: 'Logo', hint: 'Address of an image.' },
+  redirectTo: { label: 'The logo leads to' },
+  favicon: { label: 'Icon', hint: 'Address of an image.' },
+  defaultTheme: { label: 'Light or dark' },
+  themeColors: { label: 'Colours', boxLabel: 'Colours of its own' },
+  cards: { isLeftOut: true },
+  ...Object.fromEntries(colourNames.map((name) => [name, { type: 'color' as const }])),
+};
+const what = StatusPageInput.pick({ name: true, url: true, customDomain: true, description: true });
+const looks = StatusPageInput.pick({
+  logo: true,
+  redirectTo: true,
+  favicon: true,
+  defaultTheme: true,
+  themeColors: true,
+});
+
+/** What the form says, as the API takes it. */
+export function bodyOf(form: URLSearchParams) {
+  const body = objectOf(StatusPageInput, form, { words });
+  const cards = cardsOf(form).map(({ id, name, services }) => ({
+    ...(id === undefined ? {} : { id }),
+    name,
+    services: services.map((service) => ({ id: service })),
+  }));
+  return { ...body, cards } as Parameters<typeof StatusPageInput.parse>[0] as never;
+}
+
+function valuesFrom(page: StatusPage): URLSearchParams {
+  const { name, url, customDomain, description, logo, redirectTo, favicon, defaultTheme, themeColors } = page;
+  const values = valuesOf({
+    ...{ name, url, customDomain, description, logo, redirectTo, favicon, defaultTheme, themeColors },
+  });
+  const cards = page.cards.map((card) => ({
+    id: card.id,
+    name: card.name,
+    services: card.services.map(({ id }) => id),
+  }));
+  return withCards(values, cards);
+}
+
+export interface PageForm {
+  readonly values?: URLSearchParams;
+  readonly problems?: Problems;
+  readonly isSaved?: boolean;
+}
+
+/** The form of a page, new or stored, with the page as it would be. */
+export async function pageEditor(call: PageCall, shown: PageForm = {}): Promise<View> {
+  const { api, viewer, params, reply } = call;
+  const { id } = params;
+  const stored =
+    id === undefined ? undefined : await api.call(getStatusPage, { params: { statusPageId: id } });
+  const services = await api.call(listServices, { query: { paginated: 'false' } });
+  const { problems } = shown;
+  const given =
+    shown.values ??
+    (stored
+      ? valuesFrom(stored)
+      : withCards(defaultsOf(StatusPageInput), [{ id: undefined, name: 'Services', services: [] }]));
+  const values = withColours(given);
+  const name = stored && visible(shortened(stored.name, 100));
+  const here = stored ? path`/pages/status/${stored.id}` : `${base}/new`;
+  reply.header('content-security-policy', previewPolicy());
+  const state = { values, problems, words };
+  const main = html`<nav class="crumbs"><a href="${base}">Status pages</a></nav>${heading(
+    name ?? 'New status page',
+    stored ? actions(call, stored, here) : '',
+  )}${shown.isSaved ? notice('Saved.') : ''}${problemNotice(problems)}
+<div class="editing"><form class="form" method="post" action="${here}">${csrfField(viewer)}<button class="hidden" type="submit" tabindex="-1" aria-hidden="true">Save</button>${
+    stored ? html`<input type="hidden" name="statusPageId" value="${stored.id}">` : ''
+  }
+${schemaFields(what, state)}
+${cardFields(cardsOf(values), services.entries, problems)}
+<details${hasProblem(problems, Object.keys(looks.shape)) ? html` open` : ''}><summary>Looks</summary>${schemaFields(looks, state)}</details>
+<div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the page'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
+${previewFrame('The page as it would be')}</div>`;
+  return {
+    title: name ?? 'New status page',
+    main,
+    ...(problems ? { statusCode: problems.statusCode } : {}),
+  };
+}
+
+function hasProblem(problems: Problems | undefined, names: readonly string[]): boolean {
+  return [...(problems?.fields.keys() ?? [])].some((key) => names.includes(key.split('.')[0] ?? ''));
+}
+
+function actions({ viewer, request }: PageCall, page: StatusPage, here: string): Html {
+  const address = path`/status/${page.url}`;
+  const origin = URL.parse(`${request.protocol}://${request.host}`)?.origin ?? '';
+  return html`<div class="row-actions"><a class="button" href="${address}">Open it</a><a class="button" href="${here}/subscribers">Subscribers</a>
+<details class="confirm"><summary class="button">Badge…</summary><div class="confirm-box calm"><p><img src="${path`/v1/badges/status-pages/${page.url}`}" alt="The badge of this page"></p><p>For a README or a site:</p>
+<pre class="selectable" tabindex="0" role="region" aria-label="Badge as Markdown">[![Status](${origin}${path`/v1/badges/status-pages/${page.url}`})](${origin}${address})</pre></div></details>
+${confirmed({
+  to: `${here}/delete`,
+  word: 'Delete…',
+  confirmWord: 'Delete the page',
+  question: 'Its address answers no more, and its subscribers are forgotten. Services and incidents stay.',
+  viewer,
+})}</div>`;
+}
+
+/** The form again after one of its buttons moved something: nothing is saved. */
+export function arrangePage(call: PageCall): Promise<View> {
+  const { form, query } = call;
+  const id = form.get('statusPageId');
+  const params: PageCall['params'] = id ? { id } : {};
+  const values = withCards(form, arranged(cardsOf(form), query.get('act') ?? ''));
+  return pageEditor({ ...call, params }, { values });
+}
+
+export async function savePage(call: PageCall): Promise<PageAnswer> {
+  const { api, form, params } = call;
+  const { id } = params;
+  const body = bodyOf(form);
+  const { done, problems } = await attempt(() =>
+    id === undefined
+      ? api.call(createStatusPage, { body })
+      : api.call(updateStatusPage, { params: { statusPageId: id }, body }),
+  );
+  if (problems) return pageEditor(call, { values: form, problems });
+  return { goTo: `${path`/pages/status/${done.id}`}?saved=1` };
+}
+
+export async function deletePage({ api, params }: PageCall): Promise<PageAnswer> {
+  await api.call(deleteStatusPage, { params: { statusPageId: params['id'] ?? '' } });
+  return { goTo: base };
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import type { CoverageSource } from '../coverage/coverage-query.ts';
+import type { Store } from '../store.ts';
+import { type CopiedPage, PublicCopies } from './public-copies.ts';
+import { statusPageData } from './status-page-data.ts';
+import type { StatusPageRow } from './tables.ts';
+
+export interface CopyKeeperOptions {
+  readonly store: Store;
+  readonly artifactStore: ArtifactStore;
+  readonly analytics: CoverageSource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Days are counted anew at midnight, and what was measured grows: a copy is not older than this. */
+const longestMs = 15 * 60_000;
+/** A page takes as long as a reader's request; agents and readers come first. */
+const pagesPerTurn = 10;
+
+interface Kept {
+  readonly fingerprint: string;
+  readonly atMs: number;
+}
+
+/**
+ * Keeps the copies of status pages: after each change of a page, its incidents or its maintenance, and every
+ * quarter of an hour. The leader looks every ten seconds, by a few sums over what pages show, so that pages
+ * that do not change cost nothing. Copies of pages that are gone are removed.
+ */
+export class CopyKeeper {
+  readonly #options: CopyKeeperOptions;
+  readonly #copies: PublicCopies;
+  /** By page. What another leader kept is kept once more. */
+  readonly #kept = new Map<string, Kept>();
+  #list: readonly CopiedPage[] | undefined;
+
+  constructor(options: CopyKeeperOptions) {
+    this.#options = options;
+    this.#copies = new PublicCopies(options.artifactStore);
+  }
+
+  async turn(): Promise<number | null> {
+    const { store, clock, logger } = this.#options;
+    const pages = await store.statusPages.all();
+    const sums = await store.statusPages.changeSums();
+    const fingerprintOf = (page: StatusPageRow) =>
+      `${page.url} ${page.custom_domain} ${page.updated} ${sums.get(page.account_id)}`;
+    const nowMs = clock.monotonicMs();
+    const due = pages.filter((page) => {
+      const kept = this.#kept.get(page.id);
+      return !kept || kept.fingerprint !== fingerprintOf(page) || nowMs - kept.atMs > longestMs;
+    });
+    try {
+      for (const page of due.slice(0, pagesPerTurn)) {
+        await this.#keep(page);
+        this.#kept.set(page.id, { fingerprint: fingerprintOf(page), atMs: nowMs });
+      }
+      await this.#keepList(pages);
+    } catch (thrown) {
+      logger.warn({ err: toError(thrown) }, 'failed to keep copies of status pages; trying again');
+      return null;
+    }
+    return due.length > pagesPerTurn ? clock.wallMs() : null;
+  }
+
+  async #keep(page: StatusPageRow): Promise<void> {
+    const { store, analytics, clock } = this.#options;
+    await this.#copies.keep(page.url, await statusPageData(store, analytics, page, clock.wallMs()));
+  }
+
+  async #keepList(pages: readonly StatusPageRow[]): Promise<void> {
+    this.#list ??= await this.#copies.list();
+    const list = pages.map((page) => ({ address: page.url, host: page.custom_domain }));
+    if (JSON.stringify(list) === JSON.stringify(this.#list)) return;
+    const addresses = new Set(list.map(({ address }) => address));
+    for (const { address } of this.#list) if (!addresses.has(address)) await this.#copies.forget(address);
+    await this.#copies.keepList(list);
+    this.#list = list;
+    const ids = new Set(pages.map(({ id }) => id));
+    for (const id of this.#kept.keys()) if (!ids.has(id)) this.#kept.delete(id);
+  }
+}

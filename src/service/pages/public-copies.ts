@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { StatusPageData } from '../../protocol/pages/public-page.ts';
+import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+
+/** A status page of which there is a copy. */
+const Copied = z.object({
+  address: z.string(),
+  /** The host name of its own, if it has one. */
+  host: z.string().nullable(),
+});
+export type CopiedPage = z.output<typeof Copied>;
+
+const Index = z.array(Copied);
+const folder = 'public-pages';
+const indexKey = `${folder}/index`;
+
+/**
+ * Copies of status pages in the artifact store, for when the database does not answer: what each showed last,
+ * and a list of all of them. They hold what the API answers of a page, not its markup, so that a newer build
+ * shows them in its own way.
+ */
+export class PublicCopies {
+  readonly #artifactStore: ArtifactStore;
+
+  constructor(artifactStore: ArtifactStore) {
+    this.#artifactStore = artifactStore;
+  }
+
+  /** What a page showed last, by its address in lower case; undefined without a copy that can be read. */
+  async recall(address: string): Promise<StatusPageData | undefined> {
+    const stored = await this.#read(keyOf(address));
+    const parsed = StatusPageData.safeParse(stored);
+    return parsed.success ? parsed.data : undefined;
+  }
+
+  async keep(address: string, data: StatusPageData): Promise<void> {
+    await this.#write(keyOf(address), StatusPageData.encode(data));
+  }
+
+  async forget(address: string): Promise<void> {
+    await this.#artifactStore.remove(keyOf(address));
+  }
+
+  /** The pages that there are copies of. */
+  async list(): Promise<CopiedPage[]> {
+    const parsed = Index.safeParse(await this.#read(indexKey));
+    return parsed.success ? parsed.data : [];
+  }
+
+  async keepList(pages: readonly CopiedPage[]): Promise<void> {
+    await this.#write(indexKey, pages);
+  }
+
+  async #read(key: string): Promise<unknown> {
+    const stream = await this.#artifactStore.open(key);
+    return stream === undefined ? undefined : JSON.parse(await text(stream));
+  }
+
+  async #write(key: string, value: unknown): Promise<void> {
+    const content = Buffer.from(JSON.stringify(value));
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    await this.#artifactStore.put(key, Readable.from([content]), { sizeBytes: content.length, sha256 });
+  }
+}
+
+/** Addresses hold dots, keys do not. */
+function keyOf(address: string): string {
+  return `${folder}/${createHash('sha256').update(address).digest('hex')}`;
+}

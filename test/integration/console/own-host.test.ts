@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
+import { buildWaitingRoom } from '../../../src/service/console/public/waiting-room.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import {
+  openHarness,
+  quietLogger,
+  type ServiceHarness,
+  temporaryFolder,
+  until,
+} from '../../helpers/service/service.ts';
+import { Visitor } from '../../helpers/service/visitor.ts';
+
+const publicUrl = 'https://picket.example.com';
+const artifacts = temporaryFolder();
+const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
+let harness: ServiceHarness;
+beforeAll(async () => {
+  harness = await openHarness({ clock, publicUrl, hasMailer: true, artifactFolder: artifacts.path });
+  const page = { name: 'Acme', url: 'acme', customDomain: 'status.acme.test', cards: [] };
+  await harness.call('POST', '/v1/status-pages', page);
+  await harness.call('POST', '/v1/status-pages', {
+    ...page,
+    url: 'thief',
+    customDomain: 'picket.example.com',
+  });
+  await harness.call('POST', '/v1/dashboards', { header: 'Wall', customDomain: 'wall.acme.test' });
+});
+afterAll(async () => {
+  await harness.close();
+  artifacts.remove();
+});
+
+/** What a service that waits for its database answers. */
+async function waitingRoom() {
+  const artifactStore = await DirectoryStore.open(artifacts.path);
+  return buildWaitingRoom({ artifactStore, clock, logger: quietLogger, publicUrl, trustedProxies: [] });
+}
+
+const at = (host: string, url: string, headers: Readonly<Record<string, string>> = {}, app = harness.app) =>
+  app.inject({ url, headers: { host, accept: 'text/html', ...headers } });
+
+describe('a host name of a page', () => {
+  it('answers with the page at its root, and links that stay there', async () => {
+    const page = await at('STATUS.acme.test:8443', '/');
+    expect(page.statusCode).toBe(200);
+    expect(page.body).toContain('Acme');
+    expect(page.body).toContain('href="/incidents.atom"');
+    expect(page.headers['cache-control']).toContain('stale-if-error');
+    const feed = await at('status.acme.test', '/incidents.json');
+    expect(feed.json().home_page_url).toBe('https://status.acme.test');
+    const style = /href="(\/assets\/style[^"]+)"/.exec(page.body)?.[1] ?? '';
+    expect((await at('status.acme.test', style)).statusCode).toBe(200);
+  });
+
+  it('has nothing of the console, whoever asks', async () => {
+    const visitor = new Visitor(harness.app, { address: '203.0.113.77' });
+    await visitor.post('/login', { key: harness.key });
+    const cookie = visitor.cookieHeader();
+    for (const path of [
+      '/login',
+      '/alerts',
+      '/checks',
+      '/v1/checks',
+      '/health',
+      '/pages/status',
+      '/status/other',
+    ]) {
+      const answer = await at('status.acme.test', path, { cookie, authorization: `Bearer ${harness.key}` });
+      expect([path, answer.statusCode]).toEqual([path, 404]);
+    }
+    const page = await at('status.acme.test', '/', { cookie });
+    expect(page.body).not.toContain('Log out');
+    expect(page.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('leaves the name of the service, addresses and unknown names to the console', async () => {
+    for (const host of [
+      'picket.example.com',
+      'other.acme.test',
+      '127.0.0.1:8080',
+      'localhost',
+      '[::1]',
+      'status.acme.test.evil.test',
+    ]) {
+      const answer = await at(host, '/');
+      expect([host, answer.headers['location']]).toEqual([host, '/login']);
+    }
+    // What a client says of the host is not believed but from a proxy that is trusted.
+    const forwarded = await at('picket.example.com', '/', { 'x-forwarded-host': 'status.acme.test' });
+    expect(forwarded.headers['location']).toBe('/login');
+  });
+
+  it('leads to a dashboard', async () => {
+    const answer = await at('wall.acme.test', '/');
+    expect([answer.statusCode, answer.headers['location']]).toEqual([303, '/dashboards/wall.acme.test']);
+    expect((await at('wall.acme.test', '/dashboards/wall.acme.test')).body).toContain('Wall');
+    expect((await at('wall.acme.test', '/login')).statusCode).toBe(404);
+    expect((await at('wall.acme.test', '/dashboards/other')).statusCode).toBe(404);
+  });
+
+  it('counts only where the service knows its own name', async () => {
+    const nameless = await openHarness();
+    try {
+      const page = { name: 'Acme', url: 'acme', customDomain: 'status.acme.test', cards: [] };
+      await nameless.call('POST', '/v1/status-pages', page);
+      const answer = await at('status.acme.test', '/', {}, nameless.app);
+      expect(answer.headers['location']).toBe('/login');
+    } finally {
+      await nameless.close();
+    }
+  });
+});
+
+it('a copy answers after a restart when the database does not, and goes with its page', async () => {
+  const service = (await harness.call('POST', '/v1/status-pages/services', { name: 'Shop' })).body.id;
+  const cards = [{ name: 'Core', services: [{ id: service }] }];
+  await harness.call('POST', '/v1/status-pages', { name: 'Kept', url: 'kept', cards });
+  const gone = (await harness.call('POST', '/v1/status-pages', { name: 'Gone', url: 'gone', cards: [] })).body
+    .id;
+  harness.startPageCopies();
+  const broken = async () => {
+    const other = await openHarness({ clock, publicUrl, artifactFolder: artifacts.path });
+    await other.store.close();
+    return other;
+  };
+  await until('there are copies', async () => {
+    const other = await broken();
+    const answers = await Promise.all(
+      ['/status/kept', '/status/gone'].map((path) => at('picket.example.com', path, {}, other.app)),
+    );
+    await other.close();
+    clock.advance(10_000);
+    return answers.every(({ statusCode }) => statusCode === 200);
+  });
+  const waiting = await waitingRoom();
+  expect((await at('picket.example.com', '/status/kept', {}, waiting)).body).toContain('as of');
+  expect((await at('status.acme.test', '/', {}, waiting)).statusCode).toBe(200);
+  expect((await at('status.acme.test', '/v1/checks', {}, waiting)).statusCode).toBe(404);
+  expect((await at('picket.example.com', '/v1/checks', {}, waiting)).statusCode).toBe(503);
+  await waiting.close();
+  await harness.call('POST', '/v1/status-pages/incidents', {
+    name: 'Orders fail',
+    severity: 'MAJOR',
+    services: [{ id: service }],
+    incidentUpdates: [{ description: 'Looked into.', status: 'INVESTIGATING' }],
+  });
+  await harness.call('DELETE', `/v1/status-pages/${gone}`);
+  await until('the copies follow', async () => {
+    const other = await broken();
+    const kept = await at('picket.example.com', '/status/kept', {}, other.app);
+    const removed = await at('picket.example.com', '/status/gone', {}, other.app);
+    const own = await at('status.acme.test', '/', {}, other.app);
+    await other.close();
+    clock.advance(10_000);
+    expect([kept.statusCode, own.statusCode]).toEqual([200, 200]);
+    expect(kept.body).toContain('This is how things were as of');
+    return kept.body.includes('Orders fail') && removed.statusCode >= 500;
+  });
+});
