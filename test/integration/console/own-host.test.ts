@@ -16,7 +16,13 @@ const artifacts = temporaryFolder();
 const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
 let harness: ServiceHarness;
 beforeAll(async () => {
-  harness = await openHarness({ clock, publicUrl, hasMailer: true, artifactFolder: artifacts.path });
+  harness = await openHarness({
+    clock,
+    requestsPerMinute: 600,
+    publicUrl,
+    hasMailer: true,
+    artifactFolder: artifacts.path,
+  });
   const page = { name: 'Acme', url: 'acme', customDomain: 'status.acme.test', cards: [] };
   await harness.call('POST', '/v1/status-pages', page);
   await harness.call('POST', '/v1/status-pages', {

@@ -107,6 +107,14 @@ it('an objective is about a check that is chosen, and shows how it stands', asyn
   const none = await writer.post('/settings/slos/new', { ...fields, tags: '' });
   expect(none.body).toMatch(/id="field-checkId-error"/);
   const made = await writer.post('/settings/slos/new', fields);
+  const { id, burnAlert } = (await harness.call('GET', '/v1/slos')).body[0];
+  expect(burnAlert.enabled).toBe(false);
+  const burning = { ...fields, 'burnAlert.enabled': 'true', 'burnAlert.percentInHour': '7' };
+  expect((await writer.post(`/settings/slos/${id}/details`, burning)).status).toBe(303);
+  expect((await harness.call('GET', `/v1/slos/${id}`)).body.burnAlert).toMatchObject({
+    enabled: true,
+    percentInHour: 7,
+  });
   const page = await reader.get(made.headers['location'] ?? '');
   expect(page.body).toContain('Nothing was measured');
   expect(page.body).toContain('pay');

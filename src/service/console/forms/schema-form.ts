@@ -66,6 +66,10 @@ function fieldsOf(schema: z.ZodObject, { prefix = '', words }: Pick<FormState, '
   });
 }
 
+function hasDefault(schema: z.core.$ZodType): schema is z.ZodDefault | z.ZodPrefault {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault;
+}
+
 /** The schema of a value itself, and what its wrappers say. */
 function unwrapped(schema: z.core.$ZodType): Omit<Field, 'path'> {
   let inner = schema;
@@ -74,7 +78,7 @@ function unwrapped(schema: z.core.$ZodType): Omit<Field, 'path'> {
   for (;;) {
     description ??= z.globalRegistry.get(inner)?.description;
     if (inner instanceof z.ZodNullable) isNullable = true;
-    else if (inner instanceof z.ZodDefault || inner instanceof z.ZodOptional) isOptional = true;
+    else if (hasDefault(inner) || inner instanceof z.ZodOptional) isOptional = true;
     else return { schema: inner, isNullable, isOptional, description };
     inner = inner.unwrap();
   }
@@ -273,7 +277,7 @@ export function valuesOf(object: object, prefix = '', values = new URLSearchPara
 /** The defaults of a schema, for the form of something new. */
 export function defaultsOf(schema: z.ZodObject, prefix = ''): URLSearchParams {
   const defaults = Object.entries(schema.shape).flatMap(([name, inner]): [string, unknown][] =>
-    inner instanceof z.ZodDefault ? [[name, inner.parse(undefined)]] : [],
+    hasDefault(inner) ? [[name, inner.parse(undefined)]] : [],
   );
   return valuesOf(Object.fromEntries(defaults), prefix);
 }

@@ -102,14 +102,14 @@ function timeline(
     ({ id, status, description, publicIncidentUpdateDate: at, notifySubscribers }) =>
       html`<li><p class="small"><b>${statusWord(status)}</b> <span class="soft">${instant(at)}${notifySubscribers ? ', mailed to subscribers' : ''}</span></p><p class="prose">${visible(description)}</p>${
         mayWrite && !isOnly
-          ? confirmed({
+          ? html`<div class="row-actions">${confirmed({
               to: `${here}/updates/${encodeURIComponent(id)}/delete`,
               word: 'Take it back…',
               about: `${statusWord(status)}, ${at}`,
               confirmWord: 'Take it back',
               question: 'Pages forget it. Mails that were sent stay sent.',
               viewer,
-            })
+            })}</div>`
           : ''
       }</li>`,
   )}</ol>`;

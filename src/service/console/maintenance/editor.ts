@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Route } from '../../../protocol/http/route.ts';
+import { incidentSeverities } from '../../../protocol/pages/incident.ts';
 import { MaintenanceWindowInput, maintenanceWindowApi } from '../../../protocol/pages/maintenance-window.ts';
 import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
 import { csrfField } from '../elements/form.ts';
@@ -11,6 +12,7 @@ import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../for
 import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
+import { statusWord } from '../public/incidents.ts';
 import { effectPreview, emptyPreview } from './preview.ts';
 import { instantText, localText } from './times.ts';
 
@@ -21,6 +23,12 @@ const routes = maintenanceWindowApi.routes;
 const dates = ['startsAt', 'endsAt', 'repeatEndsAt'] as const;
 const zones = [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
 const mostChoices = 100;
+const unitChoices = [
+  { value: 'DAY', word: 'Days' },
+  { value: 'WEEK', word: 'Weeks' },
+  { value: 'MONTH', word: 'Months' },
+];
+const severityChoices = incidentSeverities.map((value) => ({ value, word: statusWord(value) }));
 
 async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
   const [choices, pages, services] = await Promise.all([
@@ -39,7 +47,7 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
     endsAt: { label: 'Ends', type: 'datetime-local' },
     timezone: { label: 'Time zone', suggestions: zones },
     repeatInterval: { label: 'Repeat every', hint: 'Empty: it does not repeat.' },
-    repeatUnit: { label: 'Unit' },
+    repeatUnit: { label: 'Unit', choices: unitChoices },
     repeatEndsAt: {
       label: 'No repetition after',
       type: 'datetime-local',
@@ -51,6 +59,7 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
     silenceAllAlerts: { label: 'Silence every alert' },
     [visibility]: { label: 'On status pages', boxLabel: 'Show it on status pages' },
     [`${visibility}.enabled`]: { isLeftOut: true },
+    [`${visibility}.severity`]: { label: 'Severity', choices: severityChoices },
     [`${visibility}.affectAllServices`]: { label: 'It concerns every service of the pages' },
     [`${visibility}.notifyOnStart`]: { label: 'Mail subscribers when it begins' },
     [`${visibility}.notifyOnEnd`]: { label: 'Mail subscribers when it is over' },

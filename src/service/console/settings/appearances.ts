@@ -55,10 +55,16 @@ export const appearances: Readonly<Record<string, Appearance>> = {
   slos: {
     title: 'Objectives',
     lead: 'How many of the runs that were due are to succeed, and how much of the budget of failures is left.',
-    unlisted: ['description', 'checkId', 'groupId', 'tags'],
+    unlisted: ['description', 'checkId', 'groupId', 'tags', 'alertChannelIds'],
     words: {
       target: { label: 'Target in percent' },
       windowDays: { label: 'Window in days' },
+      burnAlert: { label: 'When the budget is spent too fast' },
+      'burnAlert.enabled': { label: 'Notify the channels' },
+      'burnAlert.percentInHour': { label: 'Percent in an hour' },
+      'burnAlert.percentInSixHours': { label: 'Percent in six hours' },
+      'burnAlert.minFailedRuns': { label: 'Failed runs at least' },
+      alertChannelIds: { label: 'Channels' },
     },
     wordsFor: sloSubjects,
     more: sloStanding,

@@ -1,5 +1,7 @@
+import { alertChannelRoutes } from '../../../protocol/alerts/alert-channel.ts';
 import { sloRoutes } from '../../../protocol/results/slo.ts';
 import { coverageText } from '../../../protocol/runs/coverage.ts';
+import { channelName } from '../alerts/channel-words.ts';
 import { counted, percent, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { facts } from '../elements/table.ts';
@@ -11,12 +13,14 @@ import type { Shown } from './shown.ts';
 
 /** Checks that can be chosen from; of more, tags choose. */
 const mostChoices = 500;
+const mostChannels = 100;
 
 /** What an objective can be about in this account. */
-export async function sloSubjects({ store, viewer, clock }: PageCall): Promise<Words> {
+export async function sloSubjects({ api, store, viewer, clock }: PageCall): Promise<Words> {
   const { accountId } = viewer;
   const page = { limit: mostChoices, offset: 0 };
-  const [choices, checks] = await Promise.all([
+  const [channels, choices, checks] = await Promise.all([
+    api.call(alertChannelRoutes.listAlertChannels, { query: { limit: mostChannels } }),
     store.overviews.choices(accountId),
     store.overviews.list(accountId, {}, { page, now: clock.wallMs() }),
   ]);
@@ -28,6 +32,12 @@ export async function sloSubjects({ store, viewer, clock }: PageCall): Promise<W
     groupId: {
       label: 'Group',
       choices: choices.groups.map(({ id, name }) => ({ value: String(id), word: shortened(name, 80) })),
+    },
+    alertChannelIds: {
+      choices: channels.map((channel) => ({
+        value: String(channel.id),
+        word: shortened(channelName(channel), 80),
+      })),
     },
     tags: { hint: 'Checks with any of these. One in a line.' },
   };

@@ -13,7 +13,12 @@ const listedLetters = 80;
 /** The schema within its wrappers. */
 function bare(schema: z.core.$ZodType): z.core.$ZodType {
   let inner = schema;
-  while (inner instanceof z.ZodNullable || inner instanceof z.ZodOptional || inner instanceof z.ZodDefault)
+  while (
+    inner instanceof z.ZodNullable ||
+    inner instanceof z.ZodOptional ||
+    inner instanceof z.ZodDefault ||
+    inner instanceof z.ZodPrefault
+  )
     inner = inner.unwrap();
   return inner;
 }

@@ -28,7 +28,14 @@ const words: Words = {
   logo: { label: 'Logo', hint: 'Address of an image.' },
   redirectTo: { label: 'The logo leads to' },
   favicon: { label: 'Icon', hint: 'Address of an image.' },
-  defaultTheme: { label: 'Light or dark' },
+  defaultTheme: {
+    label: 'Light or dark',
+    choices: [
+      { value: 'AUTO', word: 'As the reader has it' },
+      { value: 'LIGHT', word: 'Light' },
+      { value: 'DARK', word: 'Dark' },
+    ],
+  },
   themeColors: { label: 'Colours', boxLabel: 'Colours of its own' },
   cards: { isLeftOut: true },
   ...Object.fromEntries(colourNames.map((name) => [name, { type: 'color' as const }])),

@@ -17,6 +17,7 @@ import { leaseSuite } from './leases.ts';
 import { maintenanceSuite } from './maintenance.ts';
 import { occurrenceSuite } from './maintenance-occurrences.ts';
 import { memberSuite } from './members.ts';
+import { pageRecordSuite } from './page-records.ts';
 import { pageSuite } from './pages.ts';
 import { reportSuite } from './reports.ts';
 import { resourceSuite } from './resources.ts';
@@ -42,6 +43,7 @@ export function storeSuites(stage: StoreStage): void {
   changeSuite(stage);
   factSuite(stage);
   pageSuite(stage);
+  pageRecordSuite(stage);
   resourceSuite(stage);
   groupSuite(stage);
   maintenanceSuite(stage);

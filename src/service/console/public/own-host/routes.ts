@@ -25,6 +25,8 @@ export function addOwnHosts(app: FastifyInstance, { hosts, source, assets }: Own
   app.addHook('onRequest', async (request, reply) => {
     const own = await hosts.find(request.hostname);
     if (!own) return;
+    // No key and no session counts here: limits are those of an address.
+    request.caller = { kind: 'nobody' };
     try {
       return await answer(own, { request, reply }, source);
     } catch (thrown) {
