@@ -84,7 +84,9 @@ describe('every page of the registry', () => {
       const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
     }
-    expect(window.complaints).toEqual([]);
+    // Axe tries to run in the frames of previews, which may run nothing.
+    const axeInFrames = /^console: Blocked script execution in .* frame is sandboxed/;
+    expect(window.complaints.filter((complaint) => !axeInFrames.test(complaint))).toEqual([]);
   });
 });
 
