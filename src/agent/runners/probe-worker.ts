@@ -9,10 +9,10 @@ import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { limitBodyMemory } from '../../probes/http/body/body-memory.ts';
+import { openRunDelay } from '../../probes/sys/run-delay.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateStats } from './gate-stats.ts';
-import { openCpuWait } from './lag/cpu-wait.ts';
 import { LagMeter } from './lag/lag-meter.ts';
 import { ownThread, ThreadLoad } from './lag/thread-load.ts';
 import { LifecycleScriptPort } from './lifecycle-script-port.ts';
@@ -32,10 +32,11 @@ const { ownSecrets, checkTypes: wanted, egress, gateMemory } = start;
 trustAlso(start.caCertificates ?? []);
 if (start.bodyMemoryBytes !== undefined) limitBodyMemory(start.bodyMemoryBytes);
 
+const runDelay = openRunDelay();
 const phases = new LifecycleScriptPort();
 const pipeline = new RunPipeline({
   clock: systemClock,
-  lagMeter: new LagMeter(systemClock, openCpuWait()),
+  lagMeter: new LagMeter(systemClock, runDelay && (() => runDelay().waitedMs)),
   ownSecrets,
   egress: createEgressPolicy(egress),
   hosts: { phases },

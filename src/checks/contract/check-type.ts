@@ -117,6 +117,11 @@ export interface Measurement {
   /** How much later than the kernel the thread noticed a step, at most, in milliseconds. */
   readonly lagMs: number;
   /**
+   * By how much the kernel's stamps may be off in all, in milliseconds: what the kernel says of threads that were kept from
+   * running when they were to take one. Absent where nothing is known.
+   */
+  readonly doubtMs?: number | undefined;
+  /**
    * For how long the run had nothing to do but to wait for the other side, as far as that is known, in
    * milliseconds.
    */

@@ -7,12 +7,20 @@ export function unjudged(failed: Failure) {
 }
 
 /** How the times of a run came about, from what its probe says. */
-export function measurementOf({ clock, overheadMs, lagMs, waitedMs, workMs }: Measurement): Measurement {
+export function measurementOf({
+  clock,
+  overheadMs,
+  lagMs,
+  doubtMs,
+  waitedMs,
+  workMs,
+}: Measurement): Measurement {
   return {
     clock,
     overheadMs: toMicroseconds(overheadMs),
     lagMs: toMicroseconds(lagMs),
     waitedMs,
+    ...(doubtMs !== undefined && { doubtMs: toMicroseconds(doubtMs) }),
     ...(workMs !== undefined && { workMs: toMicroseconds(workMs) }),
   };
 }

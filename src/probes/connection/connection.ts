@@ -27,6 +27,9 @@ export class Connection {
   readonly times: ConnectionTimes = { dnsMs: 0, tcpMs: 0, proxyMs: 0, tlsMs: 0 };
   /** How much later than it happened a step was noticed, at most. */
   lagMs = 0;
+  /** By how much the moments of sending may be off. */
+  #sendDoubtMs = 0;
+  #timekeeper: Timekeeper | undefined;
   /** True once there was a TCP connection. */
   isConnected = false;
   /** The step under way. Whatever happens on the way to a proxy and through it is `proxy`. */
@@ -81,6 +84,11 @@ export class Connection {
     return this.#watch?.clock === 'event' ? 'event' : this.#lookupClock;
   }
 
+  /** By how much the times may be off in all, as far as is known. */
+  get doubtMs(): number {
+    return this.#sendDoubtMs + (this.#watch?.doubtMs ?? 0);
+  }
+
   /** Bytes the TCP socket has received so far, those of TLS included. */
   get receivedBytes(): number {
     return this.#tcpSocket?.bytesRead ?? 0;
@@ -107,11 +115,24 @@ export class Connection {
     return this.#watch?.silentMs(performance.now()) ?? 0;
   }
 
+  /** To be called right before something is written that `sentSince` is asked about. */
+  beforeSending(): void {
+    this.#timekeeper?.interruption();
+  }
+
   /** When data were sent whose writing began at `beforeMs` and has just ended; see writeMoment. */
   sentSince(beforeMs: number, usualMs?: number): number {
     const afterMs = performance.now();
-    const notBefore = () => this.#watch?.notSentBefore(afterMs) ?? beforeMs;
-    return this.#noted(writeMoment({ beforeMs, afterMs, usualMs }, notBefore), afterMs);
+    const interruption = this.#timekeeper?.interruption();
+    const { atMs, doubtMs } = writeMoment(
+      { beforeMs, afterMs, usualMs, interruption },
+      {
+        notBefore: () => this.#watch?.notSentBefore(afterMs) ?? beforeMs,
+        isConfirmed: () => this.#watch?.isAllConfirmed() ?? false,
+      },
+    );
+    this.#sendDoubtMs += doubtMs;
+    return this.#noted(atMs, afterMs);
   }
 
   /** When data was sent last; by the event that came after it, unless that came much too late. */
@@ -139,6 +160,7 @@ export class Connection {
     callback: (error: Error | null, socket: Socket | null) => void,
   ): void {
     this.#callback = callback;
+    this.#timekeeper = timekeeper;
     const { proxy, hostname, family } = this.#target;
     const name = proxy?.hostname ?? hostname;
     if (isIP(name) === 0) this.#lookupStop = new AbortController();
@@ -284,6 +306,7 @@ export class Connection {
         this.#secure(proxySocket);
         return;
       }
+      this.beforeSending();
       const beforeMs = performance.now();
       this.isTunnelPending = true;
       openTunnel(proxySocket, { proxy, authority: hostAndPort(hostname, port) }, (error, isAnswered) => {
@@ -337,6 +360,7 @@ export class Connection {
       return;
     }
     const isTarget = options.step === 'tlsMs';
+    this.beforeSending();
     const beforeMs = performance.now();
     const secureSocket = connectTls({
       socket,

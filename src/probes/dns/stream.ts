@@ -54,6 +54,7 @@ export function queryStream(
       const length = Buffer.alloc(lengthBytes);
       length.writeUInt16BE(query.bytes.length);
       // One write: some servers answer a length that comes alone with an error.
+      connection.beforeSending();
       const beforeMs = performance.now();
       socket.write(Buffer.concat([length, query.bytes]));
       sentMs = connection.sentSince(beforeMs);

@@ -75,6 +75,7 @@ export function queryUdp(
               clock: times?.clock ?? 'event',
               overheadMs: Math.max(0, eventMs - startMs - elapsedMs),
               lagMs: Math.max(0, eventMs - sentMs - elapsedMs),
+              doubtMs: times?.doubtMs ?? 0,
             };
             return resolve({ message, elapsedMs, measurement });
           }

@@ -13,6 +13,7 @@ function exchange(stamps: { readonly sentAfterMs: number; readonly arrivedAfterM
     times: { dnsMs: 0, tcpMs: 1, proxyMs: 0, tlsMs: 0 },
     receivedBytes: 0,
     isSending: false,
+    beforeSending: () => undefined,
     sentSince: () => beforeMs + stamps.sentAfterMs,
     sentAt: (eventMs) => eventMs,
     arrivalAfter: () => beforeMs + stamps.arrivedAfterMs,

@@ -9,7 +9,14 @@ const usualHttp2RequestMs = 0.6;
 /** What a connection knows of its own times. */
 type TimedConnection = Pick<
   Connection,
-  'times' | 'receivedBytes' | 'isSending' | 'sentSince' | 'sentAt' | 'arrivalAfter' | 'arrivalOf'
+  | 'times'
+  | 'receivedBytes'
+  | 'isSending'
+  | 'beforeSending'
+  | 'sentSince'
+  | 'sentAt'
+  | 'arrivalAfter'
+  | 'arrivalOf'
 >;
 
 /** When the steps of one exchange happened, from the moment its connection was open. */
@@ -35,6 +42,7 @@ export class ExchangeTimes {
 
   /** The connection is open, and the request is about to be sent. */
   begin(): void {
+    this.#connection.beforeSending();
     this.#openMs = performance.now();
     this.#sentMs = this.#openMs;
     this.#lastWriteMs = this.#openMs;

@@ -42,6 +42,7 @@ export interface ExchangeResult {
   readonly times: HopTimes;
   readonly clock: StampClock;
   readonly lagMs: number;
+  readonly doubtMs: number;
   /** For how long the connection had been silent when the exchange failed. */
   readonly silentMs: number;
   /** What this thread has worked on what the peer sent, in CPU milliseconds. */
@@ -227,6 +228,7 @@ export class Exchange {
       times: this.#times.hop(),
       clock: waitedMs > 0 ? 'event' : this.#connection.clock,
       lagMs: Math.max(this.#connection.lagMs, waitedMs),
+      doubtMs: this.#connection.doubtMs,
       silentMs,
       workMs: this.#workMs,
       certificate: this.#connection.certificate,

@@ -1,7 +1,11 @@
 import type { Libc } from '../sys/libc.ts';
-import { EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT } from '../sys/linux.ts';
+import { EPOLLERR, EPOLLHUP, EPOLLOUT } from '../sys/linux.ts';
 import { TcpInfo } from '../sys/tcp-info.ts';
+import type { WakeTime } from './wake-time.ts';
 import type { WatchTable } from './watch-table.ts';
+
+/** What a server sends at once: ten segments of Ethernet (RFC 6928). */
+const burstBytes = 14_600;
 
 /**
  * Writes down when something happened at the sockets of another thread. It looks at them and never touches
@@ -16,15 +20,29 @@ export class EdgeRecorder {
     this.#info = new TcpInfo(libc);
   }
 
-  /** @param atMs now, in milliseconds of the monotonic clock. */
-  record(events: number, row: number, generation: number, atMs: number): void {
+  /** @param wake when it happened; `atMs` is of the monotonic clock. @param nowMs the time now, by the same clock. */
+  record(
+    {
+      events,
+      row,
+      generation,
+    }: { readonly events: number; readonly row: number; readonly generation: number },
+    wake: WakeTime,
+    nowMs: number,
+  ): void {
     const table = this.#table;
     if (!table.isCurrent(row, generation)) return;
-    if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) !== 0) table.addAnswer(row, atMs);
-    if ((events & EPOLLIN) === 0 || !this.#info.read(table.descriptorOf(row))) return;
+    const isAnswer = (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) !== 0 && table.addAnswer(row, wake.atMs);
+    // What has been read meanwhile does not show as EPOLLIN any more, but in what has come in all.
+    if (!this.#info.read(table.descriptorOf(row))) return;
     // The socket may have been closed meanwhile, and its number be another's.
     if (!table.isCurrent(row, generation)) return;
     const { receivedBytes, sinceDataSentMs } = this.#info;
-    table.addEdge(row, { atMs, receivedBytes, sinceSentMs: sinceDataSentMs });
+    const earlierMs = nowMs - wake.atMs;
+    // What woke the thread was the connection, or of more than one burst the beginning: the rest may have come until now.
+    const isOneBurst = !isAnswer && receivedBytes - table.receivedBytes(row) <= burstBytes;
+    const { atMs, doubtMs } = isOneBurst ? wake : { atMs: nowMs, doubtMs: wake.doubtMs + earlierMs };
+    const sinceSentMs = Math.max(0, sinceDataSentMs - (nowMs - atMs));
+    table.addEdge(row, { atMs, receivedBytes, sinceSentMs, doubtMs });
   }
 }

@@ -2,6 +2,7 @@ import { EchoEngine } from '../echo/engine.ts';
 import { EpollSet, EpollWaiter } from '../sys/epoll.ts';
 import type { Libc } from '../sys/libc.ts';
 import { EPOLLERR, EPOLLIN } from '../sys/linux.ts';
+import { openRunDelay } from '../sys/run-delay.ts';
 import { EdgeRecorder } from './edge-recorder.ts';
 import {
   echoIndex,
@@ -13,6 +14,7 @@ import {
   wakeUpIndex,
 } from './messages.ts';
 import { monotonicMs } from './monotonic-clock.ts';
+import { type WakeTime, wakeTime } from './wake-time.ts';
 import { rowCount, WatchTable } from './watch-table.ts';
 
 /** How long the thread stays up when nothing is left to do: waking it costs more than a few empty rounds. */
@@ -35,6 +37,7 @@ export class KernelLoop {
   readonly #recorder: EdgeRecorder;
   readonly #engine: EchoEngine;
   readonly #counter = Buffer.alloc(8);
+  readonly #runDelay = openRunDelay();
   #isEnded = false;
 
   constructor(libc: Libc, start: KernelThreadStart, post: (message: FromKernelThread) => void) {
@@ -95,6 +98,7 @@ export class KernelLoop {
 
   /** Returns whether there may be messages: who posts one wakes the thread after that. */
   #wait(timeoutMs: number): boolean {
+    const before = this.#runDelay?.();
     const askedAtMs = monotonicMs();
     this.#table.noteWait(askedAtMs);
     const count = this.#waiter.wait(timeoutMs);
@@ -102,13 +106,19 @@ export class KernelLoop {
     // A wait that was stopped ends without news; what has arrived comes with the next one.
     if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#table.noteStandstill(atMs);
     if (count === 0) return false;
+    const after = this.#runDelay?.();
+    const returned: WakeTime = { atMs, doubtMs: 0 };
+    const woken = before && after ? wakeTime({ askedAtMs, returnedAtMs: atMs, before, after }) : returned;
+    // What else there is came after that, until now.
+    const later = { atMs, doubtMs: Math.max(woken.doubtMs, atMs - woken.atMs) };
     const own: number[] = [];
     for (let position = 0; position < count; position += 1) {
       const index = this.#waiter.indexAt(position);
       if (index >= rowCount) own.push(position);
       else {
         const generation = this.#waiter.generationAt(position);
-        this.#recorder.record(this.#waiter.eventsAt(position), index, generation, atMs);
+        const events = this.#waiter.eventsAt(position);
+        this.#recorder.record({ events, row: index, generation }, position === 0 ? woken : later, atMs);
       }
     }
     let isWoken = false;

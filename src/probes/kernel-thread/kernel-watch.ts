@@ -17,6 +17,8 @@ export interface NativeHandle {
 export interface WatchRow {
   answeredAtMs(): number | undefined;
   edges(): readonly Edge[];
+  /** Waits for one more of them. */
+  awaitEdge(timeoutMs: number): void;
   /** When the thread stood still last, until when; 0 when it never did. */
   standstillEndedAtMs(): number;
   /** When the thread began to wait last. */
@@ -32,6 +34,9 @@ export interface WatchRow {
  */
 const shortestPauseMs = 20;
 
+/** How long an event waits for the note about its arrival. */
+const longestNoteMs = 10;
+
 /**
  * What the kernel's thread saw of a connection. It notes with each arrival how many bytes have come in all,
  * and the stream tells how many had been read in an event: together they say which arrival the event is
@@ -43,8 +48,12 @@ export class KernelWatch implements SocketWatch {
   readonly #row: WatchRow;
   readonly #info: TcpInfo;
   readonly #offset: MonotonicOffset;
+  /** Of the arrivals that times were made of, by what had come with them. */
+  readonly #doubts = new Map<number, number>();
   #isReleased = false;
   #isLost = false;
+  /** How long the thread did not note what had arrived, at least. */
+  #unknownMs = 0;
 
   constructor(options: {
     readonly startedMs: number;
@@ -65,6 +74,10 @@ export class KernelWatch implements SocketWatch {
     return this.#isLost || stoodStill ? 'event' : 'kernel';
   }
 
+  get doubtMs(): number {
+    return [...this.#doubts.values()].reduce((sum, doubtMs) => sum + doubtMs, this.#unknownMs);
+  }
+
   connectMs(eventMs: number): number {
     // The round trip of the SYN is exact, but there is none when a SYN was sent again: then the loss counts
     // too.
@@ -77,7 +90,7 @@ export class KernelWatch implements SocketWatch {
 
   answeredAt(eventMs: number): number {
     const atMs = this.#row.answeredAtMs();
-    return atMs === undefined ? this.#unknown(eventMs) : this.#within(atMs, eventMs);
+    return atMs === undefined ? this.#asLateAs(eventMs) : this.#within(atMs, eventMs);
   }
 
   sentAt(eventMs: number): number {
@@ -90,31 +103,36 @@ export class KernelWatch implements SocketWatch {
     return Math.max(this.#startedMs, nowMs - this.#info.sinceDataSentMs - this.#info.stepMs);
   }
 
+  isAllConfirmed(): boolean {
+    return this.#info.read(this.#descriptor) && this.#info.unconfirmedCount === 0;
+  }
+
   arrivalOf(receivedBytes: number, eventMs: number): number {
-    const edge = this.#edges(eventMs).find((one) => one.receivedBytes >= receivedBytes);
+    const edge = this.#edgeWith((one) => one.receivedBytes >= receivedBytes, eventMs);
     return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
   }
 
   arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number {
     // What came is known no better than by the read that brought it.
     if (knownBytes >= receivedBytes) return this.arrivalOf(receivedBytes, eventMs);
-    const edge = this.#edges(eventMs).find((one) => one.receivedBytes > knownBytes);
+    const edge = this.#edgeWith((one) => one.receivedBytes > knownBytes, eventMs);
     return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
   }
 
   exchangeMs(sent: SentMoment, receivedBytes: number, eventMs: number): number {
-    const edges = this.#edges(eventMs);
-    const last = edges.findIndex((one) => one.receivedBytes >= receivedBytes);
-    const edge = edges[last];
+    const edge = this.#edgeWith((one) => one.receivedBytes >= receivedBytes, eventMs);
     if (!edge) return this.#unknown(eventMs) - sent.atMs;
-    const endMs = this.#within(edge.atMs, eventMs);
+    const stampedMs = this.#within(edge.atMs, eventMs);
+    const endMs = stampedMs > sent.earliestMs ? stampedMs : eventMs;
+    this.#unknownMs += endMs - stampedMs;
     // No answer comes before its question: then the sender was interrupted once it had sent, and saw the time
     // too late.
     const sentMs = endMs - sent.atMs > quickestAnswerMs ? sent.atMs : sent.earliestMs;
     // In TLS 1.2, and after a HelloRetryRequest, this side has to answer a flight before it gets the next
     // one. Whatever arrived before that answer waited for this side from then on.
     const answeredMs = edge.atMs - edge.sinceSentMs;
-    const waiting = edges.slice(0, last).findLast(({ atMs }) => atMs < answeredMs);
+    const edgesBefore = this.#edges().filter((one) => one.receivedBytes < edge.receivedBytes);
+    const waiting = edgesBefore.findLast(({ atMs }) => atMs < answeredMs);
     const pauseMs = waiting ? answeredMs - Math.max(waiting.atMs, this.#toKernel(sentMs)) : 0;
     return Math.max(0, endMs - sentMs - (pauseMs >= shortestPauseMs ? pauseMs : 0));
   }
@@ -133,11 +151,34 @@ export class KernelWatch implements SocketWatch {
     this.#row.release();
   }
 
-  /** Arrivals up to an event. */
-  #edges(eventMs: number): readonly Edge[] {
-    const latestMs = this.#toKernel(eventMs);
+  /**
+   * The first arrival of that kind. On a busy host the reader may run before the thread that notes it, though both
+   * were woken at once: the thread knows when that was.
+   */
+  #edgeWith(isWanted: (edge: Edge) => boolean, eventMs: number): Edge | undefined {
+    let edge = this.#edges().find(isWanted);
+    const untilMs = performance.now() + longestNoteMs;
+    while (!edge && this.#row.isUp()) {
+      const leftMs = untilMs - performance.now();
+      if (leftMs <= 0) break;
+      this.#row.awaitEdge(leftMs);
+      edge = this.#edges().find(isWanted);
+    }
+    if (edge) this.#noteDoubt(edge, eventMs);
+    return edge;
+  }
+
+  /** What is read has arrived: that the thread may have noted it later is no doubt. */
+  #noteDoubt({ receivedBytes, atMs, doubtMs }: Edge, eventMs: number): void {
+    if (this.#doubts.has(receivedBytes)) return;
+    const afterEventMs = Math.max(0, atMs - this.#toKernel(eventMs));
+    this.#doubts.set(receivedBytes, Math.max(0, doubtMs - afterEventMs));
+  }
+
+  /** What has arrived so far. */
+  #edges(): readonly Edge[] {
     const earliestMs = this.#toKernel(this.#startedMs);
-    return this.#row.edges().filter(({ atMs }) => atMs >= earliestMs && atMs <= latestMs);
+    return this.#row.edges().filter(({ atMs }) => atMs >= earliestMs);
   }
 
   #toKernel(performanceMs: number): number {
@@ -148,11 +189,17 @@ export class KernelWatch implements SocketWatch {
     return Math.min(eventMs, Math.max(this.#startedMs, this.#offset.toPerformanceMs(atMs)));
   }
 
+  /** Nobody knows for how long what was read in that event had been there. */
+  #unknown(eventMs: number): number {
+    this.#unknownMs += eventMs - this.#startedMs;
+    return this.#asLateAs(eventMs);
+  }
+
   /**
    * The thread has not noted it: it is late by less than anybody minds, or it is gone, or the process goes on
    * after a standstill and the thread has not even noted that.
    */
-  #unknown(eventMs: number): number {
+  #asLateAs(eventMs: number): number {
     const waitedMs = this.#toKernel(eventMs) - this.#row.waitBeganAtMs();
     if (!this.#row.isUp() || waitedMs > maxWaitMs + stoodStillMs) this.#isLost = true;
     return eventMs;

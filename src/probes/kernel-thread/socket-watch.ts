@@ -6,6 +6,8 @@ import type { StampClock } from '../sys/kernel-clock.ts';
  */
 export interface SocketWatch {
   readonly clock: StampClock;
+  /** By how much the times that were asked for may be off, as far as the kernel knows; 0 where nobody can tell. */
+  readonly doubtMs: number;
   /** How long the peer took to accept the connection, in milliseconds. To be asked in the event itself. */
   connectMs(eventMs: number): number;
   /** When the peer's refusal came. */
@@ -14,6 +16,8 @@ export interface SocketWatch {
   sentAt(eventMs: number): number;
   /** Before when, as far as is known, no data were sent that had been sent at `nowMs`, which is now. */
   notSentBefore(nowMs: number): number;
+  /** Whether the peer has confirmed by now all that was sent; false where nobody can tell. */
+  isAllConfirmed(): boolean;
   /** When the last of the first `receivedBytes` bytes arrived, which have been read in that event. */
   arrivalOf(receivedBytes: number, eventMs: number): number;
   /**
@@ -46,6 +50,8 @@ export interface SentMoment {
 /** When the packets of one UDP socket came. */
 export interface PacketTimes {
   readonly clock: StampClock;
+  /** By how much the last `elapsedMs` may be off; 0 where nobody can tell. */
+  readonly doubtMs: number;
   /** To be called right before a packet is sent. */
   beforeSending(): void;
   /** To be called right after. */
@@ -57,6 +63,7 @@ export interface PacketTimes {
 /** Takes the events at their word. */
 export class EventWatch implements SocketWatch {
   readonly clock = 'event';
+  readonly doubtMs = 0;
   readonly #startedMs: number;
 
   constructor(startedMs: number) {
@@ -77,6 +84,10 @@ export class EventWatch implements SocketWatch {
 
   notSentBefore(): number {
     return this.#startedMs;
+  }
+
+  isAllConfirmed(): boolean {
+    return false;
   }
 
   arrivalOf(_receivedBytes: number, eventMs: number): number {
@@ -103,6 +114,7 @@ export class EventWatch implements SocketWatch {
 /** Takes the events at their word. */
 export class EventPackets implements PacketTimes {
   readonly clock = 'event';
+  readonly doubtMs = 0;
   #sentMs = 0;
 
   beforeSending(): void {
@@ -126,6 +138,8 @@ export interface ProbeMeasurement {
   readonly overheadMs: number;
   /** How much later than it happened a step was noticed, at most, in milliseconds. */
   readonly lagMs: number;
+  /** By how much the kernel's stamps may be off in all, as far as is known, in milliseconds. */
+  readonly doubtMs?: number | undefined;
   /**
    * For how long a probe that failed had nothing to do but to wait for the other side, as far as the kernel knows, in
    * milliseconds: what its agent was late for meanwhile made no difference.
@@ -142,5 +156,6 @@ export function joinedMeasurement(
     clock: steps.some(({ clock }) => clock === 'event') ? 'event' : 'kernel',
     overheadMs: Math.max(0, overheadMs),
     lagMs: steps.reduce((most, { lagMs }) => Math.max(most, lagMs), 0),
+    doubtMs: steps.reduce((sum, { doubtMs = 0 }) => sum + doubtMs, 0),
   };
 }

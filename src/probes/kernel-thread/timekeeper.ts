@@ -7,10 +7,12 @@ import { SysError } from '../sys/errno.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
 import * as linux from '../sys/linux.ts';
 import { PacketClock } from '../sys/packet-clock.ts';
+import { openRunDelay, type RunDelay } from '../sys/run-delay.ts';
 import { TcpInfo } from '../sys/tcp-info.ts';
 import { KernelThread } from './kernel-thread.ts';
 import { KernelWatch, type NativeHandle, type WatchRow } from './kernel-watch.ts';
 import { MonotonicOffset } from './monotonic-clock.ts';
+import type { Interruption } from './send-time.ts';
 import { EventPackets, EventWatch, type PacketTimes, type SocketWatch } from './socket-watch.ts';
 import { rowCount } from './watch-table.ts';
 
@@ -23,6 +25,8 @@ export interface Timekeeper {
    * @param startedMs when the connect began, by `performance.now()`.
    */
   watch(socket: Socket, startedMs: number): SocketWatch;
+  /** How this thread was kept from running since it was asked last; undefined where nobody knows. */
+  interruption(): Interruption | undefined;
   /** Prepares a UDP socket for asking when its packets came. */
   packets(socket: UdpSocket): PacketTimes;
 }
@@ -30,6 +34,7 @@ export interface Timekeeper {
 /** Knows nothing but the events themselves. */
 export const eventTimekeeper: Timekeeper = {
   watch: (_socket, startedMs) => new EventWatch(startedMs),
+  interruption: () => undefined,
   packets: () => new EventPackets(),
 };
 
@@ -49,6 +54,8 @@ export class KernelTimekeeper implements Timekeeper {
   readonly #freeRows = Array.from({ length: rowCount }, (_, row) => row);
   #thread: KernelThread;
   #set: EpollSet;
+  readonly #readRunDelay = openRunDelay();
+  #runDelay: RunDelay = { waitedMs: 0, turnCount: 0 };
   #isClosed = false;
 
   private constructor(libc: Libc, thread: KernelThread, stampingSocket: number) {
@@ -85,6 +92,14 @@ export class KernelTimekeeper implements Timekeeper {
     return new KernelWatch({ startedMs, descriptor, row, info: this.#info, offset: this.#offset });
   }
 
+  interruption(): Interruption | undefined {
+    const now = this.#readRunDelay?.();
+    if (!now) return undefined;
+    const before = this.#runDelay;
+    this.#runDelay = now;
+    return { waitedMs: now.waitedMs - before.waitedMs, turnCount: now.turnCount - before.turnCount };
+  }
+
   packets(socket: UdpSocket): PacketTimes {
     const descriptor = udpDescriptor(socket);
     return descriptor < 0 ? new EventPackets() : this.#packetClock.of(descriptor);
@@ -115,6 +130,7 @@ export class KernelTimekeeper implements Timekeeper {
     return {
       answeredAtMs: () => table.answeredAtMs(row),
       edges: () => table.edges(row),
+      awaitEdge: (timeoutMs) => table.awaitEdge(row, timeoutMs),
       standstillEndedAtMs: () => table.standstillEndedAtMs,
       waitBeganAtMs: () => table.waitBeganAtMs,
       isUp: () => thread.isUp,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { WatchTable } from './watch-table.ts';
 
-const edge = (number: number) => ({ atMs: number, receivedBytes: number, sinceSentMs: 0 });
+const edge = (number: number) => ({ atMs: number, receivedBytes: number, sinceSentMs: 0, doubtMs: 0 });
 
 describe('the rows of watched sockets', () => {
   it('keep arrivals that brought something', () => {

@@ -3,14 +3,14 @@
  * they are. A row is for one socket at a time. Its generation changes when it is given back, so that an event
  * that comes late finds out that it is about a socket of the past.
  *
- * Words of 8 bytes: [generation, descriptor] [edge count, answered] [answered at] then the edges, three words
- * each: [time] [bytes received] [time since data was sent]. Of many edges the first and the last are kept;
+ * Words of 8 bytes: [generation, descriptor] [edge count, answered] [answered at] then the edges, four words
+ * each: [time] [bytes received] [time since data was sent] [doubt]. Of many edges the first and the last are kept;
  * what is in between is of no use to anybody. All times are milliseconds of the monotonic clock.
  */
 export const rowCount = 2048;
 const firstEdges = 24;
 const lastEdges = 8;
-const edgeWords = 3;
+const edgeWords = 4;
 const headerWords = 3;
 const rowWords = headerWords + (firstEdges + lastEdges) * edgeWords;
 /**
@@ -29,6 +29,8 @@ export interface Edge {
    * few.
    */
   readonly sinceSentMs: number;
+  /** By how much earlier it may have arrived. */
+  readonly doubtMs: number;
 }
 
 export class WatchTable {
@@ -109,6 +111,18 @@ export class WatchTable {
     return isOverwritten ? edges.slice(0, firstEdges) : edges;
   }
 
+  /** How many bytes had come by the last arrival that was noted. */
+  receivedBytes(row: number): number {
+    const count = Atomics.load(this.#integers, integerBase(row) + 2);
+    return count === 0 ? 0 : (this.#numbers[edgeWord(row, count - 1) + 1] ?? 0);
+  }
+
+  /** Waits until one more arrival is noted, but no longer than that. */
+  awaitEdge(row: number, timeoutMs: number): void {
+    const countAt = integerBase(row) + 2;
+    Atomics.wait(this.#integers, countAt, Atomics.load(this.#integers, countAt), timeoutMs);
+  }
+
   // Of the kernel's thread.
 
   /** What was stamped between then and the wait before was stamped too late. */
@@ -128,24 +142,27 @@ export class WatchTable {
     return Atomics.load(this.#integers, integerBase(row) + 1);
   }
 
-  addAnswer(row: number, atMs: number): void {
+  /** @returns whether it is the first one. */
+  addAnswer(row: number, atMs: number): boolean {
     const base = integerBase(row);
-    if (Atomics.load(this.#integers, base + 3) !== 0) return;
+    if (Atomics.load(this.#integers, base + 3) !== 0) return false;
     this.#numbers[wordBase(row) + 2] = atMs;
     Atomics.store(this.#integers, base + 3, 1);
+    return true;
   }
 
   /** Notes an arrival, unless it brought nothing new. */
-  addEdge(row: number, { atMs, receivedBytes, sinceSentMs }: Edge): void {
+  addEdge(row: number, { atMs, receivedBytes, sinceSentMs, doubtMs }: Edge): void {
     const countAt = integerBase(row) + 2;
     const count = Atomics.load(this.#integers, countAt);
-    const lastBytes = count === 0 ? 0 : (this.#numbers[edgeWord(row, count - 1) + 1] ?? 0);
-    if (receivedBytes <= lastBytes) return;
+    if (receivedBytes <= this.receivedBytes(row)) return;
     const word = edgeWord(row, count);
     this.#numbers[word] = atMs;
     this.#numbers[word + 1] = receivedBytes;
     this.#numbers[word + 2] = sinceSentMs;
+    this.#numbers[word + 3] = doubtMs;
     Atomics.store(this.#integers, countAt, count + 1);
+    Atomics.notify(this.#integers, countAt);
   }
 
   #edge(row: number, index: number): Edge {
@@ -154,6 +171,7 @@ export class WatchTable {
       atMs: this.#numbers[word] ?? 0,
       receivedBytes: this.#numbers[word + 1] ?? 0,
       sinceSentMs: this.#numbers[word + 2] ?? 0,
+      doubtMs: this.#numbers[word + 3] ?? 0,
     };
   }
 }

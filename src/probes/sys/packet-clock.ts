@@ -39,6 +39,8 @@ export class PacketClock {
 /** From sending a packet to the kernel's stamp of the one that was read last. */
 export class SocketPacketTimes {
   readonly clock = 'kernel';
+  /** By how much the last `elapsedMs` may be off. */
+  doubtMs = 0;
   readonly #clock: KernelClock;
   readonly #lastStamp: () => KernelTime | undefined;
   #beforeSending = beginning;
@@ -66,6 +68,7 @@ export class SocketPacketTimes {
     // A near peer answers before the send has returned.
     const isEarly = msBetween(this.#sentAt, receivedAt) < 0;
     const sendingMs = msBetween(this.#beforeSending, this.#sentAt);
+    this.doubtMs = sendingMs > undisturbedMs ? sendingMs : 0;
     if (!isEarly && sendingMs <= undisturbedMs) return roundTripMs(this.#sentAt, receivedAt, elapsedMs);
     return roundTripMs(this.#beforeSending, receivedAt, elapsedMs + Math.max(0, sendingMs));
   }

@@ -6,6 +6,7 @@ const bufferBytes = 256;
 /** HZ=100. */
 const longestStepMs = 10;
 /** Offsets in `struct tcp_info` (include/uapi/linux/tcp.h), which only ever grows at its end. */
+const unconfirmedOffset = 24;
 const lastDataSentOffset = 44;
 const lastDataReceivedOffset = 52;
 const rttOffset = 68;
@@ -37,6 +38,11 @@ export class TcpInfo {
     this.#sizeBytes.writeUInt32LE(bufferBytes);
     const result = this.#libc.getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, this.#buffer, this.#sizeBytes);
     return result === 0 && this.#sizeBytes.readUInt32LE() >= sinceBytesReceivedBytes;
+  }
+
+  /** Segments that were sent and that the peer has not confirmed. */
+  get unconfirmedCount(): number {
+    return this.#buffer.readUInt32LE(unconfirmedOffset);
   }
 
   /** Milliseconds since data was sent last, give or take `stepMs`. */

@@ -123,6 +123,7 @@ class Conversation {
   #converse(socket: Socket): void {
     const { data, isAnswerWanted, idleGapMs } = this.#request;
     socket.on('error', (error) => this.#finish({ error }));
+    this.#connection.beforeSending();
     this.#dataStartMs = performance.now();
     if (data !== '') {
       socket.write(data);
@@ -227,6 +228,7 @@ class Conversation {
         clock: connection.clock,
         overheadMs: Math.max(0, lastEventMs - this.#startMs - phases.total),
         lagMs: connection.lagMs,
+        doubtMs: connection.doubtMs,
         ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
       },
       certificate: connection.certificate,

@@ -28,6 +28,9 @@ describe('doubt about a timing', () => {
     ['more than 5 % of a long time', { responseTimeMs: 1000 }, 50.1, true],
     ['a lag with stamps of events', { measurement: event }, 6, true],
     ['a lag with stamps of the kernel', { measurement: kernel }, 1000, false],
+    ['stamps of the kernel that may be off by 5 ms', { measurement: { ...kernel, doubtMs: 5 } }, 0, false],
+    ['stamps of the kernel that may be off by more', { measurement: { ...kernel, doubtMs: 5.1 } }, 0, true],
+    ['by less than 5 %', { measurement: { ...kernel, doubtMs: 49 }, responseTimeMs: 1000 }, 0, false],
   ])('%s', (_what, fields, lagMs, isDoubtful) => {
     expect(isTimingDoubtful(outcome(fields), lagMs)).toBe(isDoubtful);
   });
@@ -64,6 +67,13 @@ describe('a verdict that the agent may have brought about', () => {
       3000,
       5300,
       false,
+    ],
+    [
+      'over the limit by less than the kernel’s stamps may be off',
+      failed('MAX_RESPONSE_TIME_EXCEEDED', { ...slow, measurement: { ...kernel, doubtMs: 300 } }),
+      0,
+      5300,
+      true,
     ],
     ['degraded by less than the lag', outcome({ isDegraded: true, ...slow }), 300, 5300, true],
     ['degraded by more than the lag', outcome({ isDegraded: true, ...slow }), 100, 5300, false],

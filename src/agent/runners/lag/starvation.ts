@@ -20,13 +20,19 @@ export function agentLag({ measurement }: Outcome<unknown>, { lagMs, awayMs }: T
 }
 
 /**
- * Whether the times of an outcome may be too long because of the agent: they are stamps of events (or nobody
- * says what they are), and the agent was late by more than 5 ms and more than 5 % of the response time. The
- * kernel's stamps are right however late the agent was.
+ * Whether the times of an outcome may be wrong because of the agent: they are stamps of events (or nobody
+ * says what they are), and the agent was late by more than 5 ms and more than 5 % of the response time; or they are the
+ * kernel's, and may be off by that much.
  */
-export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknown>, lagMs: number): boolean {
-  if (measurement?.clock === 'kernel' || measurement?.clock === 'process') return false;
-  return lagMs > Math.max(doubt.leastMs, doubt.part * responseTimeMs);
+export function isTimingDoubtful(outcome: Outcome<unknown>, lagMs: number): boolean {
+  const mostMs = Math.max(doubt.leastMs, doubt.part * outcome.responseTimeMs);
+  return possibleErrorMs(outcome, lagMs) > mostMs;
+}
+
+/** How much of the response time may be the agent's. */
+function possibleErrorMs({ measurement }: Outcome<unknown>, lagMs: number): number {
+  if (measurement?.clock === 'process') return 0;
+  return measurement?.clock === 'kernel' ? (measurement.doubtMs ?? 0) : lagMs;
 }
 
 /**
@@ -52,7 +58,9 @@ export function isSpoilt(outcome: Outcome<unknown>, lateness: Lateness): boolean
   const lagMs = Math.max(0, lateness.lagMs - workMs);
   const awayMs = Math.max(0, lateness.awayMs - workMs);
   if (outcome.timeExcessMs !== undefined) {
-    return isTimingDoubtful(outcome, lagMs) && outcome.timeExcessMs <= Math.max(lagMs, awayMs);
+    const byKernel = outcome.measurement?.clock === 'kernel';
+    const mostMs = byKernel ? possibleErrorMs(outcome, lagMs) : Math.max(lagMs, awayMs);
+    return isTimingDoubtful(outcome, lagMs) && outcome.timeExcessMs <= mostMs;
   }
   if (!outcome.failure) return false;
   const waitedMs = outcome.measurement?.waitedMs ?? 0;

@@ -1,0 +1,33 @@
+import type { RunDelay } from '../sys/run-delay.ts';
+
+/** When something happened that a thread waited for, as far as the thread can tell. */
+export interface WakeTime {
+  /** Most likely then, in milliseconds of the monotonic clock. */
+  readonly atMs: number;
+  /** By how much earlier it may have been. */
+  readonly doubtMs: number;
+}
+
+/** A wait between two readings of what the thread was kept from running. */
+export interface Wait {
+  readonly askedAtMs: number;
+  readonly returnedAtMs: number;
+  readonly before: RunDelay;
+  readonly after: RunDelay;
+}
+
+/** Less than that is no sleep. */
+const shortestSleepMs = 0.1;
+
+/**
+ * When the thread was woken. On a busy host it runs some milliseconds after that, and the kernel counts them: a thread that
+ * slept, and was given a processor once since, was woken that much before it returned. One that was interrupted besides
+ * knows only that it was not earlier than that.
+ */
+export function wakeTime({ askedAtMs, returnedAtMs, before, after }: Wait): WakeTime {
+  const lateMs = Math.max(0, after.waitedMs - before.waitedMs);
+  const isOneTurn = after.turnCount - before.turnCount === 1;
+  const sleptMs = returnedAtMs - askedAtMs - lateMs;
+  if (isOneTurn && sleptMs >= shortestSleepMs) return { atMs: returnedAtMs - lateMs, doubtMs: 0 };
+  return { atMs: returnedAtMs, doubtMs: Math.min(lateMs, returnedAtMs - askedAtMs) };
+}
