@@ -1,5 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type SecureContext } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import { errorCodeOf } from '../../lib/errors.ts';
 import { hostAndPort, isIpv6Enabled, type ResolvedAddress } from '../address.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
@@ -11,7 +11,7 @@ import type { StampClock } from '../sys/kernel-clock.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
 import { openTunnel } from './proxy-tunnel.ts';
-import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
+import { type ClientIdentity, usableContext } from './secure-contexts.ts';
 import type { ConnectionMeans, ConnectionTarget, ConnectionTimes } from './target.ts';
 
 /**
@@ -123,14 +123,11 @@ export class Connection {
   /** When data were sent whose writing began at `beforeMs` and has just ended; see writeMoment. */
   sentSince(beforeMs: number, usualMs?: number): number {
     const afterMs = performance.now();
-    const interruption = this.#timekeeper?.interruption();
-    const { atMs, doubtMs } = writeMoment(
-      { beforeMs, afterMs, usualMs, interruption },
-      {
-        notBefore: () => this.#watch?.notSentBefore(afterMs) ?? beforeMs,
-        isConfirmed: () => this.#watch?.isAllConfirmed() ?? false,
-      },
-    );
+    const stamps = { beforeMs, afterMs, usualMs, interruption: this.#timekeeper?.interruption() };
+    const { atMs, doubtMs } = writeMoment(stamps, {
+      notBefore: () => this.#watch?.notSentBefore(afterMs) ?? beforeMs,
+      isConfirmed: () => this.#watch?.isAllConfirmed() ?? false,
+    });
     this.#sendDoubtMs += doubtMs;
     return this.#noted(atMs, afterMs);
   }
@@ -145,13 +142,9 @@ export class Connection {
     return this.#noted(this.#watch?.arrivalOf(receivedBytes, eventMs) ?? eventMs, eventMs);
   }
 
-  /**
-   * When the first byte after the first `knownBytes` arrived; `receivedBytes` have been read in this very
-   * event.
-   */
+  /** When the first byte after the first `knownBytes` arrived; `receivedBytes` are read in this very event. */
   arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number {
-    const arrivedMs = this.#watch?.arrivalAfter(knownBytes, receivedBytes, eventMs) ?? eventMs;
-    return this.#noted(arrivedMs, eventMs);
+    return this.#noted(this.#watch?.arrivalAfter(knownBytes, receivedBytes, eventMs) ?? eventMs, eventMs);
   }
 
   /** Connects; calls back once, with what `classifyError` says of the error when it fails. */
@@ -349,14 +342,9 @@ export class Connection {
     },
     onSecure: (socket: Socket) => void,
   ): void {
-    let secureContext: SecureContext;
-    try {
-      secureContext = secureContextFor(options.clientIdentity);
-    } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#fail(
-        new ProbeError('request-invalid', this.phase, `the client certificate is unusable: ${reason}`),
-      );
+    const secureContext = usableContext(options.clientIdentity, this.phase);
+    if (secureContext instanceof ProbeError) {
+      this.#fail(secureContext);
       return;
     }
     const isTarget = options.step === 'tlsMs';

@@ -1,5 +1,6 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { LruMap } from '../../lib/lru.ts';
+import { ProbeError, type ProbePhase } from './errors.ts';
 
 /** Client certificate for a target: PEM texts. `ca` replaces the trusted roots for that target. */
 export interface ClientIdentity {
@@ -32,4 +33,17 @@ export function secureContextFor(identity: ClientIdentity | undefined): SecureCo
       allowPartialTrustChain,
     }),
   );
+}
+
+/** The same, or the error of a check whose client certificate cannot be used. */
+export function usableContext(
+  identity: ClientIdentity | undefined,
+  phase: ProbePhase,
+): SecureContext | ProbeError {
+  try {
+    return secureContextFor(identity);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    return new ProbeError('request-invalid', phase, `the client certificate is unusable: ${reason}`);
+  }
 }
