@@ -90,8 +90,6 @@ export interface HarnessOptions {
   readonly staticIps?: StaticIps;
   /** Whether mails to subscribers are stored, as where there is a mailer. */
   readonly hasMailer?: boolean;
-  /** Where clients reach the service. */
-  readonly publicUrl?: string;
   /** Whether there are pages for browsers; true when absent. */
   readonly hasPages?: boolean;
   /** Another host name of the service, at which files of runs open. */

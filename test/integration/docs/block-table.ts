@@ -252,7 +252,7 @@ function faultCampaign(...options: readonly string[]): NotRun {
     reason: 'it takes minutes; test/system/faults runs campaigns of its own',
     proof: () => {
       const script = readFileSync(join(root, 'scripts/faults.ts'), 'utf8');
-      for (const name of options) expect(script).toMatch(new RegExp(`^ {4}${name}: \\{ type`, 'm'));
+      for (const name of options) expect(script).toMatch(new RegExp(`^ +${name}: \\{ type`, 'm'));
     },
   };
 }

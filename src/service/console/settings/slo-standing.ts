@@ -27,7 +27,7 @@ export async function sloSubjects({ api, store, viewer, clock }: PageCall): Prom
   return {
     checkId: {
       label: 'Check',
-      choices: checks.rows.map(({ id, name }) => ({ value: id, word: shortened(name, 80) })),
+      choices: checks.map(({ id, name }) => ({ value: id, word: shortened(name, 80) })),
     },
     groupId: {
       label: 'Group',
