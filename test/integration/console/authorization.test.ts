@@ -47,7 +47,11 @@ beforeAll(async () => {
 
   const location = await createLocation(harness, marker);
   const check = await createCheck(harness, { name: marker, privateLocations: [marker] });
-  const make = async (path: string, body: object) => (await harness.call('POST', path, body)).body;
+  const make = async (path: string, sent: object) => {
+    const { status, body } = await harness.call('POST', path, sent);
+    expect(status, JSON.stringify(body)).toBeLessThan(300);
+    return body;
+  };
   const channel = await make('/v1/alert-channels', {
     type: 'EMAIL',
     config: { address: `${marker}@example.com` },
@@ -59,7 +63,42 @@ beforeAll(async () => {
   });
   const { body: sessions } = await harness.call('GET', '/v1/accounts/me/sessions');
   const member = await harness.store.members.personByEmail('read_only@example.com');
+  const group = await make('/v1/check-groups', { name: marker });
+  const snippet = await make('/v1/snippets', { name: marker, script: '1' });
+  const slo = await make('/v1/slos', { name: marker, tags: [marker], target: 99.9, windowDays: 30 });
+  const day = (count: number) => new Date(Date.now() + count * 86_400_000).toISOString();
+  const window = await make('/v1/maintenance-windows', {
+    name: marker,
+    tags: [marker],
+    startsAt: day(1),
+    endsAt: day(2),
+    repeatInterval: null,
+    repeatUnit: null,
+  });
+  const service = await make('/v1/status-pages/services', { name: marker });
+  const statusPage = await make('/v1/status-pages', {
+    name: marker,
+    url: 'owned',
+    cards: [{ name: marker, services: [{ id: service.id }] }],
+  });
+  const incident = await make('/v1/status-pages/incidents', {
+    name: marker,
+    severity: 'MINOR',
+    services: [{ id: service.id }],
+    incidentUpdates: [{ status: 'INVESTIGATING', description: marker }],
+  });
+  const dashboard = await make('/v1/dashboards', { header: marker, customUrl: 'owned-too', tags: [marker] });
+  await make('/v1/variables', { key: 'OWNED', value: marker });
   objects = [
+    ['/groups', String(group.id)],
+    ['/settings/snippets', String(snippet.id)],
+    ['/settings/slos', String(slo.id)],
+    ['/settings/variables', 'OWNED'],
+    ['/pages/maintenance', String(window.id)],
+    ['/pages/services', service.id],
+    ['/pages/status', statusPage.id],
+    ['/pages/incidents', incident.id],
+    ['/pages/dashboards', dashboard.dashboardId],
     ['/account/keys', key.id],
     ['/account/invites', invited.id],
     ['/account/members', member?.id ?? ''],
@@ -74,7 +113,10 @@ afterAll(() => harness.close());
 
 /** A path of the registry with every parameter filled in. */
 function filled(path: string, id: string = randomUUID()): string {
-  return path.replaceAll(/:\w+/g, id).replace(/\*$/, 'x');
+  return path
+    .replace(/:occurrence/, '1')
+    .replaceAll(/:\w+/g, id)
+    .replace(/\*$/, 'x');
 }
 
 async function ask(page: Page, as: { visitor: Visitor; csrf: string }, path: string) {

@@ -142,7 +142,15 @@ export function resourceSuite(stage: StoreStage): void {
       passphrase: 'open sesame',
     });
     const first = await post('/v1/client-certificates', { host: '*.test', cert, key });
-    expect(Object.keys(first).sort()).toEqual(['ca', 'cert', 'created_at', 'host', 'id']);
+    expect(Object.keys(first).sort()).toEqual([
+      'ca',
+      'cert',
+      'created_at',
+      'expiresAt',
+      'host',
+      'id',
+      'subject',
+    ]);
     expect(first.cert).toBe(cert);
     stage.clock.advance(1);
     const second = await post('/v1/client-certificates', {
