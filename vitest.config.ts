@@ -31,6 +31,8 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 3,
     testTimeout: 60_000,
     hookTimeout: 90_000,
+    // A condition is waited for until it holds; how soon it does is nothing a test says.
+    expect: { poll: { timeout: 30_000 } },
     restoreMocks: true,
   },
 });

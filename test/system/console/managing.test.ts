@@ -70,24 +70,29 @@ describe('every page of the registry', () => {
     (['light', 'dark'] as const).map((scheme) => [area, scheme] as const),
   );
 
-  it.each(looks)('has nothing for axe, and fits 320 pixels: %s/…, %s', async (area, colorScheme) => {
-    await using window = await stage.visit({ colorScheme });
-    for (const path of paths.filter((one) => areas.find((start) => one.startsWith(start)) === area)) {
-      await window.page.setViewportSize({ width: 1280, height: 800 });
-      await window.go(path);
-      const { violations } = await new AxeBuilder({ page: window.page }).analyze();
-      expect(
-        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-        path,
-      ).toEqual([]);
-      await window.page.setViewportSize({ width: 320, height: 800 });
-      const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
-    }
-    // Axe tries to run in the frames of previews, which may run nothing.
-    const axeInFrames = /^console: Blocked script execution in .* frame is sandboxed/;
-    expect(window.complaints.filter((complaint) => !axeInFrames.test(complaint))).toEqual([]);
-  });
+  it.each(looks)(
+    'has nothing for axe, and fits 320 pixels: %s/…, %s',
+    { timeout: 240_000 },
+    async (...look) => {
+      const [area, colorScheme] = look;
+      await using window = await stage.visit({ colorScheme });
+      for (const path of paths.filter((one) => areas.find((start) => one.startsWith(start)) === area)) {
+        await window.page.setViewportSize({ width: 1280, height: 800 });
+        await window.go(path);
+        const { violations } = await new AxeBuilder({ page: window.page }).analyze();
+        expect(
+          violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
+          path,
+        ).toEqual([]);
+        await window.page.setViewportSize({ width: 320, height: 800 });
+        const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
+      }
+      // Axe tries to run in the frames of previews, which may run nothing.
+      const axeInFrames = /^console: Blocked script execution in .* frame is sandboxed/;
+      expect(window.complaints.filter((complaint) => !axeInFrames.test(complaint))).toEqual([]);
+    },
+  );
 });
 
 describe('without JavaScript', () => {
