@@ -21,8 +21,9 @@ const neverOpened: FamilyReport = { mode: null, datagramErrno: 'ENOTSOCK', rawEr
  * `receive` when one of them has something, and `advance` when it is time for something. A train is answered
  * as a whole, never request by request.
  *
- * CLOSED: no sockets. → OPEN by the message `open`, which is answered with what the sockets turned out to be.
- * → CLOSED by the message `close`; trains that are under way then get no answer.
+ * CLOSED: no sockets. → OPEN by the message `open`, which is answered with what the sockets turned out to be;
+ * every further `open` gets the same answer and is one user more. → CLOSED by the `close` of the last user;
+ * trains that are under way then get no answer.
  */
 export class EchoEngine {
   readonly #libc: Libc;
@@ -38,6 +39,7 @@ export class EchoEngine {
   /** By family and the sequence number on the wire, which all trains share. */
   readonly #open = new Map<number, OpenEcho>();
   readonly #tokens = new TokenSource();
+  #userCount = 0;
   #wireSequence = 0;
   #finished: TrainAnswers[] = [];
 
@@ -68,8 +70,8 @@ export class EchoEngine {
   handle(message: ToEngine): void {
     switch (message.type) {
       case 'open':
-        this.close();
-        this.#reports = { 4: this.#openSocket(4), 6: this.#openSocket(6) };
+        this.#userCount += 1;
+        if (this.#sockets.size === 0) this.#reports = { 4: this.#openSocket(4), 6: this.#openSocket(6) };
         this.#post({ type: 'opened', families: this.#reports });
         break;
       case 'train': {
@@ -87,7 +89,8 @@ export class EchoEngine {
         break;
       }
       case 'close':
-        this.close();
+        this.#userCount -= 1;
+        if (this.#userCount === 0) this.close();
         break;
     }
   }

@@ -2,7 +2,7 @@ import type { EchoAnswer } from './answers.ts';
 
 /** Echo requests to one address, for the engine to send at their pace. */
 export interface TrainSpec {
-  /** Chosen by the sender; the answers carry it. */
+  /** Chosen by the sender, unlike that of any other train of the engine; the answers carry it. */
   readonly id: number;
   readonly address: string;
   /** The interface of a link-local address, 0 otherwise. */
@@ -25,12 +25,13 @@ export interface TrainAnswers {
 }
 
 export type ToEngine =
-  /** Opens the sockets, again if need be; answered by `opened`. */
+  /** One user more; opens the sockets for the first. Answered by `opened`. */
   | { readonly type: 'open' }
   /** Answered by `answers`, when the last request has its own. */
   | { readonly type: 'train'; readonly spec: TrainSpec }
   /** Sends and waits no more; answered by `answers` with what there is, if the train is not over. */
   | { readonly type: 'stop'; readonly id: number }
+  /** One user less. */
   | { readonly type: 'close' };
 
 /** What one family's socket turned out to be: a mode, or the reason why there is none. */

@@ -11,8 +11,11 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** Of the trains of all users in this thread: they share an engine, and each hears the answers of all. */
+let lastTrainId = 0;
+
 /**
- * The echo engine in the kernel's thread, seen from the thread that uses it. It keeps the process alive only
+ * The echo engine in the kernel's thread, as one of those sees it who use it there. It keeps the process alive only
  * while trains are under way. When it ends, whatever the reason, these reject and `isEnded` is true; it is
  * never used again.
  */
@@ -20,7 +23,6 @@ export class EngineThread {
   readonly #thread: KernelThread;
   readonly #listener: KernelThreadListener;
   readonly #waiting = new Map<number, Waiting>();
-  #lastId = 0;
   #cause: Error | undefined;
   #isEnded = false;
   /**
@@ -67,8 +69,8 @@ export class EngineThread {
   async ping(spec: Omit<TrainSpec, 'id'>, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
     if (signal.aborted) return [];
     if (this.#isEnded) throw new Error('the ICMP engine has ended', { cause: this.#cause });
-    this.#lastId += 1;
-    const id = this.#lastId;
+    lastTrainId += 1;
+    const id = lastTrainId;
     const { promise, resolve, reject } = Promise.withResolvers<readonly EchoAnswer[]>();
     this.#waiting.set(id, { resolve, reject });
     this.#thread.hold();
@@ -82,9 +84,10 @@ export class EngineThread {
     }
   }
 
-  /** Ends the engine, and its thread when nobody else uses that; resolves when it is gone. */
+  /** Ends the use: the engine goes with its last user, and so does its thread. Resolves when that is so. */
   async close(): Promise<void> {
     if (this.#isEnded) return;
+    for (const id of this.#waiting.keys()) this.#thread.post({ type: 'stop', id });
     this.#thread.post({ type: 'close' });
     this.#end(undefined);
     await this.#thread.release(this.#listener);

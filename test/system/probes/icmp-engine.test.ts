@@ -58,6 +58,24 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     await outcome;
   });
 
+  it('serves two backends of a thread: neither opening nor closing one costs the other an answer', async () => {
+    backend = await KernelBackend.open();
+    const long = backend.ping({ ...here, count: 6, intervalMs: 50 }, never);
+    const other = await KernelBackend.open();
+    // Each in its own length: an answer that went to the wrong one shows.
+    const both = Promise.all([
+      other.ping({ ...here, count: 2 }, never),
+      backend.ping({ ...here, count: 3 }, never),
+    ]);
+    expect((await both).map((answers) => answers.length)).toEqual([2, 3]);
+    const left = other.ping({ ...here, count: 50, intervalMs: 500 }, never);
+    const outcome = expect(left).rejects.toThrow('ICMP engine');
+    await other.close();
+    await outcome;
+    expect((await long).map(({ kind }) => kind)).toEqual(Array.from({ length: 6 }, () => 'reply'));
+    expect(await backend.ping(here, never)).toHaveLength(here.count);
+  });
+
   it('goes with its thread when that is ended in the middle of a train', async () => {
     const before = { descriptors: openDescriptors(), threads: threads() };
     const worker = new Worker(
@@ -142,14 +160,14 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
       scopeId: 0,
       count: 3,
       intervalMs: 0,
-      replyTimeoutMs: 200,
+      replyTimeoutMs: 1000,
       ttl: undefined,
     };
     engine.handle({ type: 'open' });
     engine.handle({ type: 'train', spec });
     engine.advance();
     const startMs = performance.now();
-    while (performance.now() < startMs + 300);
+    while (performance.now() < startMs + 1100);
     const pauseMs = performance.now() - startMs;
     engine.advance();
     engine.close();
