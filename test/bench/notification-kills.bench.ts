@@ -3,7 +3,7 @@ import { startPostgres } from '../helpers/service/postgres.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- notification-kills [--kills=1000] [--life=1200] [--processes=4] [--minutes=120]`: services on one
+ * `npm run bench -- notification-kills [--kills 1000] [--life 1500] [--processes 4] [--minutes 60]`: services on one
  * PostgreSQL, each killed with SIGKILL at a random instant up to `life` milliseconds after it listens, while alerts are
  * stored all the time and 3 % of the requests are refused.
  */
@@ -14,9 +14,9 @@ const bench: Bench = {
     const outcome = await killNotifyingServices({
       databaseUrl: await server.createDatabase(),
       kills: numberOption(run, 'kills', 1_000),
-      lifeMs: numberOption(run, 'life', 1_200),
+      lifeMs: numberOption(run, 'life', 1_500),
       processes: numberOption(run, 'processes', 4),
-      endsAt: performance.now() + numberOption(run, 'minutes', 120) * 60_000,
+      endsAt: performance.now() + numberOption(run, 'minutes', 60) * 60_000,
       progress: run.progress,
     }).finally(() => server.stop());
     const { startMs, ...figures } = outcome;

@@ -22,11 +22,13 @@ export interface Bench {
 
 /** A number option such as `--checks=1000`. */
 export function numberOption(run: Pick<BenchRun, 'options'>, name: string, fallback: number): number {
-  const prefix = `--${name}=`;
-  const given = run.options.find((option) => option.startsWith(prefix));
+  const prefix = `--${name}`;
+  const index = run.options.findIndex((option) => option === prefix || option.startsWith(`${prefix}=`));
+  const given = run.options[index];
   if (given === undefined) return fallback;
-  const value = Number(given.slice(prefix.length));
-  if (!Number.isFinite(value)) throw new Error(`${prefix} needs a number`);
+  const text = given === prefix ? (run.options[index + 1] ?? '') : given.slice(prefix.length + 1);
+  const value = Number(text);
+  if (text === '' || !Number.isFinite(value)) throw new Error(`${prefix} needs a number`);
   return value;
 }
 
