@@ -10,6 +10,8 @@ import { LoginSessions } from '../../../src/service/console/login/store.ts';
 import { Overviews } from '../../../src/service/console/overview/store.ts';
 import { Heartbeats } from '../../../src/service/heartbeats/store.ts';
 import { Retired } from '../../../src/service/jobs/retention-store.ts';
+import { Artifacts } from '../../../src/service/results/artifacts/store.ts';
+import { ResultColumns } from '../../../src/service/results/columns/result-columns.ts';
 import { ErrorGroups } from '../../../src/service/results/error-groups/store.ts';
 import { Results } from '../../../src/service/results/store.ts';
 import { Leases } from '../../../src/service/runs/lease-store.ts';
@@ -44,6 +46,20 @@ afterEach(async () => {
   await db.destroy();
   folder.remove();
 });
+
+/** A row with as little in it as the schema takes. */
+async function insertWithDefaults(table: string, values: Record<string, string | number>): Promise<void> {
+  const database = new DatabaseSync(`${folder.path}/picket.sqlite`);
+  const columns = database.prepare(`pragma table_info(${table})`).all();
+  const row: Record<string, string | number> = { ...values };
+  for (const { name, type, notnull } of columns)
+    if (notnull) row[String(name)] ??= type === 'INTEGER' ? 0 : 'x';
+  const names = Object.keys(row);
+  database
+    .prepare(`insert into ${table} (${names}) values (${names.map(() => '?')})`)
+    .run(...Object.values(row));
+  database.close();
+}
 
 /** How SQLite would carry out the statements of some work. */
 async function plansOf(work: (recorded: Kysely<Tables>) => Promise<unknown>): Promise<string> {
@@ -189,6 +205,20 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'old test sessions',
     'test_sessions_by_time',
     (recorded) => new Retired(recorded, dialect).testSessions(1, 10),
+  ],
+  [
+    'the next results to seal',
+    'runs_live_by_check',
+    async (recorded) => {
+      // Only where there are results it asks whether a run is on its way.
+      await insertWithDefaults('results', { check_id: 'c', result_type: 'FINAL', created: 1 });
+      await new ResultColumns(recorded, dialect).nextSeal('c', 9);
+    },
+  ],
+  [
+    'artifacts that do not come',
+    'artifacts_awaited',
+    (recorded) => new Artifacts(recorded, dialect).loseAwaited(1),
   ],
   [
     'checks whose slot is too far off',

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { LruMap } from '../../../lib/lru.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
@@ -107,7 +107,8 @@ export class ResultColumns {
       .innerJoin('results', 'results.id', 'runs.last_result_id')
       .select((eb) => eb.fn.min('results.created').as('at'))
       .where('runs.check_id', '=', checkId)
-      .where('runs.state', 'in', ['queued', 'leased'])
+      // Written out: in a list of parameters SQLite would not see that the index of live runs has them all.
+      .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
       .executeTakeFirst();
     return row?.at ?? Number.MAX_SAFE_INTEGER;
   }
