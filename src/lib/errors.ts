@@ -15,6 +15,8 @@ interface ErrorEntry {
   readonly fix: string;
   /** True when the same request may succeed later without a change. */
   readonly isRetryable: boolean;
+  /** Whether the body carries its name as `code`, as existing clients look for it. */
+  readonly isNamedInBody?: true;
 }
 
 export const errorCatalogue = {
@@ -42,7 +44,8 @@ export const errorCatalogue = {
   FOREIGN_ACCOUNT: {
     statusCode: 403,
     phrase: 'Forbidden',
-    meaning: 'The API key is valid but has no access to the account in `x-service-account`.',
+    meaning:
+      'The API key is valid but has no access to the account in `x-service-account` or `x-checkly-account`.',
     fix: 'Use a key of that account, or leave the header out.',
     isRetryable: false,
   },
@@ -73,6 +76,14 @@ export const errorCatalogue = {
     meaning: 'There is no such route, or no such object in this account.',
     fix: 'Check the path and the id.',
     isRetryable: false,
+  },
+  NO_USAGE_TERMS: {
+    statusCode: 404,
+    phrase: 'Not Found',
+    meaning: 'Usage by contract was asked for, and a service of your own has no contracts.',
+    fix: 'Ask `GET /v1/accounts/me/usage` for what the account has stored.',
+    isRetryable: false,
+    isNamedInBody: true,
   },
   METHOD_NOT_ALLOWED: {
     statusCode: 405,
@@ -222,6 +233,12 @@ export class AppError extends Error {
     this.validation = details.validation;
     this.attributes = details.attributes;
   }
+}
+
+/** Whether clients look for an error by its name, as `code` of the body. */
+export function isNamedInBody(code: ErrorCode): boolean {
+  const entry: ErrorEntry = errorCatalogue[code];
+  return entry.isNamedInBody ?? false;
 }
 
 /** Whatever was thrown, as an Error. */

@@ -3,6 +3,7 @@ import { accountRoutes } from '../protocol/accounts/account.ts';
 import { apiKeyRoutes } from '../protocol/accounts/api-key.ts';
 import { auditLogRoutes } from '../protocol/accounts/audit-log.ts';
 import { loginSessionRoutes, memberRoutes } from '../protocol/accounts/member.ts';
+import { nextAccountRoutes } from '../protocol/accounts/next-account.ts';
 import { agentRoutes } from '../protocol/agent/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent/agent-error.ts';
 import { examinationRoutes, locationNeedRoutes } from '../protocol/agent/agent-examination.ts';
@@ -83,6 +84,7 @@ export const allRoutes: readonly Route[] = [
   ...resourceRoutes,
   ...Object.values(runtimeRoutes),
   ...Object.values(accountRoutes),
+  ...Object.values(nextAccountRoutes),
   ...Object.values(memberRoutes),
   ...Object.values(loginSessionRoutes),
   ...Object.values(apiKeyRoutes),

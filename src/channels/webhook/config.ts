@@ -14,7 +14,12 @@ export const WebhookConfig = z.object({
     .max(2048)
     .describe('Where it is sent; may hold templates such as {{CHECK_ID}}, whose values are percent-encoded'),
   webhookType: z.string().max(64).nullable().default(null).describe('Free text for clients; of no effect'),
-  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'HEAD', 'DELETE']).default('POST'),
+  method: z
+    .string()
+    .toUpperCase()
+    .pipe(z.enum(['GET', 'POST', 'PUT', 'PATCH', 'HEAD', 'DELETE']))
+    .default('POST')
+    .describe('In any case; shown in upper case'),
   template: z
     .string()
     .max(20_000)
@@ -26,7 +31,9 @@ export const WebhookConfig = z.object({
     .max(512)
     .nullable()
     .default(null)
-    .describe('Key of the HMAC-SHA256 of the body in the header x-service-signature'),
+    .describe(
+      'Key of the HMAC-SHA256 of the body in the headers x-service-signature and x-checkly-signature',
+    ),
   headers: z.array(KeyValue).max(50).default([]).describe('Values may hold templates'),
   queryParameters: z.array(KeyValue).max(50).default([]).describe('Values may hold templates'),
 });

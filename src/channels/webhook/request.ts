@@ -17,6 +17,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
   'te',
   'trailer',
   'x-service-signature',
+  'x-checkly-signature',
   'x-service-timestamp',
 ]);
 
@@ -47,6 +48,8 @@ export function webhookRequest(config: WebhookConfig, message: ChannelMessage, n
       .update(body ?? '')
       .digest('hex');
     set('x-service-signature', signature);
+    // What receivers check that were written for the service whose shape the API has.
+    set('x-checkly-signature', signature);
   }
   return { url, method: config.method, headers: [...headers.values()], body };
 }

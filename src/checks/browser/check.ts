@@ -4,7 +4,7 @@ import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
 import { scriptForm } from '../script/form.ts';
 import { ScriptSpec } from '../script/spec.ts';
 
-const vital = (name: string, label: string, unit: Metric['unit'] = 'milliseconds'): Metric => ({
+const vital = (name: string, label: string, unit: Metric['unit'] = 'ms'): Metric => ({
   name,
   label,
   unit,

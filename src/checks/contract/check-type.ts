@@ -324,6 +324,8 @@ export interface CheckType<
    * validated and documented there, never stored or shown.
    */
   readonly requiredOnUpdate?: z.ZodObject | undefined;
+  /** Texts that answers show and that "" in a change leaves as they are. */
+  readonly keptWhenEmpty?: readonly MaskedValue[] | undefined;
   /** Fields of the spec whose values answers never show. */
   readonly masked?: readonly MaskedValue[] | undefined;
   /**

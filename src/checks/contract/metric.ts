@@ -5,7 +5,7 @@ export type DetailPath = readonly string[];
 export interface Metric {
   readonly name: string;
   readonly label: string;
-  readonly unit: 'milliseconds' | 'score' | 'count' | 'percentage';
+  readonly unit: 'ms' | 'score' | 'count' | 'percentage';
   /**
    * Where the number stands, in the detail or in each item of it; absent: it is the response time of the
    * result.
@@ -51,7 +51,7 @@ export interface Analytics {
 export const responseTimeMetric: Metric = {
   name: 'responseTime',
   label: 'Response time',
-  unit: 'milliseconds',
+  unit: 'ms',
   overviewAs: 'responseTime',
 };
 
@@ -63,7 +63,7 @@ export const scriptTimeMetric: Metric = {
 
 /** A metric in milliseconds at a place of the detail. */
 export function millisecondsAt(name: string, label: string, path: DetailPath): Metric {
-  return { name, label, unit: 'milliseconds', path };
+  return { name, label, unit: 'ms', path };
 }
 
 const phase = (name: string, label: string) =>

@@ -38,8 +38,9 @@ export const heartbeat = defineCheckType({
     metrics: [],
     states: { path: ['state'], names: pingStates },
   },
+  keptWhenEmpty: [{ path: ['heartbeat', 'pingToken'] }],
   pings: {
-    expectation: (spec) => ({ token: spec.heartbeat.pingToken, ...limitsOf(spec) }),
+    expectation: (spec) => ({ token: spec.heartbeat.pingToken || null, ...limitsOf(spec) }),
     addressed: (spec, { token, url }) => ({
       ...spec,
       heartbeat: { ...spec.heartbeat, pingToken: token, pingUrl: url },

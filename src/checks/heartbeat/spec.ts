@@ -14,11 +14,11 @@ const Heartbeat = z
     grace: z.number().min(0).describe('How late a ping may be before the monitor fails: at most 365 days'),
     graceUnit: z.enum(units),
     pingToken: z
-      .uuid()
+      .union([z.uuid(), z.literal('')])
       .nullable()
       .default(null)
       .describe(
-        'The secret part of the ping URL; chosen by the service when null or absent. Shown to keys that may write only',
+        'The secret part of the ping URL; chosen by the service when null, empty or absent. In a change null chooses another, and "" is as absent. Shown to keys that may write only',
       ),
     pingUrl: z
       .string()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AlertSettings } from '../../checks/contract/common-fields.ts';
 import { runtimeIds } from '../../checks/tables/runtimes.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoute, noContent, successful } from '../http/route.ts';
 
 /** An account, as its holders see it. */
 export const Account = z
@@ -19,13 +19,26 @@ export const Account = z
 export const Entitlements = z
   .object({
     plan: z.literal('SELF_HOSTED'),
+    planDisplayName: z.string(),
+    addons: z.record(z.string(), z.never()).describe('Always empty: nothing is sold'),
+    locations: z.object({
+      all: z.array(
+        z.object({
+          id: z.string().describe('slugName of a private location of the account'),
+          name: z.string(),
+          available: z.boolean(),
+        }),
+      ),
+      maxPerCheck: z.int(),
+    }),
     entitlements: z.array(
       z.object({
         key: z.string(),
         name: z.string(),
-        type: z.enum(['FLAG', 'METERED']),
+        description: z.string(),
+        type: z.enum(['flag', 'metered']),
         enabled: z.boolean(),
-        quantity: z.int().nullable().describe('How many; null without a limit, and for flags'),
+        quantity: z.int().optional().describe('How many; absent without a limit, and for flags'),
       }),
     ),
   })
@@ -52,6 +65,27 @@ export const Usage = z
     }),
   })
   .meta({ id: 'Usage' });
+
+const usageRange = {
+  from: z.iso.date().optional(),
+  accountIds: z.string().optional().describe('Separated by commas'),
+  checkTypes: z.string().optional().describe('Separated by commas'),
+};
+
+/** Clients of comparable systems ask for these; a service of one's own has no contracts to speak of. */
+function usageByContract<const Name extends string>(name: Name, what: string, query: z.ZodRawShape) {
+  return defineRoute({
+    method: 'GET',
+    path: `/v1/usage/${name}`,
+    operationId: `getUsage${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    summary: `${what}: always 404 with the code NO_USAGE_TERMS, as there is none`,
+    tag: 'Accounts',
+    credential: 'account',
+    query: z.object({ to: z.iso.date().optional(), ...query }),
+    otherErrors: [404],
+    success: noContent,
+  });
+}
 
 export const accountRoutes = {
   listAccounts: defineRoute({
@@ -94,6 +128,15 @@ export const accountRoutes = {
     credential: 'account',
     success: successful,
     response: Usage,
+  }),
+  getUsageTerms: usageByContract('terms', 'The terms of a contract', {}),
+  getUsageSummary: usageByContract('summary', 'What a contract was used for', usageRange),
+  getUsageSeries: usageByContract('series', 'What a contract was used for, by time', {
+    ...usageRange,
+    interval: z.enum(['total', 'day', 'week', 'month']).optional(),
+    groupBy: z.string().optional(),
+    limit: z.coerce.number().int().min(1).optional(),
+    nextId: z.string().optional(),
   }),
   getOwnAccount: defineRoute({
     method: 'GET',

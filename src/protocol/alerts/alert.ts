@@ -57,7 +57,9 @@ const AlertNotification = z
     checkName: z.string(),
     checkType: z.enum(checkTypeNames).nullable().describe('null when the alert is about no check'),
     alertType: z.string(),
+    type: z.enum(channelTypes).describe('Type of the channel'),
     created_at: DateTime,
+    timestamp: DateTime.describe('The same as created_at'),
     endedAt: DateTime.nullable(),
   })
   .meta({ id: 'AlertNotification' });

@@ -8,7 +8,7 @@ import {
 import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
 import { AnyCheck, ignoredInAlertSettings, ignoredInAssertions, unchangedSince } from './check.ts';
 
 const common = CommonFields.shape;
@@ -114,7 +114,7 @@ const autoAssign = z.object({
   ),
 });
 
-export const checkGroupRoutes = {
+export const checkGroupRoutes = alsoIn(['v2'], {
   listCheckGroups: defineRoute({
     ...groupRoute,
     method: 'GET',
@@ -204,4 +204,4 @@ export const checkGroupRoutes = {
     success: successful,
     response: AnyCheck,
   }),
-};
+});

@@ -4,7 +4,7 @@ import { CommonFields } from '../../checks/contract/common-fields.ts';
 import { definitionSchema, mergedInChecks } from '../../checks/contract/definition.ts';
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
-import { created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
+import { alsoIn, created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
 
 const AlertChannels = z
@@ -27,6 +27,7 @@ const AlertChannels = z
 /** What the service adds to a definition in answers. */
 const ServiceFields = {
   id: z.uuid(),
+  accountId: z.uuid(),
   frequencyOffset: z.int().min(1),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
@@ -111,7 +112,7 @@ const AnyPatch = z.looseObject({}).meta({
 });
 
 /** The operations on checks that hold for every type. */
-export const checkRoutes = {
+export const checkRoutes = alsoIn(['v2', 'v3'], {
   listChecks: defineRoute({
     ...checkRoute,
     method: 'GET',
@@ -181,7 +182,7 @@ export const checkRoutes = {
     params,
     success: noContent,
   }),
-};
+});
 
 /**
  * The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI
@@ -189,7 +190,7 @@ export const checkRoutes = {
  */
 function typedRoutesOf(type: CheckType): { readonly create: Route; readonly update: Route } {
   const pascal = idOf(type);
-  return {
+  return alsoIn(['v2', 'v3'], {
     create: defineRoute({
       ...checkRoute,
       method: 'POST',
@@ -228,7 +229,7 @@ function typedRoutesOf(type: CheckType): { readonly create: Route; readonly upda
       success: successful,
       response: checkView(type),
     }),
-  };
+  });
 }
 
 /** The fields of a definition as a partial update may name them: none required, none with a default. */

@@ -12,6 +12,7 @@ const value = z.string().max(32_768);
 /** A variable of the account, for `{{KEY}}` templates and scripts of all its checks. */
 export const Variable = z
   .object({
+    id: z.string().describe('The same as key'),
     key: z.string(),
     value: z.string().describe('"" when the variable is locked or secret'),
     locked: z.boolean(),

@@ -20,6 +20,8 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path with `{name}` parameters, as spec.md writes it. */
   readonly path: string;
+  /** Other paths that answer the same: addresses that existing clients know. */
+  readonly aliases?: readonly string[];
   readonly operationId: string;
   readonly summary: string;
   readonly tag: string;
@@ -77,6 +79,23 @@ export function defineRoute<const R extends Route>(route: R): R {
   return route;
 }
 
+/** Every path at which a route answers. */
+export function pathsOf({ path, aliases = [] }: Pick<Route, 'path' | 'aliases'>): string[] {
+  return [path, ...aliases];
+}
+
+/** Routes that answer under other versions of the API, too: `/v2/checks` as `/v1/checks`. */
+export function alsoIn<const Routes extends Readonly<Record<string, Route>>>(
+  versions: readonly string[],
+  routes: Routes,
+): Routes {
+  const aliased = Object.entries(routes).map(([name, route]) => {
+    const aliases = versions.map((version) => route.path.replace('/v1/', `/${version}/`));
+    return [name, { ...route, aliases }];
+  });
+  return Object.fromEntries(aliased) as Routes;
+}
+
 export const successful = { statusCode: 200, label: 'Successful' } as const;
 export const created = { statusCode: 201, label: 'Created' } as const;
 export const accepted = { statusCode: 202, label: 'Accepted' } as const;
@@ -88,6 +107,7 @@ export const ErrorBody = z
     statusCode: z.int(),
     error: z.string().describe('The HTTP phrase'),
     message: z.string().describe('What is wrong, where, and how to fix it'),
+    code: z.string().optional().describe('The name of the error, for those that clients look for by name'),
     attributes: z.record(z.string(), z.unknown()).optional(),
     validation: z
       .object({

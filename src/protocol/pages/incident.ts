@@ -121,6 +121,17 @@ export const incidentRoutes = {
     success: successful,
     response: Incident,
   }),
+  patchIncident: defineRoute({
+    ...route,
+    method: 'PATCH',
+    path: `${base}/{incidentId}`,
+    operationId: 'patchIncident',
+    summary: 'The same as PUT, as existing clients send it',
+    params,
+    body: IncidentPatch,
+    success: successful,
+    response: Incident,
+  }),
   deleteIncident: defineRoute({
     ...route,
     method: 'DELETE',

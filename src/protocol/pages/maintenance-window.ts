@@ -67,7 +67,7 @@ export const MaintenanceWindowInput = WindowFields.superRefine((window, context)
   const issue = (path: string, message: string) =>
     context.addIssue({ code: 'custom', path: [path], message });
   const startsAt = Date.parse(window.startsAt);
-  if (Date.parse(window.endsAt) <= startsAt) issue('endsAt', 'must be after startsAt');
+  if (Date.parse(window.endsAt) < startsAt) issue('endsAt', 'must not be before startsAt');
   if (window.repeatInterval !== null && window.repeatUnit === null) {
     issue('repeatUnit', 'is required with repeatInterval');
   }

@@ -167,7 +167,7 @@ export const statusPageRoutes = {
     operationId: 'createService',
     summary: 'Create a service',
     body: z.object(serviceName),
-    success: successful,
+    success: created,
     response: Service,
   }),
   getService: defineRoute({

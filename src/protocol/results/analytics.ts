@@ -36,7 +36,7 @@ export type QuickRange = (typeof quickRanges)[number];
 export interface NamedMetric {
   readonly key: string;
   readonly label: string;
-  readonly unit: 'milliseconds' | 'score' | 'count' | 'percentage';
+  readonly unit: 'ms' | 'score' | 'count' | 'percentage';
   readonly of: 'availability' | 'retries' | 'metric';
   /** Without aggregation. */
   readonly name: string;
@@ -108,7 +108,7 @@ export function wordsIn(value: string | readonly string[]): string[] {
 const Row = z.record(z.string(), z.union([z.number(), z.string()]).nullable());
 const MetricView = z.object({
   label: z.string(),
-  unit: z.enum(['milliseconds', 'score', 'count', 'percentage']),
+  unit: z.enum(['ms', 'score', 'count', 'percentage']),
   aggregation: z.enum(aggregations).optional().describe('Absent for the values of each result'),
 });
 
@@ -236,6 +236,7 @@ export const analyticsRoutes = {
     summary: 'Availability and main metrics of up to 100 checks',
     isReadOnly: true,
     rateLimit,
+    query: z.object({ quickRange: z.enum(quickRanges).optional().describe('Wins over that of the body') }),
     body: z
       .object({ checkIds: z.array(z.uuid()).min(1).max(100), quickRange: QuickRange })
       .meta({ id: 'AnalyticsOverviewInput' }),

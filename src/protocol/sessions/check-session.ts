@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkTypeNames } from '../../checks/index.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 const maxIds = 1000;
@@ -91,7 +91,7 @@ export const CompletionQuery = z.object({
 const sessionRoute = { tag: 'Check sessions', credential: 'account' } as const;
 const params = z.object({ id: z.uuid() });
 
-export const checkSessionRoutes = {
+export const checkSessionRoutes = alsoIn(['v2'], {
   triggerCheckSessions: defineRoute({
     ...sessionRoute,
     method: 'POST',
@@ -138,4 +138,4 @@ export const checkSessionRoutes = {
     isRun: true,
     success: noContent,
   }),
-};
+});

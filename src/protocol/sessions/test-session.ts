@@ -10,7 +10,7 @@ const DateTime = z.iso.datetime();
 const label = z.string().max(1000);
 
 /** Where what is tested comes from (check model 4.8). */
-const Metadata = z.object({
+export const Metadata = z.object({
   environment: label.nullish(),
   repoUrl: label.nullish(),
   commitId: label.nullish(),
@@ -48,17 +48,35 @@ export type TestSessionTrigger = z.output<typeof TestSessionTrigger>;
 
 const testSessionStatusNames = ['RUNNING', 'PASSED', 'FAILED', 'CANCELLED'] as const;
 
+const status = z.enum(testSessionStatusNames);
+const ids = z.array(z.string());
+
 const SessionFields = {
+  id: z.string().describe('The same as testSessionId'),
   testSessionId: z.string(),
+  accountId: z.string(),
   testSessionLink: z.string(),
   name: z.string(),
   projectId: z.string().nullable(),
   runLocation: z.string(),
-  status: z.enum(testSessionStatusNames),
+  region: z.string().describe('The same as runLocation'),
+  provider: z.string().describe('What started it; API where nothing else is known'),
+  status,
   startedAt: DateTime,
   stoppedAt: DateTime.nullable(),
+  created_at: DateTime,
   timeElapsed: z.number().describe('Milliseconds'),
   metadata: z.record(z.string(), z.unknown()),
+  repoUrl: z.string().nullable(),
+  environment: z.string().nullable(),
+  branchName: z.string().nullable(),
+  commitId: z.string().nullable(),
+  commitOwner: z.string().nullable(),
+  commitMessage: z.string().nullable(),
+  running: ids.describe('Sequences that have not ended'),
+  passed: ids.describe('Sequences that passed, degraded ones too'),
+  failed: ids.describe('Sequences that failed, or that nobody ran in time'),
+  cancelled: ids.describe('Sequences that were cancelled'),
 };
 
 const TestSession = z
@@ -75,6 +93,7 @@ const TestSession = z
         name: z.string(),
         runLocation: z.string(),
         resultType: z.enum(['FINAL', 'ATTEMPT', 'PENDING']),
+        status,
         hasErrors: z.boolean(),
         hasFailures: z.boolean(),
         isDegraded: z.boolean().nullable(),

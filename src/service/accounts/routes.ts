@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { checkTypes } from '../../checks/index.ts';
 import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
 import { AppError } from '../../lib/errors.ts';
 import { accountRoutes, type Usage } from '../../protocol/accounts/account.ts';
-import { maxArtifactBytes } from '../../protocol/results/artifact.ts';
+import { nextAccountRoutes } from '../../protocol/accounts/next-account.ts';
 import { asSettings } from '../alerts/policy.ts';
 import type { ServiceConfig } from '../config.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { entitlementsOf, maxShownLocations, planDisplayName } from './entitlements.ts';
 
 /** For how many days things are kept. */
 export type RetentionDays = z.output<typeof Usage>['retentionDays'];
@@ -45,7 +45,23 @@ export function accountHandlers({
       alertSettings: asSettings(alertSettings),
     };
   };
-  return handlersById(accountRoutes, {
+  const nextViewOf = async (accountId: string) => {
+    const { id, name, runtimeId } = await viewOf(accountId);
+    return { id, name, runtimeId, planDisplayName, addons: {}, features: [] };
+  };
+  const next = handlersById(nextAccountRoutes, {
+    async listNextAccounts({ caller }) {
+      return [await nextViewOf(caller.accountId)];
+    },
+    async getNextAccount({ caller, params }) {
+      refuseOther(caller.accountId, params.accountId);
+      return nextViewOf(caller.accountId);
+    },
+    async getNextUser({ caller }) {
+      return { id: caller.actor.id, name: caller.actor.name };
+    },
+  });
+  const own = handlersById(accountRoutes, {
     async getOwnAccount({ caller }) {
       return viewOf(caller.accountId);
     },
@@ -53,42 +69,28 @@ export function accountHandlers({
       return [await viewOf(caller.accountId)];
     },
     async getAccount({ caller, params }) {
-      if (params.accountId.toLowerCase() !== caller.accountId) {
-        throw new AppError('NOT_FOUND', `There is no account ${params.accountId}.`);
-      }
+      refuseOther(caller.accountId, params.accountId);
       return viewOf(caller.accountId);
     },
     async getUsage({ caller }) {
       return { ...(await store.accounts.usage(caller.accountId)), retentionDays };
     },
-    async getEntitlements() {
-      const flag = (key: string, name: string, enabled: boolean) => ({
-        key,
-        name,
-        type: 'FLAG' as const,
-        enabled,
-        quantity: null,
-      });
-      const metered = (key: string, name: string, quantity: number | null) => ({
-        key,
-        name,
-        type: 'METERED' as const,
-        enabled: true,
-        quantity,
-      });
-      return {
-        plan: 'SELF_HOSTED' as const,
-        entitlements: [
-          ...checkTypes.map((type) => flag(`CHECK_TYPE_${type.name}`, type.title, true)),
-          flag('STATUS_PAGE_SUBSCRIBERS', 'Mails to subscribers of status pages', hasMailer),
-          flag('ROOT_CAUSE_ANALYSIS', 'Root cause analyses by a model', false),
-          metered('CHECKS', 'Checks', null),
-          metered('PRIVATE_LOCATIONS', 'Private locations', null),
-          metered('DASHBOARDS', 'Dashboards', null),
-          metered('STATUS_PAGES', 'Status pages', null),
-          metered('ARTIFACT_BYTES', 'Bytes of one artifact', maxArtifactBytes),
-        ],
-      };
+    getUsageTerms: noContract,
+    getUsageSummary: noContract,
+    getUsageSeries: noContract,
+    async getEntitlements({ caller }) {
+      const { rows } = await store.locations.list(caller.accountId, { limit: maxShownLocations, offset: 0 });
+      return entitlementsOf(rows, { hasMailer });
     },
   });
+  return [...own, ...next];
+}
+
+async function noContract(): Promise<never> {
+  throw new AppError('NO_USAGE_TERMS', 'A service of your own has no usage terms: nothing is sold here.');
+}
+
+/** @throws AppError NOT_FOUND when a path names an account that the key does not open. */
+function refuseOther(accountId: string, named: string): void {
+  if (named.toLowerCase() !== accountId) throw new AppError('NOT_FOUND', `There is no account ${named}.`);
 }

@@ -131,7 +131,9 @@ function notificationView(row: ListedNotification) {
     checkName: facts.checkName,
     checkType: isOfCheck(facts) ? facts.checkType : null,
     alertType: row.alert_type,
+    type: row.channel_type as ChannelType,
     created_at: iso(row.created),
+    timestamp: iso(row.created),
     endedAt: row.ended === null ? null : iso(row.ended),
   };
 }

@@ -32,6 +32,7 @@ function checkView(
   return {
     ...definition,
     id: check.id,
+    accountId: check.accountId,
     checkType: check.checkType,
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
     ...channelsView(subscribed),

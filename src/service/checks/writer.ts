@@ -97,23 +97,29 @@ export class CheckWriter {
       const now = clock.wallMs();
       await requireGroup(repositories, accountId, body.groupId);
       const stored = await repositories.checks.findForUpdate(accountId, id);
-      if (!stored || (type && stored.checkType !== type.name)) throw checkNotFound(id);
+      if (!stored) throw checkNotFound(id);
+      if (type && stored.checkType !== type.name) {
+        const own = findCheckType(stored.checkType)?.route ?? stored.checkType;
+        throw new AppError(
+          'NOT_FOUND',
+          `The check ${id} is not one of this kind: ${type.title}. Change it at /v1/checks/${own}/${id}.`,
+        );
+      }
       refuseOvertaken(stored, unchangedSince);
       if (body.checkType !== undefined && body.checkType !== stored.checkType) {
         throw fieldError('payload', [
           { key: 'checkType', message: `cannot change: it is ${stored.checkType}` },
         ]);
       }
-      const patch = keepMasked(maskedValues(findCheckType(stored.checkType)), body, stored.definition);
       const storedType = typeNamed(stored.checkType);
+      const kept = [...maskedValues(storedType), ...(storedType.keptWhenEmpty ?? [])];
+      const patch = keepMasked(kept, body, stored.definition);
       const parsed = parseDefinition(
         storedType,
         id,
         mergeDefinition(stored.definition, patch),
         // The route of all types knows the fields of none.
-        type
-          ? type.requiredOnUpdate?.safeParse(body).error?.issues
-          : unknownFieldIssues(routesOf(storedType).update, body),
+        type ? missingOnUpdate(type, body) : unknownFieldIssues(routesOf(storedType).update, body),
       );
       const definition = addressed(storedType, parsed);
       await requireLocations(repositories, accountId, definition);
@@ -159,6 +165,14 @@ export class CheckWriter {
     });
     store.signals.send(cancelledSignals(cancelled));
   }
+}
+
+/**
+ * Fields that a change must name although the check has them. Clients that send `checkType` with every change
+ * are of the kind that sends none of these.
+ */
+function missingOnUpdate(type: CheckType, body: AnyBody): readonly z.core.$ZodIssue[] | undefined {
+  return body.checkType === undefined ? type.requiredOnUpdate?.safeParse(body).error?.issues : undefined;
 }
 
 /** @throws AppError CONFLICT when something was changed after its caller had read it. */

@@ -10,13 +10,14 @@ import Fastify, {
 } from 'fastify';
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './body-room.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
 import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
+import { parseQuery } from './query-string.ts';
 import { RawTransfers } from './raw-transfers.ts';
 import { logRequest } from './request-log.ts';
 import { unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
@@ -63,6 +64,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     requestTimeout: rawRequestTimeoutMs,
     http: { headersTimeout: requestTimeoutMs },
     keepAliveTimeout: 75_000,
+    routerOptions: { querystringParser: parseQuery },
     onProtoPoisoning: 'remove',
     onConstructorPoisoning: 'remove',
     clientErrorHandler: badRequestLine,
@@ -73,7 +75,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   // Only JSON is understood.
   app.removeContentTypeParser('text/plain');
-  acceptEmptyJson(app);
+  acceptEmptyBodies(app);
   for (const contentType of new Set(deps.routes.flatMap((route) => route.bodyContentType ?? []))) {
     app.addContentTypeParser(contentType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
   }
@@ -128,10 +130,13 @@ function bodyKindOf(route: Route): 'json' | 'raw' | 'ignored' {
 }
 
 /**
- * Clients that always send `Content-Type: application/json` send it without a body too, where there is
- * nothing to say.
+ * Clients that always send a `Content-Type` send it without a body too, where there is nothing to say. What
+ * kind of body is none does not matter.
  */
-function acceptEmptyJson(app: FastifyInstance): void {
+function acceptEmptyBodies(app: FastifyInstance): void {
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    done(body.length === 0 ? null : notJson(), undefined);
+  });
   const parse = app.getDefaultJsonParser('remove', 'remove');
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
@@ -222,61 +227,66 @@ function addRoute(
       ? { response: { [route.success.statusCode]: wrap(route.response) } }
       : {}),
   };
-  app.route({
-    method: route.method,
-    url: (route.hasPathTail ? route.path.replace(/\{\w+\}$/, '*') : route.path).replaceAll(
-      /\{(\w+)\}/g,
-      ':$1',
-    ),
-    schema,
-    ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
-    onRequest: async (request, reply) => {
-      if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
-      nameTail(route, request);
-      request.caller = await authenticate(deps, route, request);
-      limits?.spend(route, request, reply);
-      if (!route.isBodyRaw && largestBody(route, request.raw) > smallBodyBytes) {
-        await enterRoom(room, route, request, reply);
-      }
-      if (!route.isBodyRaw) limitSending(request.raw);
-    },
-    preValidation: async (request) => {
-      // The kinds of body that other routes take are none of this one's.
-      if (typeof request.body === 'string' && !route.bodyContentType && !isJsonSent(request)) {
-        throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with "Content-Type: application/json".');
-      }
-      refuse('query', unknownParameterIssues(route, request.query));
-      refuseUnstorable('query', request.query);
-      refuseUnstorable('params', request.params);
-      // The schemas of the agent protocol say what its texts may hold; reports show what targets sent,
-      // whatever it is.
-      const isJson = !route.isBodyRaw;
-      if (route.credential !== 'location' && isJson) refuseUnstorable('payload', request.body);
-      if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {
-        throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
-      }
-      if (!route.body) refuse('payload', unknownFieldIssues(route, request.body));
-    },
-    onResponse: async (request, reply) => logRequest(deps.logger, route, request, reply),
-    handler: async (request, reply) => {
-      const { caller } = request;
-      const call = {
-        params: lowerCaseIds(request.params),
-        query: request.query,
-        body: request.body,
-        caller:
-          caller.kind === 'account' ? caller.account : caller.kind === 'location' ? caller.location : null,
-        request,
-        reply,
-      } as unknown as Call;
-      const answer = await handler(call);
-      if (route.isResponseRaw || reply.sent) return reply;
-      reply.code(route.success.statusCode);
-      if (route.responseContentType) reply.type(route.responseContentType);
-      if (route.response) return answer;
-      return reply.send();
-    },
-  });
+  const urls = pathsOf(route).map((path) =>
+    (route.hasPathTail ? path.replace(/\{\w+\}$/, '*') : path).replaceAll(/\{(\w+)\}/g, ':$1'),
+  );
+  for (const url of urls)
+    app.route({
+      method: route.method,
+      url,
+      schema,
+      ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
+      onRequest: async (request, reply) => {
+        if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
+        nameTail(route, request);
+        request.caller = await authenticate(deps, route, request);
+        limits?.spend(route, request, reply);
+        if (!route.isBodyRaw && largestBody(route, request.raw) > smallBodyBytes) {
+          await enterRoom(room, route, request, reply);
+        }
+        if (!route.isBodyRaw) limitSending(request.raw);
+      },
+      preValidation: async (request) => {
+        // The kinds of body that other routes take are none of this one's.
+        if (typeof request.body === 'string' && !route.bodyContentType && !isJsonSent(request)) {
+          throw notJson();
+        }
+        refuse('query', unknownParameterIssues(route, request.query));
+        refuseUnstorable('query', request.query);
+        refuseUnstorable('params', request.params);
+        // The schemas of the agent protocol say what its texts may hold; reports show what targets sent,
+        // whatever it is.
+        const isJson = !route.isBodyRaw;
+        if (route.credential !== 'location' && isJson) refuseUnstorable('payload', request.body);
+        if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {
+          throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
+        }
+        if (!route.body) refuse('payload', unknownFieldIssues(route, request.body));
+      },
+      onResponse: async (request, reply) => logRequest(deps.logger, route, request, reply),
+      handler: async (request, reply) => {
+        const { caller } = request;
+        const call = {
+          params: lowerCaseIds(request.params),
+          query: request.query,
+          body: request.body,
+          caller:
+            caller.kind === 'account' ? caller.account : caller.kind === 'location' ? caller.location : null,
+          request,
+          reply,
+        } as unknown as Call;
+        const answer = await handler(call);
+        if (route.isResponseRaw || reply.sent) return reply;
+        reply.code(route.success.statusCode);
+        if (route.responseContentType) reply.type(route.responseContentType);
+        if (route.response) return answer;
+        return reply.send();
+      },
+    });
+}
+
+function notJson(): AppError {
+  return new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with "Content-Type: application/json".');
 }
 
 /** Whether a body is announced as JSON: it may be a text, too. */

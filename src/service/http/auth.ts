@@ -92,6 +92,9 @@ interface AuthDeps {
   readonly clock: Clock;
 }
 
+/** Headers that name the account a caller means; the second is that of existing clients. */
+export const accountHeaders = ['x-service-account', 'x-checkly-account'] as const;
+
 /** How exact the time of last use of a key is: a row is not written for every request. */
 const usedMs = 60_000;
 
@@ -111,11 +114,12 @@ async function accountOf(
 ): Promise<AccountCaller> {
   const key = await store.accounts.findKey(keyHash);
   if (!key) throw badToken();
-  const wanted = request.headers['x-service-account'];
-  if (wanted !== undefined && wanted !== '' && String(wanted).toLowerCase() !== key.account_id) {
+  for (const header of accountHeaders) {
+    const wanted = request.headers[header];
+    if (wanted === undefined || wanted === '' || String(wanted).toLowerCase() === key.account_id) continue;
     throw new AppError(
       'FOREIGN_ACCOUNT',
-      'This API key has no access to the account in the x-service-account header.',
+      `This API key has no access to the account in the ${header} header.`,
     );
   }
   const now = clock.wallMs();

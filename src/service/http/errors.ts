@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
-import type { ErrorBody, Route } from '../../protocol/http/route.ts';
+import { AppError, errorCodeOf, isNamedInBody, toError } from '../../lib/errors.ts';
+import { type ErrorBody, pathsOf, type Route } from '../../protocol/http/route.ts';
 import { asStoreError } from '../store/engine/dialect.ts';
 
 /** Gives every error of the API its one shape, those of the framework included. */
@@ -55,6 +55,7 @@ function bodyOf(error: AppError): ErrorBody {
     statusCode: error.statusCode,
     error: error.phrase,
     message: error.message,
+    ...(isNamedInBody(error.code) ? { code: error.code } : {}),
     ...(error.attributes ? { attributes: error.attributes } : {}),
     ...(error.validation
       ? { validation: { source: error.validation.source, keys: [...error.validation.keys] } }
@@ -96,9 +97,11 @@ function asAppError(thrown: Error): AppError {
 
 /** Whether a path of the table matches, whatever the method. */
 function matches(route: Route, path: string): boolean {
-  const tailed = route.hasPathTail ? route.path.replace(/\{\w+\}$/, '.+') : route.path.replaceAll('.', '\\.');
-  const pattern = tailed.replaceAll(/\{\w+\}/g, '[^/]+');
-  return new RegExp(`^${pattern}$`).test(path);
+  return pathsOf(route).some((known) => {
+    const tailed = route.hasPathTail ? known.replace(/\{\w+\}$/, '.+') : known.replaceAll('.', '\\.');
+    const pattern = tailed.replaceAll(/\{\w+\}/g, '[^/]+');
+    return new RegExp(`^${pattern}$`).test(path);
+  });
 }
 
 /** Answers bytes that are no HTTP request, in the shape of the other errors. */

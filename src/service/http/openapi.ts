@@ -46,6 +46,7 @@ function operation(route: Route, schemas: SchemaCollection): Json {
   return {
     operationId: route.operationId,
     summary: route.summary,
+    ...(route.aliases ? { description: `Also at ${route.aliases.join(', ')}.` } : {}),
     tags: [route.tag],
     security: security[route.credential],
     parameters: [

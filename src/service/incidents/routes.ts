@@ -7,7 +7,14 @@ import {
   incidentRoutes,
 } from '../../protocol/pages/incident.ts';
 import type { Service } from '../../protocol/pages/status-page.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
+import {
+  type AnyHandler,
+  type Call,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '../http/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
 import type { Repositories } from '../store.ts';
@@ -27,6 +34,19 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     return shown;
   };
   const mailing = { hasMailer: deps.hasMailer ?? false, publicUrl: deps.publicUrl };
+  type Change = Pick<Call<typeof incidentRoutes.updateIncident>, 'caller' | 'params' | 'body'>;
+  const updateIncident = async ({ caller, params, body }: Change) => {
+    await store.transaction(async (repositories) => {
+      const row = await locked(repositories, caller.accountId, params.incidentId);
+      const { name = row.name, severity = row.severity, services } = body;
+      await repositories.incidents.update({ ...row, name, severity, updated: clock.wallMs() });
+      if (!services) return;
+      const serviceIds = services.map(({ id }) => id.toLowerCase());
+      await requireServices(repositories, caller.accountId, serviceIds);
+      await repositories.incidents.replaceServices(row.id, serviceIds);
+    });
+    return view(caller.accountId, params.incidentId);
+  };
   return handlersById(incidentRoutes, {
     async listIncidents({ caller, query }) {
       const rows = await store.incidents.listBehind(
@@ -62,18 +82,8 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     async getIncident({ caller, params }) {
       return view(caller.accountId, params.incidentId);
     },
-    async updateIncident({ caller, params, body }) {
-      await store.transaction(async (repositories) => {
-        const row = await locked(repositories, caller.accountId, params.incidentId);
-        const { name = row.name, severity = row.severity, services } = body;
-        await repositories.incidents.update({ ...row, name, severity, updated: clock.wallMs() });
-        if (!services) return;
-        const serviceIds = services.map(({ id }) => id.toLowerCase());
-        await requireServices(repositories, caller.accountId, serviceIds);
-        await repositories.incidents.replaceServices(row.id, serviceIds);
-      });
-      return view(caller.accountId, params.incidentId);
-    },
+    updateIncident,
+    patchIncident: updateIncident,
     async deleteIncident({ caller, params }) {
       const isDeleted = await store.incidents.delete(caller.accountId, params.incidentId);
       if (!isDeleted) throw notFound(`incident ${params.incidentId}`);

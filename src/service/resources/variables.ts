@@ -30,6 +30,7 @@ export const variables = defineResource(
   }),
   merge,
   view: (row) => ({
+    id: row.key,
     key: row.key,
     value: isHidden(row) ? '' : row.value,
     locked: row.locked === 1,

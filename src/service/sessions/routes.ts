@@ -1,7 +1,9 @@
+import type { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type CheckSession, checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
 import {
+  type Metadata,
   type TestSession,
   type TestSessionTrigger,
   testSessionRoutes,
@@ -18,7 +20,8 @@ import { sessionState } from './session-state.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
 import type { CheckSessionRow } from './tables.ts';
 import { requireLocation } from './target.ts';
-import type { TestSession as StoredTestSession } from './test-session-store.ts';
+import type { ResultVerdict, TestSession as StoredTestSession } from './test-session-store.ts';
+import { resultStatus, runStatus, sequencesByStatus } from './verdicts.ts';
 
 /** The routes of check sessions and test sessions. */
 export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
@@ -243,6 +246,7 @@ export class SessionViews {
       testSessionResultId: row.id,
       testSessionResultLink: `${base}/results/${row.id}`,
       resultType: row.result_type,
+      status: resultStatus(row),
       errorGroupIds: JSON.parse(row.error_group_ids) as string[],
     }));
     const unmeasured = unmeasuredRuns(runs, results).map((run) => ({
@@ -250,13 +254,14 @@ export class SessionViews {
       testSessionResultId: run.id,
       testSessionResultLink: null,
       resultType: run.ended === null ? ('PENDING' as const) : ('FINAL' as const),
+      status: runStatus(run),
       errorGroupIds: [],
     }));
     const all = [...measured, ...unmeasured];
     return {
       isDone: session.status !== 'RUNNING',
       value: {
-        ...this.#testSummary(session, runs),
+        ...this.#testSummary(session, runs, results),
         errorGroupIds: [...new Set(measured.flatMap((line) => line.errorGroupIds))],
         results: all,
       },
@@ -264,19 +269,38 @@ export class SessionViews {
   }
 
   async testSessionSummary(session: StoredTestSession) {
-    return this.#testSummary(session, await this.#deps.store.testSessions.runs(session.id));
+    const { testSessions } = this.#deps.store;
+    return this.#testSummary(
+      session,
+      await testSessions.runs(session.id),
+      await testSessions.verdicts(session.id),
+    );
   }
 
-  #testSummary(session: StoredTestSession, runs: readonly RunRow[]) {
+  #testSummary(session: StoredTestSession, runs: readonly RunRow[], results: readonly ResultVerdict[]) {
+    const metadata = JSON.parse(session.metadata) as z.output<typeof Metadata>;
+    const finals = results.filter((result) => result.result_type === 'FINAL');
     return {
+      id: session.id,
+      accountId: session.account_id,
       testSessionId: session.id,
       testSessionLink: `${this.#base}/v1/test-sessions/${session.id}`,
       name: session.name,
       projectId: session.project_id,
       runLocation: session.run_location,
+      region: session.run_location,
+      provider: session.provider ?? 'API',
       status: session.status,
       ...this.#times(session.started, sessionState(runs, []).stopped),
-      metadata: JSON.parse(session.metadata) as Record<string, unknown>,
+      created_at: new Date(session.started).toISOString(),
+      metadata,
+      repoUrl: metadata.repoUrl ?? null,
+      environment: metadata.environment ?? null,
+      branchName: metadata.branchName ?? null,
+      commitId: metadata.commitId ?? null,
+      commitOwner: metadata.commitOwner ?? null,
+      commitMessage: metadata.commitMessage ?? null,
+      ...sequencesByStatus(runs, finals),
     };
   }
 

@@ -41,6 +41,9 @@ const status = sql<TestSessionStatus>`case when ${live} then 'RUNNING'
   when test_sessions.cancelled is not null or ${cancelled} then 'CANCELLED'
   when ${failed} then 'FAILED' else 'PASSED' end`;
 
+/** Whether a result counts, and what it says. */
+export type ResultVerdict = Pick<TestResultRow, 'run_id' | 'result_type' | 'has_errors' | 'has_failures'>;
+
 export type TestSession = TestSessionRow & { readonly status: TestSessionStatus };
 
 /**
@@ -185,6 +188,15 @@ export class TestSessions {
         ]),
       )
       .executeTakeFirst();
+  }
+
+  /** What the results of a session say, without their details. */
+  async verdicts(id: string): Promise<ResultVerdict[]> {
+    return this.#db
+      .selectFrom('test_results')
+      .select(['run_id', 'result_type', 'has_errors', 'has_failures'])
+      .where('test_session_id', '=', id)
+      .execute();
   }
 
   /** The results of a session, oldest first. */

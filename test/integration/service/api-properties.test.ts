@@ -37,6 +37,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   unsubscribe: 'its token is in a mail',
   showAlertPage: 'its id is in a notification',
   handleAlertByPage: 'its id is in a notification',
+  getUsageTerms: 'there are no contracts',
+  getUsageSummary: 'there are no contracts',
+  getUsageSeries: 'there are no contracts',
   acknowledgeAlert: 'needs a check that fails',
   withdrawAcknowledgement: 'needs a check that fails',
 };

@@ -32,9 +32,22 @@ it('lists every location a check can name, with its city', async () => {
 it('says what the account may use', async () => {
   const { body } = await harness.call('GET', '/v1/accounts/me/entitlements');
   const byKey = new Map(body.entitlements.map((one: { key: string }) => [one.key, one]));
-  expect(byKey.get('CHECK_TYPE_ICMP')).toMatchObject({ type: 'FLAG', enabled: true, quantity: null });
+  expect(byKey.get('CHECK_TYPE_ICMP')).toEqual({
+    key: 'CHECK_TYPE_ICMP',
+    name: 'ICMP monitor',
+    description: 'ICMP monitor',
+    type: 'flag',
+    enabled: true,
+  });
   expect(byKey.get('STATUS_PAGE_SUBSCRIBERS')).toMatchObject({ enabled: false });
-  expect(byKey.get('CHECKS')).toMatchObject({ type: 'METERED', enabled: true, quantity: null });
+  expect(byKey.get('CHECKS')).toEqual({
+    key: 'CHECKS',
+    name: 'Checks',
+    description: 'Checks',
+    type: 'metered',
+    enabled: true,
+  });
+  expect(body).toMatchObject({ planDisplayName: 'Self-hosted', addons: {}, locations: { all: [] } });
   expect(byKey.get('ARTIFACT_BYTES')).toMatchObject({ quantity: 157_286_400 });
 });
 

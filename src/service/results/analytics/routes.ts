@@ -40,8 +40,8 @@ export function analyticsHandlers(deps: AnalyticsDeps): [string, AnyHandler][] {
         aggregated: metric.of !== 'metric' || metric.aggregation !== null,
       }));
     },
-    async overviewOfChecks({ caller, body }) {
-      const window = windowOf(body.quickRange, deps.clock.wallMs());
+    async overviewOfChecks({ caller, query, body }) {
+      const window = windowOf(query.quickRange ?? body.quickRange, deps.clock.wallMs());
       const ids = [...new Set(body.checkIds.map((id) => id.toLowerCase()))];
       const checks = await Promise.all(ids.map((id) => checkOf(deps, caller.accountId, id)));
       const coverage = await windowCoverage(deps.analytics, ids, window);

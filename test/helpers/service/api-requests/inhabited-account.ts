@@ -86,6 +86,7 @@ export async function inhabit(harness: ServiceHarness, place?: TestLocation): Pr
   known.add('/v1/checks/heartbeat/{}/events/{}', [heartbeatId, page.events[0].id]);
   known.add('/v1/runtimes/{}', ['2026.04']);
   known.add('/v1/accounts/{}', [harness.accountId]);
+  known.add('/next/accounts/{}', [harness.accountId]);
 
   await make(`triggers/checks/${known.idOf('/v1/checks/{}', 0)}`);
   const group = await make('check-groups', { name: 'group' });

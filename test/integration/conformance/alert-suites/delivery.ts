@@ -81,6 +81,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     });
     const signature = createHmac('sha256', 'shared secret').update(request.body).digest('hex');
     expect(request.headers['x-service-signature']).toBe(signature);
+    expect(request.headers['x-checkly-signature']).toBe(signature);
     expect(Number(request.headers['x-service-timestamp'])).toBeGreaterThan(Date.UTC(2026, 0, 1) - 1);
     expect(idOf(request)).toBe(notification.id);
     expect(notification).toMatchObject({

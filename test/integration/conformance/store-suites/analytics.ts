@@ -199,10 +199,10 @@ export function analyticsSuite(stage: StoreStage): void {
       },
     ]);
     expect(body.metadata).toEqual({
-      responseTime: { unit: 'milliseconds', label: 'Response time' },
+      responseTime: { unit: 'ms', label: 'Response time' },
       availability: { unit: 'percentage', label: 'Availability' },
       retries: { unit: 'count', label: 'Retries' },
-      responseTime_p95: { unit: 'milliseconds', label: 'Response time', aggregation: 'p95' },
+      responseTime_p95: { unit: 'ms', label: 'Response time', aggregation: 'p95' },
     });
     const second = await ask(checkId, { metrics: 'responseTime', limit: 1, page: 2 });
     expect(second.body.series).toEqual([{ data: [{ timestamp: iso(now - 2000), responseTime: null }] }]);
@@ -367,7 +367,7 @@ export function analyticsSuite(stage: StoreStage): void {
     const listed = await stage.harness.call('GET', '/v1/analytics/metrics?checkType=URL');
     expect(listed.body).toContainEqual({
       name: 'responseTime_p95',
-      unit: 'milliseconds',
+      unit: 'ms',
       label: 'Response time',
       type: 'Float',
       aggregated: true,

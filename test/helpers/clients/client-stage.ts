@@ -1,0 +1,50 @@
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createLocation,
+  type HarnessOptions,
+  openHarness,
+  type ServiceHarness,
+  type TestLocation,
+} from '../service/service.ts';
+import { type CommandEnd, type CommandSettings, runCommandLine } from './command-line.ts';
+import { installedClients } from './installed-clients.ts';
+
+export interface ClientStage {
+  readonly harness: ServiceHarness;
+  /** Where the service listens. */
+  readonly url: string;
+  /** The private location that the sample project runs at; no agent is there. */
+  readonly office: TestLocation;
+  /** A copy of the sample project, of this stage alone. */
+  readonly projectFolder: string;
+  /** Runs a command in the project's folder with the account's key, unless the settings say otherwise. */
+  run(args: readonly string[], settings?: Partial<CommandSettings>): Promise<CommandEnd>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The service in this process, listening, and a project that the real command line is run in. */
+export async function openClientStage(options: HarnessOptions = {}): Promise<ClientStage> {
+  const modules = await installedClients();
+  const harness = await openHarness(options);
+  await harness.app.listen({ port: 0, host: '127.0.0.1' });
+  const url = `http://127.0.0.1:${(harness.app.server.address() as AddressInfo).port}`;
+  const projectFolder = mkdtempSync(join(tmpdir(), 'picket-client-project-'));
+  cpSync(join(import.meta.dirname, 'sample-project'), projectFolder, { recursive: true });
+  symlinkSync(modules, join(projectFolder, 'node_modules'));
+  const { key, accountId: account } = harness;
+  return {
+    harness,
+    url,
+    office: await createLocation(harness, 'office'),
+    projectFolder,
+    run: (args, settings) =>
+      runCommandLine(args, { service: url, key, account, cwd: projectFolder, ...settings }),
+    async [Symbol.asyncDispose]() {
+      await harness.close();
+      rmSync(projectFolder, { recursive: true });
+    },
+  };
+}
