@@ -31,6 +31,7 @@ import { previewRoutes } from '../protocol/pages/preview.ts';
 import { publicPageRoutes } from '../protocol/pages/public-page.ts';
 import { statusPageRoutes } from '../protocol/pages/status-page.ts';
 import { subscriptionRoutes } from '../protocol/pages/subscription.ts';
+import { projectRoutes } from '../protocol/projects/project.ts';
 import { analyticsRoutes, typedAnalyticsRoute } from '../protocol/results/analytics.ts';
 import { artifactRoutes, assetRoutes } from '../protocol/results/artifact.ts';
 import { checkResultRoutes } from '../protocol/results/check-result.ts';
@@ -82,6 +83,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(badgeRoutes),
   ...Object.values(checkGroupRoutes),
   ...resourceRoutes,
+  ...Object.values(projectRoutes),
   ...Object.values(runtimeRoutes),
   ...Object.values(accountRoutes),
   ...Object.values(nextAccountRoutes),

@@ -38,6 +38,8 @@ import { previewHandlers } from './pages/preview-routes.ts';
 import { publicPageHandlers } from './pages/public-routes.ts';
 import { statusPageHandlers } from './pages/routes.ts';
 import { subscriptionHandlers } from './pages/subscription-routes.ts';
+import type { HandlersOn } from './projects/operations.ts';
+import { projectHandlers } from './projects/routes.ts';
 import { resourceHandlers } from './resources/handlers.ts';
 import type { AnalyticsDeps } from './results/analytics/routes.ts';
 import { analyticsHandlers } from './results/analytics/routes.ts';
@@ -69,6 +71,8 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
     /** Sends invitations and links for new passwords; absent without a mail server. */
     readonly mail?: Mailing['mail'];
     readonly singleSignOn?: SingleSignOn | undefined;
+    /** How far deployments of this process are, in percent, by id. */
+    readonly deploymentProgress?: ReadonlyMap<string, number>;
     /** Whether there are pages for browsers. */
     readonly hasPages?: boolean;
     /** Where files of runs open, apart from the pages. */
@@ -77,13 +81,21 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
 
 /** The HTTP API with the handlers of all nouns, the route of the process's metrics, and the pages. */
 export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
-  const handlers = auditedHandlers(allHandlers({ ...deps, reschedule: rescheduler() }), allRoutes, deps);
+  const handlers = handlersOn(deps)(deps.store);
   const { hasPages, artifactsUrl } = deps;
   const refuses = hasPages && artifactsUrl !== undefined ? isElsewhere(artifactsUrl) : undefined;
   const app = await buildApp({ ...deps, routes: allRoutes, handlers, ...(refuses ? { refuses } : {}) });
   addMetricsRoute(app, deps);
   if (hasPages) await addConsole(app, { ...deps, handlers });
   return app;
+}
+
+/** The handlers of all operations, as the API and the pages have them, working on any store. */
+export function handlersOn(deps: RouteDeps): HandlersOn {
+  return (store) => {
+    const handlers = allHandlers({ ...deps, store, reschedule: rescheduler() });
+    return auditedHandlers(handlers, allRoutes, { ...deps, store });
+  };
 }
 
 /** The handler of every operation, by operationId. */
@@ -121,6 +133,10 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...checkGroupHandlers(deps),
     ...resourceHandlers(deps),
     ...sloHandlers(deps),
+    ...projectHandlers({
+      ...{ ...deps, handlersOn: handlersOn(deps) },
+      progress: deps.deploymentProgress ?? new Map(),
+    }),
     ...maintenanceHandlers(deps),
     ...runtimeHandlers(),
     ...accountHandlers(deps),

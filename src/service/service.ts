@@ -17,7 +17,7 @@ import { configuredSingleSignOn } from './members/single-sign-on.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
 import { Ingest } from './results/ingest.ts';
-import { buildApi } from './routes.ts';
+import { buildApi, handlersOn, type RouteDeps } from './routes.ts';
 import { Ledger } from './runs/ledger.ts';
 import { lockDataDir } from './store/engine/data-dir-lock.ts';
 import { parseSecretsKey, SecretBox } from './store/secrets/secret-box.ts';
@@ -144,7 +144,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const ledger = new Ledger({ store, clock, leaseTtlMs });
     const metrics = new ServiceMetrics();
     const ingest = new Ingest({ store, clock, metrics });
-    const app = await buildApi({
+    const deploymentProgress = new Map<string, number>();
+    const routeDeps: RouteDeps = {
       store,
       clock,
       ledger,
@@ -169,13 +170,16 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         v4: readStaticIps(config.STATIC_IPS, '4').byLocation,
         v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,
       },
+      deploymentProgress,
       isReady: () => isReady,
-    });
+    };
+    const app = await buildApi(routeDeps);
     resources.defer(() => app.close());
     resources.defer(() => ledger.drain());
 
     const jobs = backgroundJobs({
       ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail },
+      ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress },
     });
     for (const job of jobs) resources.defer(() => job.stop());
 

@@ -33,6 +33,8 @@ import { Dashboards } from './pages/dashboards/store.ts';
 import { Services } from './pages/service-store.ts';
 import { StatusPages } from './pages/store.ts';
 import { Subscriptions } from './pages/subscription-store.ts';
+import { Deployments } from './projects/deployment-store.ts';
+import { Projects } from './projects/store.ts';
 import { resourceMigrations, resourceRepositories } from './resources/index.ts';
 import { Artifacts } from './results/artifacts/store.ts';
 import { CodeBundles } from './results/bundles/store.ts';
@@ -234,6 +236,8 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     incidents: new Incidents(db, dialect),
     subscriptions: new Subscriptions(db, dialect),
     subscriberMails: new SubscriberMails(db, dialect),
+    projects: new Projects(db),
+    deployments: new Deployments(db, dialect),
     reports: new Reports(db, dialect),
     heartbeats: new Heartbeats(db, dialect),
     errorGroups: new ErrorGroups(db, dialect),

@@ -13,6 +13,7 @@ import type { MailTables } from './mail/tables.ts';
 import type { MaintenanceTables } from './maintenance/tables.ts';
 import type { MemberTables } from './members/tables.ts';
 import type { PageTables } from './pages/tables.ts';
+import type { ProjectTables } from './projects/tables.ts';
 import type { ResultTables } from './results/tables.ts';
 import type { RunTables } from './runs/tables.ts';
 import type { SessionTables } from './sessions/tables.ts';
@@ -39,6 +40,7 @@ export interface Tables
     MaintenanceTables,
     MemberTables,
     PageTables,
+    ProjectTables,
     ResultTables,
     RunTables,
     SessionTables,

@@ -109,6 +109,7 @@ export const ErrorBody = z
     message: z.string().describe('What is wrong, where, and how to fix it'),
     code: z.string().optional().describe('The name of the error, for those that clients look for by name'),
     attributes: z.record(z.string(), z.unknown()).optional(),
+    deploymentId: z.string().optional().describe('The deployment in the way, with 409'),
     validation: z
       .object({
         source: z.enum(['payload', 'query', 'params', 'headers']),

@@ -66,6 +66,7 @@ function auditedHandler(
   return async (anyCall) => {
     const call = anyCall as unknown as WriteCall;
     const { caller, request } = call;
+    if (isDry(anyCall)) return handler(anyCall);
     const view = async (values: Values | null) =>
       reader && values ? viewOf(subject, reader, anyCall, values) : null;
     const known = valuesFor(subject, call.params ?? {});
@@ -87,7 +88,12 @@ function auditedHandler(
     try {
       answer = await handler(anyCall);
     } catch (thrown) {
-      if (thrown instanceof AppError && thrown.statusCode < 500) await store.audit.remove(row.id);
+      if (thrown instanceof AppError && thrown.statusCode < 500) {
+        // Within a transaction that is to be rolled back nothing can be removed, and nothing needs to be.
+        await store.audit.remove(row.id).catch((failed: unknown) => {
+          logger.debug({ err: failed, auditId: row.id }, 'audit row not removed');
+        });
+      }
       throw thrown;
     }
     try {
@@ -109,6 +115,12 @@ function auditedHandler(
     }
     return answer;
   };
+}
+
+/** Whether a call only asks what would change. */
+function isDry(call: Call): boolean {
+  const query: unknown = call.query;
+  return isRecord(query) && query.dryRun === true;
 }
 
 /** What an operation that nothing shows again answered with. */

@@ -7,12 +7,14 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
   LogController,
+  type RequestPayload,
 } from 'fastify';
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './body-room.ts';
+import { isCompressed, unpackedBody } from './compressed-body.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
 import { RateLimits } from './limits.ts';
@@ -168,7 +170,9 @@ const smallBodyBytes = 1024 * 1024;
 function largestBody(route: Route, request: IncomingMessage): number {
   const announced = request.headers['content-length'];
   const limit = route.bodyLimitBytes ?? smallBodyBytes;
-  return announced === undefined ? limit : Math.min(Number(announced), limit);
+  return announced === undefined || isCompressed(request.headers)
+    ? limit
+    : Math.min(Number(announced), limit);
 }
 
 /** Keeps a request waiting, unread, until there is room for its body; the answer's end gives it back. */
@@ -246,6 +250,12 @@ function addRoute(
         }
         if (!route.isBodyRaw) limitSending(request.raw);
       },
+    ...(bodyKindOf(route) === 'json'
+      ? {
+          preParsing: async (request: FastifyRequest, reply: FastifyReply, body: RequestPayload) =>
+            unpackedBody(request.headers, body, reply.raw),
+        }
+      : {}),
       preValidation: async (request) => {
         // The kinds of body that other routes take are none of this one's.
         if (typeof request.body === 'string' && !route.bodyContentType && !isJsonSent(request)) {

@@ -57,6 +57,10 @@ function bodyOf(error: AppError): ErrorBody {
     message: error.message,
     ...(isNamedInBody(error.code) ? { code: error.code } : {}),
     ...(error.attributes ? { attributes: error.attributes } : {}),
+    // Where clients of comparable systems look for it.
+    ...(typeof error.attributes?.deploymentId === 'string'
+      ? { deploymentId: error.attributes.deploymentId }
+      : {}),
     ...(error.validation
       ? { validation: { source: error.validation.source, keys: [...error.validation.keys] } }
       : {}),

@@ -14,6 +14,7 @@ import { SubscriberNotifier } from '../mail/subscriber-notifier.ts';
 import { MaintenanceNotices } from '../maintenance/notices.ts';
 import type { ServiceMetrics } from '../metrics.ts';
 import { CopyKeeper } from '../pages/copy-keeper.ts';
+import { Deploying } from '../projects/deploying.ts';
 import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { BurnWatch } from '../slos/burn-watch.ts';
@@ -29,7 +30,9 @@ type RetentionDeps = Omit<ConstructorParameters<typeof Retention>[0], 'retention
   >;
 };
 
-export interface JobDeps {
+type DeployingDeps = ConstructorParameters<typeof Deploying>[0];
+
+export interface JobDeps extends Pick<DeployingDeps, 'handlersOn' | 'progress'> {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -59,6 +62,7 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     heartbeatWatchJob(deps),
     leaseSweepJob(deps),
     schedulerJob(deps),
+    deploymentsJob(deps),
     retentionJob(deps),
     ...(config.PAGES === 'on' ? [pageCopiesJob(deps)] : []),
   ];
@@ -174,6 +178,17 @@ export function schedulerJob(deps: Omit<ConstructorParameters<typeof Scheduler>[
     wakesOn: ['schedule'],
     longestMs: 30_000,
     run: () => scheduler.turn(),
+  });
+}
+
+export function deploymentsJob(deps: DeployingDeps) {
+  const deploying = new Deploying(deps);
+  return defineJob({
+    name: 'deployments',
+    leaderOnly: false,
+    wakesOn: ['deployments'],
+    longestMs: 2_000,
+    run: (wake) => deploying.turn(wake),
   });
 }
 

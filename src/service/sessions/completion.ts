@@ -13,16 +13,22 @@ const longestPauseMs = 1000;
  */
 export async function waitUntilDone<T>(
   look: () => Promise<{ readonly isDone: boolean; readonly value: T }>,
-  options: { readonly clock: Clock; readonly maxWaitMs: number; readonly stop: AbortSignal },
+  options: {
+    readonly clock: Clock;
+    readonly maxWaitMs: number;
+    readonly stop: AbortSignal;
+    /** What is waited for. */
+    readonly what?: string;
+  },
 ): Promise<T> {
-  const { clock, maxWaitMs, stop } = options;
+  const { clock, maxWaitMs, stop, what = 'session' } = options;
   const endMs = clock.monotonicMs() + maxWaitMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
     const { isDone, value } = await look();
     if (isDone) return value;
     const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0 || stop.aborted) {
-      throw new AppError('NOT_FINISHED', 'The session is not finished yet. Ask again.');
+      throw new AppError('NOT_FINISHED', `The ${what} is not finished yet. Ask again.`);
     }
     await clock.sleep(Math.min(pauseMs, leftMs), stop);
   }

@@ -21,7 +21,7 @@ import type { SingleSignOn } from '../../../src/service/members/single-sign-on.t
 import { ServiceMetrics } from '../../../src/service/metrics.ts';
 import { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
 import { Ingest } from '../../../src/service/results/ingest.ts';
-import { buildApi } from '../../../src/service/routes.ts';
+import { buildApi, handlersOn, type RouteDeps } from '../../../src/service/routes.ts';
 import { Ledger } from '../../../src/service/runs/ledger.ts';
 import { openStore, type Store } from '../../../src/service/store.ts';
 
@@ -59,6 +59,7 @@ export interface ServiceHarness {
   /** Results are kept for 30 days, files for 10, analytics for 60. */
   startRetention(): void;
   startPageCopies(): void;
+  startDeployments(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -132,7 +133,8 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ANALYTICS_RETENTION_DAYS: 60,
     ...options.alerting,
   };
-  const app = await buildApi({
+  const deploymentProgress = new Map<string, number>();
+  const routeDeps: RouteDeps = {
     store,
     artifactStore,
     analytics,
@@ -156,10 +158,13 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(options.mail ? { mail: options.mail } : {}),
     ...(options.singleSignOn ? { singleSignOn: options.singleSignOn } : {}),
-  });
+    deploymentProgress,
+  };
+  const app = await buildApi(routeDeps);
   const mail = configuredMailServer(config);
   const jobs = backgroundJobs({
     ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail },
+    ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress },
   });
   const start = (...names: string[]) => {
     for (const job of jobs) if (names.includes(job.name)) job.start();
@@ -191,6 +196,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     startHeartbeatWatch: () => start('heartbeat watch'),
     startRetention: () => start('retention'),
     startPageCopies: () => start('copies of pages'),
+    startDeployments: () => start('deployments'),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {

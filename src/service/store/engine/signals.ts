@@ -22,6 +22,8 @@ export type Signal =
     }
   /** There are notifications to send, or incidents to open or resolve. */
   | { readonly kind: 'alerts' }
+  /** There is a deployment to work on, or one to cancel. */
+  | { readonly kind: 'deployments' }
   /** Checks were created or changed: the next slot may be nearer. */
   | { readonly kind: 'schedule' }
   /**

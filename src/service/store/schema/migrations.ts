@@ -4,6 +4,7 @@ import { alertCauses } from './cause-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration } from './member-migration.ts';
 import { pages } from './page-migration.ts';
+import { projects } from './project-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import { sessionMigrations, testDefinitions } from './session-migration.ts';
 
@@ -317,4 +318,5 @@ export const migrations: readonly Migration[] = [
   testDefinitions,
   auditMigration,
   memberMigration,
+  projects,
 ];

@@ -40,6 +40,7 @@ export const sealedTables: Readonly<Record<string, SealedTable>> = {
   alert_channels: { keys: ['id'], columns: { definition: 'json' } },
   test_sessions: { keys: ['id'], columns: { environment_variables: 'json' } },
   test_definitions: { keys: ['id'], columns: { definition: 'json', group_definition: 'json' } },
+  deployments: { keys: ['id'], columns: { request: 'json' } },
   alert_link_keys: { keys: ['account_id'], columns: { signing_key: 'text' } },
   audit_log: { keys: ['id'], columns: { changes: 'json' } },
   private_locations: { keys: ['id'], columns: { proxy_url: 'text' } },

@@ -8,6 +8,7 @@ import { consoleRecordSuite } from './console-records.ts';
 import { coverageSuite } from './coverage.ts';
 import { coverageViewSuite } from './coverage-views.ts';
 import { definitionRunSuite } from './definition-runs.ts';
+import { deploymentSuite } from './deployments.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
@@ -58,4 +59,5 @@ export function storeSuites(stage: StoreStage): void {
   availabilitySuite(stage);
   reportSuite(stage);
   retentionSuite(stage);
+  deploymentSuite(stage);
 }

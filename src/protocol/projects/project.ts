@@ -1,0 +1,277 @@
+import { z } from 'zod';
+import { QueryBoolean } from '../http/query.ts';
+import { accepted, created, defineRoute, successful } from '../http/route.ts';
+
+/** What a project can hold, in the order in which one can name another. */
+export const projectResourceTypes = [
+  'private-location',
+  'alert-channel',
+  'status-page-service',
+  'status-page',
+  'check-group',
+  'check',
+  'maintenance-window',
+  'dashboard',
+  'alert-channel-subscription',
+  'private-location-check-assignment',
+  'private-location-group-assignment',
+] as const;
+export const ProjectResourceType = z.enum(projectResourceTypes);
+export type ProjectResourceType = z.output<typeof ProjectResourceType>;
+
+const maxResources = 5_000;
+const maxFiles = 5_000;
+
+/** A name that code gives to a project, or to a resource of it. */
+export const LogicalId = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[A-Za-z0-9_\-/#.]+$/, 'must consist of letters, digits and the characters _ - / # .');
+const PhysicalId = z.union([z.int().min(1), z.string().min(1).max(64)]);
+export type PhysicalId = z.output<typeof PhysicalId>;
+
+export const ProjectInput = z
+  .object({
+    logicalId: LogicalId,
+    name: z.string().min(1).max(255),
+    repoUrl: z.string().max(1000).nullish(),
+  })
+  .meta({ id: 'ProjectInput' });
+export type ProjectInput = z.output<typeof ProjectInput>;
+
+/** Paths and contents are judged again where a check takes a file. */
+const SharedFile = z.object({
+  path: z
+    .string()
+    .min(1)
+    .max(1000)
+    .refine(
+      (path) => !/^[/\\]|^[A-Za-z]:|[\0\\]|(^|\/)\.\.(\/|$)/.test(path),
+      'must be relative and stay below the folder of the project',
+    ),
+  content: z.string().max(1_000_000),
+});
+export type SharedFile = z.output<typeof SharedFile>;
+
+const ProjectResource = z
+  .object({
+    type: ProjectResourceType,
+    logicalId: LogicalId.describe('Unique among those of its type in the project'),
+    member: z
+      .boolean()
+      .default(true)
+      .describe('false: it is not of the project, which only names what physicalId says'),
+    physicalId: PhysicalId.optional().describe('With `member: false`: the resource that is named'),
+    payload: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe(
+        'The resource as its own operation takes it. `{"ref": "<logicalId>"}` stands for the id of another one',
+      ),
+    sourceFile: z.string().max(1000).nullish().describe('The file that declares it'),
+  })
+  .meta({ id: 'ProjectResource' });
+export type ProjectResource = z.output<typeof ProjectResource>;
+
+const RepoInfo = z.looseObject({}).nullish().describe('What the caller knows of its repository');
+
+export const DeploymentInput = z
+  .object({
+    project: ProjectInput,
+    sharedFiles: z
+      .array(SharedFile)
+      .max(maxFiles)
+      .default([])
+      .describe(
+        'Files that checks name in `dependencies`, `setupScriptDependencies` and `tearDownScriptDependencies` by their index',
+      ),
+    resources: z.array(ProjectResource).max(maxResources),
+    repoInfo: RepoInfo,
+  })
+  .meta({ id: 'DeploymentInput', description: 'All that a project consists of' });
+export type DeploymentInput = z.output<typeof DeploymentInput>;
+
+const DeployedProject = z
+  .object({
+    id: z.string(),
+    logicalId: z.string(),
+    name: z.string(),
+    repoUrl: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'DeployedProject' });
+
+export const Change = z
+  .object({
+    type: ProjectResourceType,
+    logicalId: z.string(),
+    physicalId: z.union([z.int(), z.string()]).optional().describe('Absent for what is yet to be created'),
+    action: z
+      .enum(['CREATE', 'UPDATE', 'DELETE', 'DETACHED'])
+      .describe('DETACHED: it stays in the account and is not of the project any more'),
+  })
+  .meta({ id: 'ProjectChange' });
+export type Change = z.output<typeof Change>;
+
+export const DeploymentResult = z
+  .object({
+    project: DeployedProject,
+    diff: z.array(Change).describe('What differs; resources that are as they should be are not in it'),
+  })
+  .meta({ id: 'DeploymentResult' });
+export type DeploymentResult = z.output<typeof DeploymentResult>;
+
+export const deploymentStatuses = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const;
+
+export const Deployment = z
+  .object({
+    id: z.string(),
+    logicalId: z.string().describe('Of the project'),
+    status: z.enum(deploymentStatuses),
+    dryRun: z.literal(false),
+    progress: z.int().min(0).max(100).describe('Percent'),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    result: DeploymentResult.nullable().describe('What was changed; null before it has succeeded'),
+    createdAt: z.iso.datetime(),
+    startedAt: z.iso.datetime().nullable(),
+    endedAt: z.iso.datetime().nullable(),
+    cancelRequestedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Deployment' });
+export type Deployment = z.output<typeof Deployment>;
+
+export const Project = z
+  .object({
+    id: z.string(),
+    logicalId: z.string(),
+    name: z.string(),
+    repoUrl: z.string().nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+    resourceCount: z.int().describe('How many resources are of it'),
+    lastDeployment: Deployment.omit({ result: true }).nullable(),
+  })
+  .meta({ id: 'Project' });
+export type Project = z.output<typeof Project>;
+
+const route = { tag: 'Projects', credential: 'account' } as const;
+const ofProject = z.object({ logicalId: LogicalId });
+const ofDeployment = z.object({ logicalId: LogicalId, deploymentId: z.uuid() });
+const deploymentPath = '/v1/projects/{logicalId}/deployments/{deploymentId}';
+const dryRun = QueryBoolean.default(false).describe('Only say what would change');
+const preserveResources = QueryBoolean.default(false).describe(
+  'What is not in the project any more stays in the account, instead of being deleted',
+);
+
+export const projectRoutes = {
+  deployProject: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/projects/deploy',
+    operationId: 'deployProject',
+    summary:
+      'Make what an account has of a project as the project says: all of it or nothing. With dryRun: 200 and what would change',
+    query: z.object({
+      dryRun,
+      preserveResources,
+      scheduleOnDeploy: QueryBoolean.default(true).describe(
+        'Run what is new and active once as soon as it is deployed; false: it waits for its first slot',
+      ),
+    }),
+    body: DeploymentInput,
+    bodyLimitBytes: 32 * 1024 * 1024,
+    otherErrors: [409],
+    success: accepted,
+    response: z.union([Deployment, DeploymentResult]),
+  }),
+  getDeployment: defineRoute({
+    ...route,
+    method: 'GET',
+    path: deploymentPath,
+    operationId: 'getDeployment',
+    summary: 'One deployment of a project',
+    params: ofDeployment,
+    success: successful,
+    response: Deployment,
+  }),
+  followDeployment: defineRoute({
+    ...route,
+    method: 'GET',
+    path: `${deploymentPath}/events`,
+    operationId: 'followDeployment',
+    summary:
+      'Server-sent events of a deployment: `progress` with `{"progress": 40}`, and at its end `complete` with the deployment',
+    params: ofDeployment,
+    success: successful,
+    response: z.string(),
+    responseContentType: 'text/event-stream',
+    isResponseRaw: true,
+  }),
+  awaitDeployment: defineRoute({
+    ...route,
+    method: 'GET',
+    path: `${deploymentPath}/completion`,
+    operationId: 'awaitDeployment',
+    summary: 'The deployment when it has ended; 408 while it goes on',
+    params: ofDeployment,
+    query: z.object({ maxWaitSeconds: z.coerce.number().min(0).max(30).default(30) }),
+    success: successful,
+    response: Deployment,
+    otherErrors: [408],
+  }),
+  cancelDeployment: defineRoute({
+    ...route,
+    method: 'POST',
+    path: `${deploymentPath}/cancel`,
+    operationId: 'cancelDeployment',
+    summary: 'Cancel a deployment that has not ended; what has ended stays as it is',
+    params: ofDeployment,
+    isBodyIgnored: true,
+    success: accepted,
+    response: Deployment,
+  }),
+  deleteProject: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: '/v1/projects/{logicalId}',
+    operationId: 'deleteProject',
+    summary: 'Delete a project and what is of it, as a deployment; 200 where there is no such project',
+    params: ofProject,
+    query: z.object({ dryRun, preserveResources }),
+    otherErrors: [409],
+    success: accepted,
+    response: z.union([Deployment, z.object({ diff: z.array(Change) })]),
+  }),
+  listProjects: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/next/projects',
+    operationId: 'listProjects',
+    summary: 'Projects of the account, by name',
+    success: successful,
+    response: z.array(Project),
+  }),
+  createProject: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/next/projects',
+    operationId: 'createProject',
+    summary: 'Create a project without resources',
+    body: ProjectInput,
+    otherErrors: [409],
+    success: created,
+    response: Project,
+  }),
+  getProject: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/next/projects/{logicalId}',
+    operationId: 'getProject',
+    summary: 'One project',
+    params: ofProject,
+    success: successful,
+    response: Project,
+  }),
+};

@@ -1,0 +1,39 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { AppError } from '../../lib/errors.ts';
+
+/** A body with the number of bytes that came over the line, which the framework compares with its length. */
+type Counted = Readable & { receivedEncodedLength?: number };
+
+/** Whether a body was made smaller for its way. */
+export function isCompressed({ 'content-encoding': encoding = '' }: IncomingHttpHeaders): boolean {
+  return !['', 'identity'].includes(encoding.toLowerCase());
+}
+
+/**
+ * A body as it was before its sender compressed it. The limit of the route holds for what comes out: a small
+ * body that unpacks to a large one is refused like the large one, and once it is answered no more of it is
+ * unpacked.
+ *
+ * @throws AppError UNSUPPORTED_MEDIA_TYPE for any encoding but gzip.
+ */
+export function unpackedBody(headers: IncomingHttpHeaders, body: Readable, answer: ServerResponse): Readable {
+  if (!isCompressed(headers)) return body;
+  if (headers['content-encoding']?.toLowerCase() !== 'gzip') {
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is, or with "Content-Encoding: gzip".');
+  }
+  const unpacked = createGunzip();
+  const counted: Counted = unpacked;
+  counted.receivedEncodedLength = 0;
+  body.on('data', (chunk: Buffer) => {
+    counted.receivedEncodedLength = (counted.receivedEncodedLength ?? 0) + chunk.length;
+  });
+  body.once('error', (error) => unpacked.destroy(error));
+  answer.once('finish', () => {
+    body.unpipe(unpacked);
+    unpacked.destroy();
+    body.resume();
+  });
+  return body.pipe(unpacked);
+}

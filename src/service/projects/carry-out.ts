@@ -1,0 +1,328 @@
+import { AppError } from '../../lib/errors.ts';
+import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import type { Change, PhysicalId } from '../../protocol/projects/project.ts';
+import { fieldError } from '../http/validation.ts';
+import type { Repositories } from '../store.ts';
+import { type Departure, departures, differs } from './differences.ts';
+import { type Body, isKind, kinds, physicalIdOf, type ResourceKind } from './kinds.ts';
+import { type Operations, parsedBody } from './operations.ts';
+import { ownerOf, subscriptionId, subscriptionIn } from './subscriptions.ts';
+import type { ProjectResourceRow } from './tables.ts';
+import { keyOf, type Named, problemOf, type Wished, type WishedProject, withIds } from './wished.ts';
+
+export interface CarriedOut {
+  readonly changes: readonly Change[];
+  /** What stands for the resources of the project now. */
+  readonly rows: readonly Omit<ProjectResourceRow, 'project_id'>[];
+  /** Checks that are new and run. */
+  readonly createdCheckIds: readonly string[];
+}
+
+interface Work {
+  readonly repositories: Repositories;
+  readonly operations: Operations;
+  readonly accountId: string;
+  readonly wished: WishedProject;
+  /** What the project has so far. */
+  readonly rows: readonly ProjectResourceRow[];
+  readonly preserve: boolean;
+  /** Nothing is written: ids of what would be created are made up. */
+  readonly isDry: boolean;
+  /** Called after each resource with the part that is done, from 0 to 1; may throw to end the work. */
+  readonly onProgress?: (done: number) => Promise<void>;
+}
+
+const mostProblems = 20;
+
+/**
+ * Makes what an account has of a project as its code wishes it, resource by resource, each by the operation that
+ * everybody uses. What is as it should be is left alone. Within a transaction it is all or nothing; dry, it finds
+ * out what would change and judges every payload.
+ *
+ * @throws AppError naming the resources, and the fields, that are refused.
+ */
+export async function carryOut(work: Work): Promise<CarriedOut> {
+  return new Errand(work).run();
+}
+
+class Errand {
+  readonly #work: Work;
+  readonly #ids = new Map<string, PhysicalId>();
+  readonly #slugs = new Map<string, string>();
+  readonly #rowsByKey: ReadonlyMap<string, ProjectResourceRow>;
+  readonly #changes: Change[] = [];
+  readonly #written: Omit<ProjectResourceRow, 'project_id'>[] = [];
+  readonly #created: string[] = [];
+  readonly #problems: AppError[] = [];
+  #madeUp = 0;
+
+  constructor(work: Work) {
+    this.#work = work;
+    this.#rowsByKey = new Map(work.rows.map((row) => [`${row.type} ${row.logical_id}`, row]));
+  }
+
+  async run(): Promise<CarriedOut> {
+    const { wished, rows, preserve, onProgress } = this.#work;
+    for (const named of wished.named) await this.#collect(() => this.#name(named));
+    const gone = departures(wished, rows, preserve);
+    const count = wished.resources.length + gone.first.length + gone.last.length;
+    let done = 0;
+    const step = async (take: () => Promise<void>) => {
+      await this.#collect(take);
+      done += 1;
+      await onProgress?.(done / count);
+    };
+    for (const one of gone.first) await step(() => this.#remove(one));
+    for (const one of wished.resources) await step(() => this.#write(one));
+    for (const one of gone.last) await step(() => this.#remove(one));
+    if (this.#problems.length > 0) throw together(this.#problems);
+    return { changes: this.#changes, rows: this.#written, createdCheckIds: this.#created };
+  }
+
+  /** Dry, all problems are found; otherwise the first one ends the transaction. */
+  async #collect(take: () => Promise<void>): Promise<void> {
+    try {
+      await take();
+    } catch (thrown) {
+      if (!this.#work.isDry || !(thrown instanceof AppError) || thrown.statusCode >= 500) throw thrown;
+      this.#problems.push(thrown);
+      if (this.#problems.length >= mostProblems) throw together(this.#problems);
+    }
+  }
+
+  /** A resource of the account that the project names has to be there. */
+  async #name({ type, logicalId, index, physicalId }: Named): Promise<void> {
+    if (!isKind(type)) throw problemOf({ type, logicalId }, index)('physicalId', 'names nothing by itself');
+    this.#ids.set(keyOf({ type, logicalId }), physicalId);
+    const stored = await this.#stored(kinds[type], physicalId);
+    if (!stored) {
+      throw problemOf({ type, logicalId }, index)(
+        'physicalId',
+        `names no ${type} of the account: ${physicalId}`,
+      );
+    }
+    this.#note(type, logicalId, physicalId, 0);
+    if (type === 'private-location') this.#slugs.set(logicalId, String(stored.slugName));
+  }
+
+  async #write(wished: Wished): Promise<void> {
+    const { type, logicalId, index } = wished;
+    if (isKind(type)) {
+      await naming(wished, () => this.#writeResource(wished, kinds[type]));
+    } else {
+      await naming(wished, () => this.#subscribe(wished));
+    }
+    if (!this.#ids.has(keyOf(wished))) {
+      throw problemOf({ type, logicalId }, index)('payload', 'could not be written');
+    }
+  }
+
+  async #writeResource(wished: Wished, kind: ResourceKind): Promise<void> {
+    const { type, logicalId } = wished;
+    const row = this.#rowsByKey.get(keyOf(wished));
+    const id = row && physicalIdOf(type, row.physical_id);
+    const present = id === undefined ? undefined : await this.#stored(kind, id);
+    // Ids of what is there already are known even where its payload is refused.
+    this.#ids.set(keyOf(wished), (present && id) ?? this.#placeholder(kind));
+    const payload = withIds(wished, this.#work.wished.names, (key) => this.#idOf(key));
+    const body = this.#assigned((kind.bodyOf ?? same)(payload), wished);
+    const route = kind.bodyRoute?.(body) ?? kind.routes.create;
+    const parsed = { ...(parsedBody(route, body) as Body), ...pick(body, 'checkType') };
+    if (type === 'private-location') this.#slugs.set(logicalId, String(body.slugName));
+    // Whom a check alerts is said by subscriptions, where its payload does not say it.
+    const { alertChannelSubscriptions, ...others } = parsed as Body & { alertChannelSubscriptions?: unknown };
+    const whole =
+      body.alertChannelSubscriptions === undefined ? others : { ...others, alertChannelSubscriptions };
+    const isReplaced = present !== undefined && present.checkType !== parsed.checkType;
+    if (!present || id === undefined || isReplaced) {
+      if (present && id !== undefined) await this.#delete(kind, { type, logicalId, physicalId: id });
+      await this.#create(wished, kind, body);
+      return;
+    }
+    const kept = kind.keeping?.(whole, present) ?? whole;
+    this.#note(type, logicalId, id, 1, row?.import_id ?? null);
+    if (!differs(kept, present)) return;
+    this.#changes.push({ type, logicalId, physicalId: id, action: 'UPDATE' });
+    if (this.#work.isDry) return;
+    await this.#work.operations.call(kind.routes.update, { params: { [kind.key]: id }, body: kept });
+  }
+
+  async #create(wished: Wished, kind: ResourceKind, body: Body): Promise<void> {
+    const { type, logicalId } = wished;
+    if (this.#work.isDry) {
+      this.#changes.push({ type, logicalId, action: 'CREATE' });
+      return;
+    }
+    const answer = await this.#work.operations.call(kind.routes.create, {
+      query: kind.createQuery ?? {},
+      body,
+    });
+    const physicalId = kind.idOf(answer);
+    this.#changes.push({ type, logicalId, physicalId, action: 'CREATE' });
+    this.#note(type, logicalId, physicalId, 1);
+    if (type === 'check' && answer.activated === true) this.#created.push(String(physicalId));
+  }
+
+  /** A body with the private locations that its resource is assigned to. */
+  #assigned(body: Body, { locations, type }: Wished): Body {
+    if (type !== 'check' && type !== 'check-group') return body;
+    const own = Array.isArray(body.privateLocations) ? (body.privateLocations as unknown[]) : [];
+    const slugs = locations.map((logicalId) => this.#slugs.get(logicalId) ?? '');
+    return { ...body, privateLocations: [...new Set([...own, ...slugs])] };
+  }
+
+  async #subscribe(wished: Wished): Promise<void> {
+    const { type, logicalId } = wished;
+    const { repositories, operations, isDry, wished: project } = this.#work;
+    const payload = withIds(wished, project.names, (key) => this.#idOf(key));
+    const { alertChannelId, ...subscription } = payload;
+    const {
+      checkId = null,
+      groupId = null,
+      activated,
+    } = parsedBody(alertChannelRoutes.updateAlertChannelSubscriptions, subscription) as {
+      checkId: string | null;
+      groupId: number | null;
+      activated: boolean;
+    };
+    if (typeof alertChannelId !== 'number') {
+      throw fieldError('payload', [{ key: 'alertChannelId', message: 'must name an alert channel' }]);
+    }
+    const id = subscriptionId({ alertChannelId, checkId, groupId });
+    this.#note(type, logicalId, id, 1, this.#rowsByKey.get(keyOf(wished))?.import_id ?? null);
+    const isNew = this.#isMadeUp([alertChannelId, checkId, groupId]);
+    const present = isNew ? undefined : await subscriptionIn(repositories, id);
+    if (present?.activated === activated) return;
+    const action = present ? 'UPDATE' : 'CREATE';
+    this.#changes.push({ type, logicalId, ...(isNew ? {} : { physicalId: id }), action });
+    if (isDry) return;
+    const params = { id: alertChannelId };
+    await operations.call(alertChannelRoutes.updateAlertChannelSubscriptions, { params, body: subscription });
+  }
+
+  async #remove({ row, change }: Departure): Promise<void> {
+    const { physicalId } = change;
+    if (change.action === 'DETACHED' || physicalId === undefined) {
+      this.#changes.push(change);
+      return;
+    }
+    if (isKind(change.type)) {
+      await naming(change, () => this.#delete(kinds[change.type as keyof typeof kinds], change));
+      return;
+    }
+    this.#changes.push(change);
+    if (!this.#work.isDry) await this.#unsubscribe(row.physical_id);
+  }
+
+  async #delete(
+    kind: ResourceKind,
+    change: Pick<Change, 'type' | 'logicalId' | 'physicalId'>,
+  ): Promise<void> {
+    this.#changes.push({ ...change, action: 'DELETE' });
+    if (this.#work.isDry || change.physicalId === undefined) return;
+    try {
+      await this.#work.operations.call(kind.routes.delete, { params: { [kind.key]: change.physicalId } });
+    } catch (thrown) {
+      // Somebody deleted it already.
+      if (!(thrown instanceof AppError) || thrown.code !== 'NOT_FOUND') throw thrown;
+    }
+  }
+
+  async #unsubscribe(id: string): Promise<void> {
+    const { alertChannels } = this.#work.repositories;
+    const { alertChannelId, subscriber } = ownerOf(id);
+    const present =
+      'checkId' in subscriber
+        ? (await alertChannels.ofChecks([subscriber.checkId])).get(subscriber.checkId)
+        : (await alertChannels.ofGroups([subscriber.groupId])).get(subscriber.groupId);
+    const kept = (present ?? [])
+      .filter(({ channel }) => channel.id !== alertChannelId)
+      .map(({ channel, activated }) => ({ alertChannelId: channel.id, activated }));
+    if (present) await alertChannels.setSubscriptions(subscriber, kept);
+  }
+
+  /** What is stored of a resource of the account, as it is written; undefined when it is not there. */
+  async #stored(kind: ResourceKind, id: PhysicalId): Promise<Body | undefined> {
+    const { repositories, operations, accountId } = this.#work;
+    if (kind.stored) return kind.stored(repositories, accountId, id);
+    if (!kind.get) throw new Error('a kind of resources cannot be read');
+    const isId = kind.get.params?.safeParse({ [kind.key]: id }).success;
+    if (!isId) return undefined;
+    try {
+      const shown = await operations.call(kind.get, { params: { [kind.key]: id } });
+      return kind.asWritten?.(shown) ?? shown;
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.code === 'NOT_FOUND') return undefined;
+      throw thrown;
+    }
+  }
+
+  #idOf(key: string): PhysicalId {
+    const id = this.#ids.get(key);
+    if (id === undefined) throw new Error(`${key} is written before what it names`);
+    return id;
+  }
+
+  #note(
+    type: Wished['type'],
+    logicalId: string,
+    id: PhysicalId,
+    member: 0 | 1,
+    importId: string | null = null,
+  ) {
+    this.#ids.set(keyOf({ type, logicalId }), id);
+    this.#written.push({ type, logical_id: logicalId, physical_id: String(id), member, import_id: importId });
+  }
+
+  /** An id of the right form for what there is not yet. */
+  #placeholder(kind: ResourceKind): PhysicalId {
+    this.#madeUp += 1;
+    if (kind.isNumbered) return Number.MAX_SAFE_INTEGER - this.#madeUp;
+    return `${madeUpPrefix}${String(this.#madeUp).padStart(12, '0')}`;
+  }
+
+  #isMadeUp(ids: readonly (PhysicalId | null)[]): boolean {
+    return ids.some((id) =>
+      typeof id === 'number' ? id > Number.MAX_SAFE_INTEGER - 100_000 : id?.startsWith(madeUpPrefix),
+    );
+  }
+}
+
+const madeUpPrefix = '00000000-0000-4000-8000-';
+
+function same(payload: Body): Body {
+  return payload;
+}
+
+function pick(body: Body, field: string): Body {
+  return body[field] === undefined ? {} : { [field]: body[field] };
+}
+
+/** What is wrong with one resource says which one it is. */
+async function naming<T>(
+  { type, logicalId, ...at }: Pick<Change, 'type' | 'logicalId'> & { readonly index?: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || thrown.statusCode >= 500) throw thrown;
+    const name = `${type} "${logicalId}"`;
+    if (thrown.message.startsWith(name)) throw thrown;
+    const place = at.index === undefined ? '' : `resources.${at.index}.payload.`;
+    throw new AppError(thrown.code, `${name}: ${thrown.message}`, {
+      cause: thrown,
+      ...(thrown.validation
+        ? { validation: { source: 'payload', keys: thrown.validation.keys.map((key) => `${place}${key}`) } }
+        : {}),
+    });
+  }
+}
+
+function together(problems: readonly AppError[]): AppError {
+  const [first] = problems;
+  if (problems.length === 1 && first) return first;
+  return new AppError('VALIDATION_FAILED', problems.map(({ message }) => message).join('\n'), {
+    validation: { source: 'payload', keys: problems.flatMap(({ validation }) => validation?.keys ?? []) },
+  });
+}

@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError, toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { DeploymentInput, DeploymentResult } from '../../protocol/projects/project.ts';
+import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import type { Signal } from '../store/engine/signals.ts';
+import type { Repositories, Store } from '../store.ts';
+import { type CarriedOut, carryOut } from './carry-out.ts';
+import { type Deployer, type HandlersOn, Operations, storeWithin } from './operations.ts';
+import type { DeploymentRow, ProjectRow } from './tables.ts';
+import { projectOf } from './views.ts';
+import { readWished } from './wished.ts';
+
+/** What a deployment is to do, as it is stored until it is done. */
+export interface DeploymentRequest {
+  /** Absent: the project is deleted, with what is of it. */
+  readonly input?: DeploymentInput;
+  readonly preserve: boolean;
+  /** Whether what is new runs at once. */
+  readonly schedule: boolean;
+}
+
+interface DeployingDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly handlersOn: HandlersOn;
+  /** How far deployments of this process are, in percent, by id. */
+  readonly progress: Map<string, number>;
+}
+
+/** How long a process may be silent about a deployment before another one begins it anew. */
+const leaseMs = 15_000;
+const renewMs = 1_000;
+/** Longer than any deployment takes: what ends the process each time would otherwise be tried for ever. */
+const oldestMs = 3_600_000;
+
+class Cancelled extends Error {}
+
+/**
+ * Works on deployments. One is PENDING until a process takes it, and RUNNING while that process renews its claim
+ * every second. All it changes is one transaction, and the last thing in it is that the deployment SUCCEEDED, by
+ * the process that has the claim: a process that dies, or that is overtaken, leaves nothing behind, and another
+ * one begins anew when the claim has run out. What is refused ends as FAILED. A wish to cancel it is seen between
+ * two resources: the transaction is rolled back, and it ends as CANCELLED. On SQLite nothing else is read or
+ * written during the transaction, a wish to cancel neither: it comes before it, or too late.
+ */
+export class Deploying {
+  readonly #deps: DeployingDeps;
+  readonly #worker = randomUUID();
+
+  constructor(deps: DeployingDeps) {
+    this.#deps = deps;
+  }
+
+  async turn(wake: () => void): Promise<number | null> {
+    const { store, clock } = this.#deps;
+    const now = clock.wallMs();
+    const row = await store.transaction(({ deployments }) =>
+      deployments.take(this.#worker, now, now + leaseMs),
+    );
+    if (!row) return store.deployments.nextTakeoverAt();
+    await this.#work(row);
+    wake();
+    return null;
+  }
+
+  async #work(row: DeploymentRow): Promise<void> {
+    const { store, clock, logger, progress } = this.#deps;
+    const about = { deploymentId: row.id, project: row.project_logical_id };
+    const end = (outcome: Parameters<typeof store.deployments.end>[2]) =>
+      store.deployments.end(row.id, this.#worker, outcome);
+    if (row.cancel_requested !== null) {
+      await end({ status: 'CANCELLED', ended: clock.wallMs() });
+      return;
+    }
+    if (clock.wallMs() - row.created > oldestMs) {
+      const message = 'It was begun again and again for an hour, and never finished.';
+      await end({ status: 'FAILED', ended: clock.wallMs(), error_code: 'INTERNAL', error_message: message });
+      return;
+    }
+    progress.set(row.id, 0);
+    const claim = this.#keepClaim(row.id);
+    try {
+      const { signals, created } = await this.#apply(row, claim.lost);
+      store.signals.send([{ kind: 'schedule' }, ...signals]);
+      logger.info(about, 'deployed a project');
+      await this.#runOnce(row, created);
+    } catch (thrown) {
+      if (thrown instanceof Cancelled) {
+        await end({ status: 'CANCELLED', ended: clock.wallMs() });
+        return;
+      }
+      const error = toError(thrown);
+      // It is begun again when the database is back.
+      if (error instanceof AppError && error.code === 'STORE_UNAVAILABLE') throw error;
+      const code = error instanceof AppError ? error.code : 'INTERNAL';
+      if (code === 'INTERNAL') logger.error({ ...about, err: error }, 'a deployment failed');
+      const message =
+        code === 'INTERNAL' ? 'A fault of the service; its log says more.' : error.message.slice(0, 10_000);
+      await end({ status: 'FAILED', ended: clock.wallMs(), error_code: code, error_message: message });
+    } finally {
+      claim.stop();
+      progress.delete(row.id);
+    }
+  }
+
+  /** Renews the claim on a deployment; `lost` aborts when it is cancelled, or is another process's. */
+  #keepClaim(id: string): { readonly lost: AbortSignal; stop(): void } {
+    const { store, clock, logger, progress } = this.#deps;
+    const lost = new AbortController();
+    let isRenewing = false;
+    const renew = async () => {
+      if (isRenewing) return;
+      isRenewing = true;
+      try {
+        const until = clock.wallMs() + leaseMs;
+        if (!(await store.deployments.renew(id, this.#worker, until, progress.get(id) ?? 0))) lost.abort();
+      } catch (thrown) {
+        logger.debug({ err: thrown, deploymentId: id }, 'claim on a deployment not renewed');
+      } finally {
+        isRenewing = false;
+      }
+    };
+    const timer = setInterval(() => void renew(), renewMs);
+    return { lost: lost.signal, stop: () => clearInterval(timer) };
+  }
+
+  async #apply(
+    row: DeploymentRow,
+    lost: AbortSignal,
+  ): Promise<{ signals: Signal[]; created: readonly string[] }> {
+    const { store, clock, progress } = this.#deps;
+    const request = JSON.parse(row.request ?? '') as DeploymentRequest;
+    const onProgress = async (done: number) => {
+      progress.set(row.id, Math.floor(done * 99));
+      // Timers and connections have their turn, too: SQLite answers without ever waiting.
+      await yieldToOthers();
+      if (lost.aborted) throw new Cancelled();
+    };
+    return store.transaction(async (repositories) => {
+      const now = clock.wallMs();
+      const within = storeWithin(store, repositories);
+      const operations = new Operations(this.#deps.handlersOn(within.store), deployerOf(row));
+      const { project, done } = await deploy({ repositories, operations, row, request, now, onProgress });
+      const result: DeploymentResult = { project: projectOf(project), diff: [...done.changes] };
+      const outcome = { status: 'SUCCEEDED', ended: clock.wallMs(), result: JSON.stringify(result) };
+      if (!(await repositories.deployments.end(row.id, this.#worker, outcome))) throw new Cancelled();
+      return { signals: within.signals, created: request.schedule ? done.createdCheckIds : [] };
+    });
+  }
+
+  /** What is new runs once at once: nobody waits a day for the first result of a daily check. */
+  async #runOnce(row: DeploymentRow, checkIds: readonly string[]): Promise<void> {
+    const { store, logger, handlersOn } = this.#deps;
+    if (checkIds.length === 0) return;
+    try {
+      const operations = new Operations(handlersOn(store), deployerOf(row));
+      for (let start = 0; start < checkIds.length; start += 1000) {
+        const checkId = checkIds.slice(start, start + 1000);
+        await operations.call(checkSessionRoutes.triggerCheckSessions, { body: { target: { checkId } } });
+      }
+    } catch (thrown) {
+      // They run by their schedule in any case.
+      logger.info({ deploymentId: row.id, reason: toError(thrown).message }, 'new checks do not run at once');
+    }
+  }
+}
+
+function deployerOf({ caller }: DeploymentRow): Deployer {
+  return JSON.parse(caller) as Deployer;
+}
+
+/** Deploys or deletes a project, within a transaction. */
+async function deploy(work: {
+  readonly repositories: Repositories;
+  readonly operations: Operations;
+  readonly row: DeploymentRow;
+  readonly request: DeploymentRequest;
+  readonly now: number;
+  readonly onProgress: (done: number) => Promise<void>;
+}): Promise<{ project: ProjectRow; done: CarriedOut }> {
+  const { repositories, operations, row, request, now, onProgress } = work;
+  const { projects } = repositories;
+  const { account_id: accountId, project_logical_id: logicalId } = row;
+  const { input, preserve } = request;
+  const stored = await projects.find(accountId, logicalId);
+  const rows = stored ? await projects.resources(stored.id) : [];
+  const given = { repositories, operations, accountId, rows, preserve, isDry: false, onProgress };
+  if (!input) {
+    if (!stored) throw new AppError('NOT_FOUND', `There is no project "${logicalId}".`);
+    const nothing = readWished({ sharedFiles: [], resources: [] });
+    const done = await carryOut({ ...given, wished: nothing });
+    await projects.delete(stored.id);
+    return { project: stored, done };
+  }
+  const { name, repoUrl = null } = input.project;
+  const project: ProjectRow = stored
+    ? { ...stored, name, repo_url: repoUrl, updated: now }
+    : {
+        id: randomUUID(),
+        account_id: accountId,
+        logical_id: logicalId,
+        name,
+        repo_url: repoUrl,
+        created: now,
+        updated: null,
+      };
+  if (stored) await projects.update(project.id, { name, repo_url: repoUrl, updated: now });
+  else await projects.insert(project);
+  const done = await carryOut({ ...given, wished: readWished(input) });
+  await projects.replaceResources(project.id, done.rows);
+  return { project, done };
+}

@@ -1,0 +1,202 @@
+import { type Kysely, sql } from 'kysely';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+import type { DeploymentRow } from './tables.ts';
+
+/** A deployment without what it is to do, which may be megabytes. */
+export type DeploymentState = Omit<DeploymentRow, 'request'>;
+
+const stateColumns = [
+  'id',
+  'account_id',
+  'project_logical_id',
+  'status',
+  'caller',
+  'progress',
+  'error_code',
+  'error_message',
+  'result',
+  'worker',
+  'worker_until',
+  'created',
+  'started',
+  'ended',
+  'cancel_requested',
+] as const;
+
+/** How many deployments of a project are kept. */
+const kept = 50;
+
+/** Deployments: what is to be done, who works on it, and how it ended. */
+export class Deployments {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Fails with a unique violation while another deployment of the project goes on. */
+  async insert(row: DeploymentRow): Promise<void> {
+    await this.#db.insertInto('deployments').values(row).execute();
+  }
+
+  async find(accountId: string, id: string): Promise<DeploymentState | undefined> {
+    return this.#db
+      .selectFrom('deployments')
+      .select(stateColumns)
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** The deployment of a project that has not ended. */
+  async live(accountId: string, projectLogicalId: string): Promise<DeploymentState | undefined> {
+    return this.#db
+      .selectFrom('deployments')
+      .select(stateColumns)
+      .where('account_id', '=', accountId)
+      .where('project_logical_id', '=', projectLogicalId)
+      .where('status', 'in', ['PENDING', 'RUNNING'])
+      .executeTakeFirst();
+  }
+
+  /** The last deployments of an account, of one project or of all, newest first. */
+  async last(
+    accountId: string,
+    limit: number,
+    projectLogicalId?: string,
+  ): Promise<Omit<DeploymentState, 'result'>[]> {
+    const query = this.#db
+      .selectFrom('deployments')
+      .select(stateColumns.filter((name) => name !== 'result'))
+      .where('account_id', '=', accountId)
+      .orderBy('created', 'desc')
+      .orderBy('id')
+      .limit(limit);
+    return (
+      projectLogicalId === undefined ? query : query.where('project_logical_id', '=', projectLogicalId)
+    ).execute();
+  }
+
+  /** The last deployment of each project of an account, by the project's logical id. */
+  async lastOfEach(accountId: string): Promise<Map<string, Omit<DeploymentState, 'result'>>> {
+    const rows = await this.#db
+      .selectFrom('deployments')
+      .select(stateColumns.filter((name) => name !== 'result'))
+      .where('account_id', '=', accountId)
+      .where(
+        sql<boolean>`created = (select max(other.created) from deployments other
+          where other.account_id = deployments.account_id
+            and other.project_logical_id = deployments.project_logical_id)`,
+      )
+      .execute();
+    return new Map(rows.map((row) => [row.project_logical_id, row]));
+  }
+
+  /** The oldest one that nobody works on, with what it is to do; from now on the worker does. */
+  async take(worker: string, now: number, untilMs: number): Promise<DeploymentRow | undefined> {
+    const row = await this.#db
+      .selectFrom('deployments')
+      .selectAll()
+      .where((eb) =>
+        eb.or([
+          eb('status', '=', 'PENDING'),
+          eb.and([eb('status', '=', 'RUNNING'), eb('worker_until', '<', now)]),
+        ]),
+      )
+      .orderBy('created')
+      .limit(1)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .executeTakeFirst();
+    if (!row) return undefined;
+    const taken = { status: 'RUNNING', worker, worker_until: untilMs, started: row.started ?? now };
+    await this.#db.updateTable('deployments').set(taken).where('id', '=', row.id).execute();
+    return { ...row, ...taken };
+  }
+
+  /** When the work that a lost process has left may be taken over; null when there is none. */
+  async nextTakeoverAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('deployments')
+      .select((eb) => eb.fn.min('worker_until').as('at'))
+      .where('status', '=', 'RUNNING')
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  /**
+   * Says that a worker is still at it.
+   *
+   * @returns whether it is to go on: false when it was cancelled, or another worker has it.
+   */
+  async renew(id: string, worker: string, untilMs: number, progress: number): Promise<boolean> {
+    const row = await this.#db
+      .updateTable('deployments')
+      .set({ worker_until: untilMs, progress })
+      .where('id', '=', id)
+      .where('worker', '=', worker)
+      .where('status', '=', 'RUNNING')
+      .where('cancel_requested', 'is', null)
+      .returning('id')
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Ends a deployment that a worker works on; false, and nothing changed, where it is not its any more. */
+  async end(
+    id: string,
+    worker: string,
+    outcome: Pick<DeploymentRow, 'status' | 'ended'> &
+      Partial<Pick<DeploymentRow, 'error_code' | 'error_message' | 'result'>>,
+  ): Promise<boolean> {
+    const row = await this.#db
+      .updateTable('deployments')
+      .set({
+        ...outcome,
+        ...(outcome.status === 'SUCCEEDED' ? { progress: 100 } : {}),
+        request: null,
+        worker: null,
+        worker_until: null,
+      })
+      .where('id', '=', id)
+      .where('worker', '=', worker)
+      .where('status', '=', 'RUNNING')
+      .returning('id')
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Asks for the end of a deployment; one that has not begun has ended with it. */
+  async cancel(accountId: string, id: string, now: number): Promise<void> {
+    const live = this.#db.updateTable('deployments').where('account_id', '=', accountId).where('id', '=', id);
+    await live
+      .set({ status: 'CANCELLED', cancel_requested: now, ended: now, request: null })
+      .where('status', '=', 'PENDING')
+      .execute();
+    await live
+      .set({ cancel_requested: now })
+      .where('status', '=', 'RUNNING')
+      .where('cancel_requested', 'is', null)
+      .execute();
+  }
+
+  /** Forgets the oldest deployments of a project. */
+  async forgetOld(accountId: string, projectLogicalId: string): Promise<void> {
+    const newest = this.#db
+      .selectFrom('deployments')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('project_logical_id', '=', projectLogicalId)
+      .orderBy('created', 'desc')
+      .limit(kept);
+    await this.#db
+      .deleteFrom('deployments')
+      .where('account_id', '=', accountId)
+      .where('project_logical_id', '=', projectLogicalId)
+      .where('id', 'not in', newest)
+      .where('ended', 'is not', null)
+      .execute();
+  }
+}

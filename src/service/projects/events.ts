@@ -1,0 +1,65 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
+import { Deployment } from '../../protocol/projects/project.ts';
+
+const lookMs = 300;
+/** A line that keeps proxies from ending a connection on which nothing happens. */
+const keepAliveMs = 15_000;
+
+interface Watched {
+  /** The deployment as it is now. */
+  readonly look: () => Promise<Deployment>;
+  /** How far it is in percent, where it is this process that works on it. */
+  readonly progress: () => number | undefined;
+  readonly clock: Clock;
+  /** The reader went away, or the service stops. */
+  readonly stop: AbortSignal;
+}
+
+/**
+ * Answers with the events of a deployment until it is over. A reader whose connection ends asks again, and goes on
+ * with what holds then.
+ *
+ * @throws AppError NOT_FOUND, before anything is answered.
+ */
+export async function sendEvents(
+  reply: FastifyReply,
+  { look, progress, clock, stop }: Watched,
+): Promise<void> {
+  let state = await look();
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-accel-buffering': 'no',
+  });
+  const send = (event: string, data: object) =>
+    raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  let told = -1;
+  let toldAt = clock.monotonicMs();
+  const tell = (percent: number) => {
+    const now = clock.monotonicMs();
+    if (percent > told) send('progress', { progress: percent });
+    else if (now - toldAt > keepAliveMs) raw.write(':\n\n');
+    else return;
+    told = Math.max(told, percent);
+    toldAt = now;
+  };
+  while (state.endedAt === null && !stop.aborted) {
+    tell(state.progress);
+    await clock.sleep(lookMs, stop);
+    // On SQLite no question is answered during the transaction of the deployment itself.
+    const asked = look();
+    for (let seen: Deployment | undefined; seen === undefined && !stop.aborted; ) {
+      seen = await Promise.race([asked, clock.sleep(lookMs, stop).then(() => undefined)]);
+      if (seen) state = seen;
+      else tell(progress() ?? 0);
+    }
+    void asked.catch(() => undefined);
+  }
+  if (state.endedAt !== null) send('complete', z.encode(Deployment, state));
+  raw.end();
+}

@@ -1,0 +1,89 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Route } from '../../protocol/http/route.ts';
+import type { AccountCaller } from '../http/auth.ts';
+import type { AnyHandler, Call } from '../http/handler.ts';
+import { unknownFieldIssues } from '../http/unknown-names.ts';
+import { findUnstorable, validationError } from '../http/validation.ts';
+import type { Signal } from '../store/engine/signals.ts';
+import type { Repositories, Store } from '../store.ts';
+
+/** The handlers of all operations, working on a store. */
+export type HandlersOn = (store: Store) => ReadonlyMap<string, AnyHandler>;
+
+/** Who deploys, and from where. */
+export interface Deployer {
+  readonly caller: AccountCaller;
+  readonly address: string;
+}
+
+/**
+ * Operations of the API without HTTP in between: the same handlers and validation, so that a deployment can do
+ * nothing that its caller could not do call by call.
+ */
+export class Operations {
+  readonly #handlers: ReadonlyMap<string, AnyHandler>;
+  readonly #deployer: Deployer;
+
+  constructor(handlers: ReadonlyMap<string, AnyHandler>, deployer: Deployer) {
+    this.#handlers = handlers;
+    this.#deployer = deployer;
+  }
+
+  /** @throws AppError as the API answers it. */
+  async call(
+    route: Route,
+    input: { readonly params?: object; readonly query?: object; readonly body?: unknown },
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const handler = this.#handlers.get(route.operationId);
+    if (!handler) throw new Error(`no handler for ${route.operationId}`);
+    const { caller, address } = this.#deployer;
+    const call = {
+      params: route.params?.parse(input.params ?? {}),
+      query: route.query?.parse(input.query ?? {}),
+      body: route.body && parsedBody(route, input.body),
+      caller,
+      // No operation that a deployment calls looks at anything else of its request, or answers by itself.
+      request: { ip: address } as unknown as FastifyRequest,
+      reply: {} as unknown as FastifyReply,
+    } as unknown as Call;
+    return (await handler(call)) as Readonly<Record<string, unknown>>;
+  }
+}
+
+/**
+ * A body as its operation takes it.
+ *
+ * @throws AppError VALIDATION_FAILED
+ */
+export function parsedBody(route: Route, body: unknown): unknown {
+  const issues: z.core.$ZodIssue[] = unknownFieldIssues(route, body);
+  const unstorable = findUnstorable(body);
+  if (unstorable !== null) {
+    const message = 'must not contain a NUL character or half of a surrogate pair';
+    issues.push({ code: 'custom', path: unstorable.split('.'), message, input: undefined });
+  }
+  const parsed = route.body?.safeParse(body);
+  issues.push(...(parsed?.error?.issues ?? []));
+  if (issues.length > 0) throw validationError('payload', issues);
+  return parsed?.data;
+}
+
+/**
+ * A store all of whose work is part of one open transaction: transactions within it are parts of that one, and
+ * its signals wait until it is over.
+ */
+export function storeWithin(store: Store, repositories: Repositories): { store: Store; signals: Signal[] } {
+  const signals: Signal[] = [];
+  const within: Store = {
+    ...store,
+    ...repositories,
+    transaction: (work) => work(repositories),
+    leaderTransaction: (work) => work(repositories),
+    signals: {
+      send: (some) => signals.push(...some),
+      subscribe: (listener) => store.signals.subscribe(listener),
+    },
+  };
+  return { store: within, signals };
+}

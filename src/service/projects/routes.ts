@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { AppError } from '../../lib/errors.ts';
+import type { Change } from '../../protocol/projects/project.ts';
+import { DeploymentResult, projectRoutes } from '../../protocol/projects/project.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById, iso } from '../http/handler.ts';
+import { found } from '../http/known-names.ts';
+import type { Ledger } from '../runs/ledger.ts';
+import { waitUntilDone } from '../sessions/completion.ts';
+import { isUniqueViolation } from '../store/engine/dialect.ts';
+import { carryOut } from './carry-out.ts';
+import type { DeploymentRequest } from './deploying.ts';
+import type { DeploymentState } from './deployment-store.ts';
+import { sendEvents } from './events.ts';
+import { type Deployer, type HandlersOn, Operations } from './operations.ts';
+import type { DeploymentRow, ProjectRow } from './tables.ts';
+import { deploymentView, projectOf, projectView } from './views.ts';
+import { readWished } from './wished.ts';
+
+export interface ProjectDeps extends HandlerDeps {
+  readonly ledger: Pick<Ledger, 'draining'>;
+  readonly handlersOn: HandlersOn;
+  /** How far deployments of this process are, in percent, by id. */
+  readonly progress: ReadonlyMap<string, number>;
+}
+
+type Placed = { readonly logicalId: string; readonly deploymentId: string };
+
+/** The routes of projects and their deployments. */
+export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
+  const { store, clock, handlersOn, progress } = deps;
+
+  /** What a deployment would change, and whether it is possible as far as can be seen without writing. */
+  const preview = async (
+    { caller, address }: Deployer,
+    given: { logicalId: string; input: DeploymentRequest['input']; preserve: boolean },
+  ): Promise<{ stored: ProjectRow | undefined; diff: Change[] }> => {
+    const { accountId } = caller;
+    const { input } = given;
+    const wished = readWished(input ?? { resources: [], sharedFiles: [] });
+    const stored = await store.projects.find(accountId, given.logicalId);
+    const rows = stored ? await store.projects.resources(stored.id) : [];
+    const operations = new Operations(handlersOn(store), { caller, address });
+    const work = { repositories: store, operations, accountId, wished, rows, preserve: given.preserve };
+    const { changes } = await carryOut({ ...work, isDry: true });
+    return { stored, diff: [...changes] };
+  };
+
+  const begin = async (deployer: Deployer, logicalId: string, request: DeploymentRequest) => {
+    const { accountId } = deployer.caller;
+    const row: DeploymentRow = {
+      id: randomUUID(),
+      account_id: accountId,
+      project_logical_id: logicalId,
+      status: 'PENDING',
+      request: JSON.stringify(request),
+      caller: JSON.stringify(deployer),
+      progress: 0,
+      created: clock.wallMs(),
+      ...{ error_code: null, error_message: null, result: null, worker: null, worker_until: null },
+      ...{ started: null, ended: null, cancel_requested: null },
+    };
+    try {
+      await store.deployments.insert(row);
+    } catch (thrown) {
+      if (!isUniqueViolation(thrown)) throw thrown;
+      await refuseBusy(deps, accountId, logicalId);
+      throw thrown;
+    }
+    await store.deployments.forgetOld(accountId, logicalId);
+    store.signals.send([{ kind: 'deployments' }]);
+    return deploymentView(row);
+  };
+
+  const stateOf = async (
+    accountId: string,
+    { logicalId, deploymentId }: Placed,
+  ): Promise<DeploymentState> => {
+    const row = await store.deployments.find(accountId, deploymentId);
+    const isOfProject = row?.project_logical_id === logicalId;
+    return found(isOfProject ? row : undefined, `deployment ${deploymentId} of the project "${logicalId}"`);
+  };
+  const viewOf = (row: DeploymentState) => deploymentView(row, progress.get(row.id));
+  const stopOf = ({ request }: Pick<Call, 'request'>) =>
+    AbortSignal.any([deps.ledger.draining, request.signal]);
+
+  return handlersById(projectRoutes, {
+    async deployProject({ caller, query, body, request, reply }) {
+      const deployer = { caller, address: request.ip };
+      const { logicalId } = body.project;
+      const { preserveResources: preserve, scheduleOnDeploy: schedule, dryRun } = query;
+      if (!dryRun) await refuseBusy(deps, caller.accountId, logicalId);
+      const { stored, diff } = await preview(deployer, { logicalId, input: body, preserve });
+      if (!dryRun) return begin(deployer, logicalId, { input: body, preserve, schedule });
+      const { name, repoUrl = null } = body.project;
+      const project = stored
+        ? { ...projectOf(stored), name, repoUrl }
+        : { id: randomUUID(), logicalId, name, repoUrl, createdAt: iso(clock.wallMs()), updatedAt: null };
+      const answer = { project, diff };
+      await reply.code(200).send(z.encode(DeploymentResult, answer));
+      return answer;
+    },
+    async getDeployment({ caller, params }) {
+      return viewOf(await stateOf(caller.accountId, params));
+    },
+    async followDeployment({ caller, params, request, reply }) {
+      const look = async () => viewOf(await stateOf(caller.accountId, params));
+      await sendEvents(reply, {
+        ...{ look, clock, stop: stopOf({ request }) },
+        progress: () => progress.get(params.deploymentId),
+      });
+      return '';
+    },
+    async awaitDeployment({ caller, params, query, request }) {
+      return waitUntilDone(
+        async () => {
+          const row = await stateOf(caller.accountId, params);
+          return { isDone: row.ended !== null, value: viewOf(row) };
+        },
+        { clock, maxWaitMs: query.maxWaitSeconds * 1000, stop: stopOf({ request }), what: 'deployment' },
+      );
+    },
+    async cancelDeployment({ caller, params }) {
+      await stateOf(caller.accountId, params);
+      await store.deployments.cancel(caller.accountId, params.deploymentId, clock.wallMs());
+      store.signals.send([{ kind: 'deployments' }]);
+      return viewOf(await stateOf(caller.accountId, params));
+    },
+    async deleteProject({ caller, params, query, request, reply }) {
+      const deployer = { caller, address: request.ip };
+      const { logicalId } = params;
+      const { preserveResources: preserve, dryRun } = query;
+      const stored = await store.projects.find(caller.accountId, logicalId);
+      if (stored && !dryRun) {
+        await refuseBusy(deps, caller.accountId, logicalId);
+        return begin(deployer, logicalId, { preserve, schedule: false });
+      }
+      const { diff } = await preview(deployer, { logicalId, input: undefined, preserve });
+      await reply.code(200).send({ diff });
+      return { diff };
+    },
+    async listProjects({ caller: { accountId } }) {
+      const counts = await store.projects.resourceCounts(accountId);
+      const last = await store.deployments.lastOfEach(accountId);
+      const rows = await store.projects.list(accountId);
+      return rows.map((row) => projectView(row, counts.get(row.id) ?? 0, last.get(row.logical_id)));
+    },
+    async createProject({ caller: { accountId }, body }) {
+      const row: ProjectRow = {
+        id: randomUUID(),
+        account_id: accountId,
+        logical_id: body.logicalId,
+        name: body.name,
+        repo_url: body.repoUrl ?? null,
+        created: clock.wallMs(),
+        updated: null,
+      };
+      try {
+        await store.projects.insert(row);
+      } catch (thrown) {
+        if (!isUniqueViolation(thrown)) throw thrown;
+        throw new AppError('CONFLICT', `There is a project "${body.logicalId}" already.`);
+      }
+      return projectView(row, 0, undefined);
+    },
+    async getProject({ caller: { accountId }, params: { logicalId } }) {
+      const row = found(await store.projects.find(accountId, logicalId), `project "${logicalId}"`);
+      const [last] = await store.deployments.last(accountId, 1, logicalId);
+      const counts = await store.projects.resourceCounts(accountId);
+      return projectView(row, counts.get(row.id) ?? 0, last);
+    },
+  });
+}
+
+/** @throws AppError CONFLICT, naming it, while a deployment of the project goes on. */
+export async function refuseBusy(
+  { store }: Pick<ProjectDeps, 'store'>,
+  accountId: string,
+  logicalId: string,
+): Promise<void> {
+  const live = await store.deployments.live(accountId, logicalId);
+  if (!live) return;
+  throw new AppError('CONFLICT', `The deployment ${live.id} of the project "${logicalId}" is not over yet.`, {
+    attributes: { deploymentId: live.id },
+  });
+}

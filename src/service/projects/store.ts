@@ -1,0 +1,191 @@
+import type { Kysely } from 'kysely';
+import { batches } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { ProjectImportRow, ProjectResourceRow, ProjectRow } from './tables.ts';
+
+/** Projects, which resources are of them, and imports. */
+export class Projects {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  async find(accountId: string, logicalId: string): Promise<ProjectRow | undefined> {
+    return this.#db
+      .selectFrom('projects')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('logical_id', '=', logicalId)
+      .executeTakeFirst();
+  }
+
+  async list(accountId: string): Promise<ProjectRow[]> {
+    return this.#db
+      .selectFrom('projects')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('name')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** How many resources each project of an account has, by its id. */
+  async resourceCounts(accountId: string): Promise<Map<string, number>> {
+    const rows = await this.#db
+      .selectFrom('project_resources')
+      .innerJoin('projects', 'projects.id', 'project_resources.project_id')
+      .select((eb) => ['project_id', eb.fn.countAll<number>().as('count')])
+      .where('projects.account_id', '=', accountId)
+      .where('member', '=', 1)
+      .groupBy('project_id')
+      .execute();
+    return new Map(rows.map((row) => [row.project_id, Number(row.count)]));
+  }
+
+  /** Fails with a unique violation when the account has a project of that logical id. */
+  async insert(row: ProjectRow): Promise<void> {
+    await this.#db.insertInto('projects').values(row).execute();
+  }
+
+  async update(
+    id: string,
+    change: Pick<ProjectRow, 'name' | 'updated'> & Partial<Pick<ProjectRow, 'repo_url'>>,
+  ): Promise<void> {
+    await this.#db.updateTable('projects').set(change).where('id', '=', id).execute();
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#db.deleteFrom('projects').where('id', '=', id).execute();
+  }
+
+  async resources(projectId: string): Promise<ProjectResourceRow[]> {
+    return this.#db
+      .selectFrom('project_resources')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .orderBy('type')
+      .orderBy('logical_id')
+      .execute();
+  }
+
+  /** Every resource of an account that is of a project, with the project. */
+  async managed(accountId: string): Promise<(ProjectResourceRow & { project_logical_id: string })[]> {
+    return this.#db
+      .selectFrom('project_resources')
+      .innerJoin('projects', 'projects.id', 'project_resources.project_id')
+      .selectAll('project_resources')
+      .select('projects.logical_id as project_logical_id')
+      .where('projects.account_id', '=', accountId)
+      .where('member', '=', 1)
+      .execute();
+  }
+
+  /** The project that a resource is of, and the name it has there. */
+  async projectOf(
+    accountId: string,
+    type: string,
+    physicalId: string,
+  ): Promise<{ project: ProjectRow; logicalId: string } | undefined> {
+    const row = await this.#db
+      .selectFrom('project_resources')
+      .innerJoin('projects', 'projects.id', 'project_resources.project_id')
+      .selectAll('projects')
+      .select('project_resources.logical_id as resource_logical_id')
+      .where('projects.account_id', '=', accountId)
+      .where('project_resources.type', '=', type)
+      .where('physical_id', '=', physicalId)
+      .where('member', '=', 1)
+      .executeTakeFirst();
+    if (!row) return undefined;
+    const { resource_logical_id: logicalId, ...project } = row;
+    return { project, logicalId };
+  }
+
+  /** Puts these in the place of what a project has under their names. */
+  async put(projectId: string, rows: readonly Omit<ProjectResourceRow, 'project_id'>[]): Promise<void> {
+    for (const batch of batches(rows)) {
+      await this.#db
+        .insertInto('project_resources')
+        .values(batch.map((row) => ({ project_id: projectId, ...row })))
+        .onConflict((conflict) =>
+          conflict.columns(['project_id', 'type', 'logical_id']).doUpdateSet((eb) => ({
+            physical_id: eb.ref('excluded.physical_id'),
+            member: eb.ref('excluded.member'),
+            import_id: eb.ref('excluded.import_id'),
+          })),
+        )
+        .execute();
+    }
+  }
+
+  /** Gives a project exactly these; what an import that is not committed brought stays with it. */
+  async replaceResources(
+    projectId: string,
+    rows: readonly Omit<ProjectResourceRow, 'project_id'>[],
+  ): Promise<void> {
+    await this.#db
+      .deleteFrom('project_resources')
+      .where('project_id', '=', projectId)
+      .where('import_id', 'is', null)
+      .execute();
+    await this.put(projectId, rows);
+  }
+
+  async remove(projectId: string, type: string, logicalId: string): Promise<void> {
+    await this.#db
+      .deleteFrom('project_resources')
+      .where('project_id', '=', projectId)
+      .where('type', '=', type)
+      .where('logical_id', '=', logicalId)
+      .execute();
+  }
+
+  async insertImport(row: ProjectImportRow): Promise<void> {
+    await this.#db.insertInto('project_imports').values(row).execute();
+  }
+
+  /** The imports of an account, of one project or of all, newest first. */
+  async imports(accountId: string, projectId?: string): Promise<ProjectImportRow[]> {
+    const query = this.#db
+      .selectFrom('project_imports')
+      .innerJoin('projects', 'projects.id', 'project_imports.project_id')
+      .selectAll('project_imports')
+      .where('projects.account_id', '=', accountId)
+      .orderBy('project_imports.created', 'desc')
+      .orderBy('project_imports.id');
+    return (projectId === undefined ? query : query.where('project_id', '=', projectId)).execute();
+  }
+
+  async findImport(accountId: string, id: string): Promise<ProjectImportRow | undefined> {
+    return this.#db
+      .selectFrom('project_imports')
+      .innerJoin('projects', 'projects.id', 'project_imports.project_id')
+      .selectAll('project_imports')
+      .where('projects.account_id', '=', accountId)
+      .where('project_imports.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  async stampImport(
+    id: string,
+    stamp: Partial<Pick<ProjectImportRow, 'applied' | 'committed'>>,
+  ): Promise<void> {
+    await this.#db.updateTable('project_imports').set(stamp).where('id', '=', id).execute();
+  }
+
+  /** Makes the resources of an import like any other of their project. */
+  async keepImported(importId: string): Promise<void> {
+    await this.#db
+      .updateTable('project_resources')
+      .set({ import_id: null })
+      .where('import_id', '=', importId)
+      .execute();
+  }
+
+  /** Takes an import back, with what it made of the project. */
+  async deleteImport(id: string): Promise<void> {
+    await this.#db.deleteFrom('project_resources').where('import_id', '=', id).execute();
+    await this.#db.deleteFrom('project_imports').where('id', '=', id).execute();
+  }
+}

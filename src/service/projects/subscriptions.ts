@@ -1,0 +1,37 @@
+import type { Subscriber } from '../checks/store.ts';
+import type { Repositories } from '../store.ts';
+
+/**
+ * A subscription by what it is of: the rows of subscriptions are written anew whenever somebody changes the
+ * channels of a check, and their numbers with them.
+ */
+export function subscriptionId(subscription: {
+  readonly alertChannelId: number;
+  readonly checkId: string | null;
+  readonly groupId: number | null;
+}): string {
+  const { alertChannelId, checkId, groupId } = subscription;
+  return checkId === null ? `${alertChannelId}/group/${groupId}` : `${alertChannelId}/check/${checkId}`;
+}
+
+/** Who is subscribed to which channel. */
+export function ownerOf(id: string): { readonly alertChannelId: number; readonly subscriber: Subscriber } {
+  const [channel, kind, owner = ''] = id.split('/');
+  return {
+    alertChannelId: Number(channel),
+    subscriber: kind === 'check' ? { checkId: owner } : { groupId: Number(owner) },
+  };
+}
+
+/** The stored subscription of that id. */
+export async function subscriptionIn(
+  { alertChannels }: Repositories,
+  id: string,
+): Promise<{ readonly activated: boolean } | undefined> {
+  const { alertChannelId, subscriber } = ownerOf(id);
+  const present =
+    'checkId' in subscriber
+      ? (await alertChannels.ofChecks([subscriber.checkId])).get(subscriber.checkId)
+      : (await alertChannels.ofGroups([subscriber.groupId])).get(subscriber.groupId);
+  return present?.find(({ channel }) => channel.id === alertChannelId);
+}

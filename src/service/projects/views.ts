@@ -1,0 +1,61 @@
+import type { Deployment, DeploymentResult, Project } from '../../protocol/projects/project.ts';
+import { iso, optionalIso } from '../http/handler.ts';
+import type { DeploymentState } from './deployment-store.ts';
+import type { ProjectRow } from './tables.ts';
+
+/** A project as results of deployments show it. */
+export function projectOf(row: ProjectRow): DeploymentResult['project'] {
+  return {
+    id: row.id,
+    logicalId: row.logical_id,
+    name: row.name,
+    repoUrl: row.repo_url,
+    createdAt: iso(row.created),
+    updatedAt: optionalIso(row.updated),
+  };
+}
+
+/** A deployment; `progress` where this process knows it better than the store. */
+export function deploymentView(row: DeploymentState, progress?: number): Deployment {
+  return {
+    ...withoutResult(row, progress),
+    result: row.result === null ? null : (JSON.parse(row.result) as DeploymentResult),
+  };
+}
+
+function withoutResult(
+  row: Omit<DeploymentState, 'result'>,
+  progress?: number,
+): NonNullable<Project['lastDeployment']> {
+  return {
+    id: row.id,
+    logicalId: row.project_logical_id,
+    status: row.status as Deployment['status'],
+    dryRun: false,
+    progress: row.ended === null ? Math.max(progress ?? 0, row.progress) : row.progress,
+    error:
+      row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? row.error_code },
+    createdAt: iso(row.created),
+    startedAt: optionalIso(row.started),
+    endedAt: optionalIso(row.ended),
+    cancelRequestedAt: optionalIso(row.cancel_requested),
+  };
+}
+
+/** A project with its last deployment. */
+export function projectView(
+  row: ProjectRow,
+  resourceCount: number,
+  last: Omit<DeploymentState, 'result'> | undefined,
+): Project {
+  return {
+    id: row.id,
+    logicalId: row.logical_id,
+    name: row.name,
+    repoUrl: row.repo_url,
+    created_at: iso(row.created),
+    updated_at: optionalIso(row.updated),
+    resourceCount,
+    lastDeployment: last ? withoutResult(last) : null,
+  };
+}

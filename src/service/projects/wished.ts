@@ -1,0 +1,322 @@
+import type {
+  DeploymentInput,
+  PhysicalId,
+  ProjectResource,
+  ProjectResourceType,
+  SharedFile,
+} from '../../protocol/projects/project.ts';
+import { fieldError } from '../http/validation.ts';
+
+type Payload = Readonly<Record<string, unknown>>;
+
+/** A resource as the code wishes it. Its payload names others by `{ref}` still; files are in it. */
+export interface Wished {
+  readonly type: ProjectResourceType;
+  readonly logicalId: string;
+  /** Where it stands in the request, for what is said of it. */
+  readonly index: number;
+  readonly payload: Payload;
+  /** Names of the private locations it is assigned to, besides those that its payload names. */
+  readonly locations: readonly string[];
+}
+
+/** A resource of the account that a project names without having it. */
+export interface Named {
+  readonly type: ProjectResourceType;
+  readonly logicalId: string;
+  readonly index: number;
+  readonly physicalId: PhysicalId;
+}
+
+/** A project as its code wishes it: every resource behind those that it names. */
+export interface WishedProject {
+  readonly resources: readonly Wished[];
+  readonly named: readonly Named[];
+  readonly names: Names;
+}
+
+const fileLists = ['dependencies', 'setupScriptDependencies', 'tearDownScriptDependencies'] as const;
+/** One file may be named by thousands of checks, each of which has it as its own. */
+const mostCharacters = 64 * 1024 * 1024;
+const deepestLevels = 64;
+
+/** Fields whose refs name a resource of one type; elsewhere the name has to be of one type only. */
+const typesOfFields: Readonly<Record<string, ProjectResourceType>> = {
+  alertChannelId: 'alert-channel',
+  groupId: 'check-group',
+  checkId: 'check',
+  parentCheckIds: 'check',
+  privateLocationId: 'private-location',
+  services: 'status-page-service',
+  serviceId: 'status-page-service',
+  serviceIds: 'status-page-service',
+  statusPageIds: 'status-page',
+};
+
+/**
+ * Reads what a request wishes, without looking at what there is.
+ *
+ * @throws AppError VALIDATION_FAILED: names that stand twice, refs to nothing or in a circle, indexes of no file.
+ */
+export function readWished({
+  resources,
+  sharedFiles,
+}: Pick<DeploymentInput, 'resources' | 'sharedFiles'>): WishedProject {
+  requireOwnNames(resources);
+  const names = new Names(resources);
+  const named: Named[] = [];
+  const wished: Wished[] = [];
+  const assigned = new Map<string, string[]>();
+  let characters = 0;
+  for (const [index, resource] of resources.entries()) {
+    const { type, logicalId, member, physicalId } = resource;
+    const wrong = problemOf(resource, index);
+    if (!member) {
+      if (physicalId === undefined) throw wrong('physicalId', 'is required with "member": false');
+      named.push({ type, logicalId, index, physicalId });
+      continue;
+    }
+    if (physicalId !== undefined) {
+      throw wrong('physicalId', 'is only for what has "member": false; an import makes a resource a member');
+    }
+    const payload = withFiles(resource.payload ?? {}, sharedFiles, wrong);
+    refsIn(payload, wrong); // Its depth is judged here, before anything goes through it again.
+    if (isAssignment(type)) {
+      const [owner, location] = assignmentOf(type, payload, names, wrong);
+      assigned.set(owner, [...(assigned.get(owner) ?? []), location]);
+      continue;
+    }
+    characters += charactersIn(payload);
+    if (characters > mostCharacters) {
+      throw wrong('payload', 'makes the project too large: files count once for each check that names them');
+    }
+    wished.push({ type, logicalId, index, payload, locations: [] });
+  }
+  const whole = wished.map((one) => ({ ...one, locations: assigned.get(keyOf(one)) ?? [] }));
+  return { resources: inOrder(whole, names, resources), named, names };
+}
+
+/** What a resource is called among all of its project. */
+export function keyOf({
+  type,
+  logicalId,
+}: {
+  readonly type: ProjectResourceType;
+  readonly logicalId: string;
+}): string {
+  return `${type} ${logicalId}`;
+}
+
+/**
+ * A payload with the ids of resources in the place of their names.
+ *
+ * @param idOf the id of a resource by its key.
+ */
+export function withIds(
+  { payload, type, logicalId, index }: Wished,
+  names: Names,
+  idOf: (key: string) => PhysicalId,
+): Payload {
+  const wrong = problemOf({ type, logicalId }, index);
+  const walk = (value: unknown, field: string, path: string): unknown => {
+    if (Array.isArray(value)) return value.map((item, at) => walk(item, field, `${path}.${at}`));
+    if (!isRecord(value)) return value;
+    const ref = refOf(value);
+    if (ref !== undefined) return idOf(names.find(ref, field, (message) => wrong(path, message)));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, child]) => [
+        key,
+        walk(child, key, path === '' ? key : `${path}.${key}`),
+      ]),
+    );
+  };
+  return walk(payload, '', '') as Payload;
+}
+
+/** The names in a project, and which resource a ref means. */
+export class Names {
+  readonly #byLogicalId: ReadonlyMap<string, readonly ProjectResourceType[]>;
+
+  constructor(resources: readonly Pick<ProjectResource, 'type' | 'logicalId'>[]) {
+    const groups = Map.groupBy(resources, ({ logicalId }) => logicalId);
+    this.#byLogicalId = new Map([...groups].map(([id, some]) => [id, some.map(({ type }) => type)]));
+  }
+
+  /** The key of what a ref in a field means. */
+  find(ref: string, field: string, wrong: (message: string) => Error): string {
+    const types = this.#byLogicalId.get(ref) ?? [];
+    const wanted = typesOfFields[field];
+    const fitting = wanted === undefined ? types : types.filter((type) => type === wanted);
+    const [type] = fitting;
+    const what = wanted === undefined ? 'resource' : wanted;
+    if (type === undefined) throw wrong(`names no ${what} of the project: ${JSON.stringify(ref)}`);
+    if (fitting.length > 1) throw wrong(`is the name of several resources: ${JSON.stringify(ref)}`);
+    return keyOf({ type, logicalId: ref });
+  }
+}
+
+/** How what is wrong with a resource is said: by its name, and by the field. */
+export function problemOf(
+  { type, logicalId }: Pick<ProjectResource, 'type' | 'logicalId'>,
+  index: number,
+): (field: string, message: string) => Error {
+  return (field, message) => {
+    const inPayload = field === 'physicalId' || field === 'payload' ? field : `payload.${field}`;
+    const error = fieldError('payload', [{ key: `resources.${index}.${inPayload}`, message }]);
+    error.message = `${type} "${logicalId}": "${field}" ${message}`;
+    return error;
+  };
+}
+
+function requireOwnNames(resources: readonly ProjectResource[]): void {
+  const seen = new Set<string>();
+  const twice = resources.flatMap((resource, index) => {
+    const key = keyOf(resource);
+    const isTaken = seen.has(key);
+    seen.add(key);
+    return isTaken
+      ? [
+          {
+            key: `resources.${index}.logicalId`,
+            message: `stands twice: ${resource.type} "${resource.logicalId}"`,
+          },
+        ]
+      : [];
+  });
+  if (twice.length > 0) throw fieldError('payload', twice);
+}
+
+type Wrong = (field: string, message: string) => Error;
+
+/** Files that are named by their index, as the files themselves. */
+function withFiles(payload: Payload, files: readonly SharedFile[], wrong: Wrong): Payload {
+  const lists = fileLists.flatMap((field) => {
+    const list = payload[field];
+    if (!Array.isArray(list)) return [];
+    const inlined = list.map((one: unknown, at) => {
+      if (typeof one !== 'number') return one;
+      const file = files[one];
+      if (!file) throw wrong(`${field}.${at}`, `is no index of sharedFiles: ${one}`);
+      return file;
+    });
+    return [[field, inlined] as const];
+  });
+  return lists.length === 0 ? payload : { ...payload, ...Object.fromEntries(lists) };
+}
+
+function isAssignment(type: ProjectResourceType): boolean {
+  return type === 'private-location-check-assignment' || type === 'private-location-group-assignment';
+}
+
+/** The key of what is assigned, and the logicalId of the location. */
+function assignmentOf(
+  type: ProjectResourceType,
+  payload: Payload,
+  names: Names,
+  wrong: Wrong,
+): [string, string] {
+  const field = type === 'private-location-check-assignment' ? 'checkId' : 'groupId';
+  const find = (name: string) => {
+    const ref = refOf(payload[name]);
+    if (ref === undefined) throw wrong(name, 'must be a {"ref": "<logicalId>"}');
+    return { ref, key: names.find(ref, name, (message) => wrong(name, message)) };
+  };
+  return [find(field).key, find('privateLocationId').ref];
+}
+
+/** Each behind those that it names: the order in which they can be created. */
+function inOrder(wished: readonly Wished[], names: Names, resources: readonly ProjectResource[]): Wished[] {
+  const byKey = new Map(wished.map((one) => [keyOf(one), one]));
+  const needs = (one: Wished): string[] => {
+    const wrong = problemOf(one, one.index);
+    const refs = refsIn(one.payload, wrong).map(({ ref, field, path }) =>
+      names.find(ref, field, (message) => wrong(path, message)),
+    );
+    return [...refs, ...one.locations.map((logicalId) => keyOf({ type: 'private-location', logicalId }))];
+  };
+  const done = new Set<string>();
+  const ordered: Wished[] = [];
+  for (const first of byKey.keys()) {
+    // Depth first, without recursion: a chain may be as long as the project.
+    const open: { readonly key: string; readonly left: string[] }[] = [];
+    const isOpen = new Set<string>();
+    const enter = (key: string) => {
+      const one = byKey.get(key);
+      if (!one || done.has(key)) return;
+      if (isOpen.has(key)) {
+        const circle = [...open.map((entry) => entry.key), key];
+        const names = circle
+          .slice(circle.indexOf(key))
+          .map((part) => `"${part.slice(part.indexOf(' ') + 1)}"`);
+        const { logicalId, type } = resources[one.index] ?? one;
+        throw problemOf({ type, logicalId }, one.index)(
+          'payload',
+          `names itself in a circle: ${names.join(' → ')}`,
+        );
+      }
+      isOpen.add(key);
+      open.push({ key, left: needs(one) });
+    };
+    enter(first);
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const next = top.left.shift();
+      if (next !== undefined) {
+        enter(next);
+        continue;
+      }
+      open.pop();
+      isOpen.delete(top.key);
+      done.add(top.key);
+      const one = byKey.get(top.key);
+      if (one) ordered.push(one);
+    }
+  }
+  return ordered;
+}
+
+interface FoundRef {
+  readonly ref: string;
+  readonly field: string;
+  readonly path: string;
+}
+
+/** Every ref in a payload. */
+function refsIn(payload: Payload, wrong: Wrong): FoundRef[] {
+  const found: FoundRef[] = [];
+  const walk = (value: unknown, field: string, path: string, level: number): void => {
+    if (level > deepestLevels) throw wrong('payload', `is nested deeper than ${deepestLevels} levels`);
+    if (Array.isArray(value)) {
+      for (const [at, item] of value.entries()) walk(item, field, `${path}.${at}`, level + 1);
+    } else if (isRecord(value)) {
+      const ref = refOf(value);
+      if (ref !== undefined) found.push({ ref, field, path });
+      else {
+        for (const [key, child] of Object.entries(value)) {
+          walk(child, key, path === '' ? key : `${path}.${key}`, level + 1);
+        }
+      }
+    }
+  };
+  walk(payload, '', '', 0);
+  return found;
+}
+
+function charactersIn(payload: Payload): number {
+  const walk = (value: unknown): number => {
+    if (typeof value === 'string') return value.length;
+    if (typeof value !== 'object' || value === null) return 8;
+    return Object.entries(value).reduce((sum, [key, child]) => sum + key.length + walk(child), 2);
+  };
+  return walk(payload);
+}
+
+/** The name in `{"ref": "name"}`; undefined for anything else. */
+function refOf(value: unknown): string | undefined {
+  if (!isRecord(value)) return undefined;
+  const { ref, ...others } = value;
+  return typeof ref === 'string' && Object.keys(others).length === 0 ? ref : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
