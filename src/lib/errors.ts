@@ -17,6 +17,8 @@ interface ErrorEntry {
   readonly isRetryable: boolean;
   /** Whether the body carries its name as `code`, as existing clients look for it. */
   readonly isNamedInBody?: true;
+  /** What clients of the field know the error by: the `errorCode` of the body. */
+  readonly errorCode?: string;
 }
 
 export const errorCatalogue = {
@@ -84,6 +86,14 @@ export const errorCatalogue = {
     fix: 'Ask `GET /v1/accounts/me/usage` for what the account has stored.',
     isRetryable: false,
     isNamedInBody: true,
+  },
+  NO_MATCHING_CHECKS: {
+    statusCode: 403,
+    phrase: 'Forbidden',
+    meaning: 'The ids and tags of a request to run checks match no check that can be run.',
+    fix: 'Correct the ids or tags; checks that are switched off, and heartbeats, are not run.',
+    isRetryable: false,
+    errorCode: 'ERR_NO_MATCHING_CHECKS',
   },
   METHOD_NOT_ALLOWED: {
     statusCode: 405,
@@ -221,10 +231,11 @@ export class AppError extends Error {
   readonly isRetryable: boolean;
   readonly validation: ErrorDetails['validation'];
   readonly attributes: ErrorDetails['attributes'];
+  readonly errorCode: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    const entry = errorCatalogue[code];
+    const entry: ErrorEntry = errorCatalogue[code];
     this.name = 'AppError';
     this.code = code;
     this.statusCode = entry.statusCode;
@@ -232,6 +243,7 @@ export class AppError extends Error {
     this.isRetryable = entry.isRetryable;
     this.validation = details.validation;
     this.attributes = details.attributes;
+    this.errorCode = entry.errorCode;
   }
 }
 

@@ -28,6 +28,9 @@ export class ServiceMetrics {
   readonly #grouped = new Map<string, number>();
   readonly #notifications = new Map<string, number>();
   readonly #logins = new Map<string, number>();
+  readonly #liveRefusals = new Map<string, number>();
+  /** Connections for live results that are open at this process. */
+  liveConnections = 0;
 
   /** Counts results that were stored. */
   countResults(rows: readonly CountedResult[]): void {
@@ -55,6 +58,11 @@ export class ServiceMetrics {
   /** Counts logins at the pages, by their way. */
   countLogin(way: string, outcome: 'done' | 'refused'): void {
     add(this.#logins, [way, outcome], 1);
+  }
+
+  /** Counts what connections for live results were refused, by why. */
+  countLiveRefusal(reason: string): void {
+    add(this.#liveRefusals, [reason], 1);
   }
 
   /** The numbers of one account, or of all, as Prometheus text. */
@@ -172,7 +180,10 @@ export class ServiceMetrics {
         notifications.inc({ account, type, outcome }, count);
       }
     }
-    if (accountId === undefined) this.#setLogins(registers);
+    if (accountId === undefined) {
+      this.#setLogins(registers);
+      this.#setLive(registers);
+    }
     const open = new Gauge({
       name: 'picket_alert_causes_open',
       help: 'Open causes that several checks fail by',
@@ -183,6 +194,25 @@ export class ServiceMetrics {
       open.set({ account }, causes);
     }
     return registry.metrics();
+  }
+
+  #setLive(registers: Registry[]): void {
+    const connections = new Gauge({
+      name: 'picket_live_connections',
+      help: 'Connections at this process that follow test sessions over MQTT',
+      registers,
+    });
+    connections.set(this.liveConnections);
+    const refusals = new Counter({
+      name: 'picket_live_refusals_total',
+      help: 'What this process refused such connections, by why; slow-reader and too-many-connections cost clients results',
+      labelNames: ['reason'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#liveRefusals) {
+      const [reason = ''] = JSON.parse(key) as string[];
+      refusals.inc({ reason }, count);
+    }
   }
 
   /** Of no account: whose a login was that failed, nobody knows. */

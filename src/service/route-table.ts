@@ -7,7 +7,7 @@ import { nextAccountRoutes } from '../protocol/accounts/next-account.ts';
 import { agentRoutes } from '../protocol/agent/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent/agent-error.ts';
 import { examinationRoutes, locationNeedRoutes } from '../protocol/agent/agent-examination.ts';
-import { agentBundleRoutes, codeBundleRoutes } from '../protocol/agent/code-bundle.ts';
+import { agentBundleRoutes, clientStorageRoutes, codeBundleRoutes } from '../protocol/agent/code-bundle.ts';
 import { alertRoutes } from '../protocol/alerts/alert.ts';
 import { alertCauseRoutes } from '../protocol/alerts/alert-cause.ts';
 import { alertChannelRoutes } from '../protocol/alerts/alert-channel.ts';
@@ -40,6 +40,7 @@ import { reportingRoutes } from '../protocol/results/reporting.ts';
 import { slotRoutes } from '../protocol/runs/slot.ts';
 import { checkSessionRoutes } from '../protocol/sessions/check-session.ts';
 import { definitionRunRoutes } from '../protocol/sessions/definition-run.ts';
+import { followedSessionRoutes } from '../protocol/sessions/followed-session.ts';
 import { testSessionRoutes } from '../protocol/sessions/test-session.ts';
 import { triggerRoutes } from '../protocol/sessions/trigger.ts';
 import { resourceRoutes } from './resources/index.ts';
@@ -51,6 +52,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkResultRoutes),
   ...Object.values(assetRoutes),
   ...Object.values(codeBundleRoutes),
+  ...Object.values(clientStorageRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(slotRoutes),
   ...Object.values(alertChannelRoutes),
@@ -63,6 +65,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(rootCauseAnalysisRoutes),
   ...Object.values(checkSessionRoutes),
   ...Object.values(definitionRunRoutes),
+  ...Object.values(followedSessionRoutes),
   ...Object.values(testSessionRoutes),
   ...Object.values(triggerRoutes),
   ...Object.values(analyticsRoutes),

@@ -53,6 +53,7 @@ import { allRoutes } from './route-table.ts';
 import { rescheduler } from './runs/rescheduling.ts';
 import { agentHandlers } from './runs/routes.ts';
 import { slotHandlers } from './runs/slot-routes.ts';
+import { addLiveResults, isForLiveResults } from './sessions/live/live-results.ts';
 import { sessionHandlers } from './sessions/routes.ts';
 import { triggerHandlers } from './sessions/trigger-routes.ts';
 import { sloHandlers } from './slos/routes.ts';
@@ -84,8 +85,15 @@ export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
   const handlers = handlersOn(deps)(deps.store);
   const { hasPages, artifactsUrl } = deps;
   const refuses = hasPages && artifactsUrl !== undefined ? isElsewhere(artifactsUrl) : undefined;
-  const app = await buildApp({ ...deps, routes: allRoutes, handlers, ...(refuses ? { refuses } : {}) });
+  const app = await buildApp({
+    ...deps,
+    routes: allRoutes,
+    handlers,
+    upgrades: isForLiveResults,
+    ...(refuses ? { refuses } : {}),
+  });
   addMetricsRoute(app, deps);
+  addLiveResults(app, deps);
   if (hasPages) await addConsole(app, { ...deps, handlers });
   return app;
 }

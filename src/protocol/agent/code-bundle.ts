@@ -56,6 +56,56 @@ export const codeBundleRoutes = {
   }),
 };
 
+const storageRoute = { tag: 'Code bundles', credential: 'account' } as const;
+
+/** The same for clients of the field, and single files: what screenshots are compared with. */
+export const clientStorageRoutes = {
+  uploadClientBundle: defineRoute({
+    ...storageRoute,
+    method: 'POST',
+    path: '/next/checkly-storage/upload-code-bundle',
+    operationId: 'uploadClientBundle',
+    otherErrors: [400],
+    summary: 'Upload the tar.gz of a Playwright suite, as command lines of the field do',
+    isBodyRaw: true,
+    success: created,
+    response: z.object({ key: z.string().describe('The `codeBundlePath` of checks') }),
+  }),
+  uploadClientFile: defineRoute({
+    ...storageRoute,
+    method: 'POST',
+    path: '/next/checkly-storage/upload',
+    operationId: 'uploadClientFile',
+    otherErrors: [400],
+    summary: 'Upload a picture that screenshots of a browser check are compared with',
+    isBodyRaw: true,
+    success: created,
+    response: z.object({ key: z.string().describe('The `key` in `snapshots` of checks') }),
+  }),
+  downloadClientFile: defineRoute({
+    ...storageRoute,
+    method: 'POST',
+    path: '/next/checkly-storage/download',
+    operationId: 'downloadClientFile',
+    summary: 'Download what was uploaded, by its key',
+    body: z.object({ key }),
+    isReadOnly: true,
+    isResponseRaw: true,
+    success: successful,
+  }),
+  peekClientBundle: defineRoute({
+    ...storageRoute,
+    method: 'POST',
+    path: '/next/checkly-storage/peek-code-bundle',
+    operationId: 'peekClientBundle',
+    summary: 'Whether a code bundle is there: 404 when it is not',
+    body: z.object({ key }),
+    isReadOnly: true,
+    success: successful,
+    response: z.object({ key: z.string(), contentLength: z.int().describe('Bytes') }),
+  }),
+};
+
 export const agentBundleRoutes = {
   fetchCodeBundle: defineRoute({
     method: 'GET',

@@ -108,6 +108,7 @@ export const ErrorBody = z
     error: z.string().describe('The HTTP phrase'),
     message: z.string().describe('What is wrong, where, and how to fix it'),
     code: z.string().optional().describe('The name of the error, for those that clients look for by name'),
+    errorCode: z.string().optional().describe('What some errors are known by to programs'),
     attributes: z.record(z.string(), z.unknown()).optional(),
     deploymentId: z.string().optional().describe('The deployment in the way, with 409'),
     validation: z

@@ -10,6 +10,41 @@ import { CompletionQuery } from './check-session.ts';
 const maxJobs = 200;
 const maxFiles = 1_000;
 
+/** What a client calls the runs it starts, so that it can follow them before there are any. */
+export const SuiteId = z
+  .string()
+  .regex(/^[0-9a-zA-Z-]{1,64}$/)
+  .transform((id) => id.toLowerCase())
+  .describe('A name of your own, best a UUID, under which results are published as they come');
+
+/** Where a client runs something. */
+export const RunLocation = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('PRIVATE'),
+    slugName: z.string().min(1).max(64).describe('Of a private location'),
+    id: z.string().max(64).nullish().describe('Of the same location; slugName is what counts'),
+  }),
+  z.object({
+    type: z.literal('PUBLIC'),
+    region: z.string().min(1).max(64).describe('A private location whose slugName is that of a region'),
+  }),
+]);
+export type RunLocation = z.output<typeof RunLocation>;
+
+const label1000 = z.string().max(1000).nullish();
+
+/** The commit that what is run was taken from. */
+export const RepoInfo = z
+  .looseObject({
+    repoUrl: label1000,
+    commitId: label1000,
+    commitOwner: label1000,
+    commitMessage: z.string().max(10_000).nullish(),
+    branchName: label1000,
+    provider: label1000,
+  })
+  .nullish();
+
 /** What a definition that is to be run says besides what a check says. */
 const JobFields = {
   logicalId: z.string().min(1).max(255).describe('Any name of your own, by which the answer names its run'),
@@ -23,6 +58,14 @@ const JobFields = {
     .uuid()
     .nullish()
     .describe('A stored check whose hidden values stand for those that are "" in the definition'),
+  filePath: z.string().max(1000).nullish().describe('The file it is written in; results name it'),
+  sourceInfo: z
+    .object({
+      checkRunSuiteId: SuiteId.nullish(),
+      checkRunId: z.string().max(64).nullish(),
+      updateSnapshots: z.boolean().nullish(),
+    })
+    .nullish(),
 };
 
 const Job = z.looseObject({ ...JobFields, checkType: z.enum(checkTypeNames) });
@@ -54,16 +97,8 @@ const RunFields = {
     .max(maxFiles)
     .default([])
     .describe('Files that definitions name in `dependencies` by their index'),
-  runLocation: z
-    .discriminatedUnion('type', [
-      z.object({
-        type: z.literal('PRIVATE'),
-        slugName: z.string().min(1).max(64).describe('Of a private location'),
-        id: z.string().max(64).nullish().describe('Of the same location; slugName is what counts'),
-      }),
-      z.object({ type: z.literal('PUBLIC'), region: z.string().min(1).max(64) }),
-    ])
-    .describe('Where all of them run'),
+  runLocation: RunLocation.describe('Where all of them run'),
+  repoInfo: RepoInfo.describe('The commit they are of; errors and lists show it'),
   environment: z.string().max(1000).nullish(),
   environmentVariables: z
     .array(EnvironmentVariable)
@@ -71,7 +106,7 @@ const RunFields = {
     .default([])
     .describe('They win over variables of the same name of a definition'),
   shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
-  streamLogs: z.boolean().default(false).describe('Accepted; logs come with the results'),
+  streamLogs: z.boolean().default(false).describe('Followers are told the log of each run as well'),
   refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
 };
 
@@ -92,9 +127,7 @@ export const definitionRunRoutes = {
       .object({ ...RunFields, checkRunJobs: z.array(DocumentedJob).min(1).max(maxJobs) })
       .meta({ id: 'DefinitionRun' }),
     ignoredFields: [
-      'checkRunJobs.*.sourceInfo',
       'checkRunJobs.*.sourceFile',
-      'checkRunJobs.*.filePath',
       ...ignoredInAssertions.map((name) => `checkRunJobs.*.request.assertions.*.${name}`),
     ],
     bodyLimitBytes: 16 * 1024 * 1024,

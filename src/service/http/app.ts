@@ -38,6 +38,8 @@ export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger'>
   readonly readerTimeoutMs?: number;
   /** Why a request is not answered at the host that it came to; undefined when it is. */
   readonly refuses?: (request: FastifyRequest) => string | undefined;
+  /** Which requests become connections of another kind; nobody else's wish to upgrade is heeded. */
+  readonly upgrades?: (request: IncomingMessage) => boolean;
   /** Addresses of proxies whose word on where a request came from is taken. */
   readonly trustedProxies?: readonly string[];
 }
@@ -64,7 +66,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     bodyLimit: 1024 * 1024,
     // Node's own limit is for all routes alike; those with a JSON body are held to theirs in `limitSending`.
     requestTimeout: rawRequestTimeoutMs,
-    http: { headersTimeout: requestTimeoutMs },
+    http: { headersTimeout: requestTimeoutMs, shouldUpgradeCallback: deps.upgrades ?? (() => false) },
     keepAliveTimeout: 75_000,
     routerOptions: { querystringParser: parseQuery },
     onProtoPoisoning: 'remove',

@@ -56,6 +56,7 @@ function bodyOf(error: AppError): ErrorBody {
     error: error.phrase,
     message: error.message,
     ...(isNamedInBody(error.code) ? { code: error.code } : {}),
+    ...(error.errorCode === undefined ? {} : { errorCode: error.errorCode }),
     ...(error.attributes ? { attributes: error.attributes } : {}),
     // Where clients of comparable systems look for it.
     ...(typeof error.attributes?.deploymentId === 'string'
@@ -83,6 +84,7 @@ function asAppError(thrown: Error): AppError {
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new AppError('MALFORMED_BODY', 'The body is not valid JSON.');
   }
+  if (code.startsWith('Z_')) return new AppError('MALFORMED_BODY', 'The body is not valid gzip.');
   const statusCode = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
   if (error instanceof SyntaxError && statusCode === 400) {
     return new AppError('MALFORMED_BODY', 'The body is not valid JSON.');

@@ -12,7 +12,7 @@ import type { ServiceMetrics } from '../metrics.ts';
 import { promoteLastAttempts } from '../results/settle.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
 import type { Signal } from '../store/engine/signals.ts';
-import { queuedSignals } from '../store/engine/signals.ts';
+import { queuedSignals, testedSignals } from '../store/engine/signals.ts';
 import type { Repositories, Store } from '../store.ts';
 
 export interface LeaseSweepOptions {
@@ -114,7 +114,7 @@ export class LeaseSweep {
     if (hasGaps) this.#store.signals.send([{ kind: 'alerts' }]);
     this.#count(missed);
     // First the silent agents, then the news: else they would be given what they just lost.
-    this.#store.signals.send([...silentSessions(ended), ...queuedSignals(queued)]);
+    this.#store.signals.send([...silentSessions(ended), ...queuedSignals(queued), ...testedSignals(ended)]);
     return ended.length;
   }
 
@@ -122,7 +122,7 @@ export class LeaseSweep {
     const now = this.#clock.wallMs();
     const next = await this.#store.runs.nextDeadline();
     if (next === null || next > now) return 0;
-    const { count, missed, hasAlerts } = await this.#store.transaction(async (repositories) => {
+    const { outlived, missed, hasAlerts } = await this.#store.transaction(async (repositories) => {
       const outlived = await repositories.runs.outlived(now, runsPerTurn);
       const locationIds = outlived.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
       const agents = await repositories.locations.agents(locationIds, now - agentSeenWindowMs);
@@ -136,11 +136,12 @@ export class LeaseSweep {
       );
       const isOut = await beginOutages(repositories, unserved, now);
       const hasGaps = await noteMissed(repositories, missesOf(missed), now);
-      return { count: outlived.length, missed, hasAlerts: isOut || hasGaps };
+      return { outlived, missed, hasAlerts: isOut || hasGaps };
     });
     this.#count(missed);
+    this.#store.signals.send(testedSignals(outlived));
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
-    return count;
+    return outlived.length;
   }
 
   /** Whether there may be more to remove. */
@@ -173,6 +174,8 @@ export class LeaseSweep {
         now,
       );
     }
+    const tried = [...byReason.values()].flat().flatMap(({ test_session_id: id }) => id ?? []);
+    await repositories.testSessions.noteFailed(tried);
     return byReason;
   }
 

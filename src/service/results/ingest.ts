@@ -13,7 +13,7 @@ import type { ServiceMetrics } from '../metrics.ts';
 import { resultIdOf } from '../runs/lease-store.ts';
 import { decideRetry, type Retry } from '../runs/retries.ts';
 import type { RunRow } from '../runs/tables.ts';
-import { queuedSignals, type Signal } from '../store/engine/signals.ts';
+import { queuedSignals, type Signal, testedSignals } from '../store/engine/signals.ts';
 import type { Repositories, Store } from '../store.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
 import { artifactRows, type ReportOrigin, resultRow, staleRow } from './reported-rows.ts';
@@ -206,7 +206,11 @@ class Batch {
     await repositories.runs.finish(finalIds, this.#now);
     await this.#requeue(retried);
     const hasAlerts = await updateStatusesAndRaiseAlerts(repositories, final, this.#now);
-    return [...retrySignals(retried), ...(hasAlerts ? [{ kind: 'alerts' } as const] : [])];
+    return [
+      ...retrySignals(retried),
+      ...testedSignals(accepted.map(({ run }) => run)),
+      ...(hasAlerts ? [{ kind: 'alerts' } as const] : []),
+    ];
   }
 
   /** What was accepted, with the groups that its errors fall into. */

@@ -4,7 +4,7 @@ import type { ClaimRequest, LeasedRun, RenewRequest } from '../../protocol/agent
 import type { LocationCaller } from '../http/auth.ts';
 import { AgentSightings } from '../locations/agents/sightings.ts';
 import { endOutage } from '../locations/outages.ts';
-import { queuedSignals } from '../store/engine/signals.ts';
+import { queuedSignals, testedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
@@ -90,7 +90,10 @@ export class Ledger {
         const runs =
           freeLanes.length === 0 ? [] : await this.#take(location.id, freeLanes, { ...request, checkTypes });
         if (runs.length > 0) {
-          if (!gone.aborted) return { runs, cancelledRunIds: poll.cancelledRunIds };
+          if (!gone.aborted) {
+            this.#store.signals.send(testedSignals(runs));
+            return { runs, cancelledRunIds: poll.cancelledRunIds };
+          }
           await this.requeue(runs);
           break;
         }

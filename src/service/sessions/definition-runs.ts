@@ -7,9 +7,9 @@ import { completeGroup } from '../checks/effective-check.ts';
 import { defaultOffset } from '../checks/slots.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { fieldError, validationError } from '../http/validation.ts';
+import { followedPlan, locationOf } from './followed-plan.ts';
 import { noSession, Sessions } from './sessions.ts';
 import type { TestDefinitionRow } from './tables.ts';
-import { requireLocation } from './target.ts';
 
 type Job = DefinitionRun['checkRunJobs'][number];
 
@@ -20,27 +20,18 @@ export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][]
     async runDefinitions({ caller, body }) {
       const { accountId } = caller;
       const location = await locationOf(deps, accountId, body.runLocation);
+      const suiteId = suiteOf(body.checkRunJobs);
       const definitions: Definition[] = [];
       for (const [index, job] of body.checkRunJobs.entries()) {
         definitions.push(await definitionOf(deps, { accountId, job, index, files: body.sharedFiles }));
       }
       requireOwnNames(body.checkRunJobs);
-      const environment = body.environment ?? null;
       const { session, runs } = await sessions.startDefinitions(accountId, definitions, {
-        name: body.name,
-        name_search: body.name.toLowerCase(),
+        ...followedPlan({ ...body, runLocation: location, suiteId }),
         project_id: body.project?.logicalId ?? null,
-        run_location: location,
-        environment_variables: JSON.stringify(body.environmentVariables),
+        // Of definitions: their own strategy is null unless one was asked for.
         retry_strategy: null,
-        metadata: JSON.stringify({
-          ...(environment === null ? {} : { environment }),
-          ...(body.project?.repoUrl ? { repoUrl: body.project.repoUrl } : {}),
-        }),
-        environment,
-        branch: null,
-        author: null,
-        provider: null,
+        streams_logs: body.streamLogs ? 1 : 0,
       });
       const names = new Map(definitions.map(({ id, logical_id: logicalId }) => [id, logicalId]));
       const byName = (value: (run: (typeof runs)[number]) => string) =>
@@ -63,17 +54,6 @@ export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][]
 /** A definition before its session is known. */
 export type Definition = Omit<TestDefinitionRow, 'test_session_id' | 'created'>;
 
-/** Where all of them run. */
-async function locationOf(
-  deps: HandlerDeps,
-  accountId: string,
-  place: DefinitionRun['runLocation'],
-): Promise<string> {
-  const [field, name] = place.type === 'PRIVATE' ? ['slugName', place.slugName] : ['region', place.region];
-  await requireLocation(deps, accountId, name ?? '', `runLocation.${field}`);
-  return name ?? '';
-}
-
 /**
  * A definition as it will run: validated as a check is, with the files it names, the hidden values of the check
  * it is of, and no retries but those that were asked for.
@@ -91,7 +71,7 @@ async function definitionOf(
   const place = `checkRunJobs.${index}`;
   const wrong = (key: string, message: string) =>
     fieldError('payload', [{ key: `${place}.${key}`, message }]);
-  const { logicalId, group, testRetryStrategy, checkId, checkType, ...fields } = job;
+  const { logicalId, group, testRetryStrategy, checkId, checkType, filePath, sourceInfo, ...fields } = job;
   const type = findCheckType(checkType);
   if (!type || type.pings) throw wrong('checkType', 'is not a type that agents run');
   const stored = checkId ? await store.checks.find(accountId, checkId) : undefined;
@@ -113,6 +93,7 @@ async function definitionOf(
     id,
     account_id: accountId,
     logical_id: logicalId,
+    source_file: filePath ?? null,
     check_type: type.name,
     name: definition.name,
     definition: JSON.stringify({
@@ -156,6 +137,17 @@ function withFiles(
     return file;
   });
   return { dependencies };
+}
+
+/** Runs that are asked for together are followed together. */
+function suiteOf(jobs: readonly Job[]): string | null {
+  const [first = null, ...others] = new Set(
+    jobs.map(({ sourceInfo }) => sourceInfo?.checkRunSuiteId ?? null),
+  );
+  if (others.length === 0) return first;
+  throw fieldError('payload', [
+    { key: 'checkRunJobs.*.sourceInfo.checkRunSuiteId', message: 'must be the same in all of them' },
+  ]);
 }
 
 /** The answer tells runs apart by these names. */

@@ -16,6 +16,7 @@ import type { Ledger } from '../runs/ledger.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { waitUntilDone } from './completion.ts';
 import { definitionRunHandlers } from './definition-runs.ts';
+import { followedSessionHandlers } from './followed-sessions.ts';
 import { sessionState } from './session-state.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
 import type { CheckSessionRow } from './tables.ts';
@@ -59,7 +60,7 @@ export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
         checkIds: idsOf(body.target?.checkId),
         allowDeactivated: body.target?.allowDeactivated,
       };
-      const session = await sessions.startTest(accountId, target, planOf(body));
+      const { session } = await sessions.startTest(accountId, target, planOf(body));
       return (await views.testSession(accountId, session.id)).value;
     },
     async listTestSessions({ caller, query }) {
@@ -114,7 +115,12 @@ export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
       return resultView(row, names.get(row.check_id) ?? row.check_id, artifacts.get(row.id), deps.publicUrl);
     },
   });
-  return [...checkHandlers, ...testHandlers, ...definitionRunHandlers(deps)];
+  return [
+    ...checkHandlers,
+    ...testHandlers,
+    ...definitionRunHandlers(deps),
+    ...followedSessionHandlers(deps),
+  ];
 }
 
 function idsOf(ids: string | readonly string[] | undefined): string[] | undefined {
@@ -135,6 +141,8 @@ function planOf(body: TestSessionTrigger): TestSessionPlan {
     branch: metadata.branchName ?? null,
     author: metadata.commitOwner ?? null,
     provider: metadata.provider ?? null,
+    suite_id: null,
+    streams_logs: 0,
   };
 }
 

@@ -5,7 +5,7 @@ import { withGroup } from '../checks/effective-check.ts';
 import { knownLocations } from '../locations/agents/sightings.ts';
 import { RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
-import { cancelledSignals, queuedSignals } from '../store/engine/signals.ts';
+import { cancelledSignals, queuedSignals, testedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
 import { fromRow } from './definition-store.ts';
 import { askedRun, locationsNow, queueAlone } from './session-runs.ts';
@@ -13,7 +13,7 @@ import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './table
 import { matchingChecks, type SessionTarget } from './target.ts';
 
 /** What a test session is made of, besides the checks. */
-export type TestSessionPlan = Omit<TestSessionRow, 'id' | 'account_id' | 'started' | 'cancelled'>;
+export type TestSessionPlan = Omit<TestSessionRow, 'id' | 'account_id' | 'started' | 'cancelled' | 'failed'>;
 
 /**
  * Runs that somebody asked for. They go through the ledger as those of the schedule do; a session is what
@@ -82,18 +82,12 @@ export class Sessions {
     accountId: string,
     target: Omit<SessionTarget, 'needsLocation'>,
     plan: TestSessionPlan,
-  ): Promise<TestSessionRow> {
-    const { session, runs } = await this.#store.transaction(async (repositories) => {
+  ): Promise<{ readonly session: TestSessionRow; readonly runs: readonly RunRow[] }> {
+    const started = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
       const checks = await matchingChecks(repositories, accountId, { ...target, needsLocation: false });
       const known = await knownLocations(repositories, accountId, now);
-      const session: TestSessionRow = {
-        id: randomUUID(),
-        account_id: accountId,
-        ...plan,
-        started: now,
-        cancelled: null,
-      };
+      const session = newTestSession(accountId, plan, now);
       await repositories.testSessions.insert(session);
       const location = plan.run_location;
       const numbers = this.#numbers;
@@ -102,8 +96,8 @@ export class Sessions {
       );
       return { session, runs: await queueAlone(repositories, checks, asked) };
     });
-    this.#store.signals.send(queuedSignals(runs));
-    return session;
+    this.#store.signals.send([...queuedSignals(started.runs), ...testedSignals(started.runs)]);
+    return started;
   }
 
   /** Tries definitions out that are no checks, at one location. */
@@ -115,13 +109,7 @@ export class Sessions {
     const started = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
       const known = await knownLocations(repositories, accountId, now);
-      const session: TestSessionRow = {
-        id: randomUUID(),
-        account_id: accountId,
-        ...plan,
-        started: now,
-        cancelled: null,
-      };
+      const session = newTestSession(accountId, plan, now);
       await repositories.testSessions.insert(session);
       const rows = definitions.map((row) => ({ ...row, test_session_id: session.id, created: now }));
       await repositories.testDefinitions.insert(rows);
@@ -133,7 +121,7 @@ export class Sessions {
       );
       return { session, runs: await queueAlone(repositories, checks, asked) };
     });
-    this.#store.signals.send(queuedSignals(started.runs));
+    this.#store.signals.send([...queuedSignals(started.runs), ...testedSignals(started.runs)]);
     return started;
   }
 
@@ -157,8 +145,12 @@ export class Sessions {
       if (runs.length > 0) await sessions.noteCancelled(session.id, now);
       return runs;
     });
-    this.#store.signals.send(cancelledSignals(cancelled));
+    this.#store.signals.send([...cancelledSignals(cancelled), ...testedSignals(cancelled)]);
   }
+}
+
+function newTestSession(accountId: string, plan: TestSessionPlan, now: number): TestSessionRow {
+  return { id: randomUUID(), account_id: accountId, ...plan, started: now, cancelled: null, failed: 0 };
 }
 
 /** What is answered where there is no such session. */

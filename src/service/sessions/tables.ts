@@ -28,6 +28,12 @@ export interface TestSessionRow {
   author: string | null;
   provider: string | null;
   name_search: string;
+  /** By what name of its own the client that started it follows it; null where none does. */
+  suite_id: string | null;
+  /** Whether that client wants the logs of its runs. */
+  streams_logs: 0 | 1;
+  /** 1 as soon as one of its runs has failed or was missed, whatever is removed later. */
+  failed: 0 | 1;
   started: number;
   cancelled: number | null;
 }
@@ -41,6 +47,8 @@ export interface TestDefinitionRow {
   logical_id: string;
   check_type: string;
   name: string;
+  /** The file it is written in, as the caller names it. */
+  source_file: string | null;
   /** JSON. */
   definition: string;
   /** JSON: the settings of its group; null where it has none. */

@@ -28,23 +28,47 @@ export interface TestSessionFilter {
 
 const live = sql`exists (select 1 from runs
   where runs.test_session_id = test_sessions.id and runs.state in ('queued', 'leased'))`;
-const failed = sql`(exists (select 1 from test_results
-    where test_results.test_session_id = test_sessions.id and test_results.result_type = 'FINAL'
-      and (test_results.has_failures = 1 or test_results.has_errors = 1))
-  or exists (select 1 from runs where runs.test_session_id = test_sessions.id and runs.state = 'missed'))`;
-
 const cancelled = sql`exists (select 1 from runs
   where runs.test_session_id = test_sessions.id and runs.state = 'cancelled')`;
 
-/** How far a session is, from its runs and results: nothing is stored twice. */
+/**
+ * How far a session is, from its runs. That it failed is kept with it: its runs and results may be removed
+ * before it, and a verdict never changes.
+ */
 const status = sql<TestSessionStatus>`case when ${live} then 'RUNNING'
   when test_sessions.cancelled is not null or ${cancelled} then 'CANCELLED'
-  when ${failed} then 'FAILED' else 'PASSED' end`;
+  when test_sessions.failed = 1 then 'FAILED' else 'PASSED' end`;
 
 /** Whether a result counts, and what it says. */
 export type ResultVerdict = Pick<TestResultRow, 'run_id' | 'result_type' | 'has_errors' | 'has_failures'>;
 
 export type TestSession = TestSessionRow & { readonly status: TestSessionStatus };
+
+/** A test session with its runs and what is known of their results, without details. */
+export interface TestSessionState {
+  readonly session: TestSession;
+  readonly runs: readonly RunRow[];
+  readonly results: readonly Pick<TestResultRow, (typeof followedColumns)[number]>[];
+  /** What is run, by its id. */
+  readonly names: ReadonlyMap<string, { readonly name: string; readonly sourceFile: string | null }>;
+}
+
+const followedColumns = [
+  'id',
+  'run_id',
+  'check_id',
+  'test_session_id',
+  'result_type',
+  'has_failures',
+  'has_errors',
+  'is_degraded',
+  'message',
+  'response_time',
+  'run_location',
+  'started',
+  'stopped',
+  'attempts',
+] as const;
 
 /**
  * Test sessions and the results of their runs, which stay out of everything that counts the results of
@@ -142,16 +166,32 @@ export class TestSessions {
 
   async insertResults(rows: readonly TestResultRow[]): Promise<void> {
     for (const batch of batches(rows)) await this.#db.insertInto('test_results').values(batch).execute();
+    await this.noteFailed(rows.filter(hasFailed).map((row) => row.test_session_id));
+  }
+
+  /** Keeps that some sessions failed. */
+  async noteFailed(ids: readonly string[]): Promise<void> {
+    // One after the other, in one order: two transactions never wait for each other.
+    for (const id of [...new Set(ids)].sort()) {
+      await this.#db
+        .updateTable('test_sessions')
+        .set({ failed: 1 })
+        .where('id', '=', id)
+        .where('failed', '=', 0)
+        .execute();
+    }
   }
 
   /** Turns attempts into the final results of their runs. */
   async promoteResults(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    await this.#db
+    const promoted = await this.#db
       .updateTable('test_results')
       .set({ result_type: 'FINAL' })
       .where(this.#dialect.inList('id', ids))
+      .returning(['test_session_id', 'result_type', 'has_failures', 'has_errors'])
       .execute();
+    await this.noteFailed(promoted.filter(hasFailed).map((row) => row.test_session_id));
   }
 
   /** Of some result ids, those that are stored. */
@@ -199,6 +239,67 @@ export class TestSessions {
       .execute();
   }
 
+  /** The sessions that clients follow by some names of theirs. */
+  async ofSuites(suiteIds: readonly string[]): Promise<TestSessionState[]> {
+    if (suiteIds.length === 0) return [];
+    const sessions = await this.#db
+      .selectFrom('test_sessions')
+      .selectAll()
+      .select(status.as('status'))
+      .where(this.#dialect.inList('suite_id', suiteIds))
+      .execute();
+    const ids = sessions.map(({ id }) => id);
+    if (ids.length === 0) return [];
+    const ofSessions = this.#dialect.inList('test_session_id', ids);
+    const runs = await this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where(ofSessions)
+      .orderBy('check_run_id')
+      .execute();
+    const results = await this.#db
+      .selectFrom('test_results')
+      .select(followedColumns)
+      .where(ofSessions)
+      .orderBy('created')
+      .orderBy('attempts')
+      .orderBy('id')
+      .execute();
+    const names = await this.#namesOf(runs.map((run) => run.check_id));
+    const runsOf = Map.groupBy(runs, (run) => run.test_session_id);
+    const resultsOf = Map.groupBy(results, (result) => result.test_session_id);
+    return sessions.map((session) => ({
+      session,
+      runs: runsOf.get(session.id) ?? [],
+      results: resultsOf.get(session.id) ?? [],
+      names,
+    }));
+  }
+
+  async #namesOf(ids: readonly string[]): Promise<TestSessionState['names']> {
+    const wanted = this.#dialect.inList('id', [...new Set(ids)]);
+    const checks = await this.#db.selectFrom('checks').select(['id', 'name']).where(wanted).execute();
+    const tried = await this.#db
+      .selectFrom('test_definitions')
+      .select(['id', 'name', 'source_file'])
+      .where(wanted)
+      .execute();
+    return new Map([
+      ...checks.map(({ id, name }) => [id, { name, sourceFile: null }] as const),
+      ...tried.map(({ id, name, source_file: sourceFile }) => [id, { name, sourceFile }] as const),
+    ]);
+  }
+
+  /** A result of a test session of an account. */
+  async resultOfAccount(accountId: string, id: string): Promise<TestResultRow | undefined> {
+    return this.#db
+      .selectFrom('test_results')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+  }
+
   /** The results of a session, oldest first. */
   async results(id: string): Promise<ResultRow[]> {
     return this.#db
@@ -210,4 +311,8 @@ export class TestSessions {
       .orderBy('id')
       .execute();
   }
+}
+
+function hasFailed(row: Pick<TestResultRow, 'result_type' | 'has_failures' | 'has_errors'>): boolean {
+  return row.result_type === 'FINAL' && (row.has_failures === 1 || row.has_errors === 1);
 }

@@ -26,6 +26,20 @@ export interface BundleRoom {
   giveBack(key: string): Promise<void>;
 }
 
+/** A bundle, or a picture that screenshots are compared with. */
+export type UploadKind = 'bundle' | 'picture';
+
+const heads: Readonly<Record<UploadKind, { readonly bytes: Buffer; readonly problem: string }>> = {
+  bundle: {
+    bytes: Buffer.from([0x1f, 0x8b]),
+    problem: 'A code bundle is a tar.gz: these bytes are not gzip.',
+  },
+  picture: {
+    bytes: Buffer.from([0x89, 0x50, 0x4e, 0x47]),
+    problem: 'A snapshot is a PNG file: these bytes are none.',
+  },
+};
+
 /** The header by which an uploader says what the bytes have to be. */
 export const checksumHeader = 'x-bundle-checksum-sha256';
 
@@ -42,10 +56,11 @@ export async function takeCodeBundle(
   accountId: string,
   request: IncomingMessage,
   room: BundleRoom,
+  kind: UploadKind = 'bundle',
 ): Promise<CodeBundle> {
   const file = join(tmpdir(), `picket-bundle-${randomUUID()}`);
   try {
-    const content = new MeasuredBundle();
+    const content = new MeasuredUpload(kind);
     await receiveUpload(request, async (upload) => {
       refuseTooLarge(Number(request.headers['content-length'] ?? 0));
       await pipeline(upload, content, createWriteStream(file, { flags: 'wx', mode: 0o600 }));
@@ -84,19 +99,25 @@ export async function openCodeBundle(
   return content;
 }
 
-/** Lets the bytes of a gzip file pass, up to the limit, and measures them. */
-class MeasuredBundle extends Transform {
+/** Lets the bytes of a file of some kind pass, up to the limit, and measures them. */
+class MeasuredUpload extends Transform {
+  readonly #kind: UploadKind;
   readonly #hash = createHash('sha256');
   #head = Buffer.alloc(0);
   #sizeBytes = 0;
   #sha256 = '';
+
+  constructor(kind: UploadKind) {
+    super();
+    this.#kind = kind;
+  }
 
   override _transform(
     chunk: Buffer,
     _encoding: BufferEncoding,
     done: (error: Error | null, chunk?: Buffer) => void,
   ) {
-    if (this.#head.length < 2) this.#head = Buffer.concat([this.#head, chunk.subarray(0, 2)]);
+    if (this.#head.length < 4) this.#head = Buffer.concat([this.#head, chunk.subarray(0, 4)]);
     this.#sizeBytes += chunk.length;
     try {
       refuseTooLarge(this.#sizeBytes);
@@ -110,10 +131,9 @@ class MeasuredBundle extends Transform {
 
   override _flush(done: (error?: Error | null) => void) {
     this.#sha256 = this.#hash.digest('hex');
-    const isGzip = this.#head[0] === 0x1f && this.#head[1] === 0x8b;
-    done(
-      isGzip ? null : new AppError('MALFORMED_BODY', 'A code bundle is a tar.gz: these bytes are not gzip.'),
-    );
+    const { bytes, problem } = heads[this.#kind];
+    const isRight = this.#head.subarray(0, bytes.length).equals(bytes);
+    done(isRight ? null : new AppError('MALFORMED_BODY', problem));
   }
 
   measured() {

@@ -1,9 +1,20 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { readCodeBundleKey } from '../../../checks/contract/code-bundle.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { agentBundleRoutes, codeBundleRoutes } from '../../../protocol/agent/code-bundle.ts';
+import {
+  agentBundleRoutes,
+  clientStorageRoutes,
+  codeBundleRoutes,
+} from '../../../protocol/agent/code-bundle.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import { openCodeBundle, removeCodeBundle, takeCodeBundle } from './bundle-upload.ts';
+import {
+  type BundleRoom,
+  openCodeBundle,
+  removeCodeBundle,
+  takeCodeBundle,
+  type UploadKind,
+} from './bundle-upload.ts';
 
 const namesInMessage = 5;
 const checksPerPage = 500;
@@ -25,23 +36,48 @@ export function codeBundleHandlers({
     });
     await reply.send(content);
   };
+  const take = (accountId: string, request: IncomingMessage, kind?: UploadKind) => {
+    const quotaBytes = codeBundleQuotaBytes ?? Number.MAX_SAFE_INTEGER;
+    const room: BundleRoom = {
+      async take(bundle) {
+        const row = { account_id: accountId, ...bundle, created: clock.wallMs() };
+        const taken = await store.transaction(({ codeBundles }) => codeBundles.add(row, quotaBytes));
+        if (taken !== 'full') return taken === 'added';
+        throw new AppError(
+          'ARTIFACT_STORE_FULL',
+          'The code bundles of this account would take more than CODE_BUNDLE_QUOTA_BYTES. Delete those that no check names.',
+        );
+      },
+      giveBack: (key) => store.codeBundles.remove(accountId, key),
+    };
+    return takeCodeBundle(artifactStore, accountId, request, room, kind);
+  };
   return [
+    ...handlersById(clientStorageRoutes, {
+      async uploadClientBundle({ caller, request }) {
+        return take(caller.accountId, request.raw);
+      },
+      async uploadClientFile({ caller, request }) {
+        return take(caller.accountId, request.raw, 'picture');
+      },
+      async downloadClientFile({ caller, body, reply }) {
+        const content = await openCodeBundle(artifactStore, caller.accountId, body.key);
+        reply.headers({
+          'content-type': 'application/octet-stream',
+          'content-length': readCodeBundleKey(body.key).sizeBytes,
+          'x-content-type-options': 'nosniff',
+        });
+        await reply.send(content);
+      },
+      async peekClientBundle({ caller, body }) {
+        const content = await openCodeBundle(artifactStore, caller.accountId, body.key);
+        content.destroy();
+        return { key: body.key, contentLength: readCodeBundleKey(body.key).sizeBytes };
+      },
+    }),
     ...handlersById(codeBundleRoutes, {
       async uploadCodeBundle({ caller, request }) {
-        const { accountId } = caller;
-        const quotaBytes = codeBundleQuotaBytes ?? Number.MAX_SAFE_INTEGER;
-        return takeCodeBundle(artifactStore, accountId, request.raw, {
-          async take(bundle) {
-            const row = { account_id: accountId, ...bundle, created: clock.wallMs() };
-            const taken = await store.transaction(({ codeBundles }) => codeBundles.add(row, quotaBytes));
-            if (taken !== 'full') return taken === 'added';
-            throw new AppError(
-              'ARTIFACT_STORE_FULL',
-              'The code bundles of this account would take more than CODE_BUNDLE_QUOTA_BYTES. Delete those that no check names.',
-            );
-          },
-          giveBack: (key) => store.codeBundles.remove(accountId, key),
-        });
+        return take(caller.accountId, request.raw);
       },
       async getCodeBundle({ caller, params, reply }) {
         await send(caller.accountId, params.key, reply);

@@ -24,6 +24,8 @@ export type Signal =
   | { readonly kind: 'alerts' }
   /** There is a deployment to work on, or one to cancel. */
   | { readonly kind: 'deployments' }
+  /** A test session began, or a run of it began or ended. */
+  | { readonly kind: 'tested'; readonly testSessionId: string }
   /** Checks were created or changed: the next slot may be nearer. */
   | { readonly kind: 'schedule' }
   /**
@@ -76,6 +78,12 @@ export function queuedSignals(
     }
   }
   return [...counted.values()].map(({ signal, count }) => ({ ...signal, count }));
+}
+
+/** The signals that tell those who watch test sessions that something happened in some of them. */
+export function testedSignals(runs: readonly { readonly test_session_id: string | null }[]): Signal[] {
+  const ids = new Set(runs.flatMap(({ test_session_id: id }) => id ?? []));
+  return [...ids].map((testSessionId) => ({ kind: 'tested', testSessionId }));
 }
 
 /** The signals that tell sessions which of their leased runs were cancelled. */

@@ -6,7 +6,7 @@ import { memberMigration } from './member-migration.ts';
 import { pages } from './page-migration.ts';
 import { projects } from './project-migration.ts';
 import { accountResources } from './resource-migration.ts';
-import { sessionMigrations, testDefinitions } from './session-migration.ts';
+import { followedTestSessions, sessionMigrations, testDefinitions } from './session-migration.ts';
 
 /**
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end.
@@ -319,4 +319,5 @@ export const migrations: readonly Migration[] = [
   auditMigration,
   memberMigration,
   projects,
+  followedTestSessions,
 ];

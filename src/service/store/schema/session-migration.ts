@@ -96,3 +96,19 @@ export const testDefinitions = {
     `create index test_definitions_by_session on test_definitions (test_session_id)`,
   ],
 } as const;
+
+/** Clients follow test sessions as they go, by an id of their own; a session that failed says so for good. */
+export const followedTestSessions = {
+  name: '0056-followed-test-sessions',
+  statements: [
+    `alter table test_sessions add column suite_id text`,
+    `alter table test_sessions add column streams_logs integer not null default 0`,
+    `alter table test_sessions add column failed integer not null default 0`,
+    `update test_sessions set failed = 1 where exists (select 1 from test_results
+        where test_results.test_session_id = test_sessions.id and test_results.result_type = 'FINAL'
+          and (test_results.has_failures = 1 or test_results.has_errors = 1))
+      or exists (select 1 from runs where runs.test_session_id = test_sessions.id and runs.state = 'missed')`,
+    `create index test_sessions_by_suite on test_sessions (suite_id) where suite_id is not null`,
+    `alter table test_definitions add column source_file text`,
+  ],
+} as const;

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { HttpLogEntry } from '../../checks/http/detail.ts';
+import { checkTypeNames } from '../../checks/index.ts';
+import { accepted, defineRoute, successful } from '../http/route.ts';
+import { RepoInfo, RunLocation, SuiteId } from './definition-run.ts';
+
+/**
+ * What command lines of the field need besides the operations on test sessions: they start one under a name of
+ * their own, follow it over MQTT, and fetch the log and the data of each result.
+ */
+
+const FollowedTrigger = z
+  .object({
+    name: z.string().min(1).max(255).default('Triggered Session'),
+    runLocation: RunLocation.describe('Where all of them run'),
+    checkRunSuiteId: SuiteId.nullish(),
+    targetTags: z
+      .array(z.array(z.string().min(1)).max(100))
+      .max(100)
+      .nullish()
+      .describe('Checks with all tags of any of these lists; a tag behind "!" must be absent'),
+    checkId: z.union([z.uuid(), z.array(z.uuid()).max(1000)]).nullish(),
+    environmentVariables: z.array(EnvironmentVariable).max(200).default([]),
+    testRetryStrategy: RetryStrategy.nullish().describe('null or absent: no retries'),
+    repoInfo: RepoInfo,
+    environment: z.string().max(1000).nullish(),
+    shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
+    refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
+  })
+  .meta({ id: 'FollowedTrigger' });
+export type FollowedTrigger = z.output<typeof FollowedTrigger>;
+
+const route = { tag: 'Test sessions', credential: 'account' } as const;
+const ResultParams = z.object({ id: z.uuid(), resultId: z.uuid() });
+/** The region is part of what results name; the key alone says which file it is. */
+const FileParams = z.object({ region: z.string().max(64), key: z.uuid() });
+const links = z.array(z.string());
+
+export const followedSessionRoutes = {
+  triggerFollowedSession: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/next/test-sessions/trigger',
+    operationId: 'triggerFollowedSession',
+    summary: 'Try checks out and follow their runs by the name checkRunSuiteId',
+    body: FollowedTrigger,
+    isRun: true,
+    success: accepted,
+    response: z.object({
+      checks: z.array(z.object({ id: z.string(), name: z.string(), checkType: z.enum(checkTypeNames) })),
+      testSessionId: z.string(),
+      testResultIds: z.record(z.string(), z.string()).describe('By the id of the check'),
+      sequenceIds: z.record(z.string(), z.string()).describe('By the id of the check'),
+    }),
+  }),
+  getTestSessionLink: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/next/test-sessions/{id}/link',
+    operationId: 'getTestSessionLink',
+    summary: 'The page of a test session',
+    params: z.object({ id: z.uuid() }),
+    success: successful,
+    response: z.object({ link: z.string() }),
+  }),
+  getTestResultLinks: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/next/test-sessions/{id}/results/{resultId}/links',
+    operationId: 'getTestResultLinks',
+    summary: 'The page of a result of a test session, and its files that are there',
+    params: ResultParams,
+    success: successful,
+    response: z.object({
+      testResultLink: z.string(),
+      testTraceLinks: links,
+      videoLinks: links,
+      screenshotLinks: links,
+    }),
+  }),
+  getResultLog: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/next/assets/log/{region}/{key}',
+    operationId: 'getResultLog',
+    summary: 'The log of a result of a test session; of requests by stage',
+    params: FileParams,
+    success: successful,
+    response: z.union([
+      z.array(HttpLogEntry),
+      z.object({
+        setup: z.array(HttpLogEntry),
+        request: z.array(HttpLogEntry),
+        teardown: z.array(HttpLogEntry),
+      }),
+    ]),
+  }),
+  getResultData: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/next/assets/check-run-data/{region}/{key}',
+    operationId: 'getResultData',
+    summary: 'What a result of a test session found out',
+    params: FileParams,
+    success: successful,
+    response: z.looseObject({}),
+  }),
+};

@@ -1,0 +1,86 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../lib/errors.ts';
+import { assetTypeOf } from '../../protocol/results/artifact.ts';
+import { followedSessionRoutes } from '../../protocol/sessions/followed-session.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { sessionAssetUrl } from '../results/artifacts/asset-urls.ts';
+import { followedPlan, locationOf } from './followed-plan.ts';
+import { checkRunData, logFile } from './result-files.ts';
+import { noSession, Sessions } from './sessions.ts';
+
+/** The routes of clients that start test sessions, follow them, and fetch what they found. */
+export function followedSessionHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const { store } = deps;
+  const sessions = new Sessions(deps);
+  const baseOf = ({ protocol, host }: FastifyRequest) =>
+    deps.publicUrl?.replace(/\/+$/, '') ?? `${protocol}://${host}`;
+  const sessionOf = async (accountId: string, id: string) => {
+    const session = await store.testSessions.find(accountId, id);
+    if (!session) throw noSession({ kind: 'test_session_id', id });
+    return session;
+  };
+  const resultOf = async (accountId: string, id: string) => {
+    const row = await store.testSessions.resultOfAccount(accountId, id);
+    if (!row) throw new AppError('NOT_FOUND', `There is no result ${id} of a test session.`);
+    return row;
+  };
+  return handlersById(followedSessionRoutes, {
+    async triggerFollowedSession({ caller, body }) {
+      const { accountId } = caller;
+      const location = await locationOf(deps, accountId, body.runLocation);
+      const ids = [body.checkId ?? []].flat().map((id) => id.toLowerCase());
+      const target = {
+        matchTags: body.targetTags?.length ? body.targetTags : undefined,
+        checkIds: ids.length > 0 ? ids : undefined,
+      };
+      const plan = {
+        ...followedPlan({ ...body, runLocation: location, suiteId: body.checkRunSuiteId ?? null }),
+        project_id: null,
+        retry_strategy: JSON.stringify(body.testRetryStrategy ?? null),
+        streams_logs: 0 as const,
+      };
+      const { session, runs } = await sessions
+        .startTest(accountId, target, plan)
+        .catch((thrown: unknown): never => {
+          if (thrown instanceof AppError && thrown.code === 'NOT_FOUND') {
+            throw new AppError('NO_MATCHING_CHECKS', thrown.message);
+          }
+          throw thrown;
+        });
+      const checks = await store.checks.findMany(runs.map((run) => run.check_id));
+      return {
+        checks: [...checks.values()].map(({ id, name, checkType }) => ({ id, name, checkType })),
+        testSessionId: session.id,
+        testResultIds: Object.fromEntries(runs.map((run) => [run.check_id, run.id])),
+        sequenceIds: Object.fromEntries(runs.map((run) => [run.check_id, run.sequence_id])),
+      };
+    },
+    async getTestSessionLink({ caller, params, request }) {
+      const { id } = await sessionOf(caller.accountId, params.id);
+      return { link: `${baseOf(request)}/sessions/tests/${id}` };
+    },
+    async getTestResultLinks({ caller, params, request }) {
+      const session = await sessionOf(caller.accountId, params.id);
+      const row = await store.testSessions.resultOfSession(session.id, params.resultId);
+      if (!row) throw new AppError('NOT_FOUND', `The session has no result ${params.resultId}.`);
+      const base = baseOf(request);
+      const artifacts = (await store.artifacts.ofResults([row.id])).get(row.id) ?? [];
+      const linksTo = (type: string) =>
+        artifacts
+          .filter((file) => file.state === 'stored' && assetTypeOf(file.name, file.content_type) === type)
+          .map((file) => sessionAssetUrl(session.id, file, base));
+      return {
+        testResultLink: `${base}/sessions/tests/${session.id}/results/${row.id}`,
+        testTraceLinks: linksTo('trace'),
+        videoLinks: linksTo('video'),
+        screenshotLinks: linksTo('screenshot'),
+      };
+    },
+    async getResultLog({ caller, params }) {
+      return logFile(await resultOf(caller.accountId, params.key));
+    },
+    async getResultData({ caller, params }) {
+      return checkRunData(await resultOf(caller.accountId, params.key));
+    },
+  });
+}

@@ -1,0 +1,83 @@
+import type { TestSessionState } from '../test-session-store.ts';
+import type { NewsEvent } from './topic.ts';
+
+/** One thing that a run has to tell. */
+export interface News {
+  /** What tells it from all other news of its suite. */
+  readonly id: string;
+  readonly run: { readonly sequenceId: string; readonly runId: string };
+  readonly event: NewsEvent;
+  /** JSON. */
+  readonly payload: unknown;
+}
+
+const missed: Readonly<Record<string, string>> = {
+  'no-agent': 'No agent of the location took the run in time: is one running there?',
+  'over-capacity': 'The agents of the location were too busy to take the run in time.',
+  expired: 'The run went back to the queue, and no agent took it again in time.',
+  'agent-lost': 'The run was given up: it was lost with its agent twice.',
+  unsupported: 'No agent of the location can run checks of this type or with this runtime.',
+};
+
+/**
+ * Everything that a test session has to tell so far, in the order in which it happened. Whoever was told some
+ * of it is told the rest; so nobody misses anything who comes late, or comes back.
+ */
+export function newsOf({ session, runs, results, names }: TestSessionState): News[] {
+  const byRun = Map.groupBy(results, (result) => result.run_id);
+  return runs.flatMap((row): News[] => {
+    const run = { sequenceId: row.sequence_id, runId: row.id };
+    const own = byRun.get(row.id) ?? [];
+    const { name, sourceFile } = names.get(row.check_id) ?? { name: row.check_id, sourceFile: null };
+    const about = {
+      name,
+      checkType: row.check_type,
+      // Where there is none the key is absent: clients look their check up by it.
+      ...(sourceFile === null ? {} : { sourceFile }),
+    };
+    const news: News[] = [];
+    const tell = (id: string, event: NewsEvent, payload: unknown) => news.push({ id, run, event, payload });
+    if (own.length > 0 || row.state === 'leased' || row.first_leased_at !== null) {
+      tell(`${row.id} run-start`, 'run-start', { sequenceId: row.sequence_id, checkRunId: row.check_run_id });
+    }
+    for (const result of own) {
+      if (session.streams_logs === 1) tell(`${result.id} logs`, 'stream-logs', { resultId: result.id });
+      const isFinal = result.result_type === 'FINAL';
+      // A run that failed through no fault of its target has measured nothing: it has not passed either.
+      if (isFinal && result.has_errors === 1 && result.has_failures === 0) {
+        tell(`${row.id} end`, 'error', result.message ?? 'The run could not be made.');
+        continue;
+      }
+      const shown = {
+        ...about,
+        startedAt: iso(result.started),
+        stoppedAt: iso(result.stopped),
+        responseTime: Math.round(result.response_time),
+        runLocation: result.run_location,
+        hasFailures: result.has_failures === 1 || result.has_errors === 1,
+        hasErrors: result.has_errors === 1,
+        isDegraded: result.is_degraded === 1,
+        isCancelled: false,
+        attempts: result.attempts,
+        assets: { region: result.run_location, logPath: result.id, checkRunDataPath: result.id },
+      };
+      tell(isFinal ? `${row.id} end` : result.id, 'result', {
+        testResultId: result.id,
+        resultType: result.result_type,
+        result: shown,
+      });
+    }
+    if (row.state === 'cancelled') {
+      const at = iso(row.ended ?? row.created);
+      const result = { ...about, startedAt: at, stoppedAt: at, hasFailures: false, isCancelled: true };
+      tell(`${row.id} end`, 'result', { testResultId: null, resultType: 'FINAL', result });
+    }
+    if (row.state === 'missed')
+      tell(`${row.id} end`, 'error', missed[row.reason ?? ''] ?? 'The run was missed.');
+    return news;
+  });
+}
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,218 @@
+import {
+  generate,
+  type IConnectPacket,
+  type IPublishPacket,
+  type ISubscribePacket,
+  type Packet,
+  parser,
+} from 'mqtt-packet';
+import type { WebSocket } from 'ws';
+import { readFilter } from './topic.ts';
+import type { Follower, WatchedSuites } from './watched-suites.ts';
+
+/** Whom the credentials of a CONNECT name. */
+export interface Credentials {
+  readonly accountId: string;
+  readonly apiKey: string;
+}
+
+/** What a subscriber needs of the whole. */
+export interface SubscriberDeps {
+  readonly suites: WatchedSuites;
+  /** Whether the key is one of the account. */
+  readonly isKeyOf: (credentials: Credentials) => Promise<boolean>;
+  /** Takes room for a connection of an account; false when there is none. */
+  readonly admit: (accountId: string, subscriber: Subscriber) => boolean;
+  readonly onEnd: (subscriber: Subscriber) => void;
+  /** Says why something was refused. */
+  readonly refused: (reason: RefusedReason, accountId?: string) => void;
+}
+
+export type RefusedReason =
+  | 'protocol'
+  | 'credentials'
+  | 'foreign-topic'
+  | 'too-many-topics'
+  | 'too-many-connections'
+  | 'slow-reader';
+
+const connectWithinMs = 10_000;
+const longestSilenceMs = 10 * 60_000;
+/** Nobody who only subscribes has more to say at once. */
+export const maxPacketBytes = 64 * 1024;
+const maxTopics = 20;
+const maxQueuedBytes = 4 * 1024 * 1024;
+
+/** Return codes of CONNACK (MQTT 3.1.1, 3.2.2.3). */
+const connack = { accepted: 0, version: 1, unavailable: 3, badCredentials: 4, notAuthorized: 5 } as const;
+const refusedTopic = 0x80;
+/** Close codes of WebSocket. */
+const closed = { normal: 1000, goingAway: 1001, protocol: 1002, policy: 1008, tryAgain: 1013 } as const;
+
+/**
+ * A connection that speaks the part of MQTT 3.1.1 that listening takes. The story of one:
+ *
+ * It is open, and has ten seconds to send CONNECT with an account and a key of it. Then it is connected, or is
+ * told why not and ended. Connected, it may subscribe to suites of its own account (any other filter is refused
+ * by its SUBACK), unsubscribe and ping. Everything else that a client could send, a message above all, ends it.
+ *
+ * It ends when the client says so, is silent for one and a half times the keep-alive it named, leaves more than
+ * 4 MB unread, or when its key is no longer one of the account. Clients connect again by themselves then, and
+ * are told what they missed.
+ */
+export class Subscriber {
+  readonly #socket: WebSocket;
+  readonly #deps: SubscriberDeps;
+  readonly #followers = new Map<string, Follower>();
+  readonly #parser = parser({ protocolVersion: 4 });
+  #silence: NodeJS.Timeout;
+  #silenceMs = connectWithinMs;
+  #unparsedBytes = 0;
+  #credentials: Credentials | undefined;
+  /** Packets are answered one after the other. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(socket: WebSocket, deps: SubscriberDeps) {
+    this.#socket = socket;
+    this.#deps = deps;
+    this.#silence = setTimeout(() => this.end(closed.policy, 'nothing was heard'), this.#silenceMs);
+    this.#parser.on('packet', (packet) => {
+      this.#unparsedBytes = 0;
+      this.#last = this.#last
+        .then(() => this.#take(packet))
+        .catch(() => this.end(closed.tryAgain, 'the database is not there'));
+    });
+    this.#parser.on('error', (error) => this.#break(error.message));
+    socket.on('message', (data: Buffer, isBinary) => this.#read(data, isBinary));
+    // What is wrong with the connection ends it, and "close" tells.
+    socket.on('error', () => socket.terminate());
+    socket.once('close', () => this.#leave());
+  }
+
+  get credentials(): Credentials | undefined {
+    return this.#credentials;
+  }
+
+  end(code: number = closed.goingAway, reason = 'the service stops'): void {
+    this.#socket.close(code, reason);
+  }
+
+  /** At once, for a client that does not answer any more. */
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  #leave(): void {
+    clearTimeout(this.#silence);
+    for (const follower of this.#followers.values()) this.#deps.suites.leave(follower);
+    this.#followers.clear();
+    this.#deps.onEnd(this);
+  }
+
+  #read(data: Buffer, isBinary: boolean): void {
+    if (!isBinary) {
+      this.#break('MQTT is sent in binary messages');
+      return;
+    }
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.end(closed.policy, 'nothing was heard'), this.#silenceMs);
+    this.#unparsedBytes += data.length;
+    this.#parser.parse(data);
+    if (this.#unparsedBytes > maxPacketBytes) this.#break(`a packet has at most ${maxPacketBytes} bytes`);
+  }
+
+  #break(reason: string): void {
+    this.#deps.refused('protocol', this.#credentials?.accountId);
+    this.end(closed.protocol, reason.slice(0, 100));
+  }
+
+  async #take(packet: Packet): Promise<void> {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (packet.cmd === 'connect') return this.#connect(packet);
+    if (!this.#credentials) return this.#break('CONNECT comes first');
+    if (packet.cmd === 'subscribe') return this.#subscribe(this.#credentials, packet);
+    if (packet.cmd === 'unsubscribe') {
+      for (const filter of packet.unsubscriptions) this.#unsubscribe(filter);
+      return this.#send({ cmd: 'unsuback', messageId: packet.messageId ?? 0, granted: [] });
+    }
+    if (packet.cmd === 'pingreq') return this.#send({ cmd: 'pingresp' });
+    if (packet.cmd === 'disconnect') return this.end(closed.normal, '');
+    this.#break(`subscribers do not send ${packet.cmd}`);
+  }
+
+  async #connect(packet: IConnectPacket): Promise<void> {
+    if (this.#credentials) return this.#break('CONNECT comes once');
+    const answer = (returnCode: number) => this.#send({ cmd: 'connack', returnCode, sessionPresent: false });
+    const refuse = (returnCode: number, reason: RefusedReason, words: string) => {
+      this.#deps.refused(reason, packet.username?.slice(0, 64));
+      answer(returnCode);
+      this.end(returnCode === connack.unavailable ? closed.tryAgain : closed.policy, words);
+    };
+    if (packet.protocolVersion !== 4) return refuse(connack.version, 'protocol', 'only MQTT 3.1.1 is spoken');
+    if (packet.will)
+      return refuse(connack.notAuthorized, 'protocol', 'subscribers send nothing, no will either');
+    const credentials = {
+      accountId: (packet.username ?? '').toLowerCase(),
+      apiKey: packet.password?.toString('utf8') ?? '',
+    };
+    if (!(await this.#deps.isKeyOf(credentials))) {
+      return refuse(
+        connack.notAuthorized,
+        'credentials',
+        'the user is the id of an account, the password an active API key of it',
+      );
+    }
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (!this.#deps.admit(credentials.accountId, this)) {
+      return refuse(connack.unavailable, 'too-many-connections', 'the account has too many connections');
+    }
+    this.#credentials = credentials;
+    const keepAliveMs = (packet.keepalive ?? 0) * 1500;
+    this.#silenceMs = keepAliveMs === 0 ? longestSilenceMs : Math.min(keepAliveMs, longestSilenceMs);
+    answer(connack.accepted);
+  }
+
+  #subscribe({ accountId }: Credentials, packet: ISubscribePacket): void {
+    const granted = packet.subscriptions.map(({ topic: filter }) => {
+      const topic = readFilter(filter);
+      if (topic?.accountId !== accountId) {
+        this.#deps.refused('foreign-topic', accountId);
+        return refusedTopic;
+      }
+      this.#unsubscribe(filter);
+      if (this.#followers.size >= maxTopics) {
+        this.#deps.refused('too-many-topics', accountId);
+        return refusedTopic;
+      }
+      this.#followers.set(filter, { topic, publish: (name, payload) => this.#publish(name, payload) });
+      return 0;
+    });
+    this.#send({ cmd: 'suback', messageId: packet.messageId ?? 0, granted });
+    // Told first that they are subscribed, clients understand what comes.
+    for (const { topic: filter } of packet.subscriptions) {
+      const follower = this.#followers.get(filter);
+      if (follower) this.#deps.suites.follow(follower);
+    }
+  }
+
+  #unsubscribe(filter: string): void {
+    const follower = this.#followers.get(filter);
+    if (!follower) return;
+    this.#deps.suites.leave(follower);
+    this.#followers.delete(filter);
+  }
+
+  #publish(topic: string, payload: string): void {
+    if (this.#socket.bufferedAmount > maxQueuedBytes) {
+      this.#deps.refused('slow-reader', this.#credentials?.accountId);
+      this.#socket.terminate();
+      return;
+    }
+    const packet: IPublishPacket = { cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false };
+    this.#send(packet);
+  }
+
+  #send(packet: Packet): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(generate(packet));
+  }
+}
