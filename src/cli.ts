@@ -6,9 +6,10 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { AgentConfig } from './agent/config.ts';
-import { addApiCommands } from './cli/api/add-commands.ts';
+import { addApiCommands, addLoginCommands } from './cli/api/add-commands.ts';
 import { ApiError } from './cli/api/api-error.ts';
 import { ApiSettings } from './cli/api/settings.ts';
+import { addProjectCommands } from './cli/deploy/program.ts';
 import type { DoctorOptions } from './cli/doctor-command.ts';
 import { addPeopleCommands } from './cli/people-program.ts';
 import type { RunOptions } from './cli/run-command.ts';
@@ -159,10 +160,10 @@ program
     process.exitCode = await doctorCommand(options, process.env);
   });
 
-addApiCommands(program, {
-  environment: process.env,
-  help: `${variableHelp(describeEnvironment(ApiSettings))}\n\nExit code: 0 done, 1 the service refused or did not answer, 2 what was typed is wrong.`,
-});
+addLoginCommands(program, process.env);
+const apiHelp = `${variableHelp(describeEnvironment(ApiSettings))}\n\nExit code: 0 done, 1 the service refused or did not answer, 2 what was typed is wrong.`;
+addApiCommands(program, { environment: process.env, help: apiHelp });
+addProjectCommands(program, { environment: process.env, help: apiHelp });
 
 try {
   await program.parseAsync();

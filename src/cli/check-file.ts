@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { parseDocument } from 'yaml';
 import type { CheckType } from '../checks/contract/check-type.ts';
 import { codeBundleKey } from '../checks/contract/code-bundle.ts';
 import { definitionSchema, runnableSpec } from '../checks/contract/definition.ts';
@@ -8,6 +7,12 @@ import type { Lifecycle } from '../checks/contract/lifecycle.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
 import { AppError, toError } from '../lib/errors.ts';
 import { findUnknownFields } from '../lib/names/unknown-fields.ts';
+import { standInOf } from './project/canonical.ts';
+import { mapEnvironmentValues } from './project/environment-values.ts';
+import type { Fields } from './project/fields.ts';
+import { parseYaml } from './project/files.ts';
+import { kindOf } from './project/kinds.ts';
+import { toApi } from './project/references.ts';
 
 /** A check read from a file, ready to be run. */
 export interface FileCheck {
@@ -23,7 +28,11 @@ export interface FileCheck {
    * For suites: the folder or the archive that the file names in `codeBundlePath`, as it is written there.
    */
   readonly suiteSource: string | undefined;
+  /** The file of the group that it is in, whose settings no run of a single file has. */
+  readonly groupName: string | undefined;
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Stands for the key of a suite's archive, which nobody knows before it is packed. */
 const unknownKey = `${'0'.repeat(64)}-1`;
@@ -42,23 +51,23 @@ export async function readCheckFile(path: string): Promise<FileCheck> {
   return parseCheck(path, content);
 }
 
-/** As `readCheckFile`, for a text that was read already; `path` only names it in messages. */
-export function parseCheck(path: string, content: string): FileCheck {
-  const document = parseDocument(content, { prettyErrors: true });
-  if (document.errors.length > 0) {
-    throw invalid(
-      path,
-      document.errors.map((error) => error.message.trimEnd()),
-    );
-  }
-  let input: unknown;
-  try {
-    // The default bound on aliases keeps a "billion laughs" file small.
-    input = document.toJS();
-  } catch (thrown) {
-    throw invalid(path, [toError(thrown).message]);
-  }
-  if (!isRecord(input)) throw invalid(path, ['the file must hold one check: a mapping of fields']);
+/**
+ * As `readCheckFile`, for a text that was read already; `path` only names it in messages. A file of a project names
+ * others, which bear on no single run; `!env` values are read from the environment.
+ */
+export function parseCheck(path: string, content: string, environment: Environment = process.env): FileCheck {
+  const read = parseYaml(content);
+  if ('problems' in read) throw invalid(path, read.problems);
+  if (!isRecord(read.value)) throw invalid(path, ['the file must hold one check: a mapping of fields']);
+  const unset: string[] = [];
+  const filled = mapEnvironmentValues(read.value, ({ name }, field) => {
+    const value = environment[name];
+    if (value === undefined) unset.push(`${field.join('.')}: the environment variable ${name} is not set`);
+    return value ?? '';
+  }) as Fields;
+  if (unset.length > 0) throw invalid(path, unset);
+  const groupName = typeof filled['group'] === 'string' ? filled['group'] : undefined;
+  const input = toApi(kindOf('checks').references, filled, (to) => standInOf(to, '1'));
 
   const { checkType, ...fields } = input;
   const type = typeof checkType === 'string' ? findCheckType(checkType) : undefined;
@@ -97,6 +106,7 @@ export function parseCheck(path: string, content: string): FileCheck {
     lifecycle: { setup: phase(localSetupScript), teardown: phase(localTearDownScript) },
     runtimeId: runtimeId ?? undefined,
     suiteSource,
+    groupName,
   };
 }
 

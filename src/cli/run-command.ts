@@ -34,6 +34,11 @@ export async function runCommand(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
   const check = await readCheckFile(file);
+  if (check.groupName !== undefined) {
+    console.error(
+      `picket: the settings of the group ${check.groupName} are not applied: only the service does that`,
+    );
+  }
   const secrets = readServiceSecrets(environment);
   const proxyUrl = options.proxy === undefined ? null : checkedProxy(options.proxy);
   const caCertificates = await customCaOf(environment.CA_CERTS_DIR);

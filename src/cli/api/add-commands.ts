@@ -1,12 +1,30 @@
 import type { Command } from 'commander';
-import { ApiClient } from './client.ts';
-import type { ApiCommand } from './command.ts';
 import { apiCommands } from './commands.ts';
-import { readApiSettings } from './settings.ts';
+import { asking, show } from './show.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const widthOfFiles = 80;
+/** Adds `login` and `logout`, by which the others find the service. */
+export function addLoginCommands(program: Command, environment: Environment): void {
+  program
+    .command('login')
+    .description(
+      'ask for the address of a service and an API key, try them and keep them for the other commands',
+    )
+    .option('--url <address>', 'the address, which is not asked for then')
+    .option('--json', 'print one JSON document')
+    .addHelpText(
+      'after',
+      '\nWithout a terminal the key is the next line of standard input: picket login --url URL < FILE',
+    )
+    .action(async (options: { readonly url?: string; readonly json?: boolean }) =>
+      (await import('./login.ts')).loginCommand(environment, options),
+    );
+  program
+    .command('logout')
+    .description('forget the key of "picket login"')
+    .action(async () => (await import('./login.ts')).logoutCommand(environment));
+}
 
 /** Adds the commands that ask a service. What one does is loaded when it is called. */
 export function addApiCommands(
@@ -27,20 +45,8 @@ export function addApiCommands(
     added.option('--json', 'print one JSON document').addHelpText('after', help);
     added.action(async (...all: unknown[]) => {
       const given = all.slice(0, added.registeredArguments.length).map(String);
-      process.exitCode = await run(command, environment, given, added.opts());
+      const options = added.opts();
+      show(await (await command.load())(await asking(environment), given, options), options['json'] === true);
     });
   }
-}
-
-async function run(
-  command: ApiCommand,
-  environment: Environment,
-  given: readonly string[],
-  options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>,
-): Promise<number> {
-  const api = new ApiClient(readApiSettings(environment));
-  const { json, lines, exitCode = 0 } = await (await command.load())(api, given, options);
-  if (options.json === true) console.log(JSON.stringify(json));
-  else for (const line of lines(process.stdout.columns ?? widthOfFiles)) console.log(line);
-  return exitCode;
 }

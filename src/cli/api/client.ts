@@ -1,20 +1,26 @@
+import { setTimeout } from 'node:timers/promises';
 import type { z } from 'zod';
 import { toError } from '../../lib/errors.ts';
+import type { cursorPage } from '../../protocol/http/cursor.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { ApiError } from './api-error.ts';
 import type { ApiSettings } from './settings.ts';
 
 const timeoutMs = 30_000;
 const perPage = 100;
-const mostPages = 50;
+const mostTries = 5;
+const longestPauseSeconds = 60;
 
 type Answer<R extends Route> = R extends { response: infer Response extends z.ZodType }
   ? z.output<Response>
   : undefined;
 
+type CursorRoute = Route & { readonly response: ReturnType<typeof cursorPage<z.ZodType>> };
+
 interface Input {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** Bytes are sent as they are, anything else as JSON. */
   readonly body?: unknown;
 }
 
@@ -27,37 +33,9 @@ export class ApiClient {
   }
 
   /** @throws ApiError in words: what the service refused and why, or that it does not answer. */
-  async call<R extends Route>(route: R, { params = {}, query = {}, body }: Input = {}): Promise<Answer<R>> {
-    const { PICKET_URL, PICKET_API_KEY } = this.#settings;
-    const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-      encodeURIComponent(params[name] ?? ''),
-    );
-    const url = new URL(`${PICKET_URL.replace(/\/+$/, '')}${path}`);
-    for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) url.searchParams.set(name, String(value));
-    }
-    let response: Response;
-    let text: string;
-    try {
-      response = await fetch(url, {
-        method: route.method,
-        headers: {
-          authorization: `Bearer ${PICKET_API_KEY}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        redirect: 'error',
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      text = await response.text();
-    } catch (thrown) {
-      const { cause, message } = toError(thrown);
-      const reason = cause === undefined ? message : toError(cause).message;
-      throw new ApiError(
-        `The service at ${PICKET_URL} does not answer: ${reason}. PICKET_URL says where it is.`,
-      );
-    }
-    if (!response.ok) throw refusal(response.status, text, PICKET_URL);
+  async call<R extends Route>(route: R, input: Input = {}): Promise<Answer<R>> {
+    const { PICKET_URL } = this.#settings;
+    const { text } = await this.#ask(route, input, (response) => response.text());
     if (!('response' in route) || route.response === undefined) return undefined as Answer<R>;
     const parsed = route.response.safeParse(text === '' ? undefined : parseJson(text));
     if (!parsed.success) {
@@ -68,18 +46,91 @@ export class ApiClient {
     return parsed.data as Answer<R>;
   }
 
+  /** The bytes that an operation answers. @throws ApiError */
+  async bytes(route: Route, input: Input = {}): Promise<Uint8Array> {
+    const { text } = await this.#ask(
+      route,
+      input,
+      async (response) => new Uint8Array(await response.arrayBuffer()),
+    );
+    return text;
+  }
+
+  /** Asks, and asks again after the pause that a service wants which was asked too often. */
+  async #ask<Content>(
+    route: Route,
+    input: Input,
+    read: (response: Response) => Promise<Content>,
+  ): Promise<{ readonly text: Content }> {
+    const { PICKET_URL } = this.#settings;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const response = await this.#send(route, input);
+        if (response.ok) return { text: await read(response) };
+        const pauseSeconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+        const said = await response.text();
+        const isPaused = response.status === 429 && pauseSeconds <= longestPauseSeconds;
+        if (!isPaused || tries >= mostTries) throw refusal(response.status, said, PICKET_URL);
+        await setTimeout(pauseSeconds * 1000);
+      } catch (thrown) {
+        if (thrown instanceof ApiError) throw thrown;
+        const { cause, message } = toError(thrown);
+        const reason = cause === undefined ? message : toError(cause).message;
+        throw new ApiError(
+          `The service at ${PICKET_URL} does not answer: ${reason}. PICKET_URL says where it is.`,
+        );
+      }
+    }
+  }
+
+  #send(route: Route, { params = {}, query = {}, body }: Input): Promise<Response> {
+    const { PICKET_URL, PICKET_API_KEY } = this.#settings;
+    const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(params[name] ?? ''),
+    );
+    const url = new URL(`${PICKET_URL.replace(/\/+$/, '')}${path}`);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    }
+    const isRaw = body instanceof Uint8Array;
+    const contentType = isRaw ? 'application/octet-stream' : 'application/json';
+    return fetch(url, {
+      method: route.method,
+      headers: {
+        authorization: `Bearer ${PICKET_API_KEY}`,
+        ...(body === undefined ? {} : { 'content-type': contentType }),
+      },
+      ...(body === undefined ? {} : { body: isRaw ? new Uint8Array(body) : JSON.stringify(body) }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+  }
+
+  /** All pages of a list that pages by cursor. */
+  async allEntries<R extends CursorRoute>(route: R): Promise<Answer<R>['entries']> {
+    const entries: unknown[] = [];
+    let nextId: string | undefined;
+    do {
+      const page: Answer<CursorRoute> = await this.call<CursorRoute>(route, {
+        query: { limit: perPage, nextId },
+      });
+      entries.push(...page.entries);
+      nextId = page.nextId ?? undefined;
+    } while (nextId !== undefined);
+    return entries as Answer<R>['entries'];
+  }
+
   /** All pages of a list. */
   async all<R extends Route & { readonly response: z.ZodArray }>(
     route: R,
     query: Readonly<Record<string, string | undefined>> = {},
   ): Promise<Answer<R> & unknown[]> {
     const rows: unknown[] = [];
-    for (let page = 1; page <= mostPages; page += 1) {
+    for (let page = 1; ; page += 1) {
       const some = (await this.call(route, { query: { ...query, limit: perPage, page } })) as unknown[];
       rows.push(...some);
-      if (some.length < perPage) break;
+      if (some.length < perPage) return rows as Answer<R> & unknown[];
     }
-    return rows as Answer<R> & unknown[];
   }
 }
 

@@ -1,21 +1,42 @@
 import { z } from 'zod';
 import { readEnvironment } from '../../lib/env.ts';
+import { readLogin } from './stored-login.ts';
 
 /** Where the commands that ask a service find it. */
 export const ApiSettings = z.object({
   PICKET_URL: z
     .url({ protocol: /^https?$/, error: 'must be the http:// or https:// address of the service' })
     .default('http://127.0.0.1:8080')
-    .meta({ description: 'Address of the service, as for a browser' }),
+    .meta({ description: 'Address of the service, as for a browser', defaultText: 'that of picket login' }),
   PICKET_API_KEY: z
     .string({
-      error: 'is required: an API key of the account, such as that in .picket/api-key after npm start',
+      error:
+        'is required, or a login by "picket login": an API key of the account, such as that in .picket/api-key after npm start',
     })
-    .meta({ description: 'API key of the account', secret: true }),
+    .meta({ description: 'API key of the account', secret: true, defaultText: 'that of picket login' }),
 });
 export type ApiSettings = z.output<typeof ApiSettings>;
 
-/** @throws AppError CONFIG_INVALID naming each bad variable. */
-export function readApiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
-  return readEnvironment(ApiSettings, environment);
+/**
+ * The settings of the environment, and where there are none those of `picket login`. The key of a login goes to
+ * the address of that login only: with another PICKET_URL the environment has to have the key, too.
+ *
+ * @throws AppError CONFIG_INVALID naming each bad variable.
+ */
+export async function readApiSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<ApiSettings> {
+  const { PICKET_URL: url, PICKET_API_KEY: key, PICKET_API_KEY_FILE: keyFile } = environment;
+  if (url && (key || keyFile)) return readEnvironment(ApiSettings, environment);
+  const login = await readLogin(environment);
+  if (!login || (url && !isSameService(url, login.url))) return readEnvironment(ApiSettings, environment);
+  return readEnvironment(ApiSettings, {
+    ...environment,
+    PICKET_URL: login.url,
+    ...(key || keyFile ? {} : { PICKET_API_KEY: login.apiKey }),
+  });
+}
+
+function isSameService(one: string, other: string): boolean {
+  return URL.parse(one)?.href === URL.parse(other)?.href;
 }

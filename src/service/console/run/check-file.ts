@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
-import type { z } from 'zod';
 import type { CheckType } from '../../../checks/contract/check-type.ts';
 import { maskedValues } from '../../../checks/contract/definition.ts';
+import { withoutDefaults } from '../../../lib/json/without-defaults.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -83,22 +83,6 @@ function lifecycle(check: Fields, snippets: ReadonlyMap<number, string>): Record
       return script === '' ? [] : [[scriptKey, script]];
     }),
   );
-}
-
-/** Leaves out every field, at any depth, without which the schema reads the same. */
-function withoutDefaults(schema: z.ZodType, fields: Record<string, unknown>): Record<string, unknown> {
-  const whole = JSON.stringify(schema.safeParse(fields).data);
-  const shorten = (at: Record<string, unknown>): void => {
-    for (const [key, value] of Object.entries(at)) {
-      delete at[key];
-      const read = schema.safeParse(fields);
-      if (read.success && JSON.stringify(read.data) === whole) continue;
-      at[key] = value;
-      if (isRecord(value)) shorten(value);
-    }
-  };
-  shorten(fields);
-  return fields;
 }
 
 function valueAt(value: unknown, path: readonly string[]): unknown {

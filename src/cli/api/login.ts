@@ -1,0 +1,106 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { accountRoutes } from '../../protocol/accounts/account.ts';
+import { ApiError } from './api-error.ts';
+import { ApiClient } from './client.ts';
+import { ApiSettings } from './settings.ts';
+import { forgetLogin, keepLogin, loginFile } from './stored-login.ts';
+import { printable } from './text.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface LoginOptions {
+  readonly url?: string;
+  readonly json?: boolean;
+}
+
+/** Where answers come from: a terminal, or a pipe that holds them in lines. */
+interface Terminal {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly output: NodeJS.WritableStream;
+}
+
+/**
+ * `picket login`: asks for the address of a service and a key, tries them, and keeps them for the other commands.
+ * The key is never an argument: others on the host can see those.
+ */
+export async function loginCommand(
+  environment: Environment,
+  { url: givenUrl, json }: LoginOptions,
+  terminal: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<void> {
+  const ask = openPrompt(terminal);
+  const defaultUrl = environment['PICKET_URL'] || 'http://127.0.0.1:8080';
+  let settings: { readonly PICKET_URL: string; readonly PICKET_API_KEY: string };
+  try {
+    const url = givenUrl ?? ((await ask.line(`Address of the service [${defaultUrl}]: `)) || defaultUrl);
+    if (!ApiSettings.shape.PICKET_URL.safeParse(url).success) {
+      throw new ApiError(`${url}: must be the http:// or https:// address of the service.`, true);
+    }
+    const apiKey = await ask.hidden('API key (it is not shown): ');
+    if (apiKey === '') throw new ApiError('No API key was given: nothing is changed.', true);
+    settings = { PICKET_URL: url, PICKET_API_KEY: apiKey };
+  } finally {
+    ask.close();
+  }
+  const account = await new ApiClient(settings).call(accountRoutes.getOwnAccount);
+  const path = await keepLogin(environment, {
+    url: settings.PICKET_URL,
+    apiKey: settings.PICKET_API_KEY,
+    accountId: account.id,
+    accountName: account.name,
+  });
+  if (json) {
+    console.log(
+      JSON.stringify({ url: settings.PICKET_URL, account: { id: account.id, name: account.name }, path }),
+    );
+    return;
+  }
+  console.log(`Logged in to ${settings.PICKET_URL}: account ${printable(account.name)} (${account.id}).`);
+  console.log(`The key is in ${path}; "picket logout" removes it.`);
+}
+
+/** `picket logout`: forgets the key. It stays valid: revoke it at the service where it is not needed any more. */
+export async function logoutCommand(environment: Environment): Promise<void> {
+  const wasThere = await forgetLogin(environment);
+  console.log(
+    wasThere
+      ? `${loginFile(environment)} is removed. The key itself stays valid until it is revoked.`
+      : 'There was no login.',
+  );
+}
+
+/** Reads lines; what is typed into a hidden one is not echoed. */
+function openPrompt({ input, output }: Terminal) {
+  let isMuted = false;
+  const echo = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (!isMuted) output.write(chunk);
+      done();
+    },
+  });
+  const isTerminal = input.isTTY === true;
+  const lines = createInterface({ input, output: echo, terminal: isTerminal, historySize: 0 });
+  const read = lines[Symbol.asyncIterator]();
+  const line = async (question: string): Promise<string> => {
+    if (isTerminal) output.write(question);
+    const next = await read.next();
+    if (next.done) throw new ApiError('Nothing was typed: nothing is changed.', true);
+    return next.value.trim();
+  };
+  return {
+    line,
+    hidden: async (question: string) => {
+      if (isTerminal) output.write(question);
+      isMuted = true;
+      try {
+        const next = await read.next();
+        return next.done ? '' : String(next.value).trim();
+      } finally {
+        isMuted = false;
+        if (isTerminal) output.write('\n');
+      }
+    },
+    close: () => lines.close(),
+  };
+}

@@ -1,0 +1,19 @@
+import { ApiClient } from './client.ts';
+import type { Shown } from './command.ts';
+import { readApiSettings } from './settings.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const widthOfFiles = 80;
+
+/** Asks the service that the environment or `picket login` names. */
+export async function asking(environment: Environment): Promise<ApiClient> {
+  return new ApiClient(await readApiSettings(environment));
+}
+
+/** Prints what a command has to say, and sets the exit code. */
+export function show({ json, lines, exitCode = 0 }: Shown, isJson: boolean): void {
+  if (isJson) console.log(JSON.stringify(json));
+  else for (const line of lines(process.stdout.columns ?? widthOfFiles)) console.log(line);
+  process.exitCode = exitCode;
+}

@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { checkRoutes } from '../../protocol/checks/check.ts';
+import { checkGroupRoutes } from '../../protocol/checks/check-group.ts';
+import { clientCertificateApi } from '../../protocol/checks/client-certificate.ts';
+import { snippetApi } from '../../protocol/checks/snippet.ts';
+import { variableApi } from '../../protocol/checks/variable.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
+import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
+import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { sloApi } from '../../protocol/results/slo.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Stored } from '../project/export.ts';
+import type { Fields, Folder } from '../project/fields.ts';
+
+type ListRoute = Route & { readonly response: z.ZodArray };
+
+const lists: readonly (readonly [Folder, ListRoute])[] = [
+  ['alert-channels', alertChannelRoutes.listAlertChannels],
+  ['groups', checkGroupRoutes.listCheckGroups],
+  ['checks', checkRoutes.listChecks],
+  ['maintenance-windows', maintenanceWindowApi.routes.list as ListRoute],
+  ['dashboards', dashboardRoutes.listDashboards],
+];
+
+/** Lists of what an account has and files do not hold, with the word for one of each. */
+const elsewhere: readonly (readonly [noun: string, ListRoute])[] = [
+  ['variable', variableApi.routes.list as ListRoute],
+  ['snippet', snippetApi.routes.list as ListRoute],
+  ['client certificate', clientCertificateApi.routes.list as ListRoute],
+  ['objective', sloApi.routes.list as ListRoute],
+];
+
+/**
+ * Everything of an account that files can hold. A list that changes while it is read may show one thing twice: it is
+ * there once.
+ *
+ * @param onProgress is given each kind before it is read.
+ */
+export async function readAccount(api: ApiClient, onProgress: (what: string) => void): Promise<Stored[]> {
+  const stored = new Map<string, Stored>();
+  const add = (folder: Folder, views: readonly unknown[], idKey = 'id') => {
+    for (const view of views as readonly Fields[]) {
+      const id = view[idKey] as string | number;
+      stored.set(`${folder}/${id}`, { folder, id, view });
+    }
+  };
+  onProgress('locations');
+  add('locations', await api.call(privateLocationRoutes.listPrivateLocations));
+  for (const [folder, route] of lists) {
+    onProgress(folder);
+    add(folder, await api.all(route));
+  }
+  onProgress('status-pages');
+  add('services', await api.allEntries(statusPageRoutes.listServices));
+  add('status-pages', await api.allEntries(statusPageRoutes.listStatusPages));
+  return [...stored.values()];
+}
+
+/** What else the account has, in one sentence each. */
+export async function whatElse(api: ApiClient): Promise<string[]> {
+  const notes: string[] = [];
+  for (const [noun, route] of elsewhere) {
+    const { length } = await api.all(route);
+    if (length === 0) continue;
+    notes.push(
+      `${length} ${noun}${length === 1 ? '' : 's'}: not part of files, and to be made by hand elsewhere`,
+    );
+  }
+  return notes;
+}

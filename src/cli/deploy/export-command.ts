@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { accountRoutes } from '../../protocol/accounts/account.ts';
+import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Shown } from '../api/command.ts';
+import { exportAccount, type MissingValue } from '../project/export.ts';
+import { writeProject } from '../project/files.ts';
+import { type Definition, logicalIdOf, pathOf } from '../project/project.ts';
+import { readAccount, whatElse } from './account.ts';
+import { showProgress } from './progress.ts';
+
+export interface ExportOptions {
+  /** The name by which deployments know the project; from the name of the account when absent. */
+  readonly project?: string;
+}
+
+/** `picket export FOLDER`: an account as files. */
+export async function exportCommand(
+  api: ApiClient,
+  folder: string,
+  { project: given }: ExportOptions,
+): Promise<Shown> {
+  const progress = showProgress();
+  const account = await api.call(accountRoutes.getOwnAccount);
+  const stored = await readAccount(api, (what) => progress.say(`reading ${what}`));
+  const { definitions, missing, notes } = exportAccount(stored);
+  progress.say('reading code bundles');
+  const bundles = await withBundles(api, definitions);
+  const elsewhere = await whatElse(api);
+  const logicalId = given ?? logicalIdOf(account.name, new Set());
+  const project = { logicalId, name: account.name, definitions: bundles.definitions };
+  const values: Record<string, string> =
+    missing.length > 0 ? { '.env.example': environmentFile(missing) } : {};
+  await writeProject(folder, project, { ...bundles.files, ...values });
+  progress.end();
+  const all = [...notes, ...elsewhere];
+  return {
+    json: {
+      folder,
+      project: logicalId,
+      files: bundles.definitions.map(pathOf),
+      valuesToGive: missing,
+      notes: all,
+    },
+    lines: () => [
+      `${bundles.definitions.length} files are in ${folder}.`,
+      ...(missing.length > 0
+        ? [
+            '',
+            `${missing.length} values are not exported. Set these variables to deploy (${join(folder, '.env.example')} has them):`,
+          ]
+        : []),
+      ...missing.map(({ variable, file, field }) => `  ${variable}  ${file} ${field}`),
+      ...(all.length > 0 ? ['', 'To know:'] : []),
+      ...all.map((note) => `  ${note}`),
+    ],
+  };
+}
+
+/** The names of what has to be given, in a file for shells and `docker run --env-file`. */
+function environmentFile(missing: readonly MissingValue[]): string {
+  const lines = missing.map(({ variable, file, field }) => `# ${file}: ${field}\n${variable}=\n`);
+  return `# Values that are not in the files. Keep the file with the values out of version control.\n${lines.join('')}`;
+}
+
+/** Suites come along as the archives that checks name by keys; files name them by paths. */
+async function withBundles(api: ApiClient, definitions: readonly Definition[]) {
+  const files: Record<string, Uint8Array> = {};
+  const named: Definition[] = [];
+  for (const definition of definitions) {
+    const { codeBundlePath: key } = definition.fields;
+    if (typeof key !== 'string') {
+      named.push(definition);
+      continue;
+    }
+    const path = `suites/${definition.logicalId}.tar.gz`;
+    files[path] = await api.bytes(codeBundleRoutes.getCodeBundle, { params: { key } });
+    const up = '../'.repeat(definition.logicalId.split('/').length);
+    named.push({ ...definition, fields: { ...definition.fields, codeBundlePath: `${up}${path}` } });
+  }
+  return { definitions: named, files };
+}

@@ -1,0 +1,83 @@
+import { maskDefinition } from '../../checks/contract/masking.ts';
+import { withoutDefaults } from '../../lib/json/without-defaults.ts';
+import { mapEnvironmentValues } from './environment-values.ts';
+import type { Fields } from './fields.ts';
+import type { Kind } from './kinds.ts';
+import { toApi, toFile } from './references.ts';
+
+/**
+ * The one way in which a file says something: fields in the order of the API, without defaults, hidden values as "",
+ * lists in which the order says nothing sorted. Two files that mean the same look the same.
+ *
+ * @param fields of the API; what does not fit its schema stays as it is.
+ */
+export function canonicalApi(kind: Kind, fields: Fields): Fields {
+  const shown = kind.shown(fields);
+  if (!shown) return fields;
+  const known = Object.fromEntries(
+    shown.keys.flatMap((key) => (fields[key] === undefined ? [] : [[key, fields[key]] as const])),
+  );
+  const masked = maskDefinition(kind.masked(fields), withoutTarget(known));
+  return withoutDefaults(shown.schema, masked);
+}
+
+/** The same of a file, whose values from the environment count as hidden ones. */
+export function canonicalFile(kind: Kind, fields: Fields): Fields {
+  const names = new Map<string, string>();
+  const inverse = new Map<unknown, string>();
+  const standIn = (to: string, name: unknown) => {
+    const known = names.get(`${to}/${name}`);
+    if (known !== undefined) return standInOf(to, known);
+    const count = String(names.size + 1);
+    names.set(`${to}/${name}`, count);
+    const id = standInOf(to, count);
+    inverse.set(`${to} ${id}`, String(name));
+    return id;
+  };
+  const read = (value: string) =>
+    toApi(kind.references, mapEnvironmentValues(fields, () => value) as Fields, standIn);
+  const [api = read('')] = valueStandIns
+    .map(read)
+    .filter((one) => kind.shown(one)?.schema.safeParse(one).success);
+  const canonical = canonicalApi(kind, api);
+  return sortedNames(
+    kind,
+    toFile(kind.references, canonical, (to, id) => inverse.get(`${to} ${id}`) ?? id),
+  );
+}
+
+/** What a value from the environment may be, as far as the form without defaults depends on it. */
+const valueStandIns = ['', 'https://hidden.invalid/'];
+
+/** An id that the schema takes, in the place of a name. */
+export function standInOf(to: string, count: string): string | number {
+  const isNumber = to === 'groups' || to === 'alert-channels';
+  return isNumber ? Number(count) : `00000000-0000-4000-8000-${count.padStart(12, '0')}`;
+}
+
+/** Names in lists that are sets. */
+export function sortedNames(kind: Kind, fields: Fields): Fields {
+  const sets = [
+    ...kind.references.filter(({ file }) => !file.includes('.')).map(({ file }) => file),
+    'privateLocations',
+  ];
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      key,
+      sets.includes(key) && Array.isArray(value) ? value.toSorted(byName) : value,
+    ]),
+  );
+}
+
+function byName(one: unknown, other: unknown): number {
+  const [first, second] = [one, other].map((item) => JSON.stringify(item));
+  return (first ?? '') < (second ?? '') ? -1 : 1;
+}
+
+/** Where a ping goes is the service's to say; where it goes at one service it does not go at another. */
+function withoutTarget(fields: Fields): Fields {
+  const { heartbeat } = fields;
+  if (typeof heartbeat !== 'object' || heartbeat === null) return fields;
+  const { pingToken: _token, pingUrl: _url, ...rest } = heartbeat as Fields;
+  return { ...fields, heartbeat: rest };
+}

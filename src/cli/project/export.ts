@@ -1,0 +1,169 @@
+import { defaultOffset } from '../../service/checks/slots.ts';
+import { canonicalApi, sortedNames } from './canonical.ts';
+import { EnvironmentValue } from './environment-values.ts';
+import type { Fields, Folder } from './fields.ts';
+import { type Kind, kindOf, kinds } from './kinds.ts';
+import { type Definition, logicalIdOf, pathOf } from './project.ts';
+import { toFile } from './references.ts';
+
+/** One thing of an account, as the API shows it. */
+export interface Stored {
+  readonly folder: Folder;
+  readonly id: string | number;
+  readonly view: Fields;
+}
+
+/** A value that no file has: those who deploy give it as an environment variable. */
+export interface MissingValue {
+  readonly variable: string;
+  readonly file: string;
+  readonly field: string;
+}
+
+export interface Exported {
+  readonly definitions: readonly Definition[];
+  readonly missing: readonly MissingValue[];
+  /** What is not in the files, each in one sentence. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * What an account consists of, as files. Ids become names; hidden values become environment variables.
+ *
+ * @param known names that deployments gave; the others follow from what people call a thing.
+ */
+export function exportAccount(
+  stored: readonly Stored[],
+  known: (folder: Folder, id: string | number) => string | undefined = () => undefined,
+): Exported {
+  const names = nameAll(stored, known);
+  const variables = new Set<string>();
+  const missing: MissingValue[] = [];
+  const notes: string[] = [];
+  const ordered = kinds.flatMap(({ folder }) => inOrder(stored.filter((one) => one.folder === folder)));
+  const definitions = ordered.map((one): Definition => {
+    const { folder, id, view } = one;
+    const kind = kindOf(folder);
+    const logicalId = names.get(keyOf(folder, id)) ?? String(id);
+    const file = pathOf({ folder, logicalId });
+    const api = canonicalApi(kind, withoutChosenOffset(view));
+    const named = toFile(kind.references, api, (to, other) => names.get(keyOf(to, other)) ?? other);
+    const fields = withEnvironmentValues(kind, sortedNames(kind, named), view, (field) => {
+      const variable = variableOf(logicalId, field, variables);
+      missing.push({ variable, file, field });
+      return new EnvironmentValue(variable);
+    });
+    if (view['heartbeat']) notes.push(`${file}: pings go to another address when it is deployed elsewhere`);
+    return { folder, logicalId, fields };
+  });
+  return { definitions, missing, notes };
+}
+
+function nameAll(
+  stored: readonly Stored[],
+  known: (folder: Folder, id: string | number) => string | undefined,
+): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const { folder } of kinds) {
+    const all = inOrder(stored.filter((one) => one.folder === folder));
+    const taken = new Set(all.flatMap(({ id }) => known(folder, id) ?? []));
+    for (const { id, view } of all) {
+      const name = known(folder, id) ?? logicalIdOf(titleOf(view), taken);
+      taken.add(name);
+      names.set(keyOf(folder, id), name);
+    }
+  }
+  return names;
+}
+
+/** By name, then as they were made: exports of one account twice give the same names. */
+function inOrder(stored: readonly Stored[]): Stored[] {
+  const rank = ({ view, id }: Stored) => [titleOf(view), String(view['created_at']), String(id)];
+  return stored.toSorted((one, other) => {
+    const [a, b] = [rank(one), rank(other)];
+    const at = a.findIndex((part, index) => part !== b[index]);
+    return at < 0 ? 0 : (a[at] ?? '') < (b[at] ?? '') ? -1 : 1;
+  });
+}
+
+function titleOf(view: Fields): string {
+  const config = (view['config'] ?? {}) as Fields;
+  const channel = [config['name'], config['address'], config['channel'], config['serviceName'], view['type']];
+  const [title] = [view['slugName'], view['name'], view['header'], ...channel].filter(
+    (one) => typeof one === 'string' && one !== '',
+  );
+  return typeof title === 'string' ? title : '';
+}
+
+/** An offset that the service chose by the id of the check is chosen again. */
+function withoutChosenOffset(view: Fields): Fields {
+  const { frequencyOffset, ...rest } = view;
+  const [id, frequency] = [view['id'], view['frequency']];
+  if (typeof id !== 'string' || typeof frequency !== 'number' || frequency === 0) return view;
+  return frequencyOffset === defaultOffset(id, frequency) ? rest : view;
+}
+
+/** Puts environment variables where values are hidden, or are nobody else's business. */
+function withEnvironmentValues(
+  kind: Kind,
+  fields: Fields,
+  view: Fields,
+  valueFor: (field: string) => EnvironmentValue,
+): Fields {
+  let done = fields;
+  for (const { path, flags } of kind.masked(view)) {
+    const shown = valueAt(view, path);
+    if (flags === undefined) {
+      if (typeof shown === 'string') done = withValue(done, path, valueFor(path.join('.')));
+    } else if (Array.isArray(shown)) {
+      for (const [index, entry] of shown.entries()) {
+        const isHidden = flags.some((flag) => (entry as Fields)[flag] === true);
+        if (!isHidden || (entry as Fields)['value'] === null) continue;
+        const field = [...path, String((entry as Fields)['key'])].join('.');
+        done = withValue(done, [...path, String(index), 'value'], valueFor(field));
+      }
+    }
+  }
+  for (const path of kind.confidential(view)) done = withValue(done, path, valueFor(path.join('.')));
+  return done;
+}
+
+function variableOf(logicalId: string, field: string, taken: Set<string>): string {
+  const [last = '', before = ''] = field.split('.').toReversed();
+  const part = before === 'basicAuth' ? `basic_auth_${last}` : last;
+  const base = `${logicalId}_${part}`
+    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase()
+    .replace(/^(?=\d)/, '_');
+  for (let count = 1; ; count += 1) {
+    const name = count === 1 ? base : `${base}_${count}`;
+    if (taken.has(name)) continue;
+    taken.add(name);
+    return name;
+  }
+}
+
+function keyOf(folder: Folder, id: unknown): string {
+  return `${folder}/${String(id)}`;
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null ? (at as Fields)[key] : undefined),
+    value,
+  );
+}
+
+/** A copy with one value set; objects on the way that were left out are made. */
+function withValue(container: Fields, [key = '', ...rest]: readonly string[], value: unknown): Fields {
+  const present = container[key];
+  if (rest.length === 0) return { ...container, [key]: value };
+  if (Array.isArray(present)) {
+    const [index = '', ...below] = rest;
+    const items = present.map((item, at) => (String(at) === index ? withValue(item, below, value) : item));
+    return { ...container, [key]: items };
+  }
+  const inner = typeof present === 'object' && present !== null ? (present as Fields) : {};
+  return { ...container, [key]: withValue(inner, rest, value) };
+}

@@ -1,0 +1,54 @@
+import { findUnknownFields } from '../../lib/names/unknown-fields.ts';
+import { standInOf } from './canonical.ts';
+import { mapEnvironmentValues } from './environment-values.ts';
+import type { Fields } from './fields.ts';
+import { kindOf } from './kinds.ts';
+import { type Definition, type Project, pathOf } from './project.ts';
+import { fieldInFile, toApi } from './references.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What is wrong with the files of a project, with file and field: the rules of the API, and names that lead nowhere. */
+export function problemsOf(project: Project, environment: Environment = {}): string[] {
+  const names = new Map(
+    project.definitions.map(({ folder, logicalId }, index) => [`${folder}/${logicalId}`, String(index + 1)]),
+  );
+  return project.definitions.flatMap((definition) => definitionProblems(definition, names, environment));
+}
+
+function definitionProblems(
+  definition: Definition,
+  names: ReadonlyMap<string, string>,
+  environment: Environment,
+): string[] {
+  const kind = kindOf(definition.folder);
+  const file = pathOf(definition);
+  const problems: string[] = [];
+  const unset: string[] = [];
+  const filled = mapEnvironmentValues(definition.fields, ({ name }, path) => {
+    const value = environment[name];
+    if (value === undefined) unset.push(path.join('.'));
+    return value ?? '';
+  }) as Fields;
+  const api = toApi(kind.references, filled, (to, name, path) => {
+    const found = names.get(`${to}/${String(name)}`);
+    if (found === undefined) problems.push(`${file}: ${path}: there is no file ${to}/${String(name)}.yaml`);
+    return standInOf(to, found ?? '1');
+  });
+  const schema = kind.schema(api);
+  if (!schema) {
+    const field = kind.decidedBy ?? '';
+    return [`${file}: ${field}: ${JSON.stringify(api[field]) ?? 'absent'} is not one that Picket knows`];
+  }
+  for (const { path, nearest } of findUnknownFields([schema], api)) {
+    const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+    problems.push(`${file}: ${fieldInFile(kind.references, path)}: unknown field${meant}`);
+  }
+  for (const { path, message } of schema.safeParse(api).error?.issues ?? []) {
+    const field = fieldInFile(kind.references, path);
+    // What the environment does not have is the business of the one who deploys.
+    if (unset.includes(field)) continue;
+    problems.push(`${file}: ${field === '' ? '' : `${field}: `}${message}`);
+  }
+  return problems;
+}

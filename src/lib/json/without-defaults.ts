@@ -1,0 +1,25 @@
+import type { z } from 'zod';
+
+/** A copy that leaves out every field, at any depth, without which the schema reads the same. */
+export function withoutDefaults(
+  schema: z.ZodType,
+  fields: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const copy = structuredClone(fields) as Record<string, unknown>;
+  const whole = JSON.stringify(schema.safeParse(copy).data);
+  const shorten = (at: Record<string, unknown>): void => {
+    for (const [key, value] of Object.entries(at)) {
+      delete at[key];
+      const read = schema.safeParse(copy);
+      if (read.success && JSON.stringify(read.data) === whole) continue;
+      at[key] = value;
+      for (const part of [value].flat()) if (isRecord(part)) shorten(part);
+    }
+  };
+  shorten(copy);
+  return copy;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

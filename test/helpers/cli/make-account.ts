@@ -1,0 +1,22 @@
+import type { ServiceHarness } from '../service/service.ts';
+import type { GeneratedAccount } from './generated-account.ts';
+
+/** Makes what was generated, by the API. */
+export async function makeAccount(
+  harness: ServiceHarness,
+  key: string,
+  account: GeneratedAccount,
+): Promise<void> {
+  const ids = new Map<string, unknown[]>();
+  for (const { kind, path, body } of account.calls) {
+    const filled = JSON.parse(JSON.stringify(body), (_key, value: unknown) => {
+      const [, of = '', index = ''] =
+        /^\{\{(\w+):(\d+)\}\}$/.exec(typeof value === 'string' ? value : '') ?? [];
+      return of === '' ? value : ids.get(of)?.[Number(index)];
+    }) as object;
+    const answer = await harness.call('POST', path, filled, { key });
+    if (answer.status > 201)
+      throw new Error(`${path}: ${JSON.stringify(answer.body)} of ${JSON.stringify(filled)}`);
+    ids.set(kind, [...(ids.get(kind) ?? []), answer.body.id]);
+  }
+}
