@@ -72,7 +72,7 @@ async function sheet(
   for (const { pattern, address } of examples) {
     await window.go(address);
     const name = `${pattern === '/' ? 'overview' : pattern.replaceAll(/[^a-zA-Z]+/g, '-').replace(/^-/, '')}.png`;
-    await window.page.screenshot({ path: join(place, name), fullPage: width > 400, animations: 'disabled' });
+    await window.page.screenshot({ path: join(place, name), fullPage: true, animations: 'disabled' });
     const excess = await window.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     if (excess > 0) console.log(`${address} is ${excess} pixels too wide at ${width}`);
     pictures.push(

@@ -49,6 +49,10 @@ export class LruMap<Key, Value> {
     return value;
   }
 
+  delete(key: Key): void {
+    this.#remove(key);
+  }
+
   /** Every value; reading them is no use of their entries. */
   *values(): Generator<Value> {
     for (const { value } of this.#entries.values()) yield value;

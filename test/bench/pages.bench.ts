@@ -57,7 +57,7 @@ const bench: Bench = {
       columns: ['engine', 'what', 'p50 (ms)', 'p95 (ms)', 'longest (ms)'],
       rows,
       notes: [
-        'First bytes are those of requests one after the other, over one connection, compressed. Pages, ledger, database, readers and agents share the cores. A reader keeps the page of one thing open and follows what happens: while something happens all the time, each loads its page every five seconds.',
+        'First bytes are those of requests one after the other, over one connection, compressed. Pages, ledger, database, readers and agents share the cores. A reader keeps the page of one thing open. It follows what happens where a browser would: the overview all checks (every five seconds while something happens all the time), the page of a check that check. Pages that follow nothing (runs, the status page) are loaded every five seconds.',
         ...notes,
       ],
       figures,
@@ -93,6 +93,12 @@ async function measure(run: BenchRun, stage: Stage, found: Found): Promise<void>
     found.notes.push(`${name}: the very first ${page} took ${first.firstByteMs.toFixed(0)} ms.`);
     found.figures[`${short}_${page.replace(' ', '_')}_p95_ms`] = quantile(took, 0.95).toFixed(0);
   }
+  run.progress(`${name}: overview, searching`);
+  const searches: number[] = [];
+  for (let round = 0; round < numberOption(run, 'rounds', 100); round += 1) {
+    searches.push((await reader.load(`/?q=check+${round}`)).firstByteMs);
+  }
+  found.rows.push(row(name, 'overview with a search of its own each time, first byte', searches));
   await stage.database.hurry();
   const seconds = numberOption(run, 'seconds', 60);
   const without = await underLoad(run, stage, 0, seconds);
@@ -172,16 +178,19 @@ async function underLoad(
     // People do not open their pages at the same instant.
     await delay((index / readers) * 5_000);
     let isNews = true;
-    const following = path.startsWith('/status')
-      ? undefined
-      : reader.follow(stop.signal, () => {
-          isNews = true;
-        });
+    let newest: string | undefined;
+    let following: Promise<void> | undefined;
     while (!stop.signal.aborted) {
       if (isNews || following === undefined) {
         isNews = false;
-        const { totalMs } = await reader.load(path);
+        const { totalMs, live } = await reader.load(path, newest);
         if (isMeasured) pages.push(totalMs);
+        if (live !== undefined) {
+          following ??= reader.follow(live, stop.signal, (news) => {
+            newest = news;
+            isNews = true;
+          });
+        }
       }
       await delay(following === undefined ? 5_000 : 50);
     }

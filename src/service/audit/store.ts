@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
 import { isBehind } from '../store/engine/queries.ts';
 import type { Tables } from '../tables.ts';
@@ -63,6 +63,20 @@ export class AuditLog {
     if (filter.isForAll) query = query.where('for_admins', '=', 0);
     if (cursor) query = query.where(isBehind(cursor));
     return query.execute();
+  }
+
+  /** What tells whether somebody wrote since: another text after each write of the account. */
+  async lastWrite(accountId: string): Promise<string> {
+    const row = await this.#db
+      .selectFrom('audit_log')
+      .select((eb) => ['created', eb.fn.countAll<number>().as('writes')])
+      .select(sql<number>`sum(case when outcome = 'UNKNOWN' then 1 else 0 end)`.as('unfinished'))
+      .where('account_id', '=', accountId)
+      .groupBy('created')
+      .orderBy('created', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return row ? `${row.created} ${row.writes} ${row.unfinished}` : '';
   }
 
   /** Removes up to `limit` rows from before an instant, oldest first; whether there may be more. */

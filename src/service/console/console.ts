@@ -123,14 +123,15 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       const viewer = await replies.viewerOf(request);
       if (!viewer) return reply.code(401).send();
       const { searchParams } = new URL(request.url, 'http://own.invalid');
-      feed.add(viewer.accountId, Number(searchParams.get('since')), reply);
+      const [seen, checkId] = [Number(searchParams.get('since')), searchParams.get('check')];
+      feed.add({ accountId: viewer.accountId, checkId, seen }, reply);
       return reply;
     });
     for (const page of pages) {
       scope.route({
         method: page.method ?? 'GET',
         url: page.path,
-        handler: answerWith(page, { ...deps, assets, replies, limits, links, transfers }),
+        handler: answerWith(page, { ...deps, assets, replies, feed, limits, links, transfers }),
         onResponse: async (request, reply) => logPage(deps.logger, page.path, request, reply),
       });
     }
@@ -161,7 +162,7 @@ interface PageParts extends ConsoleDeps {
 
 function answerWith(
   page: Page,
-  { replies, ...deps }: PageParts & { readonly replies: Replies },
+  { replies, feed, ...deps }: PageParts & { readonly replies: Replies; readonly feed: LiveFeed },
 ): RouteHandlerMethod {
   return async (request, reply) => {
     const found = await replies.sessionOf(request);
@@ -177,7 +178,7 @@ function answerWith(
     }
     const call = callOf(request, reply, { viewer, form, deps });
     // Asked before the page is made: what changes meanwhile is news.
-    const version = page.method === 'POST' ? 0 : await deps.store.statuses.lastChange(viewer.accountId);
+    const version = page.method === 'POST' ? 0 : await feed.versionOf(viewer.accountId);
     return answer(page, await page.handler(call), { replies, answering, version });
   };
 }

@@ -17,8 +17,8 @@ export interface Frame {
   /** Nobody is logged in when absent. */
   readonly viewer?: Viewer;
   readonly navigation?: readonly { readonly path: string; readonly word: string }[];
-  /** The version of the account's statuses it was made of; absent for a page that does not change by itself. */
-  readonly liveSince?: number;
+  /** Where news of it come from; absent for a page that does not change by itself. */
+  readonly live?: string;
 }
 
 /** A whole document. */
@@ -36,7 +36,7 @@ export function layout(frame: Frame): string {
 <script src="${assets.htmx.path}" defer></script>
 <script src="${assets.app.path}" defer></script>
 </head>
-<body${frame.liveSince !== undefined && viewer ? html` data-live="/live?since=${frame.liveSince}"` : ''}>
+<body${frame.live !== undefined && viewer ? html` data-live="${frame.live}"` : ''}>
 <a class="skip" href="#main">Skip to the content</a>
 ${header(frame)}
 <main id="main" tabindex="-1">${main}</main>
@@ -45,18 +45,20 @@ ${footer(frame)}
 </html>`}`;
 }
 
+/** On narrow screens the navigation opens over the page, which needs no script; on others it stands there. */
 function header({ viewer, navigation = [], path }: Frame): Html {
   return html`<header class="top">
 <a class="brand" href="/">${mark()}<span>Picket</span></a>
 ${
   viewer
-    ? html`<nav aria-label="Pages"><ul>${navigation.map(
+    ? html`<button class="button menu" type="button" popovertarget="menu">Menu</button>
+<nav id="menu" aria-label="Pages" popover><ul>${navigation.map(
         (item) =>
           html`<li><a href="${item.path}"${isCurrent(item.path, path) ? html` aria-current="page"` : ''}>${item.word}</a></li>`,
-      )}</ul></nav>
+      )}</ul>
 <form class="who" method="post" action="/logout">${csrfField(viewer)}
 <span class="who-name" title="${viewer.actor.kind === 'MEMBER' ? 'You' : 'The API key you logged in with'}">${viewer.actor.name}</span>
-<button class="link" type="submit">Log out</button></form>`
+<button class="link" type="submit">Log out</button></form></nav>`
     : ''
 }
 </header>`;

@@ -50,6 +50,10 @@ export interface View {
   readonly statusCode?: number;
   /** The page changes by itself when results come in. */
   readonly isLive?: boolean;
+  /** Then it follows one check only. */
+  readonly liveCheckId?: string;
+  /** The version of the account's statuses that it shows, where it is older than the request. */
+  readonly version?: number;
 }
 
 /** What a handler answers: a view, another place to go to, or nothing because it answered by itself. */

@@ -66,11 +66,12 @@ export class Replies {
    * @param version of the account's statuses that a live page was made of.
    */
   async send(view: View, { request, reply, viewer }: Answering, version = 0): Promise<FastifyReply> {
-    const { title = '', main, statusCode = 200, isLive = false } = view;
+    const { title = '', main, statusCode = 200, isLive = false, liveCheckId: check } = view;
+    const since = view.version ?? version;
     const document = layout({
       title,
       main,
-      ...(isLive ? { liveSince: version } : {}),
+      ...(isLive ? { live: withQuery('/live', { since, check }) } : {}),
       assets: this.#deps.assets,
       theme: themeOf(request),
       path: shownPath(request),

@@ -209,6 +209,21 @@ export class Statuses {
     return Math.max(Number(row?.updated ?? 0), Number(row?.created ?? 0));
   }
 
+  /** When the statuses of some checks changed last, by check; those of other accounts are left out. */
+  async changesOf(accountId: string, checkIds: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.#db
+      .selectFrom('statuses')
+      .select(['check_id', 'account_id', 'updated', 'created'])
+      .where(this.#dialect.inList('check_id', checkIds))
+      .execute();
+    // Asked of the account here: SQLite would rather read all of its statuses.
+    return new Map(
+      rows.flatMap(({ check_id: id, account_id: of, updated, created }) =>
+        of === accountId ? [[id, updated ?? created]] : [],
+      ),
+    );
+  }
+
   async delete(checkId: string): Promise<void> {
     await this.forgetLocations(checkId, []);
     await this.#db.deleteFrom('statuses').where('check_id', '=', checkId).execute();

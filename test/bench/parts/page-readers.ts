@@ -1,5 +1,6 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
 
 /** A browser as far as a service sees one: it is logged in, keeps its connection, and takes compressed pages. */
 export class PageReader {
@@ -29,24 +30,37 @@ export class PageReader {
     return new PageReader(this.#url, this.#cookie);
   }
 
-  /** @returns milliseconds from the request to the first byte of its answer, and to its last. */
-  async load(path: string): Promise<{ firstByteMs: number; totalMs: number }> {
+  /**
+   * @returns milliseconds from the request to the first byte of its answer, and to its last, and where the
+   * document says that news of it come from.
+   */
+  async load(
+    path: string,
+    news?: string,
+  ): Promise<{ firstByteMs: number; totalMs: number; live: string | undefined }> {
     const start = performance.now();
-    const response = await this.#get(path);
+    const response = await this.#get(path, news === undefined ? {} : { 'x-picket-news': news });
     const firstByteMs = performance.now() - start;
-    let size = 0;
-    for await (const chunk of response) size += (chunk as Buffer).length;
-    if (response.statusCode !== 200 || size < 500) throw new Error(`${path}: ${response.statusCode}`);
-    return { firstByteMs, totalMs: performance.now() - start };
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const totalMs = performance.now() - start;
+    const sent = Buffer.concat(chunks);
+    if (response.statusCode !== 200 || sent.length < 500) throw new Error(`${path}: ${response.statusCode}`);
+    const document = String(response.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent);
+    const live = /<body data-live="([^"]+)"/.exec(document)?.[1]?.replaceAll('&amp;', '&');
+    return { firstByteMs, totalMs, live };
   }
 
   /** Follows what happens, as open pages do, until told to stop. */
-  async follow(signal: AbortSignal, onChange: () => void): Promise<void> {
+  async follow(live: string, signal: AbortSignal, onChange: (news: string) => void): Promise<void> {
     while (!signal.aborted) {
-      const response = await this.#get('/live?since=0', signal).catch(() => undefined);
+      const response = await this.#get(live, {}, signal).catch(() => undefined);
       if (!response) return;
       try {
-        for await (const chunk of response) if (String(chunk).includes('change')) onChange();
+        for await (const chunk of response) {
+          const news = /event: change\ndata: (\d+)/.exec(String(chunk))?.[1];
+          if (news !== undefined) onChange(news);
+        }
       } catch {
         // It was ended by us, or by the service, as it does now and then.
       }
@@ -58,11 +72,11 @@ export class PageReader {
     this.#agent.destroy();
   }
 
-  #get(path: string, signal?: AbortSignal): Promise<IncomingMessage> {
+  #get(path: string, own: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const request = get(`${this.#url}${path}`, {
         agent: this.#agent,
-        headers: { cookie: this.#cookie, accept: 'text/html', 'accept-encoding': 'gzip' },
+        headers: { ...own, cookie: this.#cookie, accept: 'text/html', 'accept-encoding': 'gzip' },
         ...(signal ? { signal } : {}),
       });
       request.once('response', resolve);

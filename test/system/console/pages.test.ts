@@ -103,7 +103,7 @@ describe('from the overview', () => {
     await page.fill('#search', 'HEALTHY');
     await page.getByRole('button', { name: 'Filter' }).click();
     expect(new URL(page.url()).searchParams.get('q')).toBe('HEALTHY');
-    expect(await page.locator('li.check').count()).toBe(1);
+    await expect.poll(() => page.locator('li.check').count()).toBe(1);
     await page.getByRole('link', { name: 'healthy', exact: true }).click();
     expect(await page.locator('h1').innerText()).toBe('healthy');
     await page.locator('.bars a').last().click();
@@ -146,6 +146,41 @@ describe('from the overview', () => {
     expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
     expect(window.complaints).toEqual([]);
   });
+});
+
+it('groups stand folded when all is well in them', async () => {
+  const { body: group } = await stage.harness.call('POST', '/v1/check-groups', { name: 'Shop <i>' });
+  await stage.harness.call('PUT', `/v1/checks/${stage.checks.get('healthy')}`, { groupId: group.id });
+  await using window = await stage.visit();
+  const { page } = window;
+  await window.go('/?q=healthy');
+  await page.getByRole('link', { name: 'By group' }).click();
+  const summary = page.locator('summary', { hasText: 'Shop <i>' });
+  expect(await summary.innerText()).toContain('1 check: 1 ');
+  expect(new URL(page.url()).searchParams.get('q')).toBe('healthy');
+  await page.getByRole('link', { name: 'Clear' }).click();
+  await window.go('/?by=group');
+  const others = page.locator('.check-group', { hasText: 'In no group' });
+  expect(await others.getAttribute('open')).not.toBeNull();
+  await page.getByRole('link', { name: 'As one list' }).click();
+  expect(await page.locator('.check-group').count()).toBe(0);
+  expect(window.complaints).toEqual([]);
+});
+
+it('on a narrow screen the pages are in a menu, which needs no script', async () => {
+  await using window = await stage.visit({
+    javaScriptEnabled: false,
+    viewport: { width: 360, height: 740 },
+  });
+  const { page } = window;
+  const alerts = page.getByRole('link', { name: 'Alerts', exact: true });
+  expect(await alerts.isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await alerts.click();
+  await page.waitForURL(/\/alerts$/);
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.waitForURL(/\/login/);
 });
 
 describe('the chart of a check', () => {

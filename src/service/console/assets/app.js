@@ -84,11 +84,74 @@
     });
   }
 
+  /** How many lines a place for scripts has is shown beside it; both move together. */
+  const numbered = new WeakMap();
+  function numberLines(area) {
+    // A page that was changed in place may keep the area without what stood around it.
+    numbered.get(area)?.abort();
+    const over = new AbortController();
+    numbered.set(area, over);
+    const { signal } = over;
+    const numbers = document.createElement('pre');
+    numbers.className = 'line-numbers';
+    numbers.ariaHidden = 'true';
+    const sheet = document.createElement('div');
+    sheet.className = 'numbered';
+    area.replaceWith(sheet);
+    sheet.append(numbers, area);
+    const count = () => {
+      const lines = area.value.split('\n').length;
+      if (numbers.dataset.lines !== String(lines)) {
+        numbers.dataset.lines = lines;
+        numbers.textContent = Array.from({ length: lines }, (_, index) => index + 1).join('\n');
+      }
+      numbers.scrollTop = area.scrollTop;
+    };
+    area.addEventListener('input', count, { signal });
+    area.addEventListener('scroll', count, { signal });
+    const resized = new ResizeObserver(() => {
+      numbers.style.height = `${area.offsetHeight}px`;
+      count();
+    });
+    resized.observe(area);
+    signal.addEventListener('abort', () => resized.disconnect());
+    count();
+    // Tab indents; after Escape it goes on to the next field, as it does everywhere else.
+    let leaves = false;
+    const setLeaves = (value) => {
+      leaves = value;
+    };
+    area.addEventListener('blur', () => setLeaves(false), { signal });
+    const onKey = (event) => {
+      if (event.key === 'Escape') setLeaves(true);
+      if (event.key !== 'Tab' || leaves || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      indent(area, event.shiftKey);
+      count();
+    };
+    area.addEventListener('keydown', onKey, { signal });
+  }
+
+  /** Two spaces more or less at each line of what is chosen; with nothing chosen, two spaces at the caret. */
+  function indent(area, isLess) {
+    const { selectionStart: from, selectionEnd: to, value } = area;
+    const insert = (text) => document.execCommand('insertText', false, text);
+    if (from === to && !isLess) return insert('  ');
+    const start = value.lastIndexOf('\n', from - 1) + 1;
+    const lines = value.slice(start, to);
+    const changed = lines.replace(isLess ? /^ {1,2}/gm : /^/gm, isLess ? '' : '  ');
+    if (changed === lines) return;
+    area.setSelectionRange(start, to);
+    insert(changed);
+    area.setSelectionRange(from === to ? start + changed.length : start, start + changed.length);
+  }
+
   /** Puts the present state of this page in the place of what is shown; focus and open details stay. */
-  function refresh() {
+  function refresh(news) {
     const target = document.querySelector('#main');
     if (!target || target.querySelector('dialog[open]')) return;
-    htmx.ajax('GET', location.href, { target: '#main', select: '#main', swap: 'outerMorph' });
+    const headers = news ? { 'x-picket-news': news } : {};
+    htmx.ajax('GET', location.href, { target: '#main', select: '#main', swap: 'outerMorph', headers });
   }
 
   /** Listens while the page can be seen: hidden ones would only take a connection. */
@@ -97,7 +160,7 @@
     const start = () => {
       if (document.hidden || source) return;
       source = new EventSource(url);
-      source.addEventListener('change', refresh);
+      source.addEventListener('change', (event) => refresh(event.data));
     };
     document.addEventListener('visibilitychange', () => {
       if (document.hidden) {
@@ -130,6 +193,9 @@
     showTimes(document);
     for (const chart of document.querySelectorAll('[data-brush]')) {
       if (!brushed.has(chart)) brush(chart);
+    }
+    for (const area of document.querySelectorAll('textarea[data-code]')) {
+      if (!area.closest('.numbered')) numberLines(area);
     }
     if (document.querySelector('[data-unfinished]')) setTimeout(refresh, 1_000);
     preview();

@@ -1,33 +1,54 @@
 import type { FastifyReply } from 'fastify';
 import type { Logger } from '../../../lib/log.ts';
+import { LruMap } from '../../../lib/lru.ts';
 import type { Store } from '../../store.ts';
 
 /** How often the database is asked whether anything changed, for all readers of an account together. */
 const lookMs = 2_000;
 /** A page that changes all the time is read by nobody, and 200 readers must not slow the service. */
 const restMs = 5_000;
+/** What does not happen is news as well: a page looks again after this time, whatever came in. */
+const longestRestMs = 60_000;
 /** A line that keeps proxies from ending a connection on which nothing happens. */
 const keepAliveMs = 20_000;
 /** Then browsers connect anew, and are asked again who they are. */
 const longestMs = 10 * 60_000;
+/** Looking for the version of an account reads all of its statuses: pages that are opened share one look. */
+const versionKeptMs = 500;
+const keptVersions = 1_000;
 
-interface Reader {
+/** In it a page that asks for itself again says of which version it was notified. */
+export const newsHeader = 'x-picket-news';
+
+/** What an open page follows. */
+export interface Followed {
   readonly accountId: string;
+  /** One check of the account; null: all of them. */
+  readonly checkId: string | null;
+  /** The version of the statuses that the page was made of: what changed since then is news. */
+  readonly seen: number;
+}
+
+interface Reader extends Followed {
   readonly reply: FastifyReply;
   readonly since: number;
-  lastSent: number;
-  /** The version of the account's statuses that it shows. */
   seen: number;
+  /** When the page was notified, or was opened. */
+  notifiedAt: number;
+  lastSent: number;
 }
 
 /**
  * Tells open pages, by server-sent events, that there is something new. An event says nothing of what is new:
- * the page asks for itself again, as its reader may see it.
+ * the page asks for itself again, as its reader may see it. The page of a check hears of that check only.
  */
 export class LiveFeed {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #readers = new Set<Reader>();
+  readonly #versions = new LruMap<string, { readonly at: number; readonly version: Promise<number> }>(
+    keptVersions,
+  );
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ store, logger }: { readonly store: Store; readonly logger: Logger }) {
@@ -35,12 +56,19 @@ export class LiveFeed {
     this.#logger = logger;
   }
 
-  /**
-   * Keeps the connection of a request open and reports what happens in an account.
-   *
-   * @param seen the version that its page was made of: what changed since then is news.
-   */
-  add(accountId: string, seen: number, reply: FastifyReply): void {
+  /** The version of the statuses of an account, at most half a second old. */
+  async versionOf(accountId: string): Promise<number> {
+    const now = performance.now();
+    const known = this.#versions.get(accountId);
+    if (known && now - known.at < versionKeptMs) return known.version;
+    const version = this.#store.statuses.lastChange(accountId);
+    this.#versions.set(accountId, { at: now, version });
+    version.catch(() => this.#versions.delete(accountId));
+    return version;
+  }
+
+  /** Keeps the connection of a request open and reports what happens. */
+  add(followed: Followed, reply: FastifyReply): void {
     reply.hijack();
     reply.raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
@@ -52,7 +80,7 @@ export class LiveFeed {
     reply.raw.write('retry: 5000\n\n');
     reply.raw.socket?.setTimeout(0);
     const now = performance.now();
-    const reader: Reader = { accountId, reply, since: now, lastSent: now - restMs, seen };
+    const reader: Reader = { ...followed, reply, since: now, notifiedAt: now - restMs, lastSent: now };
     this.#readers.add(reader);
     reply.raw.once('close', () => this.#readers.delete(reader));
     this.#timer ??= setInterval(() => void this.#look(), lookMs).unref();
@@ -66,37 +94,42 @@ export class LiveFeed {
   }
 
   async #look(): Promise<void> {
-    const accounts = new Set([...this.#readers].map(({ accountId }) => accountId));
+    const accounts = Map.groupBy(this.#readers, ({ accountId }) => accountId);
     if (accounts.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
       return;
     }
-    for (const accountId of accounts) {
+    for (const [accountId, readers] of accounts) {
       try {
-        const version = await this.#store.statuses.lastChange(accountId);
-        this.#tell(accountId, version);
+        const version = readers.some(({ checkId }) => checkId === null) ? await this.versionOf(accountId) : 0;
+        const checkIds = new Set(readers.flatMap(({ checkId }) => checkId ?? []));
+        const changes =
+          checkIds.size === 0
+            ? new Map<string, number>()
+            : await this.#store.statuses.changesOf(accountId, [...checkIds]);
+        for (const reader of readers) this.#tell(reader, version, changes);
       } catch (thrown) {
         this.#logger.debug({ err: thrown, accountId }, 'live pages wait for the database');
       }
     }
   }
 
-  #tell(accountId: string, version: number): void {
+  #tell(reader: Reader, version: number, changes: ReadonlyMap<string, number>): void {
     const now = performance.now();
-    for (const reader of this.#readers) {
-      if (reader.accountId !== accountId) continue;
-      const { raw } = reader.reply;
-      const quietMs = now - reader.lastSent;
-      if (now - reader.since > longestMs) raw.end();
-      else if (version !== reader.seen && quietMs >= restMs) {
-        reader.seen = version;
-        reader.lastSent = now;
-        raw.write('event: change\ndata:\n\n');
-      } else if (quietMs > keepAliveMs) {
-        reader.lastSent = now;
-        raw.write(':\n\n');
-      }
+    const { checkId, seen } = reader;
+    const { raw } = reader.reply;
+    const changed = checkId === null ? version : Math.max(seen, changes.get(checkId) ?? 0);
+    const restedMs = now - reader.notifiedAt;
+    if (now - reader.since > longestMs) raw.end();
+    else if ((changed !== seen && restedMs >= restMs) || restedMs >= longestRestMs) {
+      reader.seen = changed;
+      reader.notifiedAt = now;
+      reader.lastSent = now;
+      raw.write(`event: change\ndata: ${changed}\n\n`);
+    } else if (now - reader.lastSent > keepAliveMs) {
+      reader.lastSent = now;
+      raw.write(':\n\n');
     }
   }
 }

@@ -1,20 +1,21 @@
 import { findCheckType } from '../../../checks/index.ts';
 import { states } from '../elements/state.ts';
 import { type Html, html, withQuery } from '../html.ts';
-import { type OverviewFilter, type OverviewState, overviewStates } from './store.ts';
-
-interface Choices {
-  readonly tags: readonly string[];
-  readonly groups: readonly { readonly id: number; readonly name: string }[];
-  readonly locations: readonly string[];
-  readonly types: readonly string[];
-}
+import { type OverviewChoices, type OverviewFilter, type OverviewState, overviewStates } from './store.ts';
 
 /** Search and filters. They stand in the address, so that a view can be kept and shared. */
 export function filters(
   filter: OverviewFilter,
-  choices: Choices,
-  { counts, total }: { readonly counts: ReadonlyMap<OverviewState, number>; readonly total: number },
+  choices: OverviewChoices,
+  {
+    counts,
+    total,
+    isByGroup,
+  }: {
+    readonly counts: ReadonlyMap<OverviewState, number>;
+    readonly total: number;
+    readonly isByGroup: boolean;
+  },
 ): Html {
   const query = {
     q: filter.search,
@@ -23,11 +24,12 @@ export function filters(
     tag: filter.tag,
     group: filter.groupId,
     location: filter.location,
+    by: isByGroup ? 'group' : undefined,
   };
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const tab = (state: OverviewState | undefined, word: string, count: number) =>
     html`<li><a href="${withQuery('/', { ...query, state })}"${filter.state === state ? html` aria-current="true"` : ''}>${word} <span class="count">${count}</span></a></li>`;
-  const isFiltered = Object.values(query).some((value) => value !== undefined);
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return html`<div class="filters"><ul class="tabs" aria-label="States">${tab(undefined, 'All', all)}${overviewStates.map(
     (state) => {
       const count = counts.get(state) ?? 0;
@@ -35,7 +37,7 @@ export function filters(
     },
   )}</ul>
 <form method="get" action="/" role="search" hx-get="/" hx-target="#rows" hx-select="#rows" hx-swap="outerMorph" hx-push-url="true" hx-trigger="input delay:250ms, submit">
-${filter.state ? html`<input type="hidden" name="state" value="${filter.state}">` : ''}
+${filter.state ? html`<input type="hidden" name="state" value="${filter.state}">` : ''}${isByGroup ? html`<input type="hidden" name="by" value="group">` : ''}
 <label class="hidden" for="search">Search names and addresses</label>
 <input id="search" type="search" name="q" value="${filter.search ?? ''}" placeholder="Search names and addresses">
 ${select(
@@ -63,6 +65,7 @@ ${select(
   choices.locations.map((name) => [name, name]),
 )}
 <button class="button" type="submit">Filter</button>
+${choices.groups.length > 0 ? html`<a class="small" href="${withQuery('/', { ...query, by: isByGroup ? undefined : 'group' })}">${isByGroup ? 'As one list' : 'By group'}</a>` : ''}
 ${isFiltered ? html`<a class="small" href="/">Clear · ${total} found</a>` : ''}
 </form></div>`;
 }

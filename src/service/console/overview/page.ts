@@ -3,9 +3,12 @@ import { checkRoutes } from '../../../protocol/checks/check.ts';
 import { warningsOf } from '../../checks/warnings.ts';
 import { pager } from '../elements/table.ts';
 import { html, withQuery } from '../html.ts';
+import { newsHeader } from '../live/feed.ts';
 import type { Page, PageCall, View } from '../page.ts';
+import { type Board, shared } from './board.ts';
 import { figuresOf } from './figures.ts';
 import { filters } from './filters.ts';
+import { groupedRows } from './groups.ts';
 import { headline } from './headline.ts';
 import { checkRow, type ShownCheck } from './row.ts';
 import { sinceOf } from './since.ts';
@@ -19,22 +22,37 @@ export const overviewPages: readonly Page[] = [
 ];
 
 async function overview(call: PageCall): Promise<View> {
-  const { store, viewer, query, clock } = call;
+  const { store, viewer, query, clock, api } = call;
+  const { accountId } = viewer;
   const now = clock.wallMs();
+  const mayWrite = api.allows(checkRoutes.createCheck);
+  const atLeast = Number(call.request.headers[newsHeader]) || 0;
+  return shared({ store, accountId, now, atLeast }, `${mayWrite} ${query}`, (board) =>
+    overviewOf(call, board, { now, mayWrite }),
+  );
+}
+
+async function overviewOf(
+  call: PageCall,
+  { version, counts, choices }: Board,
+  { now, mayWrite }: { readonly now: number; readonly mayWrite: boolean },
+): Promise<{ answer: View; isWhole: boolean }> {
+  const { store, query } = call;
+  const { accountId } = call.viewer;
   const filter = filterOf(query);
   const page = Math.max(1, Math.min(1_000_000, Number.parseInt(query.get('page') ?? '1', 10) || 1));
+  const isByGroup = query.get('by') === 'group';
   const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined);
-  const [rows, counts, choices] = await Promise.all([
-    store.overviews.list(viewer.accountId, filter, {
-      page: { limit: rowsPerPage, offset: (page - 1) * rowsPerPage },
-      now,
-    }),
-    store.overviews.counts(viewer.accountId, now),
-    store.overviews.choices(viewer.accountId),
-  ]);
+  const rows = await store.overviews.list(accountId, filter, {
+    page: { limit: rowsPerPage, offset: (page - 1) * rowsPerPage },
+    now,
+    isByGroup,
+  });
+  const byGroup = isByGroup ? await store.overviews.groupCounts(accountId, filter, now) : undefined;
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  // Each count looks at every check: one is enough where it says both.
-  const total = isFiltered ? await store.overviews.total(viewer.accountId, filter, now) : all;
+  // Each count looks at every check: it is asked for only where nothing that is known says it.
+  const known = isFiltered ? (page === 1 && rows.length < rowsPerPage ? rows.length : undefined) : all;
+  const total = known ?? (await store.overviews.total(accountId, filter, now));
   const ids = rows.map(({ id }) => id);
   const [slots, figures, checks] = await Promise.all([
     store.overviews.recentSlots(ids, barsPerRow),
@@ -54,24 +72,26 @@ async function overview(call: PageCall): Promise<View> {
       warnings: (warnings.get(row.id) ?? []).map(({ message }) => message),
     }),
   );
-  const mayWrite = call.api.allows(checkRoutes.createCheck);
+  const isWhole = figures.size === ids.length;
   const main = html`${headline(counts, shown, now)}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}
 ${
   all === 0
     ? emptyAccount(mayWrite)
-    : html`${filters(filter, choices, { counts, total })}
+    : html`${filters(filter, choices, { counts, total, isByGroup })}
 <div id="rows">${
         rows.length === 0
           ? html`<p class="empty">No check fits these filters. <a href="/">Show all ${all}</a></p>`
-          : html`<ul class="checks">${shown.map((check) => checkRow(check, now))}</ul>`
+          : byGroup
+            ? groupedRows(shown, byGroup, now)
+            : html`<ul class="checks">${shown.map((check) => checkRow(check, now))}</ul>`
       }${pager({
         page,
         pages: Math.ceil(total / rowsPerPage),
         href: (other) => withQuery('/', { ...Object.fromEntries(query), page: other }),
         of: 'checks',
-      })}${figures.size < ids.length ? unfinished : ''}</div>`
+      })}${isWhole ? '' : unfinished}</div>`
 }`;
-  return { main, isLive: true };
+  return { answer: { main, isLive: true, version }, isWhole };
 }
 
 /** Figures did not come in time: the page asks for itself once more. */

@@ -32,6 +32,14 @@ export interface OverviewRow {
   readonly lastSlotAt: number | null;
 }
 
+/** The tags, groups and places there are, to choose from. */
+export interface OverviewChoices {
+  readonly tags: readonly string[];
+  readonly groups: readonly { readonly id: number; readonly name: string }[];
+  readonly locations: readonly string[];
+  readonly types: readonly string[];
+}
+
 /** One of the newest slots of a check, with what the result says of it. */
 export interface RecentSlot {
   readonly id: string;
@@ -70,12 +78,7 @@ export class Overviews {
       .select((eb) => eb.fn.countAll<number>().as('count'))
       .groupBy('rank')
       .execute();
-    return new Map(
-      rows.flatMap(({ rank, count }) => {
-        const state = overviewStates[Number(rank)];
-        return state ? [[state, Number(count)] as const] : [];
-      }),
-    );
+    return stateCounts(rows);
   }
 
   /** How many checks fit. */
@@ -86,13 +89,40 @@ export class Overviews {
     return Number(total);
   }
 
-  /** A page of the checks that fit: the worst first, then by name. */
+  /** The same by group, of those that fit; null: of none. */
+  async groupCounts(
+    accountId: string,
+    filter: OverviewFilter,
+    now: number,
+  ): Promise<Map<number | null, Map<OverviewState, number>>> {
+    const rows = await this.#of(accountId, filter, now)
+      .select('checks.group_id')
+      .select(stateOf(now).as('rank'))
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .groupBy(['checks.group_id', 'rank'])
+      .execute();
+    const groups = Map.groupBy(rows, ({ group_id: id }) => id);
+    return new Map([...groups].map(([id, own]) => [id, stateCounts(own)]));
+  }
+
+  /** A page of the checks that fit: the worst first, then by name; by group before that, if wanted. */
   async list(
     accountId: string,
     filter: OverviewFilter,
-    { page, now }: { readonly page: Page; readonly now: number },
+    {
+      page,
+      now,
+      isByGroup = false,
+    }: { readonly page: Page; readonly now: number; readonly isByGroup?: boolean },
   ): Promise<OverviewRow[]> {
     const rows = await this.#of(accountId, filter, now)
+      .$if(isByGroup, (query) =>
+        query
+          .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
+          .orderBy(sql`case when checks.group_id is null then 1 else 0 end`)
+          .orderBy('check_groups.name_search')
+          .orderBy('checks.group_id'),
+      )
       .leftJoin('alert_states', 'alert_states.check_id', 'checks.id')
       .select([
         'checks.id',
@@ -134,13 +164,7 @@ export class Overviews {
     return Map.groupBy(await query.execute(), (row) => row.check_id);
   }
 
-  /** The tags, groups and places there are, to choose from. */
-  async choices(accountId: string): Promise<{
-    tags: string[];
-    groups: { id: number; name: string }[];
-    locations: string[];
-    types: string[];
-  }> {
+  async choices(accountId: string): Promise<OverviewChoices> {
     const own = this.#db.selectFrom('checks').select('id').where('account_id', '=', accountId);
     const [tags, locations, types, groups] = [
       await this.#db
@@ -255,6 +279,17 @@ export class Overviews {
       .execute();
     return listsOf(rows.map(({ check_id: id, name }) => [id, name]));
   }
+}
+
+function stateCounts(
+  rows: readonly { readonly rank: number; readonly count: number }[],
+): Map<OverviewState, number> {
+  return new Map(
+    rows.flatMap(({ rank, count }) => {
+      const state = overviewStates[Number(rank)];
+      return state ? [[state, Number(count)] as const] : [];
+    }),
+  );
 }
 
 function listed(

@@ -112,4 +112,29 @@ export function consoleRecordSuite(stage: StoreStage): void {
       'd off: off',
     ]);
   });
+
+  it('lists checks by group, and tells when a check changed and when somebody wrote', async () => {
+    await stage.start();
+    const { harness, clock, agent } = stage;
+    const { overviews, statuses, audit } = harness.store;
+    const { accountId } = harness;
+    const before = await audit.lastWrite(accountId);
+    const { body: group } = await harness.call('POST', '/v1/check-groups', { name: 'Zoo' });
+    expect(await audit.lastWrite(accountId)).not.toBe(before);
+    const options = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
+    const outside = await createCheck(harness, { ...options, name: 'a outside' });
+    const inside = await createCheck(harness, { ...options, name: 'b inside', groupId: group.id });
+    const [page, now] = [{ limit: 10, offset: 0 }, clock.wallMs()];
+    const rows = await overviews.list(accountId, {}, { page, now, isByGroup: true });
+    expect(rows.map(({ name }) => name)).toEqual(['b inside', 'a outside']);
+    expect(await overviews.groupCounts(accountId, { search: 'inside' }, now)).toEqual(
+      new Map([[group.id, new Map([['waiting', 1]])]]),
+    );
+
+    await stage.queueNextSlot(outside.id);
+    await agent.report((await agent.claim()).map((run) => reportOf(run)));
+    const changes = await statuses.changesOf(accountId, [outside.id, inside.id]);
+    expect([...changes]).toEqual([[outside.id, await statuses.lastChange(accountId)]]);
+    expect(await statuses.changesOf('another account', [outside.id])).toEqual(new Map());
+  });
 }
