@@ -123,9 +123,9 @@ export const commonForm: FormLayout = {
   'environmentVariables.*.key': { label: 'Name' },
   runtimeId: { label: 'Runtime', hint: 'Node.js and packages of its scripts.', words: { '': 'the newest' } },
   setupSnippetId: { label: 'Snippet before it' },
-  localSetupScript: { label: 'Script before it', lines: 5, isCode: true },
+  localSetupScript: { label: 'Script before it', lines: 8, isCode: true },
   tearDownSnippetId: { label: 'Snippet after it' },
-  localTearDownScript: { label: 'Script after it', lines: 5, isCode: true },
+  localTearDownScript: { label: 'Script after it', lines: 8, isCode: true },
   sslCheckDomain: {
     label: 'Host whose certificate is watched',
     hint: 'Empty: that of the request.',

@@ -45,6 +45,12 @@ export const CertificateDetail = z
   .meta({ id: 'CertificateDetail' });
 export type CertificateDetail = z.infer<typeof CertificateDetail>;
 
+/** A request whose answer led to another address. */
+export const HttpRedirectDetail = z
+  .object({ href: z.string(), status: z.int(), timingPhases: HttpTimingPhases })
+  .meta({ id: 'HttpRedirectDetail' });
+export type HttpRedirectDetail = z.infer<typeof HttpRedirectDetail>;
+
 const HeaderMap = z.record(z.string(), z.string());
 
 export const HttpLogEntry = z.object({
@@ -92,6 +98,8 @@ export const HttpDetail = z
       /** Of that address; absent in results of older agents. */
       ipFamily: z.enum(ipFamilies).nullable().optional(),
       redirectCount: z.int(),
+      /** The requests that led here, in their order; absent in results of older agents, and without any. */
+      redirects: z.array(HttpRedirectDetail).optional(),
       certificate: CertificateDetail.nullable().default(null),
     }),
     requestError: z.string().nullable(),

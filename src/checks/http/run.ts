@@ -256,6 +256,9 @@ export function unsentOutcome(
   };
 }
 
+/** Letters of the address of a redirect that a result keeps at most. */
+const longestHref = 2_000;
+
 const noResponse: HttpDetail['response'] = {
   status: 0,
   statusText: '',
@@ -315,9 +318,21 @@ function responseOf(
   givenBody: string | undefined,
 ): HttpDetail['response'] {
   const { head, body, phases, url, address, redirectCount } = result;
+  const redirects = result.redirects.map((redirect) => ({
+    href: redirect.url.href.slice(0, longestHref),
+    status: redirect.status,
+    timingPhases: timesToMicroseconds<HttpPhases>(redirect.phases),
+  }));
   const certificate = certificateDetail(result.certificate);
   const ipFamily = familyName(address);
-  const reached = { href: url.href, ipAddress: address, ipFamily, redirectCount, certificate };
+  const reached = {
+    href: url.href,
+    ipAddress: address,
+    ipFamily,
+    redirectCount,
+    ...(redirects.length > 0 && { redirects }),
+    certificate,
+  };
   if (!head) return { ...noResponse, ...reached };
   const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
   const stored =

@@ -68,6 +68,15 @@ export interface HttpProbeResult {
   /** Address of the last peer; null when there was none, or a proxy in between. */
   readonly address: string | null;
   readonly redirectCount: number;
+  /** What each request before the last one took, in their order. */
+  readonly redirects: readonly HttpRedirect[];
+}
+
+/** A request whose answer led to another address. */
+export interface HttpRedirect {
+  readonly url: URL;
+  readonly status: number;
+  readonly phases: HttpPhases;
 }
 
 /**
@@ -114,6 +123,7 @@ class Chain {
 
   async follow(startMs: number): Promise<HttpProbeResult> {
     const hops: ExchangeResult[] = [];
+    const redirects: HttpRedirect[] = [];
     let next: RedirectableRequest = this.#request;
     for (let redirectCount = 0; ; redirectCount += 1) {
       const exchange = new Exchange(this.#exchangeRequest(next));
@@ -123,7 +133,7 @@ class Chain {
       const result = await running;
       hops.push(result);
       if (result.head) this.#cookies.store(next.url, result.head.headers);
-      const outcome = { result, url: next.url, redirectCount, startMs, endMs: performance.now() };
+      const outcome = { result, url: next.url, redirectCount, redirects, startMs, endMs: performance.now() };
       const proxyError = this.#proxyRefusal(result, next.url);
       if (proxyError) return this.#result(outcome, proxyError, hops);
       if (result.error || !result.head) return this.#result(outcome, await this.#blamed(result), hops);
@@ -133,7 +143,9 @@ class Chain {
       if (location === undefined) return this.#result(outcome, undefined, hops);
       try {
         if (redirectCount === maxRedirects) throw redirectLimitError(next.url);
+        const { url } = next;
         next = redirectedRequest(next, result.head.status, location);
+        redirects.push({ url, status: result.head.status, phases: sumPhases([result.times]) });
       } catch (thrown) {
         if (!(thrown instanceof ProbeError)) throw thrown;
         return this.#result(outcome, thrown, hops);
@@ -199,13 +211,14 @@ class Chain {
       readonly result: ExchangeResult;
       readonly url: URL;
       readonly redirectCount: number;
+      readonly redirects: readonly HttpRedirect[];
       readonly startMs: number;
       readonly endMs: number;
     },
     error: ProbeError | undefined,
     hops: readonly ExchangeResult[],
   ): HttpProbeResult {
-    const { result, url, redirectCount, startMs, endMs } = outcome;
+    const { result, url, redirectCount, redirects, startMs, endMs } = outcome;
     const phases = sumPhases(hops.map(({ times }): HopTimes => times));
     const measurement = joinedMeasurement(hops, endMs - startMs - phases.total);
     const accountedMs = measurement.clock === 'kernel' ? phases.total : 0;
@@ -221,6 +234,7 @@ class Chain {
       url,
       address: this.#request.proxy ? null : result.address,
       redirectCount,
+      redirects,
     };
   }
 

@@ -28,6 +28,16 @@ describe('redirects', () => {
     expect(eleven.error?.kind).toBe('redirect-limit');
   });
 
+  it('are told with what each of them took, apart from the last request', async () => {
+    const { redirects, phases, url } = await probe(to(`${other.url}/echo`, 307));
+    expect(redirects.map(({ status, url: at }) => [status, at.pathname])).toEqual([[307, '/redirect-to']]);
+    expect(url.host).toBe(new URL(other.url).host);
+    const [first] = redirects;
+    expect(first?.phases.total).toBeGreaterThan(0);
+    expect(first?.phases.total).toBeLessThan(phases?.total ?? 0);
+    expect((await probe(`${target.url}/echo`)).redirects).toEqual([]);
+  });
+
   it('end a loop at the limit', async () => {
     const { error, redirectCount } = await probe(`${target.url}/redirect-loop`);
     expect(error?.kind).toBe('redirect-limit');

@@ -129,4 +129,72 @@ describe('a check', () => {
     await page.getByRole('button', { name: 'Create the check' }).last().click();
     expect(await page.locator('h1').innerText()).toBe('port');
   });
+
+  it('says who changed it last, and what, on its page and in its form', async () => {
+    const id = await stage.addCheck('to be renamed');
+    stage.clock.advance(1_000);
+    await stage.harness.call('PUT', `/v1/checks/${id}`, { name: 'renamed <b>' });
+    await using window = await stage.visit();
+    const { page } = window;
+    for (const path of [`/checks/${id}`, `/checks/${id}/edit`]) {
+      await window.go(path);
+      await page.getByText('What was changed, and by whom').click();
+      const said = await page.locator('.last-changes li').first().innerText();
+      expect(said).toMatch(/update check, by test[\s\S]*to be renamed[\s\S]*renamed <b>/i);
+    }
+    expect(await page.locator('.lead').first().innerText()).toMatch(/last changed .* by test/i);
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('a script', () => {
+  it('has numbered lines, and Tab indents it until Escape is pressed', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    await window.go('/settings/snippets/new');
+    await page.getByLabel('Name').fill('signs in');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('if (a) {');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('b(process.env.TOKEN);');
+    const script = page.getByLabel('Script');
+    expect(await script.inputValue()).toBe('if (a) {\n  b(process.env.TOKEN);');
+    expect(await page.locator('.line-numbers').textContent()).toBe('1\n2');
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.press('Tab');
+    expect(await script.inputValue()).toBe('  if (a) {\n    b(process.env.TOKEN);');
+    await page.keyboard.press('Shift+Tab');
+    expect(await script.inputValue()).toBe('if (a) {\n  b(process.env.TOKEN);');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement?.tagName')).not.toBe('TEXTAREA');
+    await page.getByRole('button', { name: 'Create the snippet' }).click();
+    await page.waitForURL(/\/details$/);
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('and a variable say where they are used', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    const { harness } = stage;
+    const { body: snippet } = await harness.call('POST', '/v1/snippets', {
+      name: 'cleans up',
+      script: 'console.log(process.env.BASE_URL)',
+    });
+    await harness.call('POST', '/v1/variables', { key: 'BASE_URL', value: 'https://shop.test' });
+    const { body: check } = await harness.call('POST', '/v1/checks/api', {
+      name: 'cart',
+      privateLocations: ['lab'],
+      tearDownSnippetId: snippet.id,
+      request: { method: 'GET', url: '{{BASE_URL}}/cart' },
+    });
+    await window.go(`/settings/snippets/${snippet.id}/details`);
+    expect(await page.locator('#uses').innerText()).toMatch(/Check cart$/);
+    await page.locator('#uses a').click();
+    expect(page.url()).toContain(check.id);
+    await window.go('/settings/variables/BASE_URL/details');
+    expect(await page.locator('#uses').innerText()).toMatch(/Check cart\s+Snippet cleans up$/);
+    expect(window.complaints).toEqual([]);
+  });
 });

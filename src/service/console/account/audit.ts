@@ -3,6 +3,7 @@ import { parseTimestamp } from '../../../protocol/http/query.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { visible } from '../elements/text.ts';
+import { changes, outcomeWords, what, who } from '../history/entry.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
@@ -11,8 +12,6 @@ import { accountTabs } from './tabs.ts';
 const rowsPerPage = 50;
 const filterNames = ['resource', 'operation', 'outcome', 'actorId', 'from', 'to'] as const;
 type Filters = { readonly [Name in (typeof filterNames)[number]]?: string };
-
-const outcomeWords = { DONE: 'done', REFUSED: 'refused', UNKNOWN: 'not known how it ended' } as const;
 
 /** Who changed what, from where and when. */
 export async function showAudit(call: PageCall): Promise<View> {
@@ -93,29 +92,6 @@ ${actorId === undefined ? '' : html`<input type="hidden" name="actorId" value="$
 <button class="button" type="submit">Show</button></div></form>`;
 }
 
-const kindWords = {
-  API_KEY: 'API key',
-  MEMBER: '',
-  LINK: 'by a link',
-  COMMAND: 'at the command line',
-  NOBODY: 'not logged in',
-} as const;
-
-function who({ kind, id, name }: AuditEntry['actor'], address: string | null): Content {
-  const shown = visible(shortened(name, 80));
-  const notes = [kindWords[kind], address === null ? '' : `from ${address}`].filter(Boolean).join(', ');
-  return html`${id === null ? shown : html`<a href="${withQuery('/account/audit', { actorId: id })}">${shown}</a>`}${notes === '' ? '' : html`<br><span class="small soft">${notes}</span>`}`;
-}
-
-/** `updateAPIcheck` as people say it. */
-function what({ operation, outcome }: AuditEntry): Content {
-  const words = operation
-    .split(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[a-z])/)
-    .map((word) => (/^[A-Z]+$/.test(word) ? word : word.toLowerCase()))
-    .join(' ');
-  return html`${words}${outcome === 'DONE' ? '' : html`<br><span class="small">${outcomeWords[outcome]}</span>`}`;
-}
-
 /** Where a resource has its page. */
 const placesOf: Readonly<Record<string, (id: string) => string>> = {
   checks: (id) => path`/checks/${id}`,
@@ -131,21 +107,4 @@ function ofWhat({ resource, resourceName }: AuditEntry): Content {
   const shown = visible(shortened(name, 80));
   const history = withQuery('/account/audit', { resource });
   return html`${place && id !== '' ? html`<a href="${place(id)}">${shown}</a>` : shown}<br><a class="small" href="${history}" title="${resource}">History of it</a>`;
-}
-
-function changes({ before, after, secrets }: AuditEntry): Content {
-  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  if (names.length === 0 && secrets.length === 0) return '';
-  const list = html`<dl class="changes">${names.map(
-    (name) =>
-      html`<div><dt>${name}</dt><dd>${value(before?.[name], 'del')}${value(after?.[name], 'ins')}</dd></div>`,
-  )}${secrets.map((name) => html`<div><dt>${name}</dt><dd>written, and not shown</dd></div>`)}</dl>`;
-  if (names.length <= 3) return list;
-  return html`<details><summary>${names.length} fields</summary>${list}</details>`;
-}
-
-function value(one: unknown, kind: 'del' | 'ins'): Content {
-  if (one === undefined) return '';
-  const text = visible(shortened(typeof one === 'string' ? one : JSON.stringify(one), 2_000));
-  return kind === 'del' ? html`<del>${text}</del> ` : html`<ins>${text}</ins>`;
 }

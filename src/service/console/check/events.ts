@@ -1,5 +1,6 @@
 import { storedFacts } from '../../alerts/raise.ts';
 import type { AlertRow } from '../../alerts/tables.ts';
+import type { Check } from '../../checks/store.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
@@ -17,24 +18,30 @@ export interface Events {
   readonly section: Content;
 }
 
-/** Alerts of a check and incidents that it opened, in a range. */
+/** Alerts of a check, incidents that it opened, and those that people opened for its service, in a range. */
 export async function eventsIn(
   { store, viewer }: PageCall,
-  checkId: string,
+  { id: checkId, definition }: Pick<Check, 'id' | 'definition'>,
   { from, to }: Range,
 ): Promise<Events> {
   const { accountId } = viewer;
-  const [{ alerts }, incidents] = await Promise.all([
+  const service = serviceOf(definition);
+  const [{ alerts }, own, ofService] = await Promise.all([
     store.alerts.list({ accountId, checkId, from, to }, { limit: mostEvents, offset: 0 }),
     store.incidents.ofCheck(accountId, checkId, { from, to }),
+    service === undefined ? [] : store.incidents.ofServices([service], from),
   ]);
+  const known = new Set(own.map(({ id }) => id));
+  const others = ofService.filter(
+    ({ id, account_id: of, started }) => of === accountId && started < to && !known.has(id),
+  );
   const marks: ChartMark[] = [
-    ...incidents.map(({ name, started, ended }) => ({
+    ...[...own, ...others].map(({ id, name, started, ended }) => ({
       kind: 'incident' as const,
       from: started,
       to: ended ?? to,
       title: `Incident: ${name}`,
-      href: null,
+      href: path`/pages/incidents/${id}`,
     })),
     ...alerts.map((alert) => ({
       kind: /RECOVERY|_BACK$|_WELL$/.test(alert.alert_type) ? ('recovery' as const) : ('alert' as const),
@@ -45,6 +52,12 @@ export async function eventsIn(
     })),
   ];
   return { marks, section: alertSection(alerts) };
+}
+
+/** The service whose incidents its failures open. */
+function serviceOf({ triggerIncident }: Check['definition']): string | undefined {
+  if (typeof triggerIncident !== 'object' || triggerIncident === null) return undefined;
+  return 'serviceId' in triggerIncident ? String(triggerIncident.serviceId).toLowerCase() : undefined;
 }
 
 function hrefOf({ check_id: checkId, result_id: resultId }: AlertRow): string | null {

@@ -1,5 +1,6 @@
 import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
+import type { AuditEntry } from '../../../protocol/accounts/audit-log.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
 import { type ErrorGroup, errorGroupRoutes } from '../../../protocol/results/error-group.ts';
 import { checkSessionRoutes } from '../../../protocol/sessions/check-session.ts';
@@ -8,6 +9,7 @@ import { ago, counted, duration, instant, shortened } from '../elements/format.t
 import { stateBadge } from '../elements/state.ts';
 import { facts, table } from '../elements/table.ts';
 import { block, section, visible } from '../elements/text.ts';
+import { changeList, lastAuthor, lastChangesOf } from '../history/last-changes.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import { sinceOf } from '../overview/since.ts';
 import type { Page, PageCall, View } from '../page.ts';
@@ -41,14 +43,16 @@ async function checkPage(call: PageCall): Promise<View> {
   const places = check.runParallel ? Math.max(1, row.locations.length) : 1;
   const frequencyMs = intervalMs(check);
   const range = rangeOf(query, frequencyMs / places, now);
-  const happened = eventsIn(call, checkId, range);
+  const happened = eventsIn(call, stored, range);
   const marks = happened.then((events) => events.marks);
-  const [slots, numbers, groups, events, session] = await Promise.all([
+  const resource = `checks/${check.id}`;
+  const [slots, numbers, groups, events, session, changes] = await Promise.all([
     slotsIn(call, checkId, range),
     numberSections(call, { checkId, type, range, marks }),
     api.call(errorGroupRoutes.listErrorGroupsOfCheck, { params: { checkId }, query: { limit: 20 } }),
     happened,
     sessionNotice(call, checkId, query.get('session')),
+    lastChangesOf(call, resource),
   ]);
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
 <div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
@@ -56,8 +60,8 @@ async function checkPage(call: PageCall): Promise<View> {
 ${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${session}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}
-${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${events.section}${configuration(check)}`;
-  return { title: shortened(check.name, 80), main, isLive: true };
+${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${events.section}${configuration(check, { changes, list: changeList(resource, changes, now) })}`;
+  return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
 }
 
 function editLink({ api }: PageCall, checkId: string): Content {
@@ -120,7 +124,10 @@ function groupSection(groups: readonly ErrorGroup[], now: number): Content {
   );
 }
 
-function configuration(check: Readonly<Record<string, unknown>>): Content {
+function configuration(
+  check: Readonly<Record<string, unknown>>,
+  { changes, list }: { readonly changes: readonly AuditEntry[]; readonly list: Content },
+): Content {
   const { request } = check;
   const url = typeof request === 'object' && request !== null && 'url' in request ? String(request.url) : '';
   const tags = Array.isArray(check['tags']) ? (check['tags'] as string[]) : [];
@@ -137,8 +144,13 @@ function configuration(check: Readonly<Record<string, unknown>>): Content {
       ['Retries', retryWords(check['retryStrategy'])],
       ['Degraded over', limitWords(check['degradedResponseTime'])],
       ['Fails over', limitWords(check['maxResponseTime'])],
-      ['Changed', typeof check['updated_at'] === 'string' ? instant(check['updated_at']) : ''],
-    ])}<details><summary>As the API has it</summary>${block('Definition of the check', JSON.stringify(check, null, 2))}</details>`,
+      [
+        'Changed',
+        typeof check['updated_at'] === 'string'
+          ? html`${instant(check['updated_at'])}${lastAuthor(changes)}`
+          : '',
+      ],
+    ])}${list}<details><summary>As the API has it</summary>${block('Definition of the check', JSON.stringify(check, null, 2))}</details>`,
     'configuration',
   );
 }

@@ -7,6 +7,7 @@ import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { actionButton, confirmed, notice } from '../forms/action.ts';
 import { attempt, problemsOf } from '../forms/problems.ts';
+import { changeList, lastAuthor, lastChangesOf } from '../history/last-changes.ts';
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
@@ -76,14 +77,15 @@ async function editForm(
   const to = `${here}/edit`;
   const partial = partialAttributes(to);
   const name = visible(shortened(String(check['name']), 120));
-  const choices = await choicesOf(call);
+  const resource = `checks/${String(check['id'])}`;
+  const [choices, changes] = [await choicesOf(call), await lastChangesOf(call, resource)];
   const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried));
   const hidden = (field: string, value: string) =>
     html`<input type="hidden" name="${field}" value="${value}">`;
   const main = html`<p class="crumbs"><a href="/">Overview</a> / <a href="${here}">${name}</a></p>${heading(
     html`Edit: ${name}`,
     otherActions(call, check, here),
-  )}<p class="soft lead">${type.title} · last changed ${changedAt(check, clock.wallMs())}</p>${said ? notice(said, problems ? 'refused' : 'done') : ''}${warningsOf(check)}${formPage(
+  )}<p class="soft lead">${type.title} · last changed ${changedAt(check, clock.wallMs())}${lastAuthor(changes)}</p>${changeList(resource, changes, clock.wallMs())}${said ? notice(said, problems ? 'refused' : 'done') : ''}${warningsOf(check)}${formPage(
     call,
     {
       to,

@@ -52,11 +52,17 @@ function suggestions(id: string, { suggestions: list }: Pick<FieldOptions, 'sugg
 }
 
 /** The same for a text of several lines. */
-export function textArea(options: Omit<FieldOptions, 'type'> & { readonly rows?: number }): Html {
+export function textArea(
+  options: Omit<FieldOptions, 'type'> & {
+    readonly rows?: number;
+    /** Has numbered lines, and Tab indents. */
+    readonly isCode?: boolean;
+  },
+): Html {
   const { name, label, value = '', rows = 6 } = options;
   const id = idOf(options);
   return html`<div class="field${options.error ? ' field-wrong' : ''}"><label for="${id}">${label}</label>
-<textarea id="${id}" name="${name}" rows="${rows}" spellcheck="false"${described(id, options)}>
+<textarea id="${id}" name="${name}" rows="${rows}" spellcheck="false"${options.isCode ? html` data-code wrap="off"` : ''}${described(id, options)}>
 ${value}</textarea>${notes(id, options)}</div>`;
 }
 

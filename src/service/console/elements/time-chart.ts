@@ -16,8 +16,8 @@ export interface ChartBucket {
   readonly parts: readonly ChartPart[];
   /** Drawn over the stack, one point of each line; in the order of `lines`. */
   readonly linesMs: readonly (number | null)[];
-  /** A closer look at it. */
-  readonly href: string;
+  /** A closer look at it; null where there is none. */
+  readonly href: string | null;
 }
 
 /** Something that happened, on the axis of the chart. */
@@ -38,8 +38,8 @@ export interface TimeChart {
   /** The names of the lines, which are classes of style: `p50`, `p95`, `p99`. */
   readonly lines: readonly string[];
   readonly marks: readonly ChartMark[];
-  /** Where a stretch that is chosen on the chart is shown; `from` and `to` are added to it. */
-  readonly zoomHref: string;
+  /** Where a stretch that is chosen on the chart is shown, with `from` and `to`; absent: none can be. */
+  readonly zoomHref?: string;
 }
 
 const [width, height, left, bottom] = [1100, 200, 62, 8];
@@ -64,7 +64,11 @@ export function timeChart(chart: TimeChart): Html {
   const end = buckets.at(-1)?.to ?? to;
   const at = (instant: number) =>
     left + (Math.min(Math.max(instant - start, 0), end - start) / (end - start)) * plot.width;
-  return html`<div class="chart" tabindex="0" role="region" aria-label="${label}" data-brush="${chart.zoomHref}" data-from="${start}" data-to="${end}" data-left="${left / width}"><svg viewBox="0 0 ${width} ${whole}" width="${width}" height="${whole}">
+  return html`<div class="chart" tabindex="0" role="region" aria-label="${label}"${
+    chart.zoomHref === undefined
+      ? ''
+      : html` data-brush="${chart.zoomHref}" data-from="${start}" data-to="${end}" data-left="${left / width}"`
+  }><svg viewBox="0 0 ${width} ${whole}" width="${width}" height="${whole}">
 ${[0, 0.5, 1].map((share) => html`<path class="grid" d="M${left} ${y(share * highest).toFixed(1)}H${width}"/><text class="tick" x="${left - 8}" y="${(y(share * highest) + 4).toFixed(1)}">${duration(share * highest)}</text>`)}
 ${columns}${lines.map((name, line) => html`<path class="chart-line line-${name}" d="${linePath(buckets, { line, step, y })}"/>`)}${marks.map((one) => mark(one, at))}<rect class="brush" x="0" y="0" width="0" height="${height}"/></svg></div>`;
 }
@@ -85,7 +89,10 @@ function column(
   const line = bucket.linesMs.flatMap((ms, index) =>
     ms === null ? [] : [`${lines[index]} ${duration(ms)}`],
   );
-  return html`<a href="${bucket.href}" tabindex="-1"><title>${at}: ${[...line, ...said].join(', ')}</title><path class="hit" d="M${x.toFixed(1)} 6h${step.toFixed(1)}V${height - bottom}h-${step.toFixed(1)}z"/>${rects}</a>`;
+  const shapes = html`<title>${at}: ${[...line, ...said].join(', ')}</title><path class="hit" d="M${x.toFixed(1)} 6h${step.toFixed(1)}V${height - bottom}h-${step.toFixed(1)}z"/>${rects}`;
+  return bucket.href === null
+    ? html`<g>${shapes}</g>`
+    : html`<a href="${bucket.href}" tabindex="-1">${shapes}</a>`;
 }
 
 /** An instant as a sign below the columns, what lasts as a bar. */

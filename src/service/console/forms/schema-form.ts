@@ -17,6 +17,8 @@ export interface FieldWords {
   readonly hint?: Content;
   /** Lines of a text that has several. */
   readonly rows?: number;
+  /** A text that is code: its lines have numbers. */
+  readonly isCode?: boolean;
   /** Its value is never shown again: left empty, the stored one stays. */
   readonly isSecret?: boolean;
   /** Not in the form. */
@@ -117,7 +119,7 @@ function fieldOf(field: Field, state: FormState): Html {
     case 'number':
       return textField({ ...common, type: 'number', isRequired: !field.isOptional && !field.isNullable });
   }
-  if (own.rows) return textArea({ ...common, rows: own.rows });
+  if (own.rows) return textArea({ ...common, rows: own.rows, isCode: own.isCode === true });
   return textField({
     ...common,
     type: own.isSecret ? 'password' : (own.type ?? 'text'),

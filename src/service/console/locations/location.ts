@@ -14,7 +14,7 @@ import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { healthOf, kindWords } from './health.ts';
 import { keysSection } from './keys.ts';
-import { queueSection } from './queue.ts';
+import { courseMs, queueSection } from './queue.ts';
 import { slotsSection } from './slots.ts';
 
 const shownEvents = 25;
@@ -36,7 +36,7 @@ export async function showLocation(
     api.call(slotRoutes.countLocationSlots, { params: { id }, query: since(7 * dayMs) }),
     store.locations.agents([location.id], now - agentSeenWindowMs),
     store.locationMinutes.queues(now, viewer.accountId),
-    store.locationMinutes.list(location.id, now - 3 * 3_600_000, now),
+    store.locationMinutes.list(location.id, now - courseMs, now),
   ]);
   const health = healthOf(
     location,
@@ -56,8 +56,7 @@ ${facts([
 <section><h2>Agents</h2>${agentTable(call, location, runningSessions(agents))}</section>
 ${queueSection(
   queues.filter(({ locationId }) => locationId === location.id),
-  minutes,
-  now,
+  { minutes, events, now },
 )}
 ${slotsSection(day, week)}
 <section><h2>Unhealthy times</h2>${table({

@@ -1,9 +1,9 @@
 import type { DnsDetail } from '../../../checks/dns/detail.ts';
 import type { HeartbeatDetail } from '../../../checks/heartbeat/check.ts';
-import type { CertificateDetail, HttpDetail } from '../../../checks/http/detail.ts';
+import type { CertificateDetail, HttpDetail, HttpRedirectDetail } from '../../../checks/http/detail.ts';
 import type { IcmpDetail, PingResult } from '../../../checks/icmp/detail.ts';
 import type { TcpDetail } from '../../../checks/tcp/detail.ts';
-import { duration, instant } from '../elements/format.ts';
+import { duration, instant, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
 import { block, headerList, section, visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
@@ -32,8 +32,31 @@ ${facts([
 ])}${headerList(response.headers ?? {})}${body(response)}`,
       'response',
     ),
+    redirectSection(response.redirects ?? []),
     certificateSection(response.certificate),
   ];
+}
+
+/** What led there: each address with what it answered, and what that took. */
+function redirectSection(redirects: readonly HttpRedirectDetail[]): Html | '' {
+  if (redirects.length === 0) return '';
+  return section(
+    'Redirects',
+    table<HttpRedirectDetail>({
+      caption: 'Redirects, in their order',
+      rows: redirects,
+      empty: '',
+      columns: [
+        { title: 'Address', cell: ({ href }) => html`<code>${visible(shortened(href, 200))}</code>` },
+        { title: 'Answer', cell: ({ status }) => status, isNumber: true },
+        { title: 'Name', cell: ({ timingPhases }) => duration(timingPhases.dns), isNumber: true },
+        { title: 'Connection', cell: ({ timingPhases }) => duration(timingPhases.tcp), isNumber: true },
+        { title: 'Encryption', cell: ({ timingPhases }) => duration(timingPhases.tls), isNumber: true },
+        { title: 'In all', cell: ({ timingPhases }) => duration(timingPhases.total), isNumber: true },
+      ],
+    }),
+    'redirects',
+  );
 }
 
 function body({ body: text, bodyEncoding, truncated }: HttpDetail['response']): Content {

@@ -1,16 +1,30 @@
 import type { DnsDetail } from '../../../checks/dns/detail.ts';
-import type { HttpDetail } from '../../../checks/http/detail.ts';
+import type { HttpDetail, HttpTimingPhases } from '../../../checks/http/detail.ts';
 import type { TcpDetail } from '../../../checks/tcp/detail.ts';
+import { shortened } from '../elements/format.ts';
+import { visible } from '../elements/text.ts';
 import type { Phase } from '../elements/waterfall.ts';
 
 type Part = readonly [name: string, kind: Phase['kind'], lengthMs: number];
 
-/** Phases of a request, one after the other; those that took no time are left out. */
+/**
+ * Phases of a request, one after the other; those that took no time are left out. Each redirect before it is a
+ * bar of its own: the stored phases are sums over the chain.
+ */
 export function httpPhases({ response }: HttpDetail): Phase[] {
-  const { timingPhases: phases } = response;
+  const { timingPhases: phases, redirects = [] } = response;
   if (!phases) return [];
-  const { wait, dns, proxy, tcp, tls, firstByte, download } = phases;
+  const last = (name: keyof HttpTimingPhases) =>
+    Math.max(
+      0,
+      redirects.reduce((rest, { timingPhases }) => rest - timingPhases[name], phases[name]),
+    );
+  const [wait, dns, proxy, tcp] = [last('wait'), last('dns'), last('proxy'), last('tcp')];
+  const [tls, firstByte, download] = [last('tls'), last('firstByte'), last('download')];
   return inARow([
+    ...redirects.map(
+      ({ href, status, timingPhases }): Part => [redirectName(status, href), 'other', timingPhases.total],
+    ),
     ['Waiting for a socket', 'wait', wait],
     ['Name (DNS)', 'dns', dns],
     ['Connection (TCP)', 'tcp', tcp],
@@ -20,6 +34,11 @@ export function httpPhases({ response }: HttpDetail): Phase[] {
     ['Waiting for the answer', 'first-byte', Math.max(0, firstByte - tls - proxy)],
     ['Download', 'download', download],
   ]);
+}
+
+/** `302 shop.example.com`, as short as the waterfall has room for. */
+function redirectName(status: number, href: string): string {
+  return shortened(visible(`${status} ${URL.parse(href)?.host ?? href}`), 22);
 }
 
 export function tcpPhases({ response }: TcpDetail): Phase[] {

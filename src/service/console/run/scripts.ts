@@ -12,7 +12,7 @@ const shownSteps = 60;
 /** What a script did and where it broke. */
 export function scriptSections(detail: MultiStepDetail | BrowserDetail): Content[] {
   const { errors, tests, startTime } = detail;
-  const steps = detail.steps.filter(({ depth }) => depth === 0).slice(0, shownSteps);
+  const steps = shownStepsOf(detail.steps);
   return [
     errors.length > 0
       ? section(
@@ -29,8 +29,8 @@ export function scriptSections(detail: MultiStepDetail | BrowserDetail): Content
           'Steps',
           waterfall(
             'Steps of the script',
-            steps.map(({ title, startedAt, durationMs, error }) => ({
-              name: `${error === null ? '' : '✕ '}${shortened(visible(title), 20)}`,
+            steps.map(({ title, startedAt, durationMs, error, depth }) => ({
+              name: `${depth > 0 ? '· ' : ''}${error === null ? '' : '✕ '}${shortened(visible(requestName(title)), 20)}`,
               kind: error === null ? ('first-byte' as const) : ('tls' as const),
               startMs: Math.max(0, startedAt - startTime),
               lengthMs: durationMs,
@@ -40,6 +40,27 @@ export function scriptSections(detail: MultiStepDetail | BrowserDetail): Content
       : '',
     'pages' in detail ? browserSections(detail) : '',
   ];
+}
+
+type Step = MultiStepDetail['steps'][number];
+
+/** `GET "/cart"` as newer runtimes call a request, `apiRequestContext.get(https://…)` as older ones do. */
+const request =
+  /^(?:apiRequestContext\.(\w+)\((.*)\)|(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|Fetch) ".*")$/i;
+
+/** What the script did step by step, and the requests within its steps. */
+function shownStepsOf(steps: readonly Step[]): Step[] {
+  return steps
+    .filter(({ depth, category, title }) => depth === 0 || (category === 'pw:api' && request.test(title)))
+    .toSorted((left, right) => left.startedAt - right.startedAt || left.depth - right.depth)
+    .slice(0, shownSteps);
+}
+
+function requestName(title: string): string {
+  const [, method, address] = request.exec(title) ?? [];
+  if (method === undefined || address === undefined) return title;
+  const url = URL.parse(address);
+  return `${method.toUpperCase()} ${url ? `${url.pathname}${url.search}` : address}`;
 }
 
 function browserSections({ pages, pageErrors }: BrowserDetail): Content[] {

@@ -4,6 +4,7 @@ import type { PageCall } from '../page.ts';
 import { certificateEnd } from './certificate-end.ts';
 import type { Shown } from './shown.ts';
 import { sloStanding, sloSubjects } from './slo-standing.ts';
+import { usesOfSnippet, usesOfVariable } from './used-by.ts';
 
 /** What the schemas of a resource do not say about it. A resource without any still has its pages. */
 export interface Appearance {
@@ -37,10 +38,12 @@ export const appearances: Readonly<Record<string, Appearance>> = {
       secret: { label: 'Secret' },
     },
     cells: { value: (one) => (isHidden(one) ? 'never shown' : undefined) },
+    more: usesOfVariable,
   },
   snippets: {
     lead: 'Pieces of script that checks share: setup, teardown, and parts of other scripts.',
-    words: { script: { rows: 16 } },
+    words: { script: { rows: 16, isCode: true } },
+    more: usesOfSnippet,
   },
   certificates: {
     lead: 'What checks present to hosts that ask for a certificate. Keys are never shown again.',

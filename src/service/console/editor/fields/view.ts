@@ -5,6 +5,9 @@ import { type Content, type Html, html } from '../../html.ts';
 import { type Field, objectWord } from './field.ts';
 import { linesOf, rowCount } from './values.ts';
 
+/** What is code and has this many lines is a script: its lines are counted. */
+const codeLines = 8;
+
 /** Something that can be chosen, as the account has it at the moment. */
 export interface KnownChoice extends Choice {
   /** How it stands, after its word. */
@@ -87,7 +90,8 @@ function text(field: Field, common: Common, own: FieldLayout, view: FormView): H
   const { value = '', name } = common;
   // A line break would be lost in an input of one line.
   if (own.lines || value.includes('\n')) {
-    const area = textArea({ ...common, rows: own.lines ?? 3 });
+    const isCode = own.isCode === true && (own.lines ?? 0) >= codeLines;
+    const area = textArea({ ...common, rows: own.lines ?? 3, isCode });
     return own.isCode ? html`<div class="code">${area}</div>` : area;
   }
   const isPassword = field.key === 'password';
