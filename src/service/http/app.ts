@@ -252,12 +252,12 @@ function addRoute(
         }
         if (!route.isBodyRaw) limitSending(request.raw);
       },
-    ...(bodyKindOf(route) === 'json'
-      ? {
-          preParsing: async (request: FastifyRequest, reply: FastifyReply, body: RequestPayload) =>
-            unpackedBody(request.headers, body, reply.raw),
-        }
-      : {}),
+      ...(bodyKindOf(route) === 'json'
+        ? {
+            preParsing: async (request: FastifyRequest, reply: FastifyReply, body: RequestPayload) =>
+              unpackedBody(request.headers, body, reply.raw),
+          }
+        : {}),
       preValidation: async (request) => {
         // The kinds of body that other routes take are none of this one's.
         if (typeof request.body === 'string' && !route.bodyContentType && !isJsonSent(request)) {
