@@ -46,10 +46,10 @@ import { Results } from './results/store.ts';
 import { Leases } from './runs/lease-store.ts';
 import { Slots } from './runs/slot-store.ts';
 import { Runs } from './runs/store.ts';
-import { CheckSessions } from './sessions/check-session-store.ts';
-import { TestDefinitions } from './sessions/definition-store.ts';
-import { TestSessions } from './sessions/test-session-store.ts';
-import { Triggers } from './sessions/trigger-store.ts';
+import { CheckSessions } from './sessions/stored/check-session-store.ts';
+import { TestDefinitions } from './sessions/stored/definition-store.ts';
+import { TestSessions } from './sessions/stored/test-session-store.ts';
+import { Triggers } from './sessions/stored/trigger-store.ts';
 import { SloBurns } from './slos/burn-store.ts';
 import {
   asStoreError,

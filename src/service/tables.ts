@@ -16,7 +16,7 @@ import type { PageTables } from './pages/tables.ts';
 import type { ProjectTables } from './projects/tables.ts';
 import type { ResultTables } from './results/tables.ts';
 import type { RunTables } from './runs/tables.ts';
-import type { SessionTables } from './sessions/tables.ts';
+import type { SessionTables } from './sessions/stored/tables.ts';
 import type { SloTables } from './slos/tables.ts';
 
 /**

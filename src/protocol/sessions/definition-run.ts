@@ -106,7 +106,7 @@ const RunFields = {
     .default([])
     .describe('They win over variables of the same name of a definition'),
   shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
-  streamLogs: z.boolean().default(false).describe('Followers are told the log of each run as well'),
+  streamLogs: z.boolean().default(false).describe('Followers get the log of each run as well'),
   refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
 };
 

@@ -9,7 +9,7 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler
 import { fieldError, validationError } from '../http/validation.ts';
 import { followedPlan, locationOf } from './followed-plan.ts';
 import { noSession, Sessions } from './sessions.ts';
-import type { TestDefinitionRow } from './tables.ts';
+import type { TestDefinitionRow } from './stored/tables.ts';
 
 type Job = DefinitionRun['checkRunJobs'][number];
 

@@ -17,12 +17,12 @@ import type { RunRow } from '../runs/tables.ts';
 import { waitUntilDone } from './completion.ts';
 import { definitionRunHandlers } from './definition-runs.ts';
 import { followedSessionHandlers } from './followed-sessions.ts';
-import { sessionState } from './session-state.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
-import type { CheckSessionRow } from './tables.ts';
+import { sessionState } from './stored/session-state.ts';
+import type { CheckSessionRow } from './stored/tables.ts';
+import type { ResultVerdict, TestSession as StoredTestSession } from './stored/test-session-store.ts';
+import { resultStatus, runStatus, sequencesByStatus } from './stored/verdicts.ts';
 import { requireLocation } from './target.ts';
-import type { ResultVerdict, TestSession as StoredTestSession } from './test-session-store.ts';
-import { resultStatus, runStatus, sequencesByStatus } from './verdicts.ts';
 
 /** The routes of check sessions and test sessions. */
 export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {

@@ -7,9 +7,9 @@ import { RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { cancelledSignals, queuedSignals, testedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
-import { fromRow } from './definition-store.ts';
 import { askedRun, locationsNow, queueAlone } from './session-runs.ts';
-import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './tables.ts';
+import { fromRow } from './stored/definition-store.ts';
+import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './stored/tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
 
 /** What a test session is made of, besides the checks. */

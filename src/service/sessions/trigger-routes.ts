@@ -5,9 +5,9 @@ import { type AccountCaller, mayRun } from '../http/auth.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from './completion.ts';
-import { sessionState } from './session-state.ts';
 import { Sessions } from './sessions.ts';
-import type { CheckSessionRow, TriggerRow } from './tables.ts';
+import { sessionState } from './stored/session-state.ts';
+import type { CheckSessionRow, TriggerRow } from './stored/tables.ts';
 
 const maxCallsPerMinute = 10;
 const minuteMs = 60_000;

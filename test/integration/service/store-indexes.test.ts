@@ -16,8 +16,8 @@ import { ErrorGroups } from '../../../src/service/results/error-groups/store.ts'
 import { Results } from '../../../src/service/results/store.ts';
 import { Leases } from '../../../src/service/runs/lease-store.ts';
 import { Runs } from '../../../src/service/runs/store.ts';
-import { CheckSessions } from '../../../src/service/sessions/check-session-store.ts';
-import { TestSessions } from '../../../src/service/sessions/test-session-store.ts';
+import { CheckSessions } from '../../../src/service/sessions/stored/check-session-store.ts';
+import { TestSessions } from '../../../src/service/sessions/stored/test-session-store.ts';
 import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
 import { migrate } from '../../../src/service/store/schema/migrate.ts';
 import type { Tables } from '../../../src/service/tables.ts';

@@ -1,4 +1,4 @@
-import type { TestSessionState } from '../test-session-store.ts';
+import type { TestSessionState } from '../stored/test-session-store.ts';
 import type { NewsEvent } from './topic.ts';
 
 /** One thing that a run has to tell. */
@@ -20,8 +20,8 @@ const missed: Readonly<Record<string, string>> = {
 };
 
 /**
- * Everything that a test session has to tell so far, in the order in which it happened. Whoever was told some
- * of it is told the rest; so nobody misses anything who comes late, or comes back.
+ * Everything that a test session has to say so far, in the order in which it happened. A follower that had some
+ * of it gets the rest; so nobody misses anything who comes late, or comes back.
  */
 export function newsOf({ session, runs, results, names }: TestSessionState): News[] {
   const byRun = Map.groupBy(results, (result) => result.run_id);

@@ -53,12 +53,12 @@ const closed = { normal: 1000, goingAway: 1001, protocol: 1002, policy: 1008, tr
  * A connection that speaks the part of MQTT 3.1.1 that listening takes. The story of one:
  *
  * It is open, and has ten seconds to send CONNECT with an account and a key of it. Then it is connected, or is
- * told why not and ended. Connected, it may subscribe to suites of its own account (any other filter is refused
+ * refused with the reason and ended. Connected, it may subscribe to suites of its own account (any other filter is refused
  * by its SUBACK), unsubscribe and ping. Everything else that a client could send, a message above all, ends it.
  *
  * It ends when the client says so, is silent for one and a half times the keep-alive it named, leaves more than
  * 4 MB unread, or when its key is no longer one of the account. Clients connect again by themselves then, and
- * are told what they missed.
+ * get what they missed.
  */
 export class Subscriber {
   readonly #socket: WebSocket;
@@ -188,7 +188,7 @@ export class Subscriber {
       return 0;
     });
     this.#send({ cmd: 'suback', messageId: packet.messageId ?? 0, granted });
-    // Told first that they are subscribed, clients understand what comes.
+    // Confirmed before anything else comes, clients understand what comes.
     for (const { topic: filter } of packet.subscriptions) {
       const follower = this.#followers.get(filter);
       if (follower) this.#deps.suites.follow(follower);

@@ -3,11 +3,11 @@ import type { Logger } from '../../../lib/log.ts';
 import type { Signal } from '../../store/engine/signals.ts';
 import type { Store } from '../../store.ts';
 import { logLines } from '../result-files.ts';
-import type { TestSessionState } from '../test-session-store.ts';
+import type { TestSessionState } from '../stored/test-session-store.ts';
 import { type News, newsOf } from './news.ts';
 import { type NewsTopic, topicOf } from './topic.ts';
 
-/** Who is told: a subscription of one connection. */
+/** A follower: a subscription of one connection. */
 export interface Follower {
   readonly topic: NewsTopic;
   publish(topic: string, payload: string): void;
@@ -28,8 +28,8 @@ interface Watch {
 /**
  * Tells followers of suites what happens in the test sessions of that name. What a session has to tell follows
  * from the store, whichever process its runs ended in: a signal only says where to look, and every two seconds
- * everything unfinished is looked at anyway. What a follower was told is remembered with its subscription, so
- * one that lost its connection and subscribes again, here or at another process, is told what it missed.
+ * everything unfinished is looked at anyway. What a follower got is remembered with its subscription, so
+ * one that lost its connection and subscribes again, here or at another process, gets what it missed.
  */
 export class WatchedSuites {
   readonly #store: Store;
@@ -118,7 +118,7 @@ export class WatchedSuites {
     }
   }
 
-  /** Logs are read only for those who want them: they are large. */
+  /** Logs are read only for followers that asked for them: they are large. */
   async #payload(accountId: string, { event, payload }: News): Promise<unknown> {
     if (event !== 'stream-logs') return payload;
     const { resultId } = payload as { readonly resultId: string };

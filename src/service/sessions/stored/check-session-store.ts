@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
-import type { ResultRow } from '../results/tables.ts';
-import type { RunRow } from '../runs/tables.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { batches } from '../store/engine/queries.ts';
-import type { Tables } from '../tables.ts';
+import type { ResultRow } from '../../results/tables.ts';
+import type { RunRow } from '../../runs/tables.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import { batches } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { CheckSessionRow } from './tables.ts';
 
 /**

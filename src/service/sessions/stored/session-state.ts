@@ -1,5 +1,5 @@
-import type { ResultRow } from '../results/tables.ts';
-import type { RunRow } from '../runs/tables.ts';
+import type { ResultRow } from '../../results/tables.ts';
+import type { RunRow } from '../../runs/tables.ts';
 
 export const checkSessionStatuses = [
   'STARTED',

@@ -1,10 +1,10 @@
 import type { Expression, Kysely, SqlBool } from 'kysely';
 import { sql } from 'kysely';
-import type { ResultRow, TestResultRow } from '../results/tables.ts';
-import type { RunRow } from '../runs/tables.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { batches } from '../store/engine/queries.ts';
-import type { Tables } from '../tables.ts';
+import type { ResultRow, TestResultRow } from '../../results/tables.ts';
+import type { RunRow } from '../../runs/tables.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import { batches } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { TestSessionRow } from './tables.ts';
 
 export const testSessionStatuses = ['RUNNING', 'PASSED', 'FAILED', 'CANCELLED'] as const;

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
-import type { CheckGroup } from '../checks/groups/store.ts';
-import type { Check } from '../checks/store.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { batches } from '../store/engine/queries.ts';
-import type { Tables } from '../tables.ts';
+import type { CheckGroup } from '../../checks/groups/store.ts';
+import type { Check } from '../../checks/store.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import { batches } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { TestDefinitionRow } from './tables.ts';
 
 /** A definition that a test session runs, as if it were a check, with the settings of its group. */

@@ -1,5 +1,5 @@
-import type { TestResultRow } from '../results/tables.ts';
-import type { RunRow } from '../runs/tables.ts';
+import type { TestResultRow } from '../../results/tables.ts';
+import type { RunRow } from '../../runs/tables.ts';
 import type { TestSessionStatus } from './test-session-store.ts';
 
 type Verdict = Pick<TestResultRow, 'has_errors' | 'has_failures'>;
