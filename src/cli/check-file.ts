@@ -44,18 +44,18 @@ const unknownKey = `${'0'.repeat(64)}-1`;
  *
  * @throws AppError CHECK_FILE_INVALID naming every problem with its field.
  */
-export async function readCheckFile(path: string): Promise<FileCheck> {
+export async function readCheckFile(path: string, environment: Environment): Promise<FileCheck> {
   const content = await readFile(path, 'utf8').catch((thrown: unknown) => {
     throw invalid(path, [`cannot read the file: ${toError(thrown).message}`]);
   });
-  return parseCheck(path, content);
+  return parseCheck(path, content, environment);
 }
 
 /**
  * As `readCheckFile`, for a text that was read already; `path` only names it in messages. A file of a project names
  * others, which bear on no single run; `!env` values are read from the environment.
  */
-export function parseCheck(path: string, content: string, environment: Environment = process.env): FileCheck {
+export function parseCheck(path: string, content: string, environment: Environment = {}): FileCheck {
   const read = parseYaml(content);
   if ('problems' in read) throw invalid(path, read.problems);
   if (!isRecord(read.value)) throw invalid(path, ['the file must hold one check: a mapping of fields']);

@@ -33,7 +33,7 @@ export async function runCommand(
   options: RunOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
-  const check = await readCheckFile(file);
+  const check = await readCheckFile(file, environment);
   if (check.groupName !== undefined) {
     console.error(
       `picket: the settings of the group ${check.groupName} are not applied: only the service does that`,
