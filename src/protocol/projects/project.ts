@@ -184,6 +184,7 @@ export const projectRoutes = {
     bodyLimitBytes: 32 * 1024 * 1024,
     otherErrors: [409],
     success: accepted,
+    otherSuccess: successful,
     response: z.union([Deployment, DeploymentResult]),
   }),
   getDeployment: defineRoute({
@@ -242,6 +243,7 @@ export const projectRoutes = {
     query: z.object({ dryRun, preserveResources }),
     otherErrors: [409],
     success: accepted,
+    otherSuccess: successful,
     response: z.union([Deployment, z.object({ diff: z.array(Change) })]),
   }),
   listProjects: defineRoute({

@@ -69,19 +69,24 @@ function operation(route: Route, schemas: SchemaCollection): Json {
       : {}),
     ...(route.isBodyRaw ? { requestBody: { required: true, content: rawContent } } : {}),
     responses: {
-      [route.success.statusCode]: {
-        description: route.success.label,
-        ...(route.isResponseRaw ? { content: rawContent } : {}),
-        ...(response
-          ? {
-              content: {
-                [route.responseContentType?.split(';')[0] ?? 'application/json']: {
-                  schema: schemas.use(response, 'output'),
-                },
-              },
-            }
-          : {}),
-      },
+      ...Object.fromEntries(
+        [route.success, ...(route.otherSuccess ? [route.otherSuccess] : [])].map(({ statusCode, label }) => [
+          statusCode,
+          {
+            description: label,
+            ...(route.isResponseRaw ? { content: rawContent } : {}),
+            ...(response
+              ? {
+                  content: {
+                    [route.responseContentType?.split(';')[0] ?? 'application/json']: {
+                      schema: schemas.use(response, 'output'),
+                    },
+                  },
+                }
+              : {}),
+          },
+        ]),
+      ),
       ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status, schemas)])),
     },
   };

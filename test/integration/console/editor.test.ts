@@ -250,7 +250,7 @@ describe('trying', () => {
       'request.url': 'https://a.test',
       $tryAt: 'mars',
     });
-    expect(place.body).toMatch(/Names no region and no private location/);
+    expect(place.body).toMatch(/Names no private location/);
   });
 });
 

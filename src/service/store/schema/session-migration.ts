@@ -99,7 +99,7 @@ export const testDefinitions = {
 
 /** Clients follow test sessions as they go, by an id of their own; a session that failed says so for good. */
 export const followedTestSessions = {
-  name: '0056-followed-test-sessions',
+  name: '0057-followed-test-sessions',
   statements: [
     `alter table test_sessions add column suite_id text`,
     `alter table test_sessions add column streams_logs integer not null default 0`,

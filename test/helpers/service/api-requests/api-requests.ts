@@ -219,12 +219,13 @@ const refusals = new Set([402, 404, 408, 409, 413]);
 function problemOf(route: Route, sent: Sent, answer: Answer): string | undefined {
   const { status, body } = answer;
   if (status >= 500) return 'a fault of ours';
-  if (status !== route.success.statusCode && !errorStatuses(route).includes(status)) {
+  const isSuccess = [route.success, route.otherSuccess].some((success) => success?.statusCode === status);
+  if (!isSuccess && !errorStatuses(route).includes(status)) {
     return 'a status that the OpenAPI document does not name';
   }
   const wrong = wrongParts(route, sent);
   if (wrong.length > 0) return refusalProblem(wrong, answer);
-  if (status === route.success.statusCode) return answerProblem(route, body);
+  if (isSuccess) return answerProblem(route, body);
   // A page may have been made private.
   const isKept = status === 401 && route.credential === 'none';
   if (refusals.has(status) || isKept)

@@ -132,6 +132,13 @@ export async function inhabit(harness: ServiceHarness, place?: TestLocation): Pr
   const [session] = await send('GET', 'accounts/me/sessions');
   known.add('/v1/accounts/me/sessions/{}', [session.id]);
 
+  const deployment = await make('projects/deploy', { project: { logicalId: 'shop', name: 'shop' }, resources: [] });
+  known.add('/v1/projects/{}/deployments/{}', ['shop', deployment.id]);
+  const empty = await harness.call('POST', '/next/projects', { logicalId: 'empty', name: 'empty' });
+  known.add('/v1/projects/{}', [empty.body.logicalId]);
+  known.add('/next/projects/{}', [empty.body.logicalId]);
+  bodies.set('POST /next/test-sessions/trigger', { runLocation: { type: 'PRIVATE', slugName: 'lab' } });
+
   await fillPages(make, send, known);
   await fillSessions(harness, { make, known, location, failingId: failing.id });
   return { harness, known, bodies, location, certificate };
@@ -216,13 +223,18 @@ async function fillSessions(
   });
   known.add('/v1/test-sessions/{}', [test.testSessionId]);
   known.add('/v1/test-sessions/scheduling/{}', [test.testSessionId]);
+  known.add('/next/test-sessions/{}', [test.testSessionId]);
   known.add('/v1/test-session-error-groups/projects/{}', ['project']);
   const refused = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 10.0.0.5:80');
   for (const run of await agent.claim()) {
     const more = { failure: refused, errorMessages: [refused.message] };
     await agent.report([reportOf(run, more)]);
-    if (run.isTestSession) known.add('/v1/test-sessions/{}/results/{}', [test.testSessionId, run.resultId]);
-    else known.add('/v1/check-results/{}/{}', [run.check.id, run.resultId]);
+    if (run.isTestSession) {
+      for (const version of ['v1', 'next'])
+        known.add(`/${version}/test-sessions/{}/results/{}`, [test.testSessionId, run.resultId]);
+      for (const kind of ['log', 'check-run-data'])
+        known.add(`/next/assets/${kind}/{}/{}`, ['private', run.resultId]);
+    } else known.add('/v1/check-results/{}/{}', [run.check.id, run.resultId]);
   }
   const list = async (path: string) => (await harness.call('GET', path)).body;
   for (const kind of ['error-groups', 'test-session-error-groups']) {
