@@ -140,7 +140,10 @@ export interface AlertNotificationRow {
   /** The config of the channel when the alert was made, without its secrets. */
   config: string;
   status: NotificationStatus;
+  /** How often it was taken, which fences those that took it before. */
   tries: number;
+  /** Those of them that the channel refused or did not answer. */
+  failed_tries: number;
   /** When it may be tried next; while one process is at it, when another one may. */
   next_at: number;
   last_try: number | null;
@@ -169,5 +172,8 @@ export interface AlertTables {
   silences: SilenceRow;
   alert_actions: AlertActionRow;
   alert_link_keys: AlertLinkKeyRow;
-  alert_notifications: Omit<Counted<AlertNotificationRow, 'position'>, 'sent'> & { sent: Generated<number> };
+  alert_notifications: Omit<Counted<AlertNotificationRow, 'position'>, 'sent' | 'failed_tries'> & {
+    sent: Generated<number>;
+    failed_tries: Generated<number>;
+  };
 }

@@ -198,9 +198,10 @@ export class Notifier {
       await this.#end(row, 'RATE_LIMITED', result, 'rate-limited');
     } else {
       await store.notifications.postpone(row, {
-        nextAt: now + waitForRoomMs,
+        next_at: now + waitForRoomMs,
         // This was none.
         tries: row.tries - 1,
+        failed_tries: row.failed_tries,
         result: row.result,
       });
     }
@@ -214,14 +215,17 @@ export class Notifier {
       await this.#end(row, 'SUCCESS', delivery.result, 'delivered');
       return;
     }
-    if (delivery.isRetryable && row.tries <= maxRetries) {
+    // A try that ended with its process is none of the channel's: after crashes all of them are left.
+    const failedTries = row.failed_tries + 1;
+    if (delivery.isRetryable && failedTries <= maxRetries) {
       const delayMs = Math.min(
         longestRetryMs,
-        Math.max(delivery.retryAfterMs ?? 0, firstRetryMs * 2 ** (row.tries - 1)),
+        Math.max(delivery.retryAfterMs ?? 0, firstRetryMs * 2 ** (failedTries - 1)),
       );
       await store.notifications.postpone(row, {
-        nextAt: now + delayMs,
+        next_at: now + delayMs,
         tries: row.tries,
+        failed_tries: failedTries,
         result: delivery.result,
       });
       return;

@@ -50,7 +50,10 @@ export class AlertNotifications {
   }
 
   async insert(
-    rows: readonly Omit<AlertNotificationRow, 'position' | 'sent' | 'refused' | 'held_until'>[],
+    rows: readonly Omit<
+      AlertNotificationRow,
+      'position' | 'sent' | 'refused' | 'held_until' | 'failed_tries'
+    >[],
   ): Promise<void> {
     for (const batch of batches(rows)) {
       await this.#db
@@ -186,11 +189,11 @@ export class AlertNotifications {
   /** Has a notification tried again later; `tries` is what it counts from then on. */
   async postpone(
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,
-    change: { readonly nextAt: number; readonly tries: number; readonly result: string | null },
+    change: Pick<AlertNotificationRow, 'next_at' | 'tries' | 'failed_tries' | 'result'>,
   ): Promise<void> {
     await this.#db
       .updateTable('alert_notifications')
-      .set({ next_at: change.nextAt, tries: change.tries, result: change.result })
+      .set(change)
       .where('position', '=', row.position)
       .where('tries', '=', row.tries)
       .where('status', '=', inProgress)

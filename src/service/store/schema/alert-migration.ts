@@ -83,6 +83,15 @@ export const heldNotifications = {
   statements: [`alter table alert_notifications add column held_until bigint`],
 };
 
+/** A try that ended with its process says nothing about the channel: only those that failed count. */
+export const failedTries = {
+  name: '0058-failed-tries',
+  statements: [
+    `alter table alert_notifications add column failed_tries integer not null default 0`,
+    `update alert_notifications set failed_tries = tries where status = 'IN_PROGRESS'`,
+  ],
+};
+
 /** What people do about alerts, and alerts that nobody was notified of. */
 export const alertHandling = {
   name: '0032-alert-handling',

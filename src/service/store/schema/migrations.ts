@@ -1,4 +1,11 @@
-import { alertHandling, alerting, heldAlerts, heldNotifications, monitoringGaps } from './alert-migration.ts';
+import {
+  alertHandling,
+  alerting,
+  failedTries,
+  heldAlerts,
+  heldNotifications,
+  monitoringGaps,
+} from './alert-migration.ts';
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
@@ -320,4 +327,5 @@ export const migrations: readonly Migration[] = [
   memberMigration,
   projects,
   followedTestSessions,
+  failedTries,
 ];

@@ -221,6 +221,28 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(http.received).toHaveLength(6);
   });
 
+  it('gives up after tries that failed, not after processes that ended with one in hand', async () => {
+    await stage.channel('WEBHOOK', { name: 'hook', url: http.url, template: '{{ALERT_TYPE}}' });
+    const checkId = await stage.check({ frequency: 60 });
+    await stage.runs(checkId, 'failed');
+    const { notifications } = stage.harness.store;
+    for (let process = 0; process < 8; process += 1) {
+      const now = stage.clock.wallMs();
+      const due = await notifications.due(now, 10, { channelIds: [], accountIds: [] });
+      expect(due).toHaveLength(1);
+      const positions = due.map(({ position }) => position);
+      await stage.harness.store.transaction((nouns) =>
+        nouns.notifications.claim(positions, now, now + 60_000),
+      );
+      stage.clock.advance(60_000);
+    }
+    http.answerNext(503);
+    stage.harness.startAlerting();
+    await stage.delivered(1_000);
+    expect((await stage.notifications())[0]).toMatchObject({ status: 'SUCCESS', tries: 10 });
+    expect(http.received).toHaveLength(2);
+  });
+
   it('waits as long as a receiver asks', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url });
     http.headers = { 'retry-after': '300' };
