@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { CheckType } from '../checks/contract/check-type.ts';
 import { codeBundleKey } from '../checks/contract/code-bundle.ts';
 import { definitionSchema, runnableSpec } from '../checks/contract/definition.ts';
-import type { Lifecycle } from '../checks/contract/lifecycle.ts';
+import type { Lifecycle, ScriptFile } from '../checks/contract/lifecycle.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
 import { AppError, toError } from '../lib/errors.ts';
 import { findUnknownFields } from '../lib/names/unknown-fields.ts';
@@ -91,10 +91,17 @@ export function parseCheck(path: string, content: string, environment: Environme
   }
   if (!parsed.success || problems.length > 0) throw invalid(path, problems);
 
-  const { localSetupScript, localTearDownScript, runtimeId } = parsed.data;
-  const phase = (script: string | null) =>
+  const { data } = parsed;
+  const { localSetupScript, localTearDownScript, runtimeId } = data;
+  const phase = (script: string | null, path: string | null, files: readonly ScriptFile[] | null) =>
     type.usesLifecycleScripts && (script ?? '').trim() !== ''
-      ? [{ name: 'script of the check', script: script ?? '' }]
+      ? [
+          {
+            name: 'script of the check',
+            script: script ?? '',
+            ...(files?.length ? { path: path ?? 'script.js', files } : {}),
+          },
+        ]
       : [];
   const variables = parsed.data.environmentVariables ?? [];
   return {
@@ -103,7 +110,10 @@ export function parseCheck(path: string, content: string, environment: Environme
     spec: runnableSpec(type, parsed.data),
     variables: Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
     secretNames: variables.filter(({ secret }) => secret).map(({ key }) => key),
-    lifecycle: { setup: phase(localSetupScript), teardown: phase(localTearDownScript) },
+    lifecycle: {
+      setup: phase(localSetupScript, data.setupScriptPath, data.setupScriptDependencies),
+      teardown: phase(localTearDownScript, data.tearDownScriptPath, data.tearDownScriptDependencies),
+    },
     runtimeId: runtimeId ?? undefined,
     suiteSource,
     groupName,

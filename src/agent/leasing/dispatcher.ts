@@ -215,6 +215,7 @@ export class Dispatcher {
         runtimeId: run.runtimeId,
         snippets: run.snippets,
         lifecycle: run.lifecycle,
+        updatesSnapshots: run.updatesSnapshots,
       },
       mayBeRetried: run.mayBeRetried,
       receivedAtMs: terms.receivedAtMs,

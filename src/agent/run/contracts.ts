@@ -18,7 +18,13 @@ export interface RunIds extends LeaseRef {
 /** What the service says about a run and its runner is given as it is. */
 export type RunInput = Pick<
   RunContext,
-  'variables' | 'proxyUrl' | 'clientCertificates' | 'runtimeId' | 'snippets' | 'lifecycle'
+  | 'variables'
+  | 'proxyUrl'
+  | 'clientCertificates'
+  | 'runtimeId'
+  | 'snippets'
+  | 'lifecycle'
+  | 'updatesSnapshots'
 > & { readonly secretNames: readonly string[] };
 
 /** One run as it goes to a probe thread. */

@@ -111,7 +111,7 @@ export class RequestScripts {
 
   async #run(
     stage: Stage,
-    { name, script }: LifecycleScript,
+    { name, script, path, files }: LifecycleScript,
     seen: { readonly request: ScriptRequest; readonly response?: ScriptResponse },
   ): Promise<ScriptEnd> {
     const log = this.#context.log.part(stage);
@@ -124,7 +124,7 @@ export class RequestScripts {
     const session = await this.#open();
     if ('code' in session) return fail(session.code, session.message);
     log.write('INFO', `${title} starts: ${name}`);
-    const end = await session.run({ script, timeoutMs: lifecycleScriptMs, ...seen });
+    const end = await session.run({ script, path, files, timeoutMs: lifecycleScriptMs, ...seen });
     this.#takeFrom(end);
     writeLines(log, end);
     if (!end.failure) {

@@ -2,7 +2,8 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { type Metric, scriptTimeMetric } from '../contract/metric.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
 import { scriptForm } from '../script/form.ts';
-import { ScriptSpec } from '../script/spec.ts';
+import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
+import { BrowserSpec } from '../script/spec.ts';
 
 const vital = (name: string, label: string, unit: Metric['unit'] = 'ms'): Metric => ({
   name,
@@ -36,8 +37,9 @@ export const browser = defineCheckType({
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,
-  spec: ScriptSpec,
+  spec: BrowserSpec,
   form: scriptForm,
+  masked: maskedInPlaywrightConfig,
   artifactFields: browserArtifactFields,
   detail: BrowserDetail,
   detailKey: 'browserCheckResult',

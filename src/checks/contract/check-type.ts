@@ -162,6 +162,8 @@ export interface RunContext {
   readonly lifecycle?: Lifecycle | undefined;
   /** What runs those; absent where nothing does. */
   readonly phases?: LifecycleScripts | undefined;
+  /** Pictures that the script compares with are made anew instead. */
+  readonly updatesSnapshots?: boolean | undefined;
   /** Which of the variables are secret, and stay so when a script gives them another value. */
   readonly secretNames?: readonly string[] | undefined;
 }

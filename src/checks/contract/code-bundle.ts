@@ -7,6 +7,9 @@ export const codeBundleKey = /^[0-9a-f]{64}-[1-9]\d{0,9}$/;
 /** The largest code bundle, in bytes. */
 export const maxCodeBundleBytes = 150 * 2 ** 20;
 
+/** The largest picture that screenshots are compared with, in bytes. */
+export const maxSnapshotBytes = 10 * 2 ** 20;
+
 export interface BundleContent {
   /** In lower case hexadecimal. */
   readonly sha256: string;

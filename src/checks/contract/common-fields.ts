@@ -3,6 +3,7 @@ import { regions } from '../tables/regions.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 import { frequencies } from './frequency.ts';
 import type { MaskedValue } from './masking.ts';
+import { Dependencies, ScriptPath } from './script-file.ts';
 
 export const AlertSettings = z
   .object({
@@ -215,7 +216,11 @@ export const CommonFields = z.object({
   setupSnippetId: snippetId,
   tearDownSnippetId: snippetId,
   localSetupScript: z.string().nullable().default(null),
+  setupScriptPath: ScriptPath.describe('Where localSetupScript lies among its dependencies'),
+  setupScriptDependencies: Dependencies.describe('Files that localSetupScript loads'),
   localTearDownScript: z.string().nullable().default(null),
+  tearDownScriptPath: ScriptPath.describe('Where localTearDownScript lies among its dependencies'),
+  tearDownScriptDependencies: Dependencies.describe('Files that localTearDownScript loads'),
 });
 export type CommonFields = z.output<typeof CommonFields>;
 

@@ -132,4 +132,9 @@ export const commonForm: FormLayout = {
   },
   groupOrder: { label: 'Place in its group', hint: 'A number; the smallest comes first.' },
   scriptPath: { isHidden: true },
+  // Files belong to projects: the API changes them, and forms leave them as they are.
+  setupScriptPath: { isHidden: true },
+  setupScriptDependencies: { isHidden: true },
+  tearDownScriptPath: { isHidden: true },
+  tearDownScriptDependencies: { isHidden: true },
 };

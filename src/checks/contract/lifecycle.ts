@@ -3,6 +3,14 @@ export interface LifecycleScript {
   /** Where the script is from, for logs. */
   readonly name: string;
   readonly script: string;
+  /** Where it lies among its files, and those files; absent where it has none. */
+  readonly path?: string | undefined;
+  readonly files?: readonly ScriptFile[] | undefined;
+}
+
+export interface ScriptFile {
+  readonly path: string;
+  readonly content: string;
 }
 
 /** The scripts around one run, each list in the order they run (check model 2.6). */

@@ -3,6 +3,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
 import { MultiStepDetail, multiStepArtifactFields } from '../script/detail.ts';
 import { scriptForm } from '../script/form.ts';
+import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
 import { ScriptSpec } from '../script/spec.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 
@@ -37,6 +38,7 @@ export const multiStep = defineCheckType({
   hasNetworkErrors: false,
   spec: MultiStepSpec,
   form: scriptForm,
+  masked: maskedInPlaywrightConfig,
   artifactFields: multiStepArtifactFields,
   detail: MultiStepDetail,
   detailKey: 'multiStepCheckResult',

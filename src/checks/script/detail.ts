@@ -84,6 +84,12 @@ export const BrowserDetail = z
       }),
     ),
     playwrightTestVideos: artifactNames,
+    snapshots: z
+      .array(z.object({ path: z.string().max(1000), artifact: z.string() }))
+      .optional()
+      .describe(
+        'Pictures to compare with that the run made anew, by their place among the files of the check',
+      ),
   })
   .meta({ id: 'BrowserCheckDetail' });
 export type BrowserDetail = z.infer<typeof BrowserDetail>;

@@ -10,10 +10,15 @@ export interface Evidence {
   readonly videos: string[];
   readonly traces: string[];
   readonly report: string | null;
+  /** Pictures to compare with that the run made, by their place. */
+  readonly snapshots: { readonly path: string; readonly artifact: string }[];
 }
 
 const maxScreenshots = 50;
 const maxOthers = 20;
+const maxSnapshots = 100;
+/** Where Playwright Test keeps the pictures of a file of tests. */
+const snapshotFolder = /-snapshots\/[^/]+$/;
 const maxLabelLength = 120;
 const recordedFolder = posix.join(privateFolder, 'evidence');
 
@@ -34,6 +39,8 @@ export async function keepEvidence(options: {
   readonly directory: string;
   readonly tests: readonly SaidTest[];
   readonly ownFiles: ReadonlySet<string>;
+  /** Whether the pictures it compares with are kept: it was to make them anew. */
+  readonly areSnapshotsKept?: boolean;
   readonly sink: ArtifactSink;
 }): Promise<Evidence> {
   const { directory, sink } = options;
@@ -47,6 +54,19 @@ export async function keepEvidence(options: {
     if (await sink.add({ name, contentType, content: { path: file.path } })) kept.push(name);
   };
   const evidence = { screenshots: [] as string[], videos: [] as string[], traces: [] as string[] };
+  // Before what tests attach: Playwright attaches the pictures themselves.
+  const snapshots: { path: string; artifact: string }[] = [];
+  if (options.areSnapshotsKept) {
+    const found = await findLeft(directory, {
+      extensions: new Set(['png']),
+      except: new Set([privateFolder, 'node_modules']),
+    });
+    for (const path of found.filter((one) => snapshotFolder.test(one)).slice(0, maxSnapshots)) {
+      const kept: string[] = [];
+      await keep('snapshots', posix.basename(path, '.png'), path, 'image/png', kept);
+      for (const artifact of kept) snapshots.push({ path, artifact });
+    }
+  }
   for (const { title, attachments } of options.tests) {
     for (const { name, contentType, path } of attachments) {
       const isTrace = name === 'trace' && contentType === 'application/zip';
@@ -87,7 +107,7 @@ export async function keepEvidence(options: {
   }
   const reports: string[] = [];
   await keep('', 'report', posix.join(privateFolder, 'report.json'), 'application/json', reports);
-  return { ...evidence, report: reports[0] ?? null };
+  return { ...evidence, report: reports[0] ?? null, snapshots };
 }
 
 export function isImage(contentType: string): boolean {

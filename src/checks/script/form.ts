@@ -1,3 +1,4 @@
+import { limitsForm } from '../contract/common-form.ts';
 import type { FormLayout } from '../contract/form-layout.ts';
 
 /** How forms show checks that run a script. */
@@ -10,4 +11,9 @@ export const scriptForm: FormLayout = {
   dependencies: { label: 'Files next to it' },
   'dependencies.*.path': { label: 'Path' },
   'dependencies.*.content': { label: 'Content', lines: 6, isCode: true },
+  // As long as the file it is written in: projects and the API change it.
+  playwrightConfig: { isHidden: true },
+  snapshots: { isHidden: true },
+  degradedResponseTime: limitsForm['degradedResponseTime'] ?? {},
+  maxResponseTime: limitsForm['maxResponseTime'] ?? {},
 };

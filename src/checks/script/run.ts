@@ -4,18 +4,20 @@ import { missingRuntime, type Runtime } from '../../sandbox/runtimes/runtimes.ts
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { isReadAtStart, type ScriptProcess } from '../../sandbox/scripts/script-process.ts';
 import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts/script-run.ts';
+import { placeSnapshots, type Snapshot } from '../../sandbox/scripts/snapshots.ts';
 import type { ScriptTrust } from '../../sandbox/trust/script-trust.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
+import { judge } from '../judging/verdict.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';
-import type { ScriptSpec } from './spec.ts';
+import type { BrowserSpec, ScriptSpec } from './spec.ts';
 import { judgeScript, type ScriptError, type ScriptVerdict } from './verdict.ts';
 
 const maxPageErrors = 200;
-const noEvidence: Evidence = { screenshots: [], videos: [], traces: [], report: null };
+const noEvidence: Evidence = { screenshots: [], videos: [], traces: [], report: null, snapshots: [] };
 
 /** A run that came to its end, in the words both types share. */
 interface ScriptRun {
@@ -33,18 +35,18 @@ export async function runMultiStepScript(
   context: RunContext,
 ): Promise<Outcome<MultiStepDetail>> {
   const run = await runInSandbox(spec, context, { hasBrowser: false });
-  return outcome(run, multiStepDetail(run, context));
+  return outcome(run, spec, multiStepDetail(run, context));
 }
 
 /** Runs a browser check: a script that may open the browser of this host. */
 export async function runBrowserScript(
-  spec: ScriptSpec,
+  spec: BrowserSpec,
   context: RunContext,
 ): Promise<Outcome<BrowserDetail>> {
-  const run = await runInSandbox(spec, context, { hasBrowser: true });
+  const run = await runInSandbox(spec, context, { hasBrowser: true, snapshots: spec.snapshots ?? [] });
   const findings = run.report?.findings ?? [];
   const count = (wanted: string) => findings.filter(({ kind }) => kind === wanted).length;
-  return outcome(run, {
+  return outcome(run, spec, {
     ...multiStepDetail(run, context),
     type: run.report?.mode === 'plain' ? 'PLAYWRIGHT' : 'PLAYWRIGHT_TEST',
     traceSummary: {
@@ -58,13 +60,14 @@ export async function runBrowserScript(
       .flatMap(({ kind, message, url, at }) => (kind === 'agent' ? [] : [{ kind, message, url, time: at }]))
       .slice(0, maxPageErrors),
     playwrightTestVideos: run.evidence.videos,
+    ...(context.updatesSnapshots ? { snapshots: run.evidence.snapshots } : {}),
   });
 }
 
 async function runInSandbox(
   spec: ScriptSpec,
   context: RunContext,
-  wants: { readonly hasBrowser: boolean },
+  wants: { readonly hasBrowser: boolean; readonly snapshots?: readonly Snapshot[] },
 ): Promise<ScriptRun> {
   const startedAt = Date.now();
   const deadlineMs = performance.now() + context.timeoutMs;
@@ -95,12 +98,18 @@ async function runInSandbox(
     throw thrown;
   }
   try {
+    const unfetched = await placeSnapshots(script.sandbox, scripts, wants.snapshots ?? [], context.signal);
+    if (unfetched) {
+      const code = unfetched.problem === 'missing' ? 'BUNDLE_INVALID' : 'BUNDLE_UNAVAILABLE';
+      return notRun(context.signal.aborted ? stopFailure(context) : failure(code, unfetched.message));
+    }
     return await runContained({
       spec,
       context,
       script,
       browser,
       trust: scripts.trust,
+      snapshots: wants.snapshots ?? [],
       startedAt,
       deadlineMs,
     });
@@ -118,6 +127,7 @@ async function runContained(order: {
   readonly script: ScriptProcess;
   readonly browser: BrowserLinks | undefined;
   readonly trust: ScriptTrust | undefined;
+  readonly snapshots: readonly Snapshot[];
   readonly startedAt: number;
   readonly deadlineMs: number;
 }): Promise<ScriptRun> {
@@ -136,6 +146,8 @@ async function runContained(order: {
     browser,
     trust,
     variables: { ...context.variables, RUNTIME_VERSION: runtime.id },
+    playwrightConfig: spec.playwrightConfig,
+    updatesSnapshots: context.updatesSnapshots ?? false,
     proxyUrl: context.proxyUrl,
     timeoutMs: Math.max(1, order.deadlineMs - performance.now()),
     signal: context.signal,
@@ -156,7 +168,8 @@ async function runContained(order: {
       ? await keepEvidence({
           directory: sandbox.directory,
           tests: report.tests,
-          ownFiles: new Set(files.keys()),
+          ownFiles: new Set([...files.keys(), ...order.snapshots.map(({ path }) => path)]),
+          areSnapshotsKept: context.updatesSnapshots ?? false,
           sink: context.artifacts,
         })
       : noEvidence;
@@ -184,22 +197,29 @@ function findRuntime(
 
 function outcome<Detail>(
   { verdict, report, startedAt, endedAt }: ScriptRun,
+  spec: ScriptSpec,
   detail: Detail,
 ): Outcome<Detail> {
   const wholeMs = Math.max(0, endedAt - startedAt);
   // What a script says of itself can be anything.
   const durationMs = report ? Math.min(scriptDurationMs(report), wholeMs) : wholeMs;
+  const responseTimeMs = toMicroseconds(durationMs);
+  const { degradedResponseTime, maxResponseTime } = spec;
+  const inTime = judge({ responseTimeMs, degradedResponseTime, maxResponseTime, assertions: [] });
+  const failed = verdict.failure ?? inTime.failure;
   return {
-    failure: verdict.failure,
-    responseTimeMs: toMicroseconds(durationMs),
-    isDegraded: verdict.isDegraded,
-    overMaxResponseTime: null,
+    failure: failed,
+    responseTimeMs,
+    isDegraded: failed === undefined && (verdict.isDegraded || inTime.isDegraded),
+    overMaxResponseTime: maxResponseTime === null ? null : inTime.overMaxResponseTime,
     measurement: report && {
       clock: 'process',
       overheadMs: toMicroseconds(Math.max(0, endedAt - startedAt - durationMs)),
       lagMs: 0,
     },
-    errorMessages: verdict.errorMessages,
+    errorMessages: verdict.failure
+      ? verdict.errorMessages
+      : [...verdict.errorMessages, ...inTime.errorMessages],
     secrets: report?.secrets,
     peakMemoryBytes: report?.ended.peakMemoryBytes,
     detail,

@@ -1,39 +1,10 @@
-import { posix } from 'node:path';
 import { z } from 'zod';
+import { Dependencies, maxScriptLength, ScriptPath, Snapshots } from '../contract/script-file.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
+import { PlaywrightConfig } from './playwright-config.ts';
 
-const maxScriptLength = 1_000_000;
-const maxDependencies = 500;
-
-/** Names at the top of a run's folder that are not the check's. */
-const takenNames: ReadonlySet<string> = new Set(['node_modules', '.picket']);
-
-/** Why a path cannot name a file of a script, or undefined. */
-function pathProblem(path: string): string | undefined {
-  if (/[\0\\]/.test(path)) return 'must not hold backslashes or null characters';
-  const normal = posix.normalize(path);
-  if (posix.isAbsolute(path) || normal === '.' || normal === '..' || normal.startsWith('../')) {
-    return 'must be relative and stay below the folder of the check';
-  }
-  if (path.endsWith('/')) return 'must name a file';
-  const [top = ''] = normal.split('/');
-  return takenNames.has(top) ? `must not lead to ${top}, which belongs to the runtime` : undefined;
-}
-
-const filePath = z
-  .string()
-  .min(1)
-  .max(1000)
-  .superRefine((path, context) => {
-    const problem = pathProblem(path);
-    if (problem) context.addIssue({ code: 'custom', message: problem });
-  });
-
-/** A file next to the script (check model 1.8). */
-const Dependency = z.object({
-  path: filePath.describe('Relative to the folder that scriptPath is relative to'),
-  content: z.string().min(1).max(maxScriptLength),
-});
+/** Scripts have no limits of time by default but that of their run. */
+const scriptThresholdMs = z.number().min(0).max(240_000).nullable().default(null);
 
 /** Fields of checks that run a script (check model 1.8). */
 export const ScriptSpec = z.object({
@@ -42,12 +13,19 @@ export const ScriptSpec = z.object({
     .min(1)
     .max(maxScriptLength)
     .describe('JavaScript or TypeScript: tests of Playwright Test, or a plain script'),
-  scriptPath: filePath
-    .regex(/\.[cm]?[jt]sx?$/, 'must end in .ts, .js, .mts, .mjs, .cts, .cjs, .tsx or .jsx')
-    .nullable()
-    .default(null)
-    .describe('Where the script lies among its dependencies; script.ts when null'),
-  dependencies: z.array(Dependency).max(maxDependencies).nullable().default(null),
+  scriptPath: ScriptPath.describe('Where the script lies among its dependencies; script.ts when null'),
+  dependencies: Dependencies,
   runtimeId: z.enum(runtimeIds).nullable().default(null).describe('null is the newest runtime of the agent'),
+  playwrightConfig: PlaywrightConfig,
+  degradedResponseTime: scriptThresholdMs.describe('Degraded when its tests take longer, in milliseconds'),
+  maxResponseTime: scriptThresholdMs.describe('Failed when its tests take longer, in milliseconds'),
 });
 export type ScriptSpec = z.output<typeof ScriptSpec>;
+
+/** The fields of browser checks. */
+export const BrowserSpec = ScriptSpec.extend({
+  snapshots: Snapshots.describe(
+    'Pictures that toHaveScreenshot compares with, in folders like shop.spec.ts-snapshots',
+  ),
+});
+export type BrowserSpec = z.output<typeof BrowserSpec>;

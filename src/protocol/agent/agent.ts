@@ -101,6 +101,11 @@ export const ClientCertificateMaterial = z.object({
 const LifecycleScript = z.object({
   name: z.string().describe('Where the script is from, for logs'),
   script: z.string().describe('Node.js code'),
+  path: z.string().optional().describe('Where it lies among its files'),
+  files: z
+    .array(z.object({ path: z.string(), content: z.string() }))
+    .optional()
+    .describe('What it loads, by paths below the same folder'),
 });
 export type LifecycleScript = z.output<typeof LifecycleScript>;
 
@@ -149,6 +154,10 @@ export const LeasedRun = z
       .array(ClientCertificateMaterial)
       .default([])
       .describe('Newest first; only for types that present them'),
+    updatesSnapshots: z
+      .boolean()
+      .default(false)
+      .describe('Pictures that the script compares with are made anew, and sent'),
     isTestSession: z.boolean().default(false).describe('Part of a test session: the run gets CI=true'),
   })
   .meta({ id: 'LeasedRun' });

@@ -7,7 +7,7 @@ import { CheckGroupInput } from '../checks/check-group.ts';
 import { accepted, defineRoute, successful } from '../http/route.ts';
 import { CompletionQuery } from './check-session.ts';
 
-const maxJobs = 200;
+const maxJobs = 500;
 const maxFiles = 1_000;
 
 /** What a client calls the runs it starts, so that it can follow them before there are any. */
@@ -96,7 +96,9 @@ const RunFields = {
     .array(z.object({ path: z.string().min(1).max(1000), content: z.string().max(1_000_000) }))
     .max(maxFiles)
     .default([])
-    .describe('Files that definitions name in `dependencies` by their index'),
+    .describe(
+      'Files that definitions name by their index in `dependencies` and the like of setup and teardown',
+    ),
   runLocation: RunLocation.describe('Where all of them run'),
   repoInfo: RepoInfo.describe('The commit they are of; errors and lists show it'),
   environment: z.string().max(1000).nullish(),
@@ -128,6 +130,7 @@ export const definitionRunRoutes = {
       .meta({ id: 'DefinitionRun' }),
     ignoredFields: [
       'checkRunJobs.*.sourceFile',
+      'checkRunJobs.*.group.v',
       ...ignoredInAssertions.map((name) => `checkRunJobs.*.request.assertions.*.${name}`),
     ],
     bodyLimitBytes: 16 * 1024 * 1024,

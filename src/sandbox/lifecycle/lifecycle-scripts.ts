@@ -38,6 +38,9 @@ export interface LifecycleJob {
 /** One script as it is to run. */
 export interface LifecycleScript {
   readonly script: string;
+  /** Where it lies among its files, below the folder of the run; `script.js` when absent. */
+  readonly path?: string | undefined;
+  readonly files?: readonly { readonly path: string; readonly content: string }[] | undefined;
   readonly timeoutMs: number;
   readonly request: ScriptRequest;
   /** Only after the request; what a script then changes of the request has no effect. */

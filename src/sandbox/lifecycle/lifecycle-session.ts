@@ -128,7 +128,10 @@ export class SandboxedLifecycle implements LifecycleSession {
       this.#started.process.kill();
     }, script.timeoutMs);
     if (this.#ended) resolve({ ended: this.#ended });
-    else this.#send({ script: script.script, request: script.request, response: script.response });
+    else {
+      const { script: text, path, files, request, response } = script;
+      this.#send({ script: text, path, files, request, response });
+    }
     const end = await promise;
     clearTimeout(limit);
     this.#running = undefined;

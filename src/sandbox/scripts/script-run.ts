@@ -37,6 +37,10 @@ export interface ScriptJob {
   /** Custom CA certificates that its browsers trust. */
   readonly trust?: ScriptTrust | undefined;
   readonly proxyUrl: string | null;
+  /** The check's own settings of Playwright Test. */
+  readonly playwrightConfig?: Readonly<Record<string, unknown>> | null;
+  /** Pictures that it compares with are made anew. */
+  readonly updatesSnapshots?: boolean;
   /** How long the script may run, in milliseconds, until it is killed. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -143,6 +147,8 @@ function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: 
     isVideoPossible: job.browser?.ffmpegPath !== undefined,
     browserArgs,
     proxy: proxyOf(job.proxyUrl),
+    playwrightConfig: job.playwrightConfig ?? {},
+    updatesSnapshots: job.updatesSnapshots ?? false,
     testTimeoutMs,
     globalTimeoutMs: Math.max(1, Math.floor(globalTimeoutMs)),
   };

@@ -1,3 +1,4 @@
+import type { ScriptFile } from '../../checks/contract/lifecycle.ts';
 import type { LifecycleScript } from '../../protocol/agent/agent.ts';
 import type { Snippet } from '../resources/snippets.ts';
 
@@ -7,6 +8,10 @@ interface ScriptFields {
   readonly tearDownSnippetId?: number | null;
   readonly localSetupScript?: string | null;
   readonly localTearDownScript?: string | null;
+  readonly setupScriptPath?: string | null;
+  readonly setupScriptDependencies?: readonly ScriptFile[] | null;
+  readonly tearDownScriptPath?: string | null;
+  readonly tearDownScriptDependencies?: readonly ScriptFile[] | null;
 }
 
 export interface LifecycleScripts {
@@ -34,22 +39,44 @@ export function lifecycleScripts(
 ): LifecycleScripts {
   const own = check as ScriptFields;
   const shared = (group ?? {}) as ScriptFields;
-  const phase = (level: string, snippetId: unknown, local: unknown): LifecycleScript[] => [
+  const phase = (
+    level: string,
+    snippetId: unknown,
+    local: unknown,
+    files: Pick<LifecycleScript, 'path' | 'files'> = {},
+  ): LifecycleScript[] => [
     ...(typeof snippetId === 'number' ? [scriptOf(level, snippetId, snippets)] : []),
     ...(typeof local === 'string' && local.trim() !== ''
-      ? [{ name: `script of the ${level}`, script: local }]
+      ? [{ name: `script of the ${level}`, script: local, ...files }]
       : []),
   ];
   return {
     setup: [
       ...phase('group', shared.setupSnippetId, shared.localSetupScript),
-      ...phase('check', own.setupSnippetId, own.localSetupScript),
+      ...phase(
+        'check',
+        own.setupSnippetId,
+        own.localSetupScript,
+        scriptFiles(own.setupScriptPath, own.setupScriptDependencies),
+      ),
     ],
     teardown: [
-      ...phase('check', own.tearDownSnippetId, own.localTearDownScript),
+      ...phase(
+        'check',
+        own.tearDownSnippetId,
+        own.localTearDownScript,
+        scriptFiles(own.tearDownScriptPath, own.tearDownScriptDependencies),
+      ),
       ...phase('group', shared.tearDownSnippetId, shared.localTearDownScript),
     ],
   };
+}
+
+function scriptFiles(
+  path: string | null | undefined,
+  files: readonly ScriptFile[] | null | undefined,
+): Pick<LifecycleScript, 'path' | 'files'> {
+  return files?.length ? { path: path ?? 'script.js', files: [...files] } : {};
 }
 
 function scriptOf(level: string, id: number, snippets: readonly Snippet[]): LifecycleScript {

@@ -47,7 +47,9 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       const [inEffect] = query.applyGroupSettings ? await withGroups(deps.store, [check]) : [check];
       const kind = query.applyGroupSettings ? 'in-effect' : 'own';
       const view = await oneCheckView(deps, visibleTo(caller, inEffect ?? check), kind);
-      return query.includeDependencies ? view : ({ ...view, dependencies: undefined } as typeof view);
+      if (query.includeDependencies) return view;
+      const without = { dependencies: undefined, setupScriptDependencies: undefined };
+      return { ...view, ...without, tearDownScriptDependencies: undefined } as unknown as typeof view;
     },
     async updateCheck({ caller, params, query, body }) {
       const { unchangedSince } = query;

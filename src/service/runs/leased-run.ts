@@ -118,6 +118,7 @@ function leasedRun(
           passphrase,
         }))
       : [],
+    updatesSnapshots: definition.updatesSnapshots === true,
     isTestSession: false,
   };
 }

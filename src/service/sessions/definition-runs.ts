@@ -77,7 +77,7 @@ async function definitionOf(
   const stored = checkId ? await store.checks.find(accountId, checkId) : undefined;
   if (checkId && stored?.checkType !== checkType)
     throw wrong('checkId', `names no check of the type ${checkType}`);
-  const written = { ...fields, ...withFiles(fields, files, (key, message) => wrong(key, message)) };
+  const written = { ...fields, ...withoutReferences(fields), ...withFiles(fields, files, (key, message) => wrong(key, message)) };
   const whole = stored ? keepMasked(maskedValues(type), written, stored.definition) : written;
   const parsed = definitionSchema(type).safeParse(whole);
   if (!parsed.success) {
@@ -102,6 +102,7 @@ async function definitionOf(
       frequencyOffset: definition.frequencyOffset ?? defaultOffset(id, definition.frequency),
       retryStrategy: testRetryStrategy ?? null,
       doubleCheck: false,
+      updatesSnapshots: sourceInfo?.updateSnapshots === true,
     }),
     // The retries of a group are not asked for either.
     group_definition: ofGroup
@@ -122,21 +123,35 @@ async function groupNamed(
   return completeGroup(group);
 }
 
+/**
+ * What a project names by reference stands in the project, not here: the group comes with the definition, and
+ * a run of a test session opens no incident.
+ */
+function withoutReferences({ groupId }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return { triggerIncident: null, ...(typeof groupId === 'object' ? { groupId: null } : {}) };
+}
+
+const fileLists = ['dependencies', 'setupScriptDependencies', 'tearDownScriptDependencies'] as const;
+
 /** Files that are named by their index, as the files themselves. */
 function withFiles(
   fields: Readonly<Record<string, unknown>>,
   files: DefinitionRun['sharedFiles'],
   wrong: (key: string, message: string) => Error,
-): { readonly dependencies?: unknown } {
-  const named = fields['dependencies'];
-  if (!Array.isArray(named)) return {};
-  const dependencies = named.map((one: unknown, at) => {
-    if (typeof one !== 'number') return one;
-    const file = files[one];
-    if (!file) throw wrong(`dependencies.${at}`, `is no index of sharedFiles: ${one}`);
-    return file;
-  });
-  return { dependencies };
+): Record<string, unknown> {
+  return Object.fromEntries(
+    fileLists.flatMap((list) => {
+      const named = fields[list];
+      if (!Array.isArray(named)) return [];
+      const found = named.map((one: unknown, at) => {
+        if (typeof one !== 'number') return one;
+        const file = files[one];
+        if (!file) throw wrong(`${list}.${at}`, `is no index of sharedFiles: ${one}`);
+        return file;
+      });
+      return [[list, found]];
+    }),
+  );
 }
 
 /** Runs that are asked for together are followed together. */

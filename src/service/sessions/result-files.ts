@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { HttpDetail, type HttpLogEntry } from '../../checks/http/detail.ts';
 import { findCheckType } from '../../checks/index.ts';
-import type { ResultRow } from '../results/tables.ts';
+import { snapshotKey } from '../results/artifacts/asset-urls.ts';
+import type { ArtifactRow, ResultRow } from '../results/tables.ts';
 
 type LogLine = z.output<typeof HttpLogEntry>;
 type Fields = Readonly<Record<string, unknown>>;
@@ -44,6 +45,32 @@ export function checkRunData(row: Stored & Pick<ResultRow, 'message'>): Fields {
     response: isWhole ? response : null,
     ...(response && 'nameServerInfo' in response ? { nameServerInfo: response['nameServerInfo'] } : {}),
   };
+}
+
+/** A picture to compare with that a run made anew: where it belongs, and the key it is downloaded by. */
+export interface SnapshotFile {
+  readonly path: string;
+  readonly key: string;
+}
+
+/** Those of a result that are stored; 'awaited' while some are on their way. */
+export function snapshotFiles(
+  row: Stored & Pick<ResultRow, 'id'>,
+  files: readonly ArtifactRow[],
+): SnapshotFile[] | 'awaited' {
+  const { snapshots } = detailOf(row);
+  const made = (Array.isArray(snapshots) ? snapshots : []) as { path: string; artifact: string }[];
+  const states = new Map(files.map(({ name, state }) => [name, state]));
+  if (made.some(({ artifact }) => states.get(artifact) === 'awaited')) return 'awaited';
+  return made
+    .filter(({ artifact }) => states.get(artifact) === 'stored')
+    .map(({ path, artifact }) => ({ path, key: snapshotKey(row.id, artifact) }));
+}
+
+/** The message of a result with the keys of its pictures. */
+export function withSnapshots(payload: unknown, snapshots: readonly SnapshotFile[]): unknown {
+  const { result, ...rest } = payload as { readonly result: { readonly assets: Fields } };
+  return { ...rest, result: { ...result, assets: { ...result.assets, snapshots } } };
 }
 
 function detailOf({ detail }: Stored): Fields {

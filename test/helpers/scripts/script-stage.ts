@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { ArtifactFile, Outcome, RunContext } from '../../../src/checks/contract/check-type.ts';
 import type { BrowserDetail, MultiStepDetail } from '../../../src/checks/script/detail.ts';
 import { runBrowserScript, runMultiStepScript } from '../../../src/checks/script/run.ts';
-import { ScriptSpec } from '../../../src/checks/script/spec.ts';
+import { BrowserSpec } from '../../../src/checks/script/spec.ts';
 import { openBrowsers } from '../../../src/sandbox/browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../../../src/sandbox/browsers/unpacked-chromium.ts';
 import type { ScriptHost } from '../../../src/sandbox/host/contract.ts';
@@ -63,13 +63,13 @@ export async function startScriptStage(): Promise<ScriptStage> {
   });
   const host = plainHost(runtimes, browser);
   const run = async <Detail>(
-    runner: (spec: ScriptSpec, context: RunContext) => Promise<Outcome<Detail>>,
+    runner: (spec: BrowserSpec, context: RunContext) => Promise<Outcome<Detail>>,
     script: string,
     options: StageOptions = {},
   ) => {
     const artifacts: ArtifactFile[] = [];
     const outcome = await runner(
-      ScriptSpec.parse({ script, ...options.spec }),
+      BrowserSpec.parse({ script, ...options.spec }),
       runContext({
         scripts: host,
         timeoutMs: 100_000,

@@ -241,3 +241,60 @@ describe('code bundles of an agent', () => {
     expect(readdirSync(join(folder.path, 'room'))).toEqual([body.key]);
   });
 });
+
+describe('what command lines of the field upload', () => {
+  const send = async (place: string, body: Buffer, credential = harness.key) => {
+    const response = await fetch(new URL(`/next/checkly-storage/${place}`, url), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${credential}`, 'content-type': 'application/octet-stream' },
+      body: new Uint8Array(body),
+    });
+    return { status: response.status, body: (await response.json()) as { readonly key: string } };
+  };
+  const ask = (place: string, wanted: string, credential = harness.key) =>
+    harness.call('POST', `/next/checkly-storage/${place}`, { key: wanted }, { key: credential });
+
+  it('is there under a key of its content, for its account', async () => {
+    const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47]), randomBytes(100)]);
+    const bundle = await send('upload-code-bundle', bytes);
+    expect(bundle).toEqual({ status: 201, body: { key } });
+    const picture = await send('upload', png);
+    expect(picture.status).toBe(201);
+    expect((await ask('peek-code-bundle', key)).body).toEqual({ key, contentLength: bytes.length });
+    const other = await harness.addAccount();
+    for (const place of ['download', 'peek-code-bundle']) {
+      expect((await ask(place, picture.body.key, other.key)).status).toBe(404);
+    }
+    const got = await fetch(new URL('/next/checkly-storage/download', url), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ key: picture.body.key }),
+    });
+    expect(Buffer.from(await got.arrayBuffer())).toEqual(png);
+  });
+
+  it('is refused when it is something else, too large, or named by a path', async () => {
+    expect((await send('upload-code-bundle', Buffer.from('PK'))).status).toBe(400);
+    expect((await send('upload', bytes)).status).toBe(400);
+    const large = Buffer.alloc(11 * 2 ** 20);
+    large.set([0x89, 0x50, 0x4e, 0x47]);
+    expect((await send('upload', large)).status).toBe(413);
+    for (const path of ['../../etc/passwd', `${harness.accountId}/${key}`, 'result-x-y', '']) {
+      expect([path, (await ask('download', path)).status]).toEqual([path, 400]);
+    }
+    const unknown = `result-${'0'.repeat(8)}-0000-4000-8000-${'0'.repeat(12)}-../x`;
+    expect((await ask('download', unknown)).status).toBe(404);
+    const job = { logicalId: 'a', checkType: 'BROWSER', name: 'a', script: 'x', dependencies: [0] };
+    const run = await harness.call('POST', '/v1/test-sessions/run', {
+      ...{ name: 'try', runLocation: { type: 'PRIVATE', slugName: 'lab' }, checkRunJobs: [job] },
+      sharedFiles: [{ path: '../../etc/cron.d/x', content: 'x' }],
+    });
+    expect(run.status).toBe(400);
+    expect(run.body.validation.keys).toEqual(['checkRunJobs.0.dependencies.0.path']);
+    const other = await harness.call('POST', '/v1/test-sessions/run', {
+      ...{ name: 'try', runLocation: { type: 'PRIVATE', slugName: 'lab' } },
+      checkRunJobs: [{ ...job, dependencies: [1] }],
+    });
+    expect(other.body.message).toContain('is no index of sharedFiles: 1');
+  });
+});

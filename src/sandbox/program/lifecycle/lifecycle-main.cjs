@@ -74,7 +74,7 @@ function begin(given) {
 }
 
 /** Runs one script and answers it. */
-async function runScript({ script, request, response }) {
+async function runScript({ script, path, files, request, response }) {
   const startedMs = performance.now();
   const bodyBefore = response?.body;
   globalThis.request = request;
@@ -84,7 +84,10 @@ async function runScript({ script, request, response }) {
     const broken = new Promise((_resolve, reject) => {
       fail = reject;
     });
-    await Promise.race([new LifecycleScript(script, { ...job, modulesDirectory }).run(), broken]);
+    await Promise.race([
+      new LifecycleScript(script, { ...job, modulesDirectory, path, files }).run(),
+      broken,
+    ]);
     answer = {
       ...(response
         ? readBody(globalThis.response, bodyBefore)

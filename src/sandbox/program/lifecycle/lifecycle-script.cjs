@@ -26,20 +26,42 @@ class LifecycleScript {
   /** @throws SyntaxError */
   constructor(source, job) {
     this.#job = job;
-    this.#file = path.join(job.directory, 'script.js');
+    this.#file = path.join(job.directory, job.path ?? 'script.js');
     this.#run = this.#compile(source);
   }
 
   async run() {
+    await this.#writeFiles();
     const module = new Module(this.#file, null);
     module.filename = this.#file;
-    module.paths = Module._nodeModulePaths(this.#job.directory);
+    module.paths = Module._nodeModulePaths(path.dirname(this.#file));
     const load = Module.createRequire(this.#file);
     const require = Object.assign((name) => {
       if (typeof name === 'string') this.#prepare(name);
       return load(name);
     }, load);
-    await this.#run.call(module.exports, require, module, module.exports, this.#file, this.#job.directory);
+    await this.#run.call(
+      module.exports,
+      require,
+      module,
+      module.exports,
+      this.#file,
+      path.dirname(this.#file),
+    );
+  }
+
+  /** Its files may be TypeScript, with imports: Playwright's translation is turned on for those who have any. */
+  async #writeFiles() {
+    const { directory, files = [], modulesDirectory } = this.#job;
+    if (files.length === 0) return;
+    for (const { path: name, content } of files) {
+      const file = path.join(directory, name);
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      fs.writeFileSync(file, content);
+    }
+    const transform = require(path.join(modulesDirectory, 'playwright/lib/transform/transform.js'));
+    // Loading any file through it turns it on.
+    await transform.requireOrImport(path.join(__dirname, '../events.cjs'));
   }
 
   #prepare(name) {
@@ -51,9 +73,8 @@ class LifecycleScript {
 
   /** Snippets are written when the first of them is asked for: most scripts use none. */
   #writeSnippets() {
-    if (this.#job.areSnippetsWritten) return;
-    this.#job.areSnippetsWritten = true;
-    const folder = path.join(this.#job.directory, 'snippets');
+    const folder = path.join(path.dirname(this.#file), 'snippets');
+    if (fs.existsSync(folder)) return;
     fs.mkdirSync(folder, { recursive: true });
     for (const { name, script } of this.#job.snippets) {
       if (plainName.test(name)) fs.writeFileSync(path.join(folder, `${name}.js`), script);

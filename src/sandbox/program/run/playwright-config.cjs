@@ -4,26 +4,48 @@ const path = require('node:path');
 
 const run = JSON.parse(process.env.PICKET_RUN ?? '{}');
 
+const own = run.playwrightConfig ?? {};
+
+/** What the agent needs comes last: evidence, and the browser that this host has. */
+function useOf(use = {}) {
+  const { launchOptions = {}, ...options } = use;
+  const { executablePath: _path, channel: _channel, args = [], ...launch } = launchOptions;
+  return {
+    ...(run.proxy ? { proxy: run.proxy } : {}),
+    ...options,
+    trace: 'on',
+    screenshot: run.hasBrowser ? 'only-on-failure' : 'off',
+    video: run.isVideoPossible ? 'retain-on-failure' : 'off',
+    headless: true,
+    ...(run.hasBrowser ? { launchOptions: { ...launch, args: [...args, ...run.browserArgs] } } : {}),
+  };
+}
+
 module.exports = {
   testDir: run.directory,
   testMatch: `**/${run.entry}`,
   outputDir: path.join(run.privateDirectory, 'output'),
-  snapshotDir: path.join(run.directory, '__snapshots__'),
+  // Next to the file of tests, as in the project it is from.
+  snapshotDir: run.directory,
+  ...(run.updatesSnapshots ? { updateSnapshots: 'all' } : {}),
   workers: 1,
   retries: 0,
   fullyParallel: false,
   forbidOnly: false,
-  timeout: run.testTimeoutMs,
+  timeout: own.timeout ?? run.testTimeoutMs,
   globalTimeout: run.globalTimeoutMs,
+  ...(own.expect ? { expect: own.expect } : {}),
   reporter: [
     [path.join(__dirname, 'reporter.cjs')],
     ['json', { outputFile: path.join(run.privateDirectory, 'report.json') }],
   ],
-  use: {
-    trace: 'on',
-    screenshot: run.hasBrowser ? 'only-on-failure' : 'off',
-    video: run.isVideoPossible ? 'retain-on-failure' : 'off',
-    ...(run.proxy ? { proxy: run.proxy } : {}),
-    ...(run.hasBrowser ? { launchOptions: { args: run.browserArgs } } : {}),
-  },
+  use: useOf(own.use),
+  ...(own.projects?.length > 0
+    ? {
+        projects: own.projects.map(({ use, ...project }) => ({
+          ...project,
+          use: useOf({ ...own.use, ...use }),
+        })),
+      }
+    : {}),
 };

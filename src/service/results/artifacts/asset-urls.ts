@@ -14,6 +14,20 @@ export function sessionAssetUrl(
   return urlOf(`test-sessions/${testSessionId}/results/${artifact.result_id}`, artifact, publicUrl);
 }
 
+const snapshot = /^result-([0-9a-f-]{36})-(.+)$/;
+
+/** The key by which clients download a picture that a run of a test session made. */
+export function snapshotKey(resultId: string, name: string): string {
+  return `result-${resultId}-${name}`;
+}
+
+export function readSnapshotKey(
+  key: string,
+): { readonly resultId: string; readonly name: string } | undefined {
+  const [, resultId, name] = snapshot.exec(key) ?? [];
+  return resultId === undefined || name === undefined ? undefined : { resultId, name };
+}
+
 function urlOf(result: string, { name }: ArtifactRow, publicUrl: string | undefined): string {
   const path = name.split('/').map(encodeURIComponent).join('/');
   const origin = publicUrl?.replace(/\/+$/, '') ?? '';

@@ -6,7 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { codeBundleKeyOf, maxCodeBundleBytes } from '../../../checks/contract/code-bundle.ts';
+import {
+  codeBundleKeyOf,
+  maxCodeBundleBytes,
+  maxSnapshotBytes,
+} from '../../../checks/contract/code-bundle.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { CodeBundle } from '../../../protocol/agent/code-bundle.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
@@ -29,16 +33,20 @@ export interface BundleRoom {
 /** A bundle, or a picture that screenshots are compared with. */
 export type UploadKind = 'bundle' | 'picture';
 
-const heads: Readonly<Record<UploadKind, { readonly bytes: Buffer; readonly problem: string }>> = {
+const kinds = {
   bundle: {
-    bytes: Buffer.from([0x1f, 0x8b]),
+    name: 'A code bundle',
+    maxBytes: maxCodeBundleBytes,
+    head: Buffer.from([0x1f, 0x8b]),
     problem: 'A code bundle is a tar.gz: these bytes are not gzip.',
   },
   picture: {
-    bytes: Buffer.from([0x89, 0x50, 0x4e, 0x47]),
+    name: 'A snapshot',
+    maxBytes: maxSnapshotBytes,
+    head: Buffer.from([0x89, 0x50, 0x4e, 0x47]),
     problem: 'A snapshot is a PNG file: these bytes are none.',
   },
-};
+} as const;
 
 /** The header by which an uploader says what the bytes have to be. */
 export const checksumHeader = 'x-bundle-checksum-sha256';
@@ -62,7 +70,7 @@ export async function takeCodeBundle(
   try {
     const content = new MeasuredUpload(kind);
     await receiveUpload(request, async (upload) => {
-      refuseTooLarge(Number(request.headers['content-length'] ?? 0));
+      refuseTooLarge(kind, Number(request.headers['content-length'] ?? 0));
       await pipeline(upload, content, createWriteStream(file, { flags: 'wx', mode: 0o600 }));
     });
     const measured = content.measured();
@@ -120,7 +128,7 @@ class MeasuredUpload extends Transform {
     if (this.#head.length < 4) this.#head = Buffer.concat([this.#head, chunk.subarray(0, 4)]);
     this.#sizeBytes += chunk.length;
     try {
-      refuseTooLarge(this.#sizeBytes);
+      refuseTooLarge(this.#kind, this.#sizeBytes);
     } catch (thrown) {
       done(thrown as AppError);
       return;
@@ -131,8 +139,8 @@ class MeasuredUpload extends Transform {
 
   override _flush(done: (error?: Error | null) => void) {
     this.#sha256 = this.#hash.digest('hex');
-    const { bytes, problem } = heads[this.#kind];
-    const isRight = this.#head.subarray(0, bytes.length).equals(bytes);
+    const { head, problem } = kinds[this.#kind];
+    const isRight = this.#head.subarray(0, head.length).equals(head);
     done(isRight ? null : new AppError('MALFORMED_BODY', problem));
   }
 
@@ -141,9 +149,13 @@ class MeasuredUpload extends Transform {
   }
 }
 
-function refuseTooLarge(sizeBytes: number): void {
-  if (sizeBytes <= maxCodeBundleBytes) return;
-  throw new AppError('PAYLOAD_TOO_LARGE', `A code bundle has at most ${maxCodeBundleBytes} bytes (150 MB).`);
+function refuseTooLarge(kind: UploadKind, sizeBytes: number): void {
+  const { maxBytes, name } = kinds[kind];
+  if (sizeBytes <= maxBytes) return;
+  throw new AppError(
+    'PAYLOAD_TOO_LARGE',
+    `${name} has at most ${maxBytes} bytes (${maxBytes / 2 ** 20} MB).`,
+  );
 }
 
 function refuseOther(announced: string | string[] | undefined, sha256: string): void {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { readCodeBundleKey } from '../../../checks/contract/code-bundle.ts';
+import { codeBundleKey, readCodeBundleKey } from '../../../checks/contract/code-bundle.ts';
 import { AppError } from '../../../lib/errors.ts';
 import {
   agentBundleRoutes,
@@ -8,6 +8,9 @@ import {
   codeBundleRoutes,
 } from '../../../protocol/agent/code-bundle.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { fieldError } from '../../http/validation.ts';
+import { readSnapshotKey } from '../artifacts/asset-urls.ts';
+import { fileNamed, sendFile, storedFilesOf } from '../artifacts/sending.ts';
 import {
   type BundleRoom,
   openCodeBundle,
@@ -26,10 +29,15 @@ export function codeBundleHandlers({
   clock,
   codeBundleQuotaBytes,
 }: HandlerDeps & { readonly codeBundleQuotaBytes?: number | undefined }): [string, AnyHandler][] {
-  const send = async (accountId: string, key: string, reply: FastifyReply) => {
+  const send = async (
+    accountId: string,
+    key: string,
+    reply: FastifyReply,
+    contentType = 'application/gzip',
+  ) => {
     const content = await openCodeBundle(artifactStore, accountId, key);
     reply.headers({
-      'content-type': 'application/gzip',
+      'content-type': contentType,
       'content-length': readCodeBundleKey(key).sizeBytes,
       'content-disposition': `attachment; filename="${key}.tar.gz"`,
       'x-content-type-options': 'nosniff',
@@ -60,14 +68,18 @@ export function codeBundleHandlers({
       async uploadClientFile({ caller, request }) {
         return take(caller.accountId, request.raw, 'picture');
       },
-      async downloadClientFile({ caller, body, reply }) {
-        const content = await openCodeBundle(artifactStore, caller.accountId, body.key);
-        reply.headers({
-          'content-type': 'application/octet-stream',
-          'content-length': readCodeBundleKey(body.key).sizeBytes,
-          'x-content-type-options': 'nosniff',
-        });
-        await reply.send(content);
+      async downloadClientFile({ caller, body, request, reply }) {
+        const made = readSnapshotKey(body.key);
+        if (made) {
+          const result = await store.testSessions.resultOfAccount(caller.accountId, made.resultId);
+          const stored = result ? await storedFilesOf(store, result.id) : [];
+          await sendFile(fileNamed(stored, made.name), { request, reply, artifactStore });
+          return;
+        }
+        if (!codeBundleKey.test(body.key)) {
+          throw fieldError('payload', [{ key: 'key', message: 'is not the key of an upload' }]);
+        }
+        await send(caller.accountId, body.key, reply, 'application/octet-stream');
       },
       async peekClientBundle({ caller, body }) {
         const content = await openCodeBundle(artifactStore, caller.accountId, body.key);

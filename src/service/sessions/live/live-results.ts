@@ -31,7 +31,7 @@ export function isForLiveResults({ headers, url = '' }: IncomingMessage): boolea
 
 /**
  * Results of test sessions as they come: MQTT 3.1.1 over WebSocket, on the port of the API. It can be listened
- * to and nothing else, by holders of a key of the account.
+ * to and nothing else, with a key of the account.
  */
 export function addLiveResults(app: FastifyInstance, deps: LiveResultsDeps): void {
   const { logger, metrics } = deps;

@@ -9,6 +9,8 @@ export interface News {
   readonly event: NewsEvent;
   /** JSON. */
   readonly payload: unknown;
+  /** A result that has pictures which its follower fetches: it waits for those. */
+  readonly picturesOf?: string;
 }
 
 const missed: Readonly<Record<string, string>> = {
@@ -20,7 +22,7 @@ const missed: Readonly<Record<string, string>> = {
 };
 
 /**
- * Everything that a test session has to say so far, in the order in which it happened. A follower that had some
+ * Everything that a test session has to say so far, in the order in which it happened. A follower that got some
  * of it gets the rest; so nobody misses anything who comes late, or comes back.
  */
 export function newsOf({ session, runs, results, names }: TestSessionState): News[] {
@@ -28,7 +30,7 @@ export function newsOf({ session, runs, results, names }: TestSessionState): New
   return runs.flatMap((row): News[] => {
     const run = { sequenceId: row.sequence_id, runId: row.id };
     const own = byRun.get(row.id) ?? [];
-    const { name, sourceFile } = names.get(row.check_id) ?? { name: row.check_id, sourceFile: null };
+    const { name, sourceFile, updatesSnapshots } = names.get(row.check_id) ?? unnamed(row.check_id);
     const about = {
       name,
       checkType: row.check_type,
@@ -36,7 +38,8 @@ export function newsOf({ session, runs, results, names }: TestSessionState): New
       ...(sourceFile === null ? {} : { sourceFile }),
     };
     const news: News[] = [];
-    const tell = (id: string, event: NewsEvent, payload: unknown) => news.push({ id, run, event, payload });
+    const tell = (id: string, event: NewsEvent, payload: unknown, rest: Partial<News> = {}) =>
+      news.push({ id, run, event, payload, ...rest });
     if (own.length > 0 || row.state === 'leased' || row.first_leased_at !== null) {
       tell(`${row.id} run-start`, 'run-start', { sequenceId: row.sequence_id, checkRunId: row.check_run_id });
     }
@@ -61,11 +64,16 @@ export function newsOf({ session, runs, results, names }: TestSessionState): New
         attempts: result.attempts,
         assets: { region: result.run_location, logPath: result.id, checkRunDataPath: result.id },
       };
-      tell(isFinal ? `${row.id} end` : result.id, 'result', {
-        testResultId: result.id,
-        resultType: result.result_type,
-        result: shown,
-      });
+      tell(
+        isFinal ? `${row.id} end` : result.id,
+        'result',
+        {
+          testResultId: result.id,
+          resultType: result.result_type,
+          result: shown,
+        },
+        updatesSnapshots ? { picturesOf: result.id } : {},
+      );
     }
     if (row.state === 'cancelled') {
       const at = iso(row.ended ?? row.created);
@@ -80,4 +88,8 @@ export function newsOf({ session, runs, results, names }: TestSessionState): New
 
 function iso(epochMs: number): string {
   return new Date(epochMs).toISOString();
+}
+
+function unnamed(name: string) {
+  return { name, sourceFile: null, updatesSnapshots: false };
 }

@@ -188,7 +188,7 @@ export class Subscriber {
       return 0;
     });
     this.#send({ cmd: 'suback', messageId: packet.messageId ?? 0, granted });
-    // Confirmed before anything else comes, clients understand what comes.
+    // Clients that know that they are subscribed understand what comes.
     for (const { topic: filter } of packet.subscriptions) {
       const follower = this.#followers.get(filter);
       if (follower) this.#deps.suites.follow(follower);

@@ -2,12 +2,12 @@ import { toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Signal } from '../../store/engine/signals.ts';
 import type { Store } from '../../store.ts';
-import { logLines } from '../result-files.ts';
+import { logLines, snapshotFiles, withSnapshots } from '../result-files.ts';
 import type { TestSessionState } from '../stored/test-session-store.ts';
 import { type News, newsOf } from './news.ts';
 import { type NewsTopic, topicOf } from './topic.ts';
 
-/** A follower: a subscription of one connection. */
+/** A subscription of one connection. */
 export interface Follower {
   readonly topic: NewsTopic;
   publish(topic: string, payload: string): void;
@@ -20,13 +20,13 @@ const restMs = 150;
 
 interface Watch {
   readonly follower: Follower;
-  readonly told: Set<string>;
+  readonly sent: Set<string>;
   sessionId: string | undefined;
   isDone: boolean;
 }
 
 /**
- * Tells followers of suites what happens in the test sessions of that name. What a session has to tell follows
+ * Brings followers of suites what happens in the test sessions of that name. What a session has to tell follows
  * from the store, whichever process its runs ended in: a signal only says where to look, and every two seconds
  * everything unfinished is looked at anyway. What a follower got is remembered with its subscription, so
  * one that lost its connection and subscribes again, here or at another process, gets what it missed.
@@ -51,7 +51,7 @@ export class WatchedSuites {
   }
 
   follow(follower: Follower): void {
-    this.#watches.set(follower, { follower, told: new Set(), sessionId: undefined, isDone: false });
+    this.#watches.set(follower, { follower, sent: new Set(), sessionId: undefined, isDone: false });
     this.#lookSoon();
   }
 
@@ -105,26 +105,38 @@ export class WatchedSuites {
   }
 
   async #tell(watch: Watch, states: readonly TestSessionState[]): Promise<void> {
-    const { follower, told } = watch;
+    const { follower, sent } = watch;
     for (const state of states) {
       watch.sessionId = state.session.id;
+      let isWaiting = false;
       for (const news of newsOf(state)) {
-        if (told.has(news.id) || !this.#watches.has(follower)) continue;
-        told.add(news.id);
+        if (sent.has(news.id) || !this.#watches.has(follower)) continue;
         const payload = await this.#payload(follower.topic.accountId, news);
+        if (payload === undefined) {
+          isWaiting = true;
+          continue;
+        }
+        sent.add(news.id);
         follower.publish(topicOf(follower.topic, news.run, news.event), JSON.stringify(payload));
       }
-      watch.isDone = state.session.status !== 'RUNNING';
+      watch.isDone = state.session.status !== 'RUNNING' && !isWaiting;
     }
   }
 
-  /** Logs are read only for followers that asked for them: they are large. */
-  async #payload(accountId: string, { event, payload }: News): Promise<unknown> {
-    if (event !== 'stream-logs') return payload;
-    const { resultId } = payload as { readonly resultId: string };
-    const row = await this.#store.testSessions.resultOfAccount(accountId, resultId);
-    const logs = row ? logLines(row) : [];
-    return { logs: logs.map(({ time, msg, level }) => ({ timestamp: time, message: msg, level })) };
+  /** Undefined for a result whose pictures are still on their way. Logs are large: they are read when asked for. */
+  async #payload(accountId: string, { event, payload, picturesOf }: News): Promise<unknown> {
+    const { testSessions, artifacts } = this.#store;
+    if (event === 'stream-logs') {
+      const { resultId } = payload as { readonly resultId: string };
+      const row = await testSessions.resultOfAccount(accountId, resultId);
+      const logs = row ? logLines(row) : [];
+      return { logs: logs.map(({ time, msg, level }) => ({ timestamp: time, message: msg, level })) };
+    }
+    if (picturesOf === undefined) return payload;
+    const row = await testSessions.resultOfAccount(accountId, picturesOf);
+    const files = (await artifacts.ofResults([picturesOf])).get(picturesOf) ?? [];
+    const snapshots = row ? snapshotFiles(row, files) : [];
+    return snapshots === 'awaited' ? undefined : withSnapshots(payload, snapshots);
   }
 }
 

@@ -50,7 +50,14 @@ export interface TestSessionState {
   readonly runs: readonly RunRow[];
   readonly results: readonly Pick<TestResultRow, (typeof followedColumns)[number]>[];
   /** What is run, by its id. */
-  readonly names: ReadonlyMap<string, { readonly name: string; readonly sourceFile: string | null }>;
+  readonly names: ReadonlyMap<string, RunName>;
+}
+
+interface RunName {
+  readonly name: string;
+  readonly sourceFile: string | null;
+  /** Whether its pictures to compare with are made anew. */
+  readonly updatesSnapshots: boolean;
 }
 
 const followedColumns = [
@@ -279,14 +286,13 @@ export class TestSessions {
   async #namesOf(ids: readonly string[]): Promise<TestSessionState['names']> {
     const wanted = this.#dialect.inList('id', [...new Set(ids)]);
     const checks = await this.#db.selectFrom('checks').select(['id', 'name']).where(wanted).execute();
-    const tried = await this.#db
-      .selectFrom('test_definitions')
-      .select(['id', 'name', 'source_file'])
-      .where(wanted)
-      .execute();
-    return new Map([
-      ...checks.map(({ id, name }) => [id, { name, sourceFile: null }] as const),
-      ...tried.map(({ id, name, source_file: sourceFile }) => [id, { name, sourceFile }] as const),
+    const tried = await this.#db.selectFrom('test_definitions').selectAll().where(wanted).execute();
+    return new Map<string, RunName>([
+      ...checks.map(({ id, name }) => [id, { name, sourceFile: null, updatesSnapshots: false }] as const),
+      ...tried.map(
+        ({ id, name, source_file: sourceFile, definition }) =>
+          [id, { name, sourceFile, updatesSnapshots: updatesSnapshots(definition) }] as const,
+      ),
     ]);
   }
 
@@ -315,4 +321,8 @@ export class TestSessions {
 
 function hasFailed(row: Pick<TestResultRow, 'result_type' | 'has_failures' | 'has_errors'>): boolean {
   return row.result_type === 'FINAL' && (row.has_failures === 1 || row.has_errors === 1);
+}
+
+function updatesSnapshots(definition: string): boolean {
+  return (JSON.parse(definition) as { readonly updatesSnapshots?: boolean }).updatesSnapshots === true;
 }

@@ -9,6 +9,7 @@ export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): Leas
     slotAt: Date.now(),
     attempt: 0,
     mayBeRetried: false,
+    updatesSnapshots: false,
     sequenceId: crypto.randomUUID(),
     checkRunId: 1,
     accountId: '0f8fad5b-d9cb-469f-a165-70867728950e',

@@ -46,6 +46,26 @@ export function definitionRunSuite(stage: StoreStage): void {
     expect((await call('checks')).body).toEqual([]);
   });
 
+  it('keeps the verdict of a session whose check and results are gone', async () => {
+    await stage.start();
+    const { harness, agent } = stage;
+    const { id } = await createCheck(harness, { frequency: 1440 });
+    const { body } = await harness.call('POST', '/v1/test-sessions/trigger', {
+      name: 'try',
+      runLocation: 'lab',
+      target: { checkId: id },
+      retryStrategy: null,
+    });
+    const [leased] = await agent.claim();
+    if (leased) await agent.report([reportOf(leased, { failure: down, errorMessages: [down.message] })]);
+    const status = async () => (await call(`test-sessions/${body.testSessionId}`)).body.status;
+    expect(await status()).toBe('FAILED');
+    await harness.call('DELETE', `/v1/checks/${id}`);
+    await harness.store.retired.removeResults('test_results', [leased?.resultId ?? '']);
+    expect(await status()).toBe('FAILED');
+    expect((await call('test-sessions?statuses=FAILED')).body.length).toBe(1);
+  });
+
   it('repeats a failed run as it was asked to', async () => {
     await stage.start();
     const testRetryStrategy = { type: 'FIXED', baseBackoffSeconds: 0, maxRetries: 1 };

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import type { MaskedValue } from '../contract/masking.ts';
+
+const maxTimeoutMs = 240_000;
+const timeoutMs = z.int().min(0).max(maxTimeoutMs).optional();
+const text = z.string().max(2000).optional();
+const flag = z.boolean().optional();
+const record = z.record(z.string().max(200), z.unknown()).optional();
+const size = z.object({ width: z.int().min(1).max(10_000), height: z.int().min(1).max(10_000) });
+
+/** Options of a page and its context, as Playwright Test knows them under `use`. */
+const Use = z.object({
+  baseURL: text.describe('What addresses like "/" in goto() and requests are below'),
+  actionTimeout: timeoutMs,
+  navigationTimeout: timeoutMs,
+  extraHTTPHeaders: z.record(z.string().max(200), z.string().max(10_000)).optional(),
+  httpCredentials: z
+    .object({
+      username: z.string().max(1000),
+      password: z.string().max(1000),
+      origin: text,
+      send: z.enum(['unauthorized', 'always']).optional(),
+    })
+    .optional(),
+  ignoreHTTPSErrors: flag,
+  userAgent: text,
+  viewport: size.nullable().optional(),
+  deviceScaleFactor: z.number().min(0.1).max(10).optional(),
+  isMobile: flag,
+  hasTouch: flag,
+  locale: text,
+  timezoneId: text,
+  geolocation: z
+    .object({ latitude: z.number(), longitude: z.number(), accuracy: z.number().min(0).optional() })
+    .optional(),
+  permissions: z.array(z.string().max(100)).max(50).optional(),
+  colorScheme: z.enum(['light', 'dark', 'no-preference']).nullable().optional(),
+  javaScriptEnabled: flag,
+  acceptDownloads: flag,
+  bypassCSP: flag,
+  offline: flag,
+  testIdAttribute: text,
+  proxy: z
+    .object({ server: z.string().max(2000), bypass: text, username: text, password: text })
+    .optional()
+    .describe('Instead of that of the location'),
+  launchOptions: record.describe('Of the browser; its executable is always that of the agent'),
+  contextOptions: record,
+});
+
+const Expect = z.object({
+  timeout: timeoutMs,
+  toHaveScreenshot: record,
+  toMatchSnapshot: record,
+  toPass: record,
+});
+
+/** Of a project: what answers never show stands in one place only. */
+const ProjectUse = Use.omit({ httpCredentials: true, proxy: true });
+
+/** Settings of Playwright Test for the script of a check. */
+export const PlaywrightConfig = z
+  .object({
+    timeout: timeoutMs.describe('Milliseconds of one test; 0 is no limit but that of the run'),
+    use: Use.optional(),
+    expect: Expect.optional(),
+    projects: z
+      .array(
+        z.object({
+          name: z.string().min(1).max(100),
+          timeout: timeoutMs,
+          use: ProjectUse.optional(),
+          expect: Expect.optional(),
+        }),
+      )
+      .max(10)
+      .optional()
+      .describe('Every test runs once for each of them, one after the other'),
+  })
+  .nullable()
+  .default(null)
+  .describe('Settings of Playwright Test, as its configuration file has them; of no effect on plain scripts');
+export type PlaywrightConfig = z.output<typeof PlaywrightConfig>;
+
+/** What answers never show of it. */
+export const maskedInPlaywrightConfig: readonly MaskedValue[] = [
+  { path: ['playwrightConfig', 'use', 'httpCredentials', 'password'] },
+  { path: ['playwrightConfig', 'use', 'proxy', 'password'] },
+];

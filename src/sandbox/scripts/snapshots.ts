@@ -1,0 +1,42 @@
+import { buffer } from 'node:stream/consumers';
+import { toError } from '../../lib/errors.ts';
+import type { ScriptHost } from '../host/contract.ts';
+import type { Sandbox } from '../sandbox.ts';
+import { BundleMissing } from '../suites/suite-host.ts';
+
+/** A picture that a script compares with. */
+export interface Snapshot {
+  readonly key: string;
+  /** Below the folder of the run. */
+  readonly path: string;
+}
+
+/** Why pictures are not where they should be: one was never uploaded, or could not be fetched. */
+export interface SnapshotProblem {
+  readonly problem: 'missing' | 'unavailable';
+  readonly message: string;
+}
+
+/** Puts the pictures of a check where its script finds them. */
+export async function placeSnapshots(
+  sandbox: Sandbox,
+  { suites }: ScriptHost,
+  snapshots: readonly Snapshot[],
+  signal: AbortSignal,
+): Promise<SnapshotProblem | undefined> {
+  if (snapshots.length === 0) return undefined;
+  const unavailable = (why: string) => ({
+    problem: 'unavailable' as const,
+    message: `The snapshots could not be fetched: ${why}`,
+  });
+  if ('missing' in suites) return unavailable(suites.missing);
+  for (const { key, path } of snapshots) {
+    try {
+      await sandbox.write(path, await buffer(await suites.bundles.open(key, signal)));
+    } catch (thrown) {
+      if (!(thrown instanceof BundleMissing)) return unavailable(toError(thrown).message);
+      return { problem: 'missing', message: `There is no snapshot ${key} for ${path}: upload it again` };
+    }
+  }
+  return undefined;
+}
