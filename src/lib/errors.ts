@@ -109,6 +109,13 @@ export const errorCatalogue = {
     fix: 'The message names the object in the way.',
     isRetryable: false,
   },
+  IMPORT_OUT_OF_ORDER: {
+    statusCode: 403,
+    phrase: 'Forbidden',
+    meaning: 'An import is applied, committed or cancelled when it is not its turn.',
+    fix: 'Apply an import first, then commit it; cancel it before it is committed.',
+    isRetryable: false,
+  },
   MODEL_PROVIDER_MISSING: {
     statusCode: 402,
     phrase: 'Payment Required',

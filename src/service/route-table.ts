@@ -32,6 +32,7 @@ import { publicPageRoutes } from '../protocol/pages/public-page.ts';
 import { statusPageRoutes } from '../protocol/pages/status-page.ts';
 import { subscriptionRoutes } from '../protocol/pages/subscription.ts';
 import { projectRoutes } from '../protocol/projects/project.ts';
+import { projectImportRoutes } from '../protocol/projects/project-import.ts';
 import { analyticsRoutes, typedAnalyticsRoute } from '../protocol/results/analytics.ts';
 import { artifactRoutes, assetRoutes } from '../protocol/results/artifact.ts';
 import { checkResultRoutes } from '../protocol/results/check-result.ts';
@@ -87,6 +88,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkGroupRoutes),
   ...resourceRoutes,
   ...Object.values(projectRoutes),
+  ...Object.values(projectImportRoutes),
   ...Object.values(runtimeRoutes),
   ...Object.values(accountRoutes),
   ...Object.values(nextAccountRoutes),

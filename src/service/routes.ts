@@ -38,6 +38,7 @@ import { previewHandlers } from './pages/preview-routes.ts';
 import { publicPageHandlers } from './pages/public-routes.ts';
 import { statusPageHandlers } from './pages/routes.ts';
 import { subscriptionHandlers } from './pages/subscription-routes.ts';
+import { projectImportHandlers } from './projects/imports/routes.ts';
 import type { HandlersOn } from './projects/operations.ts';
 import { projectHandlers } from './projects/routes.ts';
 import { resourceHandlers } from './resources/handlers.ts';
@@ -145,6 +146,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
       ...{ ...deps, handlersOn: handlersOn(deps) },
       progress: deps.deploymentProgress ?? new Map(),
     }),
+    ...projectImportHandlers({ ...deps, handlersOn: handlersOn(deps) }),
     ...maintenanceHandlers(deps),
     ...runtimeHandlers(),
     ...accountHandlers(deps),

@@ -1,11 +1,12 @@
 import { AppError } from '../../lib/errors.ts';
 import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { checkRoutes } from '../../protocol/checks/check.ts';
 import type { Change, PhysicalId } from '../../protocol/projects/project.ts';
 import { fieldError } from '../http/validation.ts';
 import type { Repositories } from '../store.ts';
 import { type Departure, departures, differs } from './differences.ts';
 import { type Body, isKind, kinds, physicalIdOf, type ResourceKind } from './kinds.ts';
-import { type Operations, parsedBody } from './operations.ts';
+import { type Operations, parsedBody, withoutEmpty } from './operations.ts';
 import { ownerOf, subscriptionId, subscriptionIn } from './subscriptions.ts';
 import type { ProjectResourceRow } from './tables.ts';
 import { keyOf, type Named, problemOf, type Wished, type WishedProject, withIds } from './wished.ts';
@@ -125,8 +126,9 @@ class Errand {
     // Ids of what is there already are known even where its payload is refused.
     this.#ids.set(keyOf(wished), (present && id) ?? this.#placeholder(kind));
     const payload = withIds(wished, this.#work.wished.names, (key) => this.#idOf(key));
-    const body = this.#assigned((kind.bodyOf ?? same)(payload), wished);
-    const route = kind.bodyRoute?.(body) ?? kind.routes.create;
+    const assigned = this.#assigned((kind.bodyOf ?? same)(payload), wished);
+    const route = kind.bodyRoute?.(assigned) ?? kind.routes.create;
+    const body = withoutEmpty(route, assigned);
     const parsed = { ...(parsedBody(route, body) as Body), ...pick(body, 'checkType') };
     if (type === 'private-location') this.#slugs.set(logicalId, String(body.slugName));
     // Whom a check alerts is said by subscriptions, where its payload does not say it.
@@ -220,11 +222,24 @@ class Errand {
   ): Promise<void> {
     this.#changes.push({ ...change, action: 'DELETE' });
     if (this.#work.isDry || change.physicalId === undefined) return;
+    if (change.type === 'check-group') await this.#emptyGroup(Number(change.physicalId));
     try {
       await this.#work.operations.call(kind.routes.delete, { params: { [kind.key]: change.physicalId } });
     } catch (thrown) {
       // Somebody deleted it already.
       if (!(thrown instanceof AppError) || thrown.code !== 'NOT_FOUND') throw thrown;
+    }
+  }
+
+  /** Takes checks that are not of the project out of a group that goes. */
+  async #emptyGroup(groupId: number): Promise<void> {
+    const { repositories, operations } = this.#work;
+    for (;;) {
+      const { checks } = await repositories.checks.listOfGroup(groupId, { limit: 100, offset: 0 });
+      if (checks.length === 0) return;
+      for (const { id } of checks) {
+        await operations.call(checkRoutes.updateCheck, { params: { id }, body: { groupId: null } });
+      }
     }
   }
 
@@ -245,7 +260,6 @@ class Errand {
   async #stored(kind: ResourceKind, id: PhysicalId): Promise<Body | undefined> {
     const { repositories, operations, accountId } = this.#work;
     if (kind.stored) return kind.stored(repositories, accountId, id);
-    if (!kind.get) throw new Error('a kind of resources cannot be read');
     const isId = kind.get.params?.safeParse({ [kind.key]: id }).success;
     if (!isId) return undefined;
     try {

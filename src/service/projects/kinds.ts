@@ -26,14 +26,14 @@ export type KindName = Exclude<
 /** What a deployment must know of a kind of resources to write them by their own operations. */
 export interface ResourceKind {
   readonly routes: { readonly create: Route; readonly update: Route; readonly delete: Route };
-  /** The operation that shows one, where what it shows is all there is: nothing of it is masked. */
-  readonly get?: Route;
+  /** The operation that shows one. */
+  readonly get: Route;
   /** The parameter of its paths. */
   readonly key: string;
   /** Whether the database numbers them. */
   readonly isNumbered: boolean;
   readonly idOf: (answer: Body) => PhysicalId;
-  /** What is stored of one, as it is written, where `get` does not show it. */
+  /** What is stored of one, as it is written, where `get` masks parts of it. */
   readonly stored?: (
     repositories: Repositories,
     accountId: string,
@@ -76,6 +76,7 @@ export const kinds: Readonly<Record<KindName, ResourceKind>> = {
       update: alertChannelRoutes.updateAlertChannel,
       delete: alertChannelRoutes.deleteAlertChannel,
     },
+    get: alertChannelRoutes.getAlertChannel,
     stored: async (repositories, accountId, id) => {
       const channel = await repositories.alertChannels.find(accountId, Number(id));
       if (!channel) return undefined;
@@ -121,6 +122,7 @@ export const kinds: Readonly<Record<KindName, ResourceKind>> = {
       update: checkGroupRoutes.updateCheckGroup,
       delete: checkGroupRoutes.deleteCheckGroup,
     },
+    get: checkGroupRoutes.getCheckGroup,
     stored: async (repositories, accountId, id) => {
       const group = await repositories.groups.find(accountId, Number(id));
       return group && completeGroup(group);
@@ -138,6 +140,7 @@ export const kinds: Readonly<Record<KindName, ResourceKind>> = {
       update: checkRoutes.updateCheck,
       delete: checkRoutes.deleteCheck,
     },
+    get: checkRoutes.getCheck,
     stored: async (repositories, accountId, id) => {
       const check = await repositories.checks.find(accountId, String(id));
       if (!check) return undefined;
@@ -145,6 +148,8 @@ export const kinds: Readonly<Record<KindName, ResourceKind>> = {
       return { ...completeDefinition(findCheckType(checkType), definition), checkType };
     },
     bodyRoute: routeOfType,
+    // What a repair by a model would go by: nothing here repairs checks.
+    bodyOf: ({ intent: _intent, aiAutoRepairEnabled: _repair, ...payload }) => payload,
     keeping: keepingOfCheck,
     createQuery: withoutAutoAssign,
   },

@@ -70,6 +70,23 @@ export function parsedBody(route: Route, body: unknown): unknown {
 }
 
 /**
+ * A body without fields that its operation does not know and that say nothing: clients send empty lists and nulls
+ * of whatever they know of.
+ */
+export function withoutEmpty(
+  route: Route,
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const unknown = unknownFieldIssues(route, body).filter(({ path }) => path.length === 1);
+  const empty = new Set(unknown.map(({ path }) => String(path[0])).filter((field) => isEmpty(body[field])));
+  return Object.fromEntries(Object.entries(body).filter(([field]) => !empty.has(field)));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
+/**
  * A store all of whose work is part of one open transaction: transactions within it are parts of that one, and
  * its signals wait until it is over.
  */

@@ -8,6 +8,7 @@ import { found } from '../http/known-names.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from '../sessions/completion.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
+import type { Repositories } from '../store.ts';
 import { carryOut } from './carry-out.ts';
 import type { DeploymentRequest } from './deploying.ts';
 import type { DeploymentState } from './deployment-store.ts';
@@ -174,7 +175,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
 
 /** @throws AppError CONFLICT, naming it, while a deployment of the project goes on. */
 export async function refuseBusy(
-  { store }: Pick<ProjectDeps, 'store'>,
+  { store }: { readonly store: Pick<Repositories, 'deployments'> },
   accountId: string,
   logicalId: string,
 ): Promise<void> {

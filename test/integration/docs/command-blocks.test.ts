@@ -56,7 +56,7 @@ describe('blocks of commands', () => {
 describe('examples of the API', () => {
   // What is made by other things than people, or shown where it belongs.
   const elsewhere =
-    /^\/(?!v1\/)|^\/v1\/(agent|code-bundles|projects|public|root-cause-analyses|analytics|checks$|checks\/(playwright|agentic))/;
+    /^\/(?!v1\/)|^\/v1\/(agent|code-bundles|public|root-cause-analyses|analytics|checks$|checks\/(playwright|agentic))/;
 
   it('show every collection that something can be added to', () => {
     const text = readFileSync(join(root, 'docs/how-to/api-by-example.md'), 'utf8');

@@ -1,6 +1,7 @@
 import type { Page } from '../page.ts';
 import { changeOne, createOne, deleteOne, newOne, showOne } from './editor.ts';
 import { listTable } from './list.ts';
+import { showProjects } from './projects.ts';
 import { showRuntimes } from './runtimes.ts';
 import { type Table, tables } from './tables.ts';
 
@@ -15,6 +16,7 @@ export const settingsPages: readonly Page[] = [
   },
   ...tables.flatMap(pagesOf),
   { path: '/settings/runtimes', title: 'Runtimes', role: 'READ_ONLY', handler: showRuntimes },
+  { path: '/settings/projects', title: 'Projects', role: 'READ_ONLY', handler: showProjects },
 ];
 
 function pagesOf(table: Table): Page[] {

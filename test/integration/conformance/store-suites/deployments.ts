@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { type Answer, until } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
@@ -263,6 +264,73 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await ended({ status: 202, body: started } as Answer)).status).toBe('SUCCEEDED');
     const late = { status: 'SUCCEEDED', ended: now } as const;
     expect(await store.deployments.end(started.id, 'lost', late)).toBe(false);
+  });
+
+  it('refuses what unpacks to 50 MB, and keeps nothing of it', async () => {
+    await stage.start();
+    const { app, key } = stage.harness;
+    const large = { path: 'large.ts', content: 'x'.repeat(1_000_000) };
+    const files = Array.from({ length: 50 }, (_, at) => ({ ...large, path: `large-${at}.ts` }));
+    const payload = gzipSync(JSON.stringify({ ...body([]), sharedFiles: files }));
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'content-encoding': 'gzip',
+    };
+    const send = (what: Buffer) =>
+      app.inject({ method: 'POST', url: '/v1/projects/deploy?dryRun=true', headers, payload: what });
+    expect(payload.length).toBeLessThan(1_000_000);
+    expect((await send(payload)).statusCode).toBe(413);
+    expect((await send(Buffer.from('no gzip'))).statusCode).toBe(400);
+    expect((await send(gzipSync(JSON.stringify(body(everything))))).statusCode).toBe(200);
+    expect((await call('GET', '/next/projects')).body).toEqual([]);
+  });
+
+  it('names every resource and field that is refused, at once', async () => {
+    await start();
+    const wrong = changed(changed(everything, 'home', { frequency: 7 }), 'beat', { heartbeat: null, nme: 1 });
+    const refused = await call('POST', '/v1/projects/deploy', body(wrong));
+    expect(refused.status).toBe(400);
+    expect(refused.body.validation.keys).toEqual(
+      expect.arrayContaining(['resources.3.payload.frequency', 'resources.4.payload.nme']),
+    );
+    expect(refused.body.message).toContain('check "home": "frequency" must be one of');
+    expect((await call('GET', '/next/projects')).body).toEqual([]);
+  });
+
+  it('makes a project of what the account has, by an import', async () => {
+    await start();
+    await deploy(everything);
+    await ended(await call('DELETE', '/v1/projects/project?preserveResources=true'));
+    await call('POST', '/next/projects', { logicalId: 'project', name: 'Project' });
+    expect((await call('POST', '/next/projects', { logicalId: 'project', name: 'x' })).status).toBe(409);
+    const path = '/next/projects/project/imports';
+    const filters = [{ type: 'exclude' }, { type: 'include', resource: { type: 'check' } }];
+    const previewed = await call('POST', `${path}?preview=true`, { filters });
+    expect(previewed.body.changes.resources.map(({ logicalId }: Change) => logicalId).sort()).toEqual(
+      expect.arrayContaining(['beat', 'home', 'spec']),
+    );
+    expect((await call('GET', path)).body).toEqual([]);
+    const { body: plan } = await call('POST', path, { filters });
+    const home = plan.changes.resources.find(({ logicalId }: Change) => logicalId === 'home');
+    expect(home.payload).toMatchObject({ name: 'Home', checkType: 'API' });
+    const one = `/next/projects/imports/${plan.id}`;
+    expect((await call('POST', `${one}/commit`)).status).toBe(403);
+    expect((await call('POST', `${one}/apply`)).status).toBe(200);
+    expect((await call('POST', `${one}/apply`)).status).toBe(403);
+    // Nothing is deleted before it is committed.
+    expect(named(await preview([]), 'DELETE')).toEqual([]);
+    expect((await call('GET', `${path}?onlyUnapplied=true`)).body).toEqual([]);
+    expect((await call('GET', '/next/projects/imports?onlyUncommitted=true')).body).toHaveLength(1);
+    expect((await call('POST', `${one}/commit`)).status).toBe(200);
+    expect((await call('DELETE', one)).status).toBe(403);
+    expect(named(await preview([]), 'DELETE')).toEqual(
+      expect.arrayContaining(['check beat', 'check home', 'check spec']),
+    );
+    const again = await call('POST', path, { filters });
+    expect([again.status, again.body.message]).toEqual([404, 'No importable resources were found.']);
+    const stranger = await stage.harness.addAccount();
+    expect((await call('DELETE', one, undefined, { key: stranger.key })).status).toBe(404);
   });
 
   it('names resources of its own account only, without having them', async () => {

@@ -8,6 +8,7 @@ import { consoleRecordSuite } from './console-records.ts';
 import { coverageSuite } from './coverage.ts';
 import { coverageViewSuite } from './coverage-views.ts';
 import { definitionRunSuite } from './definition-runs.ts';
+import { deployedFieldSuite } from './deployed-fields.ts';
 import { deploymentSuite } from './deployments.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
@@ -60,4 +61,5 @@ export function storeSuites(stage: StoreStage): void {
   reportSuite(stage);
   retentionSuite(stage);
   deploymentSuite(stage);
+  deployedFieldSuite(stage);
 }

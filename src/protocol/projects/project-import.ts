@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { QueryBoolean } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { LogicalId, ProjectResourceType } from './project.ts';
+
+const PhysicalId = z.union([z.int(), z.string()]);
+
+const ImportInput = z
+  .object({
+    filters: z
+      .array(
+        z.object({
+          type: z.enum(['include', 'exclude']),
+          resource: z
+            .object({ type: z.string().max(64), physicalId: PhysicalId.optional() })
+            .optional()
+            .describe('Absent: every resource; without physicalId every one of the type'),
+        }),
+      )
+      .max(10_000)
+      .optional()
+      .describe('The last one that fits a resource decides; absent: all are imported'),
+    friends: z
+      .array(z.object({ type: z.string().max(64), logicalId: z.string().max(255) }))
+      .max(10_000)
+      .optional()
+      .describe('Resources that the code has already, so that what is imported can name them'),
+  })
+  .meta({ id: 'ProjectImportInput' });
+
+export const ImportChanges = z
+  .object({
+    resources: z.array(
+      z.object({
+        type: ProjectResourceType,
+        logicalId: z.string().describe('The name it gets in the project'),
+        physicalId: PhysicalId,
+        member: z.literal(true),
+        payload: z.record(z.string(), z.unknown()).describe('As its own operation shows it'),
+      }),
+    ),
+    friends: z.array(z.object({ type: ProjectResourceType, logicalId: z.string(), physicalId: PhysicalId })),
+    auxiliary: z
+      .array(
+        z.object({
+          type: z.literal('snippet'),
+          physicalId: PhysicalId,
+          payload: z.record(z.string(), z.unknown()),
+        }),
+      )
+      .describe('What resources use and no project can hold'),
+  })
+  .meta({ id: 'ProjectImportChanges' });
+export type ImportChanges = z.output<typeof ImportChanges>;
+
+export const ProjectImport = z
+  .object({
+    id: z.string(),
+    createdAt: z.iso.datetime(),
+    appliedAt: z.iso.datetime().nullable(),
+    committedAt: z.iso.datetime().nullable(),
+    changes: ImportChanges,
+  })
+  .meta({ id: 'ProjectImport' });
+export type ProjectImport = z.output<typeof ProjectImport>;
+
+const route = { tag: 'Projects', credential: 'account' } as const;
+const ofProject = z.object({ logicalId: LogicalId });
+const ofImport = z.object({ importId: z.uuid() });
+const states = z.object({
+  onlyUnapplied: QueryBoolean.default(false),
+  onlyUncommitted: QueryBoolean.default(false),
+});
+
+export const projectImportRoutes = {
+  createProjectImport: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/next/projects/{logicalId}/imports',
+    operationId: 'createProjectImport',
+    summary: 'Plan which resources of the account become those of a project, and under which names',
+    params: ofProject,
+    query: z.object({ preview: QueryBoolean.default(false).describe('The plan is not kept') }),
+    body: ImportInput,
+    success: created,
+    response: ProjectImport,
+  }),
+  listImportsOfProject: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/next/projects/{logicalId}/imports',
+    operationId: 'listImportsOfProject',
+    summary: 'Imports of a project, newest first',
+    params: ofProject,
+    query: states,
+    success: successful,
+    response: z.array(ProjectImport),
+  }),
+  listProjectImports: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/next/projects/imports',
+    operationId: 'listProjectImports',
+    summary: 'Imports of all projects, newest first',
+    query: states,
+    success: successful,
+    response: z.array(ProjectImport),
+  }),
+  applyProjectImport: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/next/projects/imports/{importId}/apply',
+    operationId: 'applyProjectImport',
+    summary: 'Make the resources those of the project; until it is committed no deployment deletes them',
+    params: ofImport,
+    otherErrors: [409],
+    success: successful,
+    response: ProjectImport,
+  }),
+  commitProjectImport: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/next/projects/imports/{importId}/commit',
+    operationId: 'commitProjectImport',
+    summary: 'Make an applied import final: what leaves the code is deleted then',
+    params: ofImport,
+    success: successful,
+    response: ProjectImport,
+  }),
+  cancelProjectImport: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: '/next/projects/imports/{importId}',
+    operationId: 'cancelProjectImport',
+    summary: 'Take an import back that is not committed; the resources stay as they are',
+    params: ofImport,
+    success: noContent,
+  }),
+};

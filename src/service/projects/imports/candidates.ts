@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
+import type { ImportChanges } from '../../../protocol/projects/project-import.ts';
+import type { Repositories } from '../../store.ts';
+import { type Body, type KindName, kinds } from '../kinds.ts';
+import type { Operations } from '../operations.ts';
+
+const pageSize = 100;
+
+/** A resource of the account that is of no project yet. */
+export interface Candidate {
+  readonly type: KindName;
+  /** The id by which projects know it. */
+  readonly physicalId: PhysicalId;
+  /** The id that people name it by, where that is another one. */
+  readonly shownId: PhysicalId;
+  readonly payload: Body;
+}
+
+export interface Filter {
+  readonly type: 'include' | 'exclude';
+  readonly resource?: { readonly type: string; readonly physicalId?: PhysicalId | undefined } | undefined;
+}
+
+type Ids = Readonly<
+  Record<KindName, (repositories: Repositories, accountId: string) => Promise<PhysicalId[]>>
+>;
+
+/** Every resource of an account, by kind. */
+const idsOf: Ids = {
+  'private-location': async ({ locations }, accountId) =>
+    (await locations.listBehind(accountId)).map(({ id }) => id),
+  'alert-channel': async ({ alertChannels }, accountId) =>
+    (await alertChannels.all(accountId)).map(({ id }) => id),
+  'status-page-service': async ({ services }, accountId) =>
+    (await services.listBehind(accountId)).map(({ id }) => id),
+  'status-page': async ({ statusPages }, accountId) =>
+    (await statusPages.listBehind(accountId)).map(({ id }) => id),
+  'check-group': async ({ groups }, accountId) => (await groups.listBehind(accountId)).map(({ id }) => id),
+  check: async ({ checks }, accountId) => {
+    const ids: string[] = [];
+    for (;;) {
+      const page = await checks.list(accountId, {}, { limit: pageSize, offset: ids.length });
+      ids.push(...page.checks.map(({ id }) => id));
+      if (page.checks.length < pageSize) return ids;
+    }
+  },
+  'maintenance-window': async ({ windows }, accountId) =>
+    (await windows.listBehind(accountId)).map(({ id }) => id),
+  dashboard: async ({ dashboards }, accountId) =>
+    (await dashboards.listBehind(accountId)).map(({ dashboard_id: id }) => id),
+};
+
+/** The resources of an account that filters let in and no project has. */
+export async function candidates(
+  repositories: Repositories,
+  operations: Operations,
+  accountId: string,
+  filters: readonly Filter[],
+): Promise<Candidate[]> {
+  const managed = await repositories.projects.managed(accountId);
+  const taken = new Set(managed.map(({ type, physical_id: id }) => `${type} ${id}`));
+  const found: Candidate[] = [];
+  for (const type of Object.keys(kinds) as KindName[]) {
+    const kind = kinds[type];
+    for (const physicalId of await idsOf[type](repositories, accountId)) {
+      if (taken.has(`${type} ${physicalId}`)) continue;
+      // Numbers of dashboards are not in what lists of ids say.
+      if (type !== 'dashboard' && !isLetIn(filters, type, physicalId)) continue;
+      const payload = await operations.call(kind.get, { params: { [kind.key]: physicalId } });
+      const shownId = type === 'dashboard' ? (payload.id as number) : physicalId;
+      if (isLetIn(filters, type, shownId)) found.push({ type, physicalId, shownId, payload });
+    }
+  }
+  return found;
+}
+
+/** The last filter that fits decides; without filters everything is let in. */
+function isLetIn(filters: readonly Filter[], type: string, id: PhysicalId): boolean {
+  const fitting = filters.findLast(({ resource }) => {
+    if (!resource) return true;
+    const { physicalId = id } = resource;
+    return resource.type === type && String(physicalId).toLowerCase() === String(id);
+  });
+  return fitting ? fitting.type === 'include' : filters.length === 0;
+}
+
+/** What an import would make of the project: each resource with a name, and who alerts whom. */
+export function planned(
+  found: readonly Candidate[],
+  taken: ReadonlySet<string>,
+): Pick<ImportChanges, 'resources'> & { readonly ids: ReadonlyMap<string, string> } {
+  const used = new Set(taken);
+  const names = new Map<string, string>();
+  const resources: ImportChanges['resources'] = [];
+  const ids = new Map<string, string>();
+  const add = (
+    type: ProjectResourceType,
+    logicalId: string,
+    physicalId: PhysicalId,
+    shown: PhysicalId,
+    payload: Body,
+  ) => {
+    ids.set(`${type} ${logicalId}`, String(physicalId));
+    resources.push({ type, logicalId, physicalId: shown, member: true, payload: { ...payload } });
+  };
+  for (const { type, physicalId, shownId, payload } of found) {
+    const logicalId = freeName(type, physicalId, payload, used);
+    names.set(`${type} ${physicalId}`, logicalId);
+    add(type, logicalId, physicalId, shownId, payload);
+  }
+  for (const { type, physicalId, payload } of found) {
+    if (type !== 'check' && type !== 'check-group') continue;
+    const owner = names.get(`${type} ${physicalId}`) ?? '';
+    const field = type === 'check' ? 'checkId' : 'groupId';
+    const subscriptions = payload.alertChannelSubscriptions as {
+      alertChannelId: number;
+      activated: boolean;
+    }[];
+    for (const { alertChannelId, activated } of subscriptions) {
+      // The names that clients give to subscriptions by themselves.
+      const channel = names.get(`alert-channel ${alertChannelId}`) ?? `alert-channel-${alertChannelId}`;
+      const id = `${alertChannelId}/${type === 'check' ? 'check' : 'group'}/${physicalId}`;
+      add('alert-channel-subscription', `${type}-alert-channel-subscription#${owner}#${channel}`, id, id, {
+        alertChannelId,
+        activated,
+        [field]: physicalId,
+      });
+    }
+  }
+  return { resources, ids };
+}
+
+/** Private locations that resources run at, as the assignments of a project. */
+export function assignments(
+  found: readonly Candidate[],
+  locationIds: ReadonlyMap<string, string>,
+): ImportChanges['resources'] {
+  return found.flatMap(({ type, physicalId, payload }) => {
+    if (type !== 'check' && type !== 'check-group') return [];
+    const slugs = (payload.privateLocations ?? []) as string[];
+    return slugs.flatMap((slug) => {
+      const privateLocationId = locationIds.get(slug);
+      if (privateLocationId === undefined) return [];
+      const id = `${physicalId}/${slug}`;
+      const name = type === 'check' ? 'check' : 'group';
+      return [
+        {
+          type: `private-location-${name}-assignment` as const,
+          logicalId: `private-location-${name}-assignment#${physicalId}#${slug}`,
+          physicalId: id,
+          member: true as const,
+          payload: { privateLocationId, [`${name}Id`]: physicalId },
+        },
+      ];
+    });
+  });
+}
+
+/** A name made of what people call the resource, with some of its id where that is taken. */
+function freeName(type: string, id: PhysicalId, payload: Body, used: Set<string>): string {
+  const config = (payload.config ?? {}) as Body;
+  const called = [payload.name, payload.header, config.name, config.address, type].find(
+    (text): text is string => typeof text === 'string' && /[A-Za-z0-9]/.test(text),
+  );
+  const base = (called ?? type)
+    .normalize('NFKD')
+    .replaceAll(/[^A-Za-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .toLowerCase()
+    .slice(0, 100);
+  const suffix = createHash('sha256').update(`${type} ${id}`).digest('hex').slice(0, 8);
+  const free = [base, `${base}-${suffix}`].find((name) => name !== '' && !used.has(`${type} ${name}`));
+  const name = free ?? `${type}-${suffix}`;
+  used.add(`${type} ${name}`);
+  return name;
+}

@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import { checkTypes } from '../../../../src/checks/index.ts';
+import { until } from '../../../helpers/service/service.ts';
+import type { Samples } from '../samples/samples.ts';
+import type { StoreStage } from './stage.ts';
+
+/** Every common field with another value than its default. */
+const common = (variant: number) => ({
+  activated: false,
+  muted: variant === 1,
+  tags: ['deployed', `v${variant}`],
+  description: `Variant ${variant}`,
+  groupOrder: variant,
+  runParallel: variant === 1,
+  useGlobalAlertSettings: false,
+  alertSettings: {
+    escalationType: 'TIME_BASED',
+    timeBasedEscalation: { minutesFailingThreshold: variant === 1 ? 10 : 15 },
+    reminders: { amount: variant, interval: 10 },
+  },
+  retryStrategy: {
+    type: variant === 1 ? 'LINEAR' : 'EXPONENTIAL',
+    baseBackoffSeconds: 10 * variant,
+    maxRetries: variant,
+    maxDurationSeconds: 100,
+    sameRegion: false,
+  },
+  environmentVariables: [{ key: 'PLACE', value: `v${variant}`, locked: false, secret: false }],
+});
+
+/** Whether what a deployment writes is what its code says, for every type of check. */
+export function deployedFieldSuite(stage: StoreStage): void {
+  it('deploys every type of check with every common field, finds no drift, and changes what changes', async () => {
+    await stage.start();
+    stage.harness.startDeployments();
+    const { call } = stage.harness;
+    const projectOf = async (variant: number) => {
+      const resources = await Promise.all(
+        checkTypes.map(async (type) => {
+          const { samples } = (await import(`../samples/${type.route}.ts`)) as { readonly samples: Samples };
+          const { retryStrategy, ...others } = common(variant);
+          // Suites repeat their tests by themselves.
+          const isSuite = type.name === 'PLAYWRIGHT';
+          const fields = isSuite ? others : { ...others, retryStrategy };
+          const payload = { name: type.title, ...fields, ...samples.minimal, checkType: type.name };
+          return { type: 'check', logicalId: type.route, payload };
+        }),
+      );
+      return { project: { logicalId: 'project', name: 'Project' }, resources };
+    };
+    const deploy = async (variant: number) => {
+      const started = await call('POST', '/v1/projects/deploy', await projectOf(variant));
+      expect([started.status, started.body.message]).toEqual([202, undefined]);
+      const path = `/v1/projects/project/deployments/${started.body.id}`;
+      const deployment = await until('the deployment ended', async () => {
+        const { body } = await call('GET', path);
+        return body.endedAt === null ? undefined : body;
+      });
+      expect(deployment.error).toBeNull();
+      return deployment.result.diff as { logicalId: string; physicalId: string; action: string }[];
+    };
+    const readBack = async (diff: Awaited<ReturnType<typeof deploy>>, variant: number) => {
+      const { resources } = await projectOf(variant);
+      for (const { logicalId, physicalId } of diff) {
+        const payload = resources.find((one) => one.logicalId === logicalId)?.payload;
+        const { body } = await call('GET', `/v1/checks/${physicalId}`);
+        const { environmentVariables: _, ...shown } = payload ?? {};
+        expect(body).toMatchObject(shown);
+      }
+    };
+    const created = await deploy(1);
+    expect(created.map(({ action }) => action)).toEqual(checkTypes.map(() => 'CREATE'));
+    await readBack(created, 1);
+    expect(await deploy(1)).toEqual([]);
+    const changed = await deploy(2);
+    expect(changed.map(({ action }) => action)).toEqual(checkTypes.map(() => 'UPDATE'));
+    await readBack(changed, 2);
+    expect(await deploy(2)).toEqual([]);
+  });
+}

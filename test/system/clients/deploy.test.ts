@@ -1,0 +1,63 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ClientStage, openClientStage } from '../../helpers/clients/client-stage.ts';
+
+let stage: ClientStage;
+
+beforeAll(async () => {
+  stage = await openClientStage();
+  stage.harness.startDeployments();
+}, 300_000);
+
+afterAll(() => stage[Symbol.asyncDispose]());
+
+async function output(...args: string[]): Promise<string> {
+  const end = await stage.run(args);
+  expect(end.exitCode, end.output).toBe(0);
+  return end.output;
+}
+
+const names = async (path: string) =>
+  (await stage.harness.call('GET', path)).body.map((one: { name?: string }) => one.name).sort();
+
+it('previews, deploys, finds nothing to change, deploys a change, and destroys the project', async () => {
+  const preview = await output('deploy', '--preview');
+  expect(preview).toContain('Create:');
+  expect(await names('/v1/checks')).toEqual([]);
+  expect(await output('deploy', '--force', '--output')).toContain('Successfully deployed project');
+  const checks = await names('/v1/checks?limit=100');
+  expect(checks).not.toEqual([]);
+  const before = (await stage.harness.call('GET', '/v1/checks?limit=100')).body;
+  expect(await output('deploy', '--preview')).not.toMatch(/Create:|Update|Delete:/);
+  expect(await output('deploy', '--force', '--output')).toContain('Successfully deployed project');
+  const same = (await stage.harness.call('GET', '/v1/checks?limit=100')).body;
+  expect(same).toEqual(before);
+
+  rmSync(join(stage.projectFolder, 'src/endpoints.check.ts'));
+  expect(await output('deploy', '--preview')).toContain('Delete:');
+  expect(await output('deploy', '--force', '--preserve-resources')).toContain(
+    'Successfully deployed project',
+  );
+  expect(await names('/v1/checks?limit=100')).toEqual(checks);
+
+  expect(await output('destroy', '--force')).toContain('successfully deleted');
+  expect((await stage.harness.call('GET', '/next/projects')).body).toEqual([]);
+}, 300_000);
+
+it('plans, applies and commits an import of what the account has', async () => {
+  const config = join(stage.projectFolder, 'checkly.config.ts');
+  const logicalId = /logicalId: '([^']+)'/.exec(readFileSync(config, 'utf8'))?.[1] ?? '';
+  await stage.harness.call('POST', '/next/projects', { logicalId, name: 'Imported' });
+  for (const name of ['src/scripts.check.ts', 'src/shop-group.check.ts', 'src/alerting.ts']) {
+    writeFileSync(join(stage.projectFolder, name), 'export {};\n');
+  }
+  const left = await names('/v1/checks?limit=100');
+  expect(left).not.toEqual([]);
+  await output('import', 'plan', 'check', 'check-group', 'alert-channel', '--root', '__checks__');
+  await output('import', 'apply');
+  const previewed = await output('deploy', '--preview');
+  expect(previewed).not.toContain('Delete:');
+  expect(previewed).not.toContain('Create:');
+  await output('import', 'commit', '--force');
+}, 300_000);
