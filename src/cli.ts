@@ -9,7 +9,8 @@ import { AgentConfig } from './agent/config.ts';
 import { addApiCommands, addLoginCommands } from './cli/api/add-commands.ts';
 import { ApiError } from './cli/api/api-error.ts';
 import { ApiSettings } from './cli/api/settings.ts';
-import { addProjectCommands } from './cli/deploy/program.ts';
+import { addCompletionCommand } from './cli/completion.ts';
+import { addImportCommands, addProjectCommands, addTestCommand } from './cli/deploy/program.ts';
 import type { DoctorOptions } from './cli/doctor-command.ts';
 import { addPeopleCommands } from './cli/people-program.ts';
 import type { RunOptions } from './cli/run-command.ts';
@@ -161,9 +162,13 @@ program
   });
 
 addLoginCommands(program, process.env);
-const apiHelp = `${variableHelp(describeEnvironment(ApiSettings))}\n\nExit code: 0 done, 1 the service refused or did not answer, 2 what was typed is wrong.`;
+const apiVariables = variableHelp(describeEnvironment(ApiSettings));
+const apiHelp = `${apiVariables}\n\nExit code: 0 done, 1 the service refused or did not answer, 2 what was typed is wrong.`;
 addApiCommands(program, { environment: process.env, help: apiHelp });
-addProjectCommands(program, { environment: process.env, help: apiHelp });
+addProjectCommands(program, { environment: process.env, variables: apiVariables, help: apiHelp });
+addTestCommand(program, process.env, apiHelp);
+addImportCommands(program, process.env);
+addCompletionCommand(program);
 
 try {
   await program.parseAsync();

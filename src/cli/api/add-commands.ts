@@ -18,12 +18,12 @@ export function addLoginCommands(program: Command, environment: Environment): vo
       '\nWithout a terminal the key is the next line of standard input: picket login --url URL < FILE',
     )
     .action(async (options: { readonly url?: string; readonly json?: boolean }) =>
-      (await import('./login.ts')).loginCommand(environment, options),
+      (await import('../login/login.ts')).loginCommand(environment, options),
     );
   program
     .command('logout')
     .description('forget the key of "picket login"')
-    .action(async () => (await import('./login.ts')).logoutCommand(environment));
+    .action(async () => (await import('../login/login.ts')).logoutCommand(environment));
 }
 
 /** Adds the commands that ask a service. What one does is loaded when it is called. */

@@ -27,9 +27,12 @@ interface Input {
 /** Calls operations of the API of a service. */
 export class ApiClient {
   readonly #settings: ApiSettings;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(settings: ApiSettings) {
+  /** @param headers sent with every request. */
+  constructor(settings: ApiSettings, headers: Readonly<Record<string, string>> = {}) {
     this.#settings = settings;
+    this.#headers = headers;
   }
 
   /** @throws ApiError in words: what the service refused and why, or that it does not answer. */
@@ -97,6 +100,7 @@ export class ApiClient {
     return fetch(url, {
       method: route.method,
       headers: {
+        ...this.#headers,
         authorization: `Bearer ${PICKET_API_KEY}`,
         ...(body === undefined ? {} : { 'content-type': contentType }),
       },

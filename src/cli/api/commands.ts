@@ -5,6 +5,30 @@ const comment = ['--comment <text>', 'why, for the others'] as const;
 /** The commands that ask a service, one line each; docs/how-to/command-line.md shows them. */
 export const apiCommands: readonly ApiCommand[] = [
   {
+    usage: 'status',
+    description: 'how many checks pass, fail or have not run, and those that do not pass',
+    load: async () => (await import('./checks.ts')).showStatus,
+  },
+  {
+    usage: 'checks',
+    description: 'the checks of the account with their states and ids',
+    options: [
+      ['--tag <tag...>', 'those with any of these tags'],
+      ['--search <text>', 'those with this in their names'],
+    ],
+    load: async () => (await import('./checks.ts')).listChecks,
+  },
+  {
+    usage: 'logs <check>',
+    description: 'the last runs of a check, newest first, and why they failed',
+    options: [
+      ['--since <duration>', 'how far back: 30m, 24h, 7d (24h when absent)'],
+      ['--location <slug>', 'at one location only'],
+      ['--failures', 'only runs that failed'],
+    ],
+    load: async () => (await import('./checks.ts')).showLogs,
+  },
+  {
     usage: 'alerts',
     description: 'what does not pass now and by what, what is not measured, which error budgets burn',
     load: async () => (await import('./alerts.ts')).showAlerts,

@@ -1,17 +1,20 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
 import { checkGroupRoutes } from '../../protocol/checks/check-group.ts';
 import { clientCertificateApi } from '../../protocol/checks/client-certificate.ts';
 import { snippetApi } from '../../protocol/checks/snippet.ts';
 import { variableApi } from '../../protocol/checks/variable.ts';
+import { cursorPage } from '../../protocol/http/cursor.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
 import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
 import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
 import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
 import { sloApi } from '../../protocol/results/slo.ts';
+import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
+import type { Loss } from '../import/source.ts';
 import type { Stored } from '../project/export.ts';
 import type { Fields, Folder } from '../project/fields.ts';
 
@@ -57,6 +60,52 @@ export async function readAccount(api: ApiClient, onProgress: (what: string) => 
   add('services', await api.allEntries(statusPageRoutes.listServices));
   add('status-pages', await api.allEntries(statusPageRoutes.listStatusPages));
   return [...stored.values()];
+}
+
+const anything = z.looseObject({});
+const anyPage = cursorPage(anything);
+
+/**
+ * The same of an account of a comparable service: whatever it shows. What it has no operation for is on the list of
+ * what is lost; without its checks nothing is read.
+ */
+export async function readForeignAccount(
+  api: ApiClient,
+  onProgress: (what: string) => void,
+): Promise<{ readonly stored: readonly Stored[]; readonly losses: readonly Loss[] }> {
+  const stored: Stored[] = [];
+  const losses: Loss[] = [];
+  const paged: readonly (readonly [Folder, Route])[] = [
+    ...lists,
+    ['services', statusPageRoutes.listServices],
+    ['status-pages', statusPageRoutes.listStatusPages],
+  ];
+  const read = async (folder: Folder, views: () => Promise<readonly Fields[]>) => {
+    onProgress(folder);
+    try {
+      for (const view of await views()) {
+        const id = view['id'];
+        if (typeof id === 'string' || typeof id === 'number') stored.push({ folder, id, view });
+        else losses.push({ field: folder, reason: 'one of them has no id' });
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError) || folder === 'checks') throw thrown;
+      losses.push({ field: folder, reason: thrown.message });
+    }
+  };
+  await read('locations', () =>
+    api.call({ ...privateLocationRoutes.listPrivateLocations, response: z.array(anything) }),
+  );
+  for (const [folder, route] of paged) {
+    const isByCursor = folder === 'services' || folder === 'status-pages';
+    await read(folder, async () => {
+      const views: readonly unknown[] = isByCursor
+        ? await api.allEntries({ ...route, response: anyPage })
+        : await api.all({ ...route, response: z.array(anything) });
+      return views as readonly Fields[];
+    });
+  }
+  return { stored, losses };
 }
 
 /** What else the account has, in one sentence each. */

@@ -3,15 +3,29 @@ import { asking, show } from '../api/show.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface ExportOptions {
+interface Options {
   readonly project?: string;
+  readonly location?: string;
+  readonly keep?: boolean;
+  readonly yes?: boolean;
   readonly json?: boolean;
 }
+
+const json = ['--json', 'print one JSON document'] as const;
+const keep = ['--keep', 'what left the files stays in the account, without the project'] as const;
+const planCodes =
+  '\n\nExit code: 0 nothing would change, 1 the service refused or did not answer, 2 the files or an option are wrong, 3 something would change.';
+const values =
+  '\n\nValues that files read with "!env NAME" come from the environment, and from .env of the folder.';
 
 /** Adds the commands for accounts as files: configuration in version control. */
 export function addProjectCommands(
   program: Command,
-  { environment, help }: { readonly environment: Environment; readonly help: string },
+  {
+    environment,
+    variables,
+    help,
+  }: { readonly environment: Environment; readonly variables: string; readonly help: string },
 ): void {
   program
     .command('export')
@@ -21,10 +35,103 @@ export function addProjectCommands(
       '--project <name>',
       'by which deployments know these files; from the name of the account when absent',
     )
-    .option('--json', 'print one JSON document')
+    .option(...json)
     .addHelpText('after', help)
-    .action(async (folder: string, options: ExportOptions) => {
+    .action(async (folder: string, options: Options) => {
       const { exportCommand } = await import('./export-command.ts');
       show(await exportCommand(await asking(environment), folder, options), options.json === true);
     });
+
+  program
+    .command('plan')
+    .description('show what deploying a folder would change, and where the account differs from its files')
+    .argument('<folder>', 'a folder with picket.yaml')
+    .option(...keep)
+    .option(...json)
+    .addHelpText('after', `${values}${variables}${planCodes}`)
+    .action(async (folder: string, options: Options) => {
+      const { planCommand } = await import('./deploy-command.ts');
+      show(await planCommand(await asking(environment), folder, options, environment), options.json === true);
+    });
+
+  program
+    .command('deploy')
+    .description('make the account as the files of a folder say: all of it or nothing')
+    .argument('<folder>', 'a folder with picket.yaml')
+    .option(...keep)
+    .option('--yes', 'delete what left the files without asking')
+    .option(...json)
+    .addHelpText('after', `${values}${help}`)
+    .action(async (folder: string, options: Options) => {
+      const { deployCommand } = await import('./deploy-command.ts');
+      show(
+        await deployCommand(await asking(environment), folder, options, environment),
+        options.json === true,
+      );
+    });
+}
+
+/** Adds `test`, which runs files without deploying them. */
+export function addTestCommand(program: Command, environment: Environment, help: string): void {
+  program
+    .command('test')
+    .description('have agents run the checks of a file or a folder, without deploying them')
+    .argument('<path>', 'one check, as for "picket run", or a folder with picket.yaml')
+    .requiredOption('--location <slug>', 'the private location whose agents run them')
+    .option(...json)
+    .addHelpText('after', `${values}${help}`)
+    .action(async (path: string, options: Options & { readonly location: string }) => {
+      const { testCommand } = await import('./test-command.ts');
+      show(await testCommand(await asking(environment), path, options, environment), options.json === true);
+    });
+}
+
+/** Adds the commands that make a folder of files of what other programs have. */
+export function addImportCommands(program: Command, environment: Environment): void {
+  const imports = program
+    .command('import')
+    .description('make a folder of YAML files of what another program monitors, and a list of what is lost');
+  const from = (name: string, description: string, files: readonly (readonly [string, string])[]) => {
+    const command = imports.command(name).description(description);
+    for (const [argument, meaning] of files) command.argument(argument, meaning);
+    return command
+      .argument('<folder>', 'a new or empty folder')
+      .option(
+        '--location <slug>',
+        'a private location that is there; the folder has one of its own when absent',
+      )
+      .option('--project <name>', 'by which deployments know these files')
+      .option(...json);
+  };
+
+  from('kuma', 'from Uptime Kuma', [['<file>', 'its database (kuma.db), or the JSON of a backup']]).action(
+    async (file: string, folder: string, options: Options) => {
+      const { importKumaCommand } = await import('../import/import-command.ts');
+      show(await importKumaCommand(file, folder, options), options.json === true);
+    },
+  );
+  from('gatus', 'from Gatus', [['<file>', 'its configuration']]).action(
+    async (file: string, folder: string, options: Options) => {
+      const { importGatusCommand } = await import('../import/import-command.ts');
+      show(await importGatusCommand(file, folder, options, environment), options.json === true);
+    },
+  );
+  from('blackbox', 'from the blackbox exporter of Prometheus', [
+    ['<modules>', 'its configuration (blackbox.yml)'],
+    ['<targets>', 'the configuration of Prometheus, or a file of its file-based discovery'],
+  ]).action(async (modules: string, targets: string, folder: string, options: Options) => {
+    const { importBlackboxCommand } = await import('../import/import-command.ts');
+    show(await importBlackboxCommand(modules, targets, folder, options), options.json === true);
+  });
+
+  from('account', 'from an account of a service with the same API', [])
+    .requiredOption('--url <address>', 'where its API is')
+    .option('--account <id>', 'id of the account, for keys that open several')
+    .addHelpText('after', '\nIMPORT_API_KEY holds a key of that account; one that may only read will do.')
+    .action(
+      async (folder: string, options: Options & { readonly url: string; readonly account?: string }) => {
+        const { importAccountFrom } = await import('./import-account.ts');
+        show(await importAccountFrom(folder, options, environment), options.json === true);
+      },
+    );
 }

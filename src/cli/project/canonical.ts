@@ -17,7 +17,7 @@ export function canonicalApi(kind: Kind, fields: Fields): Fields {
   const known = Object.fromEntries(
     shown.keys.flatMap((key) => (fields[key] === undefined ? [] : [[key, fields[key]] as const])),
   );
-  const masked = maskDefinition(kind.masked(fields), withoutTarget(known));
+  const masked = maskDefinition(kind.masked(fields), withoutOwn(known));
   return withoutDefaults(shown.schema, masked);
 }
 
@@ -74,10 +74,16 @@ function byName(one: unknown, other: unknown): number {
   return (first ?? '') < (second ?? '') ? -1 : 1;
 }
 
-/** Where a ping goes is the service's to say; where it goes at one service it does not go at another. */
-function withoutTarget(fields: Fields): Fields {
-  const { heartbeat } = fields;
-  if (typeof heartbeat !== 'object' || heartbeat === null) return fields;
-  const { pingToken: _token, pingUrl: _url, ...rest } = heartbeat as Fields;
-  return { ...fields, heartbeat: rest };
+/** Where pings go, and the ids of cards, are the service's to say: they are others in another account. */
+function withoutOwn(fields: Fields): Fields {
+  const { heartbeat, cards } = fields;
+  const changed: Record<string, unknown> = {};
+  if (typeof heartbeat === 'object' && heartbeat !== null) {
+    const { pingToken: _token, pingUrl: _url, ...rest } = heartbeat as Fields;
+    changed['heartbeat'] = rest;
+  }
+  if (Array.isArray(cards)) {
+    changed['cards'] = cards.map(({ id: _id, statusPageId: _page, ...card }: Fields) => card);
+  }
+  return { ...fields, ...changed };
 }

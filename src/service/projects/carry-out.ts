@@ -127,8 +127,10 @@ class Errand {
     this.#ids.set(keyOf(wished), (present && id) ?? this.#placeholder(kind));
     const payload = withIds(wished, this.#work.wished.names, (key) => this.#idOf(key));
     const assigned = this.#assigned((kind.bodyOf ?? same)(payload), wished);
+    // A hidden "" keeps what is stored, and is nothing that a receiver would take.
+    const kept = type === 'alert-channel' && present ? kind.keeping?.(assigned, present) : undefined;
     const route = kind.bodyRoute?.(assigned) ?? kind.routes.create;
-    const body = withoutEmpty(route, assigned);
+    const body = withoutEmpty(route, kept ?? assigned);
     const parsed = { ...(parsedBody(route, body) as Body), ...pick(body, 'checkType') };
     if (type === 'private-location') this.#slugs.set(logicalId, String(body.slugName));
     // Whom a check alerts is said by subscriptions, where its payload does not say it.
@@ -141,12 +143,12 @@ class Errand {
       await this.#create(wished, kind, body);
       return;
     }
-    const kept = kind.keeping?.(whole, present) ?? whole;
+    const complete = kind.keeping?.(whole, present) ?? whole;
     this.#note(type, logicalId, id, 1, row?.import_id ?? null);
-    if (!differs(kept, present)) return;
+    if (!differs(complete, present)) return;
     this.#changes.push({ type, logicalId, physicalId: id, action: 'UPDATE' });
     if (this.#work.isDry) return;
-    await this.#work.operations.call(kind.routes.update, { params: { [kind.key]: id }, body: kept });
+    await this.#work.operations.call(kind.routes.update, { params: { [kind.key]: id }, body: complete });
   }
 
   async #create(wished: Wished, kind: ResourceKind, body: Body): Promise<void> {

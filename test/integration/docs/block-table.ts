@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { answersOk } from '../../helpers/picket-process.ts';
 import { expectLinted } from './block-lint.ts';
 import { type Block, blocksOf, root } from './command-blocks.ts';
+import { configurationTests } from './configuration.ts';
 import { exampleTests } from './examples.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
@@ -243,6 +244,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     'picket doctor': examines,
     'picket doctor --json': examines,
   },
+  ...configurationTests,
   ...exampleTests,
   ...tutorialTests,
 };

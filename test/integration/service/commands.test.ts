@@ -1,8 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import type { Shown } from '../../../src/cli/api/command.ts';
 import { apiCommands } from '../../../src/cli/api/commands.ts';
+import { testCommand } from '../../../src/cli/deploy/test-command.ts';
 import { createCheck, reportOf } from '../../helpers/service/service.ts';
 import { StoreStage, sqlitePlace } from '../conformance/store-suites/stage.ts';
 
@@ -86,6 +90,57 @@ it('says how much of a check was measured, and why the rest was not', async () =
   expect(reason).toContain('service-away: The service was not running');
   expect(titles).toMatch(/^DUE +LOCATION +STATE +SLOTS +REASON$/);
   expect(row).toMatch(/ lab +MISSED +\d+ +service-away$/);
+});
+
+it('lists checks, sums them up and shows runs with what they failed by', async () => {
+  expect(await lines('status')).toEqual(['There is no check.']);
+  // The commands ask for the last days by their own clock.
+  stage.clock.advance(Date.now() - stage.clock.wallMs());
+  const id = await failingCheck();
+  await createCheck(stage.harness, { name: 'Quiet', activated: false });
+  expect(await lines('status')).toEqual([
+    ...['2 checks: 1 failing, 1 off.', '', expect.stringMatching(/^STATE +NAME +ID$/)],
+    expect.stringMatching(new RegExp(`^failing +Shop +${id}$`)),
+  ]);
+  expect((await lines('checks', { tag: ['shop'] })).slice(1)).toEqual([
+    expect.stringMatching(new RegExp(`^failing +URL +Shop +${id}$`)),
+  ]);
+  expect((await typed('checks', { search: 'qui' })).json).toMatchObject([{ name: 'Quiet', state: 'off' }]);
+  expect((await typed('logs Shop', { since: '1d' })).json).toMatchObject({
+    results: [{ failure: { message: 'refused' } }],
+  });
+  expect(await lines('logs Shop', { location: 'elsewhere' })).toEqual(['Shop: no runs in that time.']);
+});
+
+it('has agents run a file that is not deployed, and says how that went', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'picket-test-'));
+  const file = join(folder, 'shop.yaml');
+  await writeFile(
+    file,
+    'checkType: URL\nname: Shop\ngroup: web\nretryStrategy: null\ndoubleCheck: false\nrequest: { url: !env SHOP }\n',
+  );
+  const api = new ApiClient({ PICKET_URL: url, PICKET_API_KEY: stage.harness.key });
+  const test = (environment: Record<string, string>) =>
+    testCommand(api, file, { location: 'lab' }, environment);
+  try {
+    await expect(test({})).rejects.toThrow('SHOP');
+    const ended = test({ SHOP: 'https://example.com/' });
+    let run: Awaited<ReturnType<typeof stage.agent.claim>>[number] | undefined;
+    await stage.advanceUntil('the run is leased', async () => {
+      [run] = await stage.agent.claim();
+      return run !== undefined;
+    });
+    if (!run) throw new Error('nothing was leased');
+    await stage.agent.report([reportOf(run, { failure: failure('CONNECTION_REFUSED', 'refused') })]);
+    const { exitCode, lines: shown } = await ended;
+    expect(exitCode).toBe(1);
+    expect(shown(80)[1]).toMatch(/^failed +URL +Shop$/);
+    expect(shown(80).at(-1)).toMatch(/^FAILED: /);
+    await writeFile(file, 'checkType: URL\nname: Shop\n');
+    await expect(test({})).rejects.toThrow('request');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 it('sends a test to a channel and says how that went', async () => {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { readApiSettings } from '../api/settings.ts';
 import { loginCommand, logoutCommand } from './login.ts';
-import { readApiSettings } from './settings.ts';
 import { loginFile } from './stored-login.ts';
 
 const key = 'ak_the-key-of-the-test';

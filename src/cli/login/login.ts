@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { accountRoutes } from '../../protocol/accounts/account.ts';
-import { ApiError } from './api-error.ts';
-import { ApiClient } from './client.ts';
-import { ApiSettings } from './settings.ts';
+import { ApiError } from '../api/api-error.ts';
+import { ApiClient } from '../api/client.ts';
+import { ApiSettings } from '../api/settings.ts';
+import { printable } from '../api/text.ts';
 import { forgetLogin, keepLogin, loginFile } from './stored-login.ts';
-import { printable } from './text.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,0 +1,109 @@
+import { checkRoutes } from '../../protocol/checks/check.ts';
+import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
+import { checkResultRoutes } from '../../protocol/results/check-result.ts';
+import { ApiError } from './api-error.ts';
+import type { Run } from './command.ts';
+import { findCheck } from './find-check.ts';
+import { durationMs, printable, table } from './text.ts';
+
+const dayMs = 86_400_000;
+const resultsAtMost = 50;
+
+/** `picket checks` */
+export const listChecks: Run = async (api, _given, { tag, search }) => {
+  const query = typeof search === 'string' ? { search } : {};
+  const tags = Array.isArray(tag) ? tag : [];
+  const all = await api.all(checkRoutes.listChecks, query);
+  const checks = tags.length === 0 ? all : all.filter((one) => tags.some((name) => one.tags.includes(name)));
+  const statuses = await statusesById(api);
+  const rows = checks.map((check) => ({
+    id: check.id,
+    name: check.name,
+    checkType: check.checkType,
+    activated: check.activated,
+    state: stateOf(check.activated, statuses.get(check.id)),
+  }));
+  const lines = (width: number) =>
+    rows.length === 0
+      ? ['There is no such check.']
+      : table(
+          ['STATE', 'TYPE', 'NAME', 'ID'],
+          rows.map((one) => [one.state, one.checkType, one.name, one.id]),
+          width,
+        );
+  return { json: rows, lines };
+};
+
+/** `picket status` */
+export const showStatus: Run = async (api) => {
+  const checks = await api.all(checkRoutes.listChecks);
+  const statuses = await statusesById(api);
+  const states = checks.map(({ id, name, activated }) => ({
+    ...{ id, name },
+    state: stateOf(activated, statuses.get(id)),
+  }));
+  const counts = Object.fromEntries(
+    stateNames.map((state) => [state, states.filter((one) => one.state === state).length]),
+  );
+  const shown = states.filter(({ state }) => state === 'failing' || state === 'degraded');
+  const lines = (width: number) => [
+    checks.length === 0
+      ? 'There is no check.'
+      : `${checks.length} checks: ${stateNames.flatMap((state) => (counts[state] ? [`${counts[state]} ${state}`] : [])).join(', ')}.`,
+    ...(shown.length === 0
+      ? []
+      : [
+          '',
+          ...table(
+            ['STATE', 'NAME', 'ID'],
+            shown.map((one) => [one.state, one.name, one.id]),
+            width,
+          ),
+        ]),
+  ];
+  return { json: { counts, checks: states }, lines };
+};
+
+/** `picket logs CHECK` */
+export const showLogs: Run = async (api, [named = ''], { since, location, failures }) => {
+  const lengthMs = since === undefined ? dayMs : durationMs(String(since));
+  if (lengthMs === undefined) throw new ApiError('--since takes how far back: 30m, 24h, 7d.', true);
+  const { id, name } = await findCheck(api, named);
+  const { entries } = await api.call(checkResultRoutes.listCheckResultsByCursor, {
+    params: { checkId: id },
+    query: {
+      from: new Date(Date.now() - lengthMs).toISOString(),
+      // The clock of the service may be ahead.
+      to: new Date(Date.now() + dayMs).toISOString(),
+      limit: resultsAtMost,
+      ...(typeof location === 'string' ? { location } : {}),
+      ...(failures === true ? { hasFailures: 'true' } : {}),
+    },
+  });
+  const rows = entries.map((result) => [
+    result.startedAt ?? result.scheduledAt,
+    result.hasFailures || result.hasErrors ? 'failed' : result.isDegraded ? 'degraded' : 'passed',
+    result.runLocation,
+    `${Math.round(result.responseTime)} ms`,
+    result.failure === null ? '' : `${result.failure.owner}: ${result.failure.message}`,
+  ]);
+  const lines = (width: number) =>
+    rows.length === 0
+      ? [`${printable(name)}: no runs in that time.`]
+      : table(['STARTED', 'RESULT', 'LOCATION', 'TIME', 'WHY'], rows, width);
+  return { json: { checkId: id, results: entries }, lines };
+};
+
+const stateNames = ['failing', 'degraded', 'passing', 'not run', 'off'] as const;
+
+function stateOf(activated: boolean, status: CheckStatus | undefined): (typeof stateNames)[number] {
+  if (!activated) return 'off';
+  if (!status || status.lastCheckRunId === null) return 'not run';
+  if (status.hasFailures || status.hasErrors) return 'failing';
+  return status.isDegraded ? 'degraded' : 'passing';
+}
+
+async function statusesById(api: Parameters<Run>[0]): Promise<ReadonlyMap<string, CheckStatus>> {
+  const statuses = await api.call(checkStatusRoutes.listCheckStatuses);
+  return new Map(statuses.map((one) => [one.checkId, one]));
+}

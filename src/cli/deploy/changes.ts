@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Change } from '../../protocol/projects/project.ts';
+import { canonicalFile } from '../project/canonical.ts';
+import { EnvironmentValue, mapEnvironmentValues } from '../project/environment-values.ts';
+import { exportAccount, type Stored } from '../project/export.ts';
+import type { Fields, Folder } from '../project/fields.ts';
+import { kindOf, kinds } from '../project/kinds.ts';
+import { type Project, pathOf } from '../project/project.ts';
+
+/** What a deployment does to one file's worth of an account. */
+export interface PlannedChange {
+  readonly action: 'CREATE' | 'UPDATE' | 'DELETE' | 'DETACHED';
+  readonly file: string;
+  /** The fields that differ, as far as both sides are known: what the account has, and what the file says. */
+  readonly fields: readonly FieldChange[];
+}
+
+export interface FieldChange {
+  readonly field: string;
+  readonly account: unknown;
+  readonly file: unknown;
+}
+
+/** The file that a change of a deployment is about: subscriptions and assignments are lines of their owner's file. */
+export function fileOf({ type, logicalId }: Pick<Change, 'type' | 'logicalId'>): {
+  readonly folder: Folder;
+  readonly logicalId: string;
+  readonly part: string | undefined;
+} {
+  const kind = kinds.find((one) => one.type === type);
+  if (kind) return { folder: kind.folder, logicalId, part: undefined };
+  const [, owner = '', id = logicalId, part = ''] = /^(check|group)\/(.*)#([^#]*)$/.exec(logicalId) ?? [];
+  return { folder: owner === 'group' ? 'groups' : 'checks', logicalId: id, part };
+}
+
+/**
+ * The changes of a deployment by file, with the fields that differ. A field that names others is compared as far as
+ * their names are known.
+ *
+ * @param stored what the account has of what is to be updated.
+ */
+export function plannedChanges(
+  diff: readonly Change[],
+  project: Project,
+  stored: readonly Stored[],
+): PlannedChange[] {
+  const names = new Map(
+    diff.flatMap((change) =>
+      change.physicalId === undefined ? [] : [[nameKey(change), change.logicalId] as const],
+    ),
+  );
+  const inAccount = new Map(
+    exportAccount(stored, (folder, id) => names.get(`${folder}/${id}`)).definitions.map((one) => [
+      pathOf(one),
+      one.fields,
+    ]),
+  );
+  const planned = new Map<string, PlannedChange>();
+  for (const change of diff) {
+    const { folder, logicalId, part } = fileOf(change);
+    const file = pathOf({ folder, logicalId });
+    const present = planned.get(file);
+    if (part !== undefined) {
+      const field = change.type === 'alert-channel-subscription' ? 'alertChannels' : 'privateLocations';
+      const isGone = change.action === 'DELETE' || change.action === 'DETACHED';
+      const line: FieldChange = {
+        field,
+        account: isGone ? part : undefined,
+        file: isGone ? undefined : part,
+      };
+      if (present && present.action !== 'UPDATE') continue;
+      planned.set(file, { action: 'UPDATE', file, fields: [...(present?.fields ?? []), line] });
+      continue;
+    }
+    const written = project.definitions.find((one) => one.folder === folder && one.logicalId === logicalId);
+    const before = inAccount.get(file);
+    const fields =
+      change.action === 'UPDATE' && written && before ? differences(folder, before, written.fields) : [];
+    planned.set(file, { action: change.action, file, fields: [...(present?.fields ?? []), ...fields] });
+  }
+  return [...planned.values()].toSorted((one, other) => (one.file < other.file ? -1 : 1));
+}
+
+function nameKey(change: Change): string {
+  return `${fileOf(change).folder}/${change.physicalId}`;
+}
+
+/** Names of others that no change knows are ids on one side: they are not compared. */
+function differences(folder: Folder, account: Fields, file: Fields): FieldChange[] {
+  const kind = kindOf(folder);
+  const references = new Set(kind.references.map(({ file: field }) => field.split('.')[0] ?? ''));
+  const shown = (fields: Fields) => mapEnvironmentValues(fields, (one) => hidden(one)) as Fields;
+  const before = shown(account);
+  const after = shown(withHidden(canonicalFile(kind, file), file) as Fields);
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) => {
+    if (references.has(key) || key === 'privateLocations') return [];
+    return deepDifferences(key, before[key], after[key]);
+  });
+}
+
+const hiddenText = '(hidden)';
+
+function hidden(_value: EnvironmentValue): string {
+  return hiddenText;
+}
+
+/** Marks what a file reads from the environment. */
+function withHidden(canonical: unknown, written: unknown): unknown {
+  if (written instanceof EnvironmentValue) return written;
+  if (Array.isArray(written) && Array.isArray(canonical)) {
+    return canonical.map((item, index) => withHidden(item, written[index]));
+  }
+  if (
+    typeof written !== 'object' ||
+    written === null ||
+    typeof canonical !== 'object' ||
+    canonical === null
+  ) {
+    return canonical;
+  }
+  return Object.fromEntries([
+    ...Object.entries(canonical).map(([key, value]) => [key, withHidden(value, (written as Fields)[key])]),
+    ...Object.entries(written).filter(
+      ([key, value]) => value instanceof EnvironmentValue && !(key in canonical),
+    ),
+  ]);
+}
+
+function deepDifferences(field: string, account: unknown, file: unknown): FieldChange[] {
+  if (isDeepStrictEqual(account, file)) return [];
+  if (account === hiddenText || file === hiddenText) return [];
+  if (isRecord(account) && isRecord(file)) {
+    return [...new Set([...Object.keys(account), ...Object.keys(file)])].flatMap((key) =>
+      deepDifferences(`${field}.${key}`, account[key], file[key]),
+    );
+  }
+  return [{ field, account, file }];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,114 @@
+import { createInterface } from 'node:readline/promises';
+import { setTimeout } from 'node:timers/promises';
+import { Deployment, projectRoutes } from '../../protocol/projects/project.ts';
+import { ApiError } from '../api/api-error.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Shown } from '../api/command.ts';
+import { makePlan, type Plan, planLines } from './plan.ts';
+import { showProgress } from './progress.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What `picket plan` ends with when something would change. */
+export const changesExitCode = 3;
+const pauseMs = 250;
+
+export interface DeployOptions {
+  readonly keep?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** `picket plan FOLDER` */
+export async function planCommand(
+  api: ApiClient,
+  folder: string,
+  options: DeployOptions,
+  environment: Environment,
+): Promise<Shown> {
+  const { project, changes } = await makePlan(api, folder, options, environment);
+  return {
+    json: { project: project.logicalId, changes },
+    lines: () => planLines(changes),
+    exitCode: changes.length === 0 ? 0 : changesExitCode,
+  };
+}
+
+/** `picket deploy FOLDER`: all of it or nothing. */
+export async function deployCommand(
+  api: ApiClient,
+  folder: string,
+  options: DeployOptions,
+  environment: Environment,
+  ask: (question: string) => Promise<boolean> = askOnTerminal,
+): Promise<Shown> {
+  const plan = await makePlan(api, folder, options, environment);
+  const { project, changes } = plan;
+  const deleted = changes.filter(({ action }) => action === 'DELETE');
+  const before = planLines(changes);
+  if (changes.length === 0) {
+    return { json: { project: project.logicalId, changes, deployment: null }, lines: () => before };
+  }
+  if (deleted.length > 0 && options.yes !== true) {
+    for (const line of before) console.error(line);
+    const count = deleted.length === 1 ? '1 thing is' : `${deleted.length} things are`;
+    if (!(await ask(`${count} deleted with all results. Go on? [y/N] `))) {
+      throw new ApiError('Nothing is deployed. --yes deletes without asking, --keep deletes nothing.', true);
+    }
+  }
+  const deployment = await carryOut(api, plan, options.keep === true);
+  if (deployment.status !== 'SUCCEEDED') {
+    const reason = deployment.error === null ? '' : `: ${deployment.error.message}`;
+    throw new ApiError(`Nothing is changed. The deployment has ${deployment.status.toLowerCase()}${reason}`);
+  }
+  return {
+    json: {
+      project: project.logicalId,
+      changes,
+      deployment: { id: deployment.id, status: deployment.status },
+    },
+    lines: () => [...before, `Deployed: ${deployment.id}`],
+  };
+}
+
+/** Follows the deployment to its end; Ctrl-C cancels it, which changes nothing. */
+async function carryOut(api: ApiClient, { body, project }: Plan, keep: boolean): Promise<Deployment> {
+  const query = keep ? { preserveResources: 'true' } : {};
+  const started = Deployment.safeParse(await api.call(projectRoutes.deployProject, { query, body }));
+  if (!started.success) throw new ApiError('The service does not say that it deploys.');
+  const params = { logicalId: project.logicalId, deploymentId: started.data.id };
+  const progress = showProgress();
+  let isInterrupted = false;
+  const onInterrupt = () => {
+    isInterrupted = true;
+  };
+  process.on('SIGINT', onInterrupt);
+  try {
+    let deployment = started.data;
+    let isCancelling = false;
+    while (deployment.status === 'PENDING' || deployment.status === 'RUNNING') {
+      progress.say(isCancelling ? 'cancelling' : `deploying, ${deployment.progress} %`);
+      if (isInterrupted && !isCancelling) {
+        isCancelling = true;
+        deployment = await api.call(projectRoutes.cancelDeployment, { params });
+        continue;
+      }
+      await setTimeout(pauseMs);
+      deployment = await api.call(projectRoutes.getDeployment, { params });
+    }
+    return deployment;
+  } finally {
+    process.off('SIGINT', onInterrupt);
+    progress.end();
+  }
+}
+
+async function askOnTerminal(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await lines.question(question)).trim());
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,164 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
+import { AppError } from '../../lib/errors.ts';
+import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
+import { type Change, DeploymentResult, projectRoutes } from '../../protocol/projects/project.ts';
+import { ApiError } from '../api/api-error.ts';
+import type { ApiClient } from '../api/client.ts';
+import { invalidProject, readProject } from '../project/files.ts';
+import { type Project, pathOf } from '../project/project.ts';
+import { resourcesOf, type UnsetValue } from '../project/resources.ts';
+import { problemsOf } from '../project/validate.ts';
+import { openLocalBundle } from '../suite-folder.ts';
+import { readAccount } from './account.ts';
+import { fileOf, type PlannedChange, plannedChanges } from './changes.ts';
+import { showProgress } from './progress.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a deployment of a folder would do. */
+export interface Plan {
+  readonly project: Project;
+  readonly changes: readonly PlannedChange[];
+  /** The request that carries it out. */
+  readonly body: unknown;
+}
+
+export interface PlanOptions {
+  /** What left the files stays in the account. */
+  readonly keep?: boolean;
+}
+
+/**
+ * Reads a folder, asks the service what would change, and looks at what the account has instead.
+ *
+ * @throws AppError CHECK_FILE_INVALID naming everything that is wrong with the files, or values that are not set.
+ */
+export async function makePlan(
+  api: ApiClient,
+  folder: string,
+  { keep = false }: PlanOptions,
+  variables: Environment,
+): Promise<Plan> {
+  const progress = showProgress();
+  try {
+    progress.say('reading files');
+    const environment = { ...(await ownVariables(folder)), ...variables };
+    const read = await readProject(folder);
+    const problems = problemsOf(read, environment);
+    if (problems.length > 0) throw invalidProject(folder, problems);
+    progress.say('reading suites');
+    const project = await withBundles(api, folder, read);
+    const { resources, unset } = resourcesOf(project, environment);
+    const { logicalId, name } = project;
+    const body = { project: { logicalId, name }, sharedFiles: [], resources };
+    progress.say('asking what would change');
+    const diff = await askDiff(api, body, keep, unset);
+    requireValues(folder, diff, unset);
+    const isCompared = diff.some(({ action }) => action === 'UPDATE');
+    const ids = new Set(diff.map((change) => `${fileOf(change).folder}/${change.physicalId}`));
+    const stored = isCompared
+      ? (await readAccount(api, (what) => progress.say(`comparing ${what}`))).filter(
+          ({ folder: of, id, view }) =>
+            ids.has(`${of}/${of === 'dashboards' ? String(view['dashboardId']) : id}`),
+        )
+      : [];
+    const named = stored.map((one) =>
+      one.folder === 'dashboards' ? { ...one, id: String(one.view['dashboardId']) } : one,
+    );
+    return { project, changes: plannedChanges(diff, project, named), body };
+  } finally {
+    progress.end();
+  }
+}
+
+async function askDiff(
+  api: ApiClient,
+  body: unknown,
+  keep: boolean,
+  unset: readonly UnsetValue[],
+): Promise<readonly Change[]> {
+  const query = { dryRun: 'true', ...(keep ? { preserveResources: 'true' } : {}) };
+  try {
+    const answer = DeploymentResult.safeParse(await api.call(projectRoutes.deployProject, { query, body }));
+    if (answer.success) return answer.data.diff;
+    throw new ApiError('The service does not say what would change.');
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError) || !thrown.isBadInput || unset.length === 0) throw thrown;
+    throw new ApiError(`${thrown.message}\n${unsetText(unset)}`, true);
+  }
+}
+
+/** What is new needs every value; what is there keeps those that are not given. */
+function requireValues(folder: string, diff: readonly Change[], unset: readonly UnsetValue[]): void {
+  const created = new Set(
+    diff.filter(({ action }) => action === 'CREATE').map((change) => pathOf(fileOf(change))),
+  );
+  const missing = unset.filter(({ file }) => created.has(file));
+  if (missing.length > 0) throw new AppError('CHECK_FILE_INVALID', `${folder}: ${unsetText(missing)}`);
+}
+
+function unsetText(unset: readonly UnsetValue[]): string {
+  const lines = unset.map(({ variable, file }) => `\n  - ${variable}: ${file}`);
+  return `values are missing. Set these variables, or write them into .env of the folder:${lines.join('')}`;
+}
+
+/** Variables of `.env` in the folder; those of the environment go before them. */
+async function ownVariables(folder: string): Promise<Environment> {
+  const text = await readFile(join(folder, '.env'), 'utf8').catch(() => '');
+  return parseEnv(text) as Environment;
+}
+
+/** Uploads the archives of suites: checks name them by their keys, and one of the same content is there already. */
+async function withBundles(api: ApiClient, folder: string, project: Project): Promise<Project> {
+  const definitions = [];
+  for (const definition of project.definitions) {
+    const { codeBundlePath: path } = definition.fields;
+    if (typeof path !== 'string' || codeBundleKey.test(path)) {
+      definitions.push(definition);
+      continue;
+    }
+    const bundle = await openLocalBundle(resolve(dirname(join(folder, pathOf(definition))), path));
+    try {
+      const body = new Uint8Array(await readFile(bundle.path));
+      const { key } = await api.call(codeBundleRoutes.uploadCodeBundle, { body });
+      definitions.push({ ...definition, fields: { ...definition.fields, codeBundlePath: key } });
+    } finally {
+      await bundle.remove();
+    }
+  }
+  return { ...project, definitions };
+}
+
+const signs = { CREATE: '+', UPDATE: '~', DELETE: '-', DETACHED: 'o' } as const;
+const words = {
+  CREATE: 'create',
+  UPDATE: 'update',
+  DELETE: 'delete',
+  DETACHED: 'keep, without the project',
+} as const;
+const longest = 60;
+
+/** A plan in lines: every file with its fields, and how many there are of each kind. */
+export function planLines(changes: readonly PlannedChange[]): string[] {
+  if (changes.length === 0) return ['No changes: the account is as the files say.'];
+  const lines = changes.flatMap(({ action, file, fields }) => [
+    `${signs[action]} ${file}  ${words[action]}`,
+    ...fields.map(
+      ({ field, account, file: wished }) => `    ${field}: ${valueText(account)} → ${valueText(wished)}`,
+    ),
+  ]);
+  const counts = Object.entries(words).flatMap(([action, word]) => {
+    const { length } = changes.filter((one) => one.action === action);
+    return length === 0 ? [] : [`${length} to ${word}`];
+  });
+  return [...lines, '', `${counts.join(', ')}.`];
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined) return '(nothing)';
+  const text = JSON.stringify(value);
+  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+}

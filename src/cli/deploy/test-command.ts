@@ -1,0 +1,142 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { findCheckType } from '../../checks/index.ts';
+import { AppError, toError } from '../../lib/errors.ts';
+import { definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
+import { type TestSession, testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Shown } from '../api/command.ts';
+import { table } from '../api/text.ts';
+import { mapEnvironmentValues } from '../project/environment-values.ts';
+import type { Fields } from '../project/fields.ts';
+import { invalidProject, parseYaml, readProject } from '../project/files.ts';
+import { kindOf } from '../project/kinds.ts';
+import { type Definition, pathOf } from '../project/project.ts';
+import { problemsOf } from '../project/validate.ts';
+import { showProgress } from './progress.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface TestOptions {
+  /** The slug of the private location whose agents run the checks. */
+  readonly location: string;
+}
+
+const pauseMs = 500;
+const mostJobs = 200;
+
+/**
+ * `picket test FILE-OR-FOLDER`: has agents of a location run checks as files say them, without deploying them.
+ *
+ * @returns with exit code 1 when one did not pass.
+ */
+export async function testCommand(
+  api: ApiClient,
+  path: string,
+  { location }: TestOptions,
+  environment: Environment,
+): Promise<Shown> {
+  const definitions = await readDefinitions(path, environment);
+  const groups = new Map(
+    definitions.flatMap((one) => (one.folder === 'groups' ? [[one.logicalId, one.fields]] : [])),
+  );
+  const checks = definitions.filter(
+    ({ folder, fields }) =>
+      folder === 'checks' && findCheckType(String(fields['checkType']))?.pings === undefined,
+  );
+  if (checks.length === 0)
+    throw new AppError('CHECK_FILE_INVALID', `${path}: there is no check that can be run`);
+  if (checks.length > mostJobs) {
+    throw new AppError(
+      'CHECK_FILE_INVALID',
+      `${path}: ${checks.length} checks are too many at once: at most ${mostJobs}`,
+    );
+  }
+  const body = {
+    name: `picket test ${basename(path)}`.slice(0, 255),
+    runLocation: { type: 'PRIVATE', slugName: location },
+    checkRunJobs: checks.map(({ logicalId, fields }) => {
+      const group = groups.get(String(fields['group']));
+      return {
+        ...withoutOthers('checks', filled(fields, environment)),
+        logicalId,
+        ...(group ? { group: withoutOthers('groups', filled(group, environment)) } : {}),
+      };
+    }),
+  };
+  const { testSessionId: id } = await api.call(definitionRunRoutes.runDefinitions, { body });
+  const progress = showProgress();
+  let session: TestSession;
+  do {
+    await setTimeout(pauseMs);
+    session = await api.call(testSessionRoutes.getTestSession, { params: { id } });
+    progress.say(`${session.running.length} of ${checks.length} are running`);
+  } while (session.status === 'RUNNING');
+  progress.end();
+  const finals = session.results.filter(({ resultType }) => resultType !== 'ATTEMPT');
+  return {
+    json: session,
+    lines: (width) => [
+      ...table(
+        ['RESULT', 'TYPE', 'NAME'],
+        finals.map((one) => [resultOf(one), one.checkType, one.name]),
+        width,
+      ),
+      '',
+      `${session.status}: ${session.testSessionLink}`,
+    ],
+    exitCode: session.status === 'PASSED' ? 0 : 1,
+  };
+}
+
+function resultOf({ status, aborted, isDegraded }: TestSession['results'][number]): string {
+  if (aborted) return 'no agent ran it';
+  return status === 'PASSED' && isDegraded ? 'degraded' : status.toLowerCase();
+}
+
+async function readDefinitions(path: string, environment: Environment): Promise<readonly Definition[]> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    (thrown: unknown) => {
+      throw new AppError('CHECK_FILE_INVALID', `${path}: ${toError(thrown).message}`);
+    },
+  );
+  if (isFolder) {
+    const project = await readProject(path);
+    const problems = problemsOf(project, environment);
+    if (problems.length > 0) throw invalidProject(path, problems);
+    return project.definitions;
+  }
+  const read = parseYaml(await readFile(path, 'utf8'));
+  if ('problems' in read) throw invalidProject(path, read.problems);
+  const logicalId = basename(path).replace(/\.[^.]*$/, '');
+  const definition = { folder: 'checks', logicalId, fields: read.value as Fields } as const;
+  const problems = problemsOf({ logicalId, name: logicalId, definitions: [definition] }, environment);
+  const others = kindOf('checks').references.map(({ file }) => `${pathOf(definition)}: ${file}`);
+  const own = problems.filter((problem) => !others.some((start) => problem.startsWith(start)));
+  if (own.length > 0) throw invalidProject(path, own);
+  return [definition];
+}
+
+/** @throws AppError CHECK_FILE_INVALID naming variables that are not set. */
+function filled(fields: Fields, environment: Environment): Fields {
+  const unset: string[] = [];
+  const values = mapEnvironmentValues(fields, ({ name }) => {
+    const value = environment[name];
+    if (value === undefined) unset.push(name);
+    return value ?? '';
+  }) as Fields;
+  if (unset.length === 0) return values;
+  throw new AppError('CHECK_FILE_INVALID', `these variables are not set: ${unset.join(', ')}`);
+}
+
+/** What a single run has nothing of: channels, other checks, incidents, and where it runs otherwise. */
+function withoutOthers(folder: 'checks' | 'groups', fields: Fields): Fields {
+  const others = new Set([
+    ...kindOf(folder).references.map(({ file }) => file.split('.')[0] ?? ''),
+    ...kindOf(folder).references.map(({ api }) => api.split('.')[0] ?? ''),
+    ...['privateLocations', 'locations'],
+  ]);
+  return Object.fromEntries(Object.entries(fields).filter(([key]) => !others.has(key)));
+}

@@ -1,0 +1,121 @@
+import { findUnknownFields } from '../../../lib/names/unknown-fields.ts';
+import { exportAccount, type MissingValue, type Stored } from '../../project/export.ts';
+import type { Fields } from '../../project/fields.ts';
+import { kindOf } from '../../project/kinds.ts';
+import type { Definition } from '../../project/project.ts';
+import type { Loss } from '../source.ts';
+
+export interface ImportedAccount {
+  readonly definitions: readonly Definition[];
+  readonly missing: readonly MissingValue[];
+  readonly losses: readonly Loss[];
+}
+
+/** What answers have besides what was written: ids, dates, what follows from other things. */
+const ofAnswers = new Set([
+  ...[
+    'id',
+    'created_at',
+    'updated_at',
+    'accountId',
+    'warnings',
+    'alertChannels',
+    'dashboardId',
+    'keys',
+    'agentCount',
+  ],
+  ...[
+    'lastSeen',
+    'noAgentSince',
+    'runningAgents',
+    'minAgentVersion',
+    'isDelivered',
+    'subscriptions',
+    'whiteLabel',
+  ],
+  ...['isPrivate', 'maskedKey', 'rawKey'],
+]);
+/** Services of cards are shown whole, and written by their ids. */
+const ofCards = /^cards\.\d+\.(services\.\d+\.\w+|created_at|updated_at)$/;
+/** The most fields of one thing that are taken out, one after the other, before all of it is lost. */
+const mostProblems = 50;
+
+/** What the API of a comparable service shows of an account, as files of this one. */
+export function importAccount(shown: readonly Stored[]): ImportedAccount {
+  const losses: Loss[] = [];
+  const stored = shown.flatMap((one) => {
+    const view = acceptable(one, losses);
+    return view ? [{ ...one, view }] : [];
+  });
+  const { definitions, missing, notes } = exportAccount(stored);
+  for (const note of notes)
+    losses.push({ field: note.split(':')[0] ?? '', reason: note.replace(/^[^:]*: /, '') });
+  return { definitions, missing, losses };
+}
+
+/** One thing with the fields that this version takes; undefined where nothing is left of it. */
+function acceptable({ folder, id, view }: Stored, losses: Loss[]): Fields | undefined {
+  const kind = kindOf(folder);
+  const title = `${folder}/${String(view['name'] ?? view['header'] ?? view['type'] ?? id)}`;
+  const lose = (field: string, reason: string) =>
+    void losses.push({ field: field === '' ? title : `${title}.${field}`, reason });
+  const known = kind.shown(view);
+  if (!known) {
+    const field = kind.decidedBy ?? 'type';
+    lose('', `Picket has nothing for ${field} ${JSON.stringify(view[field])}`);
+    return undefined;
+  }
+  const of = new Set([...known.keys, ...ofAnswers]);
+  for (const [key, value] of Object.entries(view)) {
+    if (!of.has(key) && !isEmpty(value)) lose(key, 'Picket has no such field');
+  }
+  const isKnown = ([key]: readonly [string, unknown]) => known.keys.includes(key);
+  const others = Object.entries(view).filter((entry) => !isKnown(entry));
+  let fields: Fields = Object.fromEntries(Object.entries(view).filter(isKnown));
+  for (const { path } of findUnknownFields([known.schema], fields)) {
+    if (!ofCards.test(path.join('.'))) lose(path.join('.'), 'Picket has no such field');
+    fields = without(fields, path) as Fields;
+  }
+  for (let count = 0; count < mostProblems; count += 1) {
+    const [issue] = known.schema.safeParse(fields).error?.issues ?? [];
+    if (!issue) return { ...Object.fromEntries(others), ...fields };
+    const { path, message } = issue;
+    if (valueAt(fields, path) === undefined) {
+      lose('', `${path.join('.')} is missing or not usable: ${message}`);
+      return undefined;
+    }
+    lose(path.join('.'), message);
+    fields = without(fields, path) as Fields;
+  }
+  lose('', 'it has too many fields that Picket does not take');
+  return undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === '' || value === false;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) =>
+      typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined,
+    value,
+  );
+}
+
+/** A copy without the value at a path; items of lists close up. */
+function without(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
+  if (Array.isArray(value)) {
+    const index = Number(key);
+    return rest.length === 0
+      ? value.filter((_, at) => at !== index)
+      : value.map((item, at) => (at === index ? without(item, rest) : item));
+  }
+  const fields = { ...(value as Record<PropertyKey, unknown>) };
+  if (key === undefined) return fields;
+  if (rest.length === 0) delete fields[key];
+  else fields[key] = without(fields[key], rest);
+  return fields;
+}

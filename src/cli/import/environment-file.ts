@@ -1,0 +1,23 @@
+/**
+ * Values as a `.env` file, each in quotes that it does not have itself.
+ *
+ * @returns the names of those that have quotes of every kind, and are left out.
+ */
+export function environmentFile(values: Readonly<Record<string, string>>): {
+  readonly text: string;
+  readonly unwritten: readonly string[];
+} {
+  const unwritten: string[] = [];
+  const lines = Object.entries(values).flatMap(([name, value]) => {
+    // Between double quotes \n would be a line break.
+    const quote = ["'", '`', '"'].find(
+      (one) => !value.includes(one) && (one !== '"' || !value.includes('\\')),
+    );
+    if (quote === undefined || value.includes('\r')) {
+      unwritten.push(name);
+      return [];
+    }
+    return [`${name}=${quote}${value}${quote}\n`];
+  });
+  return { text: lines.join(''), unwritten };
+}

@@ -1,0 +1,50 @@
+import type { Imported } from '../../../src/cli/import/collection.ts';
+import { yamlText } from '../../../src/cli/project/files.ts';
+
+/**
+ * The fields of a source that an import neither carries over nor lists: another value there changes nothing of what
+ * it makes, and the field is on the list neither before nor after the change.
+ */
+export function silentFields(source: unknown, read: (source: unknown) => Imported): string[] {
+  const said = ({ definitions, values }: Imported) => yamlText({ definitions, values });
+  const before = read(source);
+  const saidBefore = said(before);
+  return leavesOf(source)
+    .filter((path) => {
+      const field = path.join('.');
+      const isListed = ({ losses }: Imported) =>
+        losses.some((loss) => field === loss.field || field.startsWith(`${loss.field}.`));
+      if (isListed(before)) return false;
+      const after = read(changedAt(source, path));
+      return !isListed(after) && said(after) === saidBefore;
+    })
+    .map((path) => path.join('.'));
+}
+
+/** Every field of a source that has a value, with the path that leads to it. */
+function leavesOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => leavesOf(item, [...path, String(index)]));
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).flatMap(([key, child]) => leavesOf(child, [...path, key]));
+  }
+  return [path];
+}
+
+/** A copy in which one field has another value of the same kind. */
+function changedAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
+  if (key === undefined) return changed(value);
+  if (Array.isArray(value)) {
+    return value.map((item, index) => (String(index) === key ? changedAt(item, rest) : item));
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  return { ...fields, [key]: changedAt(fields[key], rest) };
+}
+
+function changed(value: unknown): unknown {
+  if (typeof value === 'boolean') return !value;
+  if (typeof value === 'number') return value + 1;
+  const text = String(value);
+  const [, count = '', unit = ''] = /^(\d+)(ms|[smhd])$/.exec(text) ?? [];
+  if (unit !== '') return `${Number(count) + 60}${unit}`;
+  return /^[A-Z]+$/.test(text) ? `${text}X` : `${text}-other`;
+}
