@@ -109,12 +109,6 @@
     };
     area.addEventListener('input', count, { signal });
     area.addEventListener('scroll', count, { signal });
-    const resized = new ResizeObserver(() => {
-      numbers.style.height = `${area.offsetHeight}px`;
-      count();
-    });
-    resized.observe(area);
-    signal.addEventListener('abort', () => resized.disconnect());
     count();
     // Tab indents; after Escape it goes on to the next field, as it does everywhere else.
     let leaves = false;
