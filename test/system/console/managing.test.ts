@@ -79,7 +79,9 @@ describe('every page of the registry', () => {
       for (const path of paths.filter((one) => areas.find((start) => one.startsWith(start)) === area)) {
         await window.page.setViewportSize({ width: 1280, height: 800 });
         await window.go(path);
-        const { violations } = await new AxeBuilder({ page: window.page }).analyze();
+        // Previews may run nothing, and axe would wait for its answer from there.
+        const axe = new AxeBuilder({ page: window.page }).exclude('iframe[name=preview]');
+        const { violations } = await axe.analyze();
         expect(
           violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
           path,

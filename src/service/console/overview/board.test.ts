@@ -77,11 +77,15 @@ it('shows a reader who was notified of news nothing older, and looks once for al
   expect(notified).toEqual(notified.map(() => ({ passed: 2, made: 1 })));
 });
 
-it('shares nothing in which something is missing, nor what failed', async () => {
+it('shares that in which something is missing for a moment, and nothing that failed', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] });
   const store = storeOf();
   lookMs = 50;
   const first = await ask(store, 'all', { isWhole: false });
+  expect(await ask(store)).toBe(first);
+  vi.advanceTimersByTime(600);
   expect(await ask(store)).not.toBe(first);
+  expect(looks).toBe(1);
   await expect(
     shared({ store, accountId, now: 0, atLeast: 0 }, 'broken', async () => Promise.reject(new Error('gone'))),
   ).rejects.toThrow('gone');

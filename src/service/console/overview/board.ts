@@ -5,6 +5,7 @@ import type { OverviewChoices, OverviewState } from './store.ts';
 /** Looking at every check takes at most this share of the time, however many readers there are. */
 const shareOfTime = 0.05;
 const longestKeptMs = 2_000;
+const unfinishedMs = 500;
 const keptAccounts = 200;
 const keptAnswers = 50;
 
@@ -104,7 +105,8 @@ export async function shared<T>(
   const known = board.answers.get(key) as Promise<T> | undefined;
   if (known) return known;
   const making = make(board).then(({ answer, isWhole }) => {
-    if (!isWhole) board.answers.delete(key);
+    // Everybody who waits for the rest asks again soon: then there may be more of it.
+    if (!isWhole) setTimeout(() => board.answers.delete(key), unfinishedMs).unref();
     return answer;
   });
   board.answers.set(key, making);

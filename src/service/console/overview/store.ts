@@ -123,7 +123,6 @@ export class Overviews {
           .orderBy('check_groups.name_search')
           .orderBy('checks.group_id'),
       )
-      .leftJoin('alert_states', 'alert_states.check_id', 'checks.id')
       .select([
         'checks.id',
         'checks.name',
@@ -131,7 +130,6 @@ export class Overviews {
         'checks.muted',
         'checks.group_id',
         'statuses.last_slot_at',
-        'alert_states.state as alert_state',
       ])
       .select(stateOf(now).as('rank'))
       .orderBy('rank')
@@ -142,6 +140,7 @@ export class Overviews {
       .execute();
     const ids = rows.map(({ id }) => id);
     const [tags, locations] = [await this.#tags(ids), await this.#locations(ids)];
+    const alertStates = await this.#alertStates(ids);
     return rows.map((row) => ({
       id: row.id,
       name: row.name,
@@ -151,7 +150,7 @@ export class Overviews {
       groupId: row.group_id,
       tags: tags.get(row.id) ?? [],
       locations: locations.get(row.id) ?? [],
-      alertState: row.alert_state,
+      alertState: alertStates.get(row.id) ?? null,
       lastSlotAt: row.last_slot_at,
     }));
   }
@@ -268,6 +267,16 @@ export class Overviews {
       .orderBy('tag')
       .execute();
     return listsOf(rows.map(({ check_id: id, tag }) => [id, tag]));
+  }
+
+  /** Joined above, they would be looked up for every check, not for those that are shown. */
+  async #alertStates(ids: readonly string[]): Promise<Map<string, string>> {
+    const rows = await this.#db
+      .selectFrom('alert_states')
+      .select(['check_id', 'state'])
+      .where(this.#dialect.inList('check_id', ids))
+      .execute();
+    return new Map(rows.map(({ check_id: id, state }) => [id, state]));
   }
 
   async #locations(ids: readonly string[]): Promise<Map<string, string[]>> {
