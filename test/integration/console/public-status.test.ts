@@ -138,6 +138,8 @@ describe('a status page', () => {
     expect(page.body.match(/&lt;script&gt;alert\(1\)/g)?.length).toBeGreaterThanOrEqual(9);
     expect(page.headers['content-security-policy']).toContain("img-src 'self' https://images.example.com;");
     const atom = await visitor.get('/status/hostile/incidents.atom');
+    const rss = await visitor.get('/status/hostile/incidents.rss');
+    expect(rss.body).not.toMatch(/<script|<img/);
     expect(atom.body).not.toMatch(/<script|\u202e/);
     expect(page.body + atom.body).not.toContain('\u0007');
     expect(atom.body).toContain('&lt;script&gt;');
@@ -157,6 +159,11 @@ describe('a status page', () => {
     expect(atom.headers['content-type']).toBe('application/atom+xml; charset=utf-8');
     expect(atom.body).toContain(`<id>urn:uuid:${incident.id}</id>`);
     expect(atom.body).toContain('Investigating: We look into it.');
+    const rss = await visitor.get('/status/feed/incidents.rss');
+    expect(rss.headers['content-type']).toBe('application/rss+xml; charset=utf-8');
+    expect(rss.body).toMatch(
+      new RegExp(`<guid isPermaLink="false">urn:uuid:${incident.id}:[\\s\\S]*<pubDate>.* GMT</pubDate>`),
+    );
     const json = await visitor.get('/status/feed/incidents.json');
     expect(JSON.parse(json.body)).toMatchObject({
       version: 'https://jsonfeed.org/version/1.1',

@@ -38,7 +38,7 @@ describe('running checks now', () => {
     const path = one.headers['location'] ?? '';
     expect((await reader.get(path)).body).toMatch(/Waits for an agent[\s\S]*It changes by itself/);
     const runs = await agent.claim();
-    expect((await reader.get(path)).body).toContain('Runs');
+    expect((await reader.get(path)).body).toContain('Running');
     await agent.report(runs.map((run) => reportOf(run)));
     const { body } = await reader.get(path);
     expect(body).toMatch(/state-passed[\s\S]*Passed/);

@@ -15,7 +15,7 @@ import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../for
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { channelName } from './channel-words.ts';
+import { channelName, warningWords } from './channel-words.ts';
 import { subscriptionsSection } from './subscriptions.ts';
 
 const { createAlertChannel, getAlertChannel, updateAlertChannel } = alertChannelRoutes;
@@ -138,7 +138,7 @@ export async function editChannel(
       },
     )}</div>`,
   )}${problemNotice(problems)}${said === undefined ? '' : notice(said, isWell ? 'done' : 'refused')}
-${channel.warnings.map(({ message }) => notice(message, 'refused'))}
+${channel.warnings.map((warning) => notice(warningWords(warning), 'refused'))}
 ${form(viewer, channel, { values, problems, isStored: true })}
 ${await subscriptionsSection(call, channel)}`;
   return { title: name, main, ...(problems ? { statusCode: problems.statusCode } : {}) };

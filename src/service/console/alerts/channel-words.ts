@@ -1,4 +1,5 @@
 import { findChannelKind } from '../../../channels/index.ts';
+import type { Warning } from '../../../protocol/http/warning.ts';
 
 /** What tells a channel from the others of its type: the first of these that its config has. */
 const names = ['name', 'address', 'serviceName', 'channel', 'number', 'topic', 'chatId', 'slackChannels'];
@@ -13,6 +14,13 @@ export function channelName(channel: {
   const title = findChannelKind(type)?.title ?? type;
   const given = names.map((name) => config[name]).find((value) => typeof value === 'string' && value !== '');
   return `${title}: ${String(given ?? hostOf(config['url']) ?? `no. ${id}`)}`;
+}
+
+/** What is the matter with a channel, where pages have another way out than the API. */
+export function warningWords({ code, message }: Warning): string {
+  return code === 'NO_SUBSCRIBER'
+    ? 'No check and no group is subscribed to this channel, so it is notified of nothing. Its page has what to subscribe.'
+    : message;
 }
 
 function hostOf(url: unknown): string | undefined {

@@ -8,7 +8,7 @@ import { html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { editChannel } from './channel-editor.ts';
-import { channelName } from './channel-words.ts';
+import { channelName, warningWords } from './channel-words.ts';
 import { alertTabs } from './tabs.ts';
 
 const { bulkSubscribeAlertChannel, createAlertChannel, deleteAlertChannel, listAlertChannels } =
@@ -50,8 +50,8 @@ ${table({
         warnings.length === 0
           ? stateBadge('passed', 'Ready')
           : warnings.map(
-              ({ message }) =>
-                html`${stateBadge('degraded', 'Nobody is notified')}<p class="small">${message}</p>`,
+              (warning) =>
+                html`${stateBadge('degraded', 'Nobody is notified')}<p class="small">${warningWords(warning)}</p>`,
             ),
     },
     { title: 'When', cell: whenWords },

@@ -3,6 +3,7 @@ import {
   type OpenAlert,
   type Silence,
 } from '../../../protocol/alerts/alert-handling.ts';
+import { type Cause, causeOf } from '../elements/cause.ts';
 import { ago, instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';
@@ -27,7 +28,7 @@ const states: Readonly<Record<OpenAlert['state'], State>> = {
 
 interface OpenRow extends OpenAlert {
   /** What the last run that did not pass said, and where it is. */
-  readonly cause: { readonly words: string; readonly href: string } | null;
+  readonly cause: (Cause & { readonly href: string }) | null;
 }
 
 /** What is wrong now, since when, and who looks after it: one cause is one line, however many checks fail by it. */
@@ -44,10 +45,10 @@ export async function showOpen(call: PageCall, refused?: Problems): Promise<View
   const rows = open.map((alert): OpenRow => {
     const bad = slots.get(alert.checkId)?.find((slot) => slot.has_failures === 1 || slot.has_errors === 1);
     const resultId = bad?.result_id ?? alert.checkResultId;
-    const words =
-      bad?.message ?? (alert.state === 'DEGRADED' ? 'It is slower than it may be' : 'Show the run');
+    const other = alert.state === 'DEGRADED' ? 'It is slower than it may be' : 'Show the run';
+    const { words, detail } = bad ? causeOf(bad.code, bad.message) : { words: other, detail: null };
     const href = path`/checks/${alert.checkId}/runs/${resultId ?? ''}`;
-    return { ...alert, cause: resultId === null ? null : { words, href } };
+    return { ...alert, cause: resultId === null ? null : { words, detail, href } };
   });
   const { joined, alone } = await byCause(call, rows);
   const tableOf = (some: readonly OpenRow[]) => openTable(call, some, now);
@@ -80,7 +81,7 @@ function openTable(call: PageCall, rows: readonly OpenRow[], now: number): Html 
           html`<a href="${path`/checks/${checkId}`}"><b>${shortened(name, 120)}</b></a>${
             cause === null
               ? ''
-              : html`<br><a class="small" href="${cause.href}">${shortened(cause.words, 200)}</a>`
+              : html`<br><a class="small" href="${cause.href}">${shortened(cause.words, 200)}</a>${cause.detail === null ? '' : html`<br><span class="small soft">${shortened(cause.detail, 200)}</span>`}`
           }`,
       },
       {

@@ -103,7 +103,7 @@ ${table({
     },
   ],
 })}${pager({ page, pages: Math.ceil(total / rowsPerPage), href: (other) => withQuery('/groups', { page: other }), of: 'groups' })}
-<p class="small soft">${counted(total, 'group')}</p>`;
+${total === 0 ? '' : html`<p class="small soft">${counted(total, 'group')}</p>`}`;
   return { title: 'Groups', main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 

@@ -12,7 +12,8 @@ export interface Phase {
 }
 
 const rowHeight = 26;
-const [labelX, barsX, barsWidth, width] = [0, 172, 430, 690];
+/** Lengths stand next to the names: on narrow screens the bars go on behind the edge, the figures do not. */
+const [labelX, lengthX, barsX, barsWidth, width] = [0, 224, 238, 430, 690];
 
 /** Phases one below the other on a common axis, each with its length. */
 export function waterfall(label: string, phases: readonly Phase[]): Html {
@@ -29,7 +30,7 @@ ${phases.map((phase, index) => {
   const y = index * rowHeight;
   const x = barsX + phase.startMs * scale;
   const length = Math.max(1.5, phase.lengthMs * scale);
-  return html`<g${phase.isApart ? html` class="apart"` : ''}><text x="${labelX}" y="${y + 16}">${phase.name}</text><rect class="phase-${phase.kind}" x="${x.toFixed(1)}" y="${y + 5}" width="${length.toFixed(1)}" height="15" rx="2"/><text class="length" x="${width}" y="${y + 16}">${duration(phase.lengthMs)}</text></g>`;
+  return html`<g${phase.isApart ? html` class="apart"` : ''}><text x="${labelX}" y="${y + 16}">${phase.name}</text><rect class="phase-${phase.kind}" x="${x.toFixed(1)}" y="${y + 5}" width="${length.toFixed(1)}" height="15" rx="2"/><text class="length" x="${lengthX}" y="${y + 16}">${duration(phase.lengthMs)}</text></g>`;
 })}</svg></div>`;
 }
 

@@ -1,9 +1,12 @@
 import type { AuditEntry } from '../../../protocol/accounts/audit-log.ts';
-import { shortened } from '../elements/format.ts';
+import { counted, shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, html, withQuery } from '../html.ts';
 
 export const outcomeWords = { DONE: 'done', REFUSED: 'refused', UNKNOWN: 'not known how it ended' } as const;
+
+/** More than this stands folded. */
+const longestOpen = 400;
 
 const kindWords = {
   API_KEY: 'API key',
@@ -37,8 +40,9 @@ export function changes({ before, after, secrets }: AuditEntry): Content {
     (name) =>
       html`<div><dt>${name}</dt><dd>${value(before?.[name], 'del')}${value(after?.[name], 'ins')}</dd></div>`,
   )}${secrets.map((name) => html`<div><dt>${name}</dt><dd>written, and not shown</dd></div>`)}</dl>`;
-  if (names.length <= 3) return list;
-  return html`<details><summary>${names.length} fields</summary>${list}</details>`;
+  const letters = JSON.stringify([before, after]).length;
+  if (names.length <= 3 && letters <= longestOpen) return list;
+  return html`<details><summary>${counted(names.length, 'field')}</summary>${list}</details>`;
 }
 
 function value(one: unknown, kind: 'del' | 'ins'): Content {

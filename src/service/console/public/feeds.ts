@@ -58,6 +58,27 @@ ${entries.map(
 )}</feed>`}\n`;
 }
 
+/** The same as RSS 2.0, for readers that know nothing else. */
+export function rssFeed(data: StatusPageData, pageUrl: string, feedUrl: string): string {
+  const entries = data.incidents.slice(0, shownIncidents).map(entryOf);
+  const title = xmlText(data.page.name);
+  return `<?xml version="1.0" encoding="utf-8"?>\n${html`<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>
+<title>${title}</title>
+<link>${pageUrl}</link>
+<description>Incidents of ${title}</description>
+<atom:link rel="self" type="application/rss+xml" href="${feedUrl}"/>
+${entries.map(
+  (entry) => html`<item>
+<guid isPermaLink="false">${entry.id}:${entry.updated}</guid>
+<title>${xmlText(entry.title)}</title>
+<link>${pageUrl}${entry.fragment}</link>
+<pubDate>${new Date(entry.updated).toUTCString()}</pubDate>
+<description>${xmlText(entry.text)}</description>
+</item>
+`,
+)}</channel></rss>`}\n`;
+}
+
 /** The same as a JSON Feed 1.1. */
 export function jsonFeed(data: StatusPageData, pageUrl: string, feedUrl: string): string {
   return JSON.stringify({

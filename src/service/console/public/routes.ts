@@ -17,6 +17,7 @@ const files: Readonly<
 > = {
   '': (known, isStale) => (isStale ? known.stale : known.page),
   '/incidents.atom': ({ atom }) => atom,
+  '/incidents.rss': ({ rss }) => rss,
   '/incidents.json': ({ json }) => json,
   '/colours.css': ({ colours }) => colours,
 };

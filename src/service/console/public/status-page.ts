@@ -5,7 +5,7 @@ import { visible } from '../elements/text.ts';
 import { html, path } from '../html.ts';
 import { coloursOf } from './colours.ts';
 import { type PublicFrame, publicDocument, publicHeaders } from './document.ts';
-import { atomFeed, jsonFeed } from './feeds.ts';
+import { atomFeed, jsonFeed, rssFeed } from './feeds.ts';
 import { type PublicFile, publicFile } from './files.ts';
 import { statusMain } from './status-view.ts';
 import { subscribeForm } from './subscribing/form.ts';
@@ -16,6 +16,7 @@ export interface StatusPageFiles {
   /** The same page, saying that it is of an earlier time. */
   readonly stale: PublicFile;
   readonly atom: PublicFile;
+  readonly rss: PublicFile;
   readonly json: PublicFile;
   readonly colours: PublicFile | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,6 +35,7 @@ interface StatusDocument {
 
 const feedsOf = (own: string) => [
   { type: 'application/atom+xml', title: 'Incidents (Atom)', path: `${own}/incidents.atom` },
+  { type: 'application/rss+xml', title: 'Incidents (RSS)', path: `${own}/incidents.rss` },
   { type: 'application/feed+json', title: 'Incidents (JSON Feed)', path: `${own}/incidents.json` },
 ];
 
@@ -78,12 +80,13 @@ export async function statusPageFiles(
   const { page } = data;
   const document = (isStale: boolean) => statusDocument(data, { assets, own, isStale, takesSubscriptions });
   const htmlType = 'text/html; charset=utf-8';
-  const [atomUrl, jsonUrl] = [`${absolute}/incidents.atom`, `${absolute}/incidents.json`];
+  const at = (end: string) => `${absolute}/incidents.${end}`;
   return {
     page: await publicFile(htmlType, document(false)),
     stale: await publicFile(htmlType, document(true)),
-    atom: await publicFile('application/atom+xml; charset=utf-8', atomFeed(data, absolute, atomUrl)),
-    json: await publicFile('application/feed+json; charset=utf-8', jsonFeed(data, absolute, jsonUrl)),
+    atom: await publicFile('application/atom+xml; charset=utf-8', atomFeed(data, absolute, at('atom'))),
+    rss: await publicFile('application/rss+xml; charset=utf-8', rssFeed(data, absolute, at('rss'))),
+    json: await publicFile('application/feed+json; charset=utf-8', jsonFeed(data, absolute, at('json'))),
     colours: page.themeColors
       ? await publicFile('text/css; charset=utf-8', coloursOf(page.themeColors))
       : null,
@@ -96,6 +99,6 @@ export function staleNotice(generatedAt: string) {
   return html`<p class="notice" role="status">This is how things were as of ${instant(generatedAt)}. The present state is not known here at the moment.</p>`;
 }
 
-export function sizeOf({ page, stale, atom, json }: StatusPageFiles): number {
-  return [page, stale, atom, json].reduce((sum, { content }) => sum + content.length, 2_000);
+export function sizeOf({ page, stale, atom, rss, json }: StatusPageFiles): number {
+  return [page, stale, atom, rss, json].reduce((sum, { content }) => sum + content.length, 2_000);
 }

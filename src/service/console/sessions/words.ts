@@ -6,10 +6,10 @@ type Status = (typeof checkSessionStatusNames)[number] | 'RUNNING';
 
 const statuses: Readonly<Record<Status, readonly [State, string]>> = {
   STARTED: ['waiting', 'Waits for an agent'],
-  PROGRESS: ['waiting', 'Runs'],
-  RUNNING: ['waiting', 'Runs'],
-  PROGRESS_FAILED: ['failed', 'Runs, and failed in part'],
-  PROGRESS_DEGRADED: ['degraded', 'Runs, degraded in part'],
+  PROGRESS: ['waiting', 'Running'],
+  RUNNING: ['waiting', 'Running'],
+  PROGRESS_FAILED: ['failed', 'Running, failed in part'],
+  PROGRESS_DEGRADED: ['degraded', 'Running, degraded in part'],
   PASSED: ['passed', 'Passed'],
   FAILED: ['failed', 'Failed'],
   DEGRADED: ['degraded', 'Degraded'],

@@ -9,6 +9,8 @@ import { usesOfSnippet, usesOfVariable } from './used-by.ts';
 /** What the schemas of a resource do not say about it. A resource without any still has its pages. */
 export interface Appearance {
   readonly title?: string;
+  /** What one of them is called, where the API has another word. */
+  readonly noun?: string;
   /** What these are for, in a sentence. */
   readonly lead?: string;
   readonly words?: Words;
@@ -57,12 +59,13 @@ export const appearances: Readonly<Record<string, Appearance>> = {
   },
   slos: {
     title: 'Objectives',
+    noun: 'objective',
     lead: 'How many of the runs that were due are to succeed, and how much of the budget of failures is left.',
     unlisted: ['description', 'checkId', 'groupId', 'tags', 'alertChannelIds'],
     words: {
       target: { label: 'Target in percent' },
       windowDays: { label: 'Window in days' },
-      burnAlert: { label: 'When the budget is spent too fast' },
+      burnAlert: { label: 'Spent too fast' },
       'burnAlert.enabled': { label: 'Notify the channels' },
       'burnAlert.percentInHour': { label: 'Percent in an hour' },
       'burnAlert.percentInSixHours': { label: 'Percent in six hours' },

@@ -27,13 +27,13 @@ async function formWords(call: PageCall, table: Table): Promise<Words> {
 
 /** The form of a new one. */
 export async function newOne(call: PageCall, table: Table, refused?: Refused): Promise<View> {
-  const { path, api, appearance } = table;
+  const { path, appearance } = table;
   const { values = defaultsOf(inputOf(table)), problems } = refused ?? {};
   const words = await formWords(call, table);
-  const main = html`${crumbs(table)}${heading(`New ${api.noun}`)}${appearance.lead === undefined ? '' : html`<p class="lead soft">${appearance.lead}</p>`}
+  const main = html`${crumbs(table)}${heading(`New ${table.noun}`)}${appearance.lead === undefined ? '' : html`<p class="lead soft">${appearance.lead}</p>`}
 ${problemNotice(problems)}<form class="form" method="post" action="${path}/new">${csrfField(call.viewer)}
 ${schemaFields(inputOf(table), { values, problems, words })}
-<div class="actions"><button class="button primary" type="submit">Create the ${api.noun}</button><a class="button" href="${path}">Cancel</a></div></form>`;
+<div class="actions"><button class="button primary" type="submit">Create the ${table.noun}</button><a class="button" href="${path}">Cancel</a></div></form>`;
   return { main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 
@@ -57,7 +57,7 @@ export async function showOne(call: PageCall, table: Table, refused?: Refused): 
       ? confirmed({
           to: `${here.slice(0, here.lastIndexOf('/'))}/delete`,
           word: 'Delete…',
-          confirmWord: `Delete the ${api.noun}`,
+          confirmWord: `Delete the ${table.noun}`,
           question: question(api.deleteNote),
           viewer: call.viewer,
         })

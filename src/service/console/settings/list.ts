@@ -25,7 +25,7 @@ export async function listTable(call: PageCall, table: Table): Promise<View> {
   const main = html`${heading(
     'Settings',
     mayWrite
-      ? html`<div class="actions"><a class="button primary" href="${path}/new">New ${api.noun}</a></div>`
+      ? html`<div class="actions"><a class="button primary" href="${path}/new">New ${table.noun}</a></div>`
       : '',
   )}${settingsTabs(path)}${appearance.lead === undefined ? '' : html`<p class="lead soft">${appearance.lead}</p>`}
 ${tableOf({

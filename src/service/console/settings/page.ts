@@ -20,8 +20,7 @@ export const settingsPages: readonly Page[] = [
 ];
 
 function pagesOf(table: Table): Page[] {
-  const { path, title } = table;
-  const { noun } = table.api;
+  const { path, title, noun } = table;
   const one = `${path}/:key`;
   return [
     { path, title, role: 'READ_ONLY', handler: (call) => listTable(call, table) },

@@ -11,6 +11,8 @@ export interface Table {
   readonly path: string;
   /** `Snippets` */
   readonly title: string;
+  /** `snippet` */
+  readonly noun: string;
   readonly appearance: Appearance;
 }
 
@@ -25,6 +27,7 @@ export const tables: readonly Table[] = Object.entries(resources).flatMap(([name
       api: api as ResourceApi,
       path: `/settings/${routes.list.path.split('/').at(-1)}`,
       title: appearance.title ?? title,
+      noun: appearance.noun ?? api.noun,
       appearance,
     },
   ];
