@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { regions } from '../tables/regions.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 import { frequencies } from './frequency.ts';
+import { Dependencies, ScriptPath } from './lifecycle.ts';
 import type { MaskedValue } from './masking.ts';
-import { Dependencies, ScriptPath } from './script-file.ts';
 
 export const AlertSettings = z
   .object({

@@ -1,3 +1,7 @@
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { codeBundleKey, maxSnapshotBytes, readCodeBundleKey } from './code-bundle.ts';
+
 /** A script of the account that runs before or after the operation of a check. */
 export interface LifecycleScript {
   /** Where the script is from, for logs. */
@@ -33,3 +37,59 @@ export function lifecycleAllowanceMs(lifecycle: Lifecycle | undefined): number {
 export function hasScripts(lifecycle: Lifecycle | undefined): boolean {
   return lifecycleAllowanceMs(lifecycle) > 0;
 }
+
+export const maxScriptLength = 1_000_000;
+const maxDependencies = 500;
+
+/** Names at the top of a run's folder that are not the check's. */
+const takenNames: ReadonlySet<string> = new Set(['node_modules', '.picket']);
+
+/** Why a path cannot name a file of a script, or undefined. */
+function pathProblem(path: string): string | undefined {
+  if (/[\0\\]/.test(path)) return 'must not hold backslashes or null characters';
+  const normal = posix.normalize(path);
+  if (posix.isAbsolute(path) || normal === '.' || normal === '..' || normal.startsWith('../')) {
+    return 'must be relative and stay below the folder of the check';
+  }
+  if (path.endsWith('/')) return 'must name a file';
+  const [top = ''] = normal.split('/');
+  return takenNames.has(top) ? `must not lead to ${top}, which belongs to the runtime` : undefined;
+}
+
+const filePath = z
+  .string()
+  .min(1)
+  .max(1000)
+  .superRefine((path, context) => {
+    const problem = pathProblem(path);
+    if (problem) context.addIssue({ code: 'custom', message: problem });
+  });
+
+/** Where a script lies among its files. */
+export const ScriptPath = filePath
+  .regex(/\.[cm]?[jt]sx?$/, 'must end in .ts, .js, .mts, .mjs, .cts, .cjs, .tsx or .jsx')
+  .nullable()
+  .default(null);
+
+/** A file next to the script (check model 1.8). */
+const Dependency = z.object({
+  path: filePath.describe('Relative to the folder that scriptPath is relative to'),
+  content: z.string().min(1).max(maxScriptLength),
+});
+
+/** Pictures that `toHaveScreenshot` compares with: uploaded before, each at its place among the files. */
+export const Snapshots = z
+  .array(
+    z.object({
+      key: z
+        .string()
+        .regex(codeBundleKey, { error: 'is not the key of an upload', abort: true })
+        .refine((key) => readCodeBundleKey(key).sizeBytes <= maxSnapshotBytes, 'is the key of no picture'),
+      path: filePath,
+    }),
+  )
+  .max(maxDependencies)
+  .nullable()
+  .default(null);
+
+export const Dependencies = z.array(Dependency).max(maxDependencies).nullable().default(null);

@@ -5,7 +5,7 @@ const maxTimeoutMs = 240_000;
 const timeoutMs = z.int().min(0).max(maxTimeoutMs).optional();
 const text = z.string().max(2000).optional();
 const flag = z.boolean().optional();
-const record = z.record(z.string().max(200), z.unknown()).optional();
+const record = z.record(z.string().max(200), z.unknown());
 const size = z.object({ width: z.int().min(1).max(10_000), height: z.int().min(1).max(10_000) });
 
 /** Options of a page and its context, as Playwright Test knows them under `use`. */
@@ -13,7 +13,12 @@ const Use = z.object({
   baseURL: text.describe('What addresses like "/" in goto() and requests are below'),
   actionTimeout: timeoutMs,
   navigationTimeout: timeoutMs,
-  extraHTTPHeaders: z.record(z.string().max(200), z.string().max(10_000)).optional(),
+  extraHTTPHeaders: record
+    .refine(
+      (headers) => Object.values(headers).every((value) => typeof value === 'string'),
+      'must have texts as values',
+    )
+    .optional(),
   httpCredentials: z
     .object({
       username: z.string().max(1000),
@@ -44,15 +49,44 @@ const Use = z.object({
     .object({ server: z.string().max(2000), bypass: text, username: text, password: text })
     .optional()
     .describe('Instead of that of the location'),
-  launchOptions: record.describe('Of the browser; its executable is always that of the agent'),
-  contextOptions: record,
+  launchOptions: z
+    .looseObject({
+      args: z.array(z.string().max(1000)).max(100).optional(),
+      slowMo: timeoutMs,
+      timeout: timeoutMs,
+    })
+    .optional()
+    .describe('Of the browser; its executable is always that of the agent, without a window'),
+  contextOptions: z
+    .looseObject({
+      reducedMotion: z.enum(['reduce', 'no-preference']).nullable().optional(),
+      forcedColors: z.enum(['active', 'none']).nullable().optional(),
+      strictSelectors: flag,
+    })
+    .optional(),
 });
+
+/** How far pictures may differ. */
+const Tolerance = {
+  maxDiffPixels: z.int().min(0).optional(),
+  maxDiffPixelRatio: z.number().min(0).max(1).optional(),
+  threshold: z.number().min(0).max(1).optional(),
+};
 
 const Expect = z.object({
   timeout: timeoutMs,
-  toHaveScreenshot: record,
-  toMatchSnapshot: record,
-  toPass: record,
+  toHaveScreenshot: z
+    .object({
+      ...Tolerance,
+      animations: z.enum(['disabled', 'allow']).optional(),
+      caret: z.enum(['hide', 'initial']).optional(),
+      scale: z.enum(['css', 'device']).optional(),
+    })
+    .optional(),
+  toMatchSnapshot: z.object(Tolerance).optional(),
+  toPass: z
+    .object({ timeout: timeoutMs, intervals: z.array(z.number().min(0)).max(100).optional() })
+    .optional(),
 });
 
 /** Of a project: what answers never show stands in one place only. */

@@ -4,7 +4,7 @@ import { missingRuntime, type Runtime } from '../../sandbox/runtimes/runtimes.ts
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { isReadAtStart, type ScriptProcess } from '../../sandbox/scripts/script-process.ts';
 import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts/script-run.ts';
-import { placeSnapshots, type Snapshot } from '../../sandbox/scripts/snapshots.ts';
+import { placeSnapshots, type Snapshot } from '../../sandbox/suites/snapshots.ts';
 import type { ScriptTrust } from '../../sandbox/trust/script-trust.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
@@ -98,7 +98,12 @@ async function runInSandbox(
     throw thrown;
   }
   try {
-    const unfetched = await placeSnapshots(script.sandbox, scripts, wants.snapshots ?? [], context.signal);
+    const unfetched = await placeSnapshots(
+      script.sandbox,
+      scripts.suites,
+      wants.snapshots ?? [],
+      context.signal,
+    );
     if (unfetched) {
       const code = unfetched.problem === 'missing' ? 'BUNDLE_INVALID' : 'BUNDLE_UNAVAILABLE';
       return notRun(context.signal.aborted ? stopFailure(context) : failure(code, unfetched.message));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Dependencies, maxScriptLength, ScriptPath, Snapshots } from '../contract/script-file.ts';
+import { Dependencies, maxScriptLength, ScriptPath, Snapshots } from '../contract/lifecycle.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 import { PlaywrightConfig } from './playwright-config.ts';
 

@@ -77,7 +77,11 @@ async function definitionOf(
   const stored = checkId ? await store.checks.find(accountId, checkId) : undefined;
   if (checkId && stored?.checkType !== checkType)
     throw wrong('checkId', `names no check of the type ${checkType}`);
-  const written = { ...fields, ...withoutReferences(fields), ...withFiles(fields, files, (key, message) => wrong(key, message)) };
+  const written = {
+    ...fields,
+    ...withoutReferences(fields),
+    ...withFiles(fields, files, (key, message) => wrong(key, message)),
+  };
   const whole = stored ? keepMasked(maskedValues(type), written, stored.definition) : written;
   const parsed = definitionSchema(type).safeParse(whole);
   if (!parsed.success) {

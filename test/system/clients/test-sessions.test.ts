@@ -141,7 +141,7 @@ describe('the command line from the registry, a real service, a real agent', () 
     const good = await checkly('test', 'api.check', '--grep', 'Orders|Home', '--env', 'FROM=here');
     expect(good.exitCode, good.output).toBe(0);
     expect(good.stdout).toContain('2 passed, 2 total');
-    expect(good.stdout).toMatch(/✔ Orders \(\d+ms\)/);
+    expect(good.stdout).toMatch(/✔ Orders \(\d+m?s\)/);
     expect(asked).toContain('/orders?grouped=yes&from=here signed-orders');
 
     const bad = await checkly('test', 'api.check', '--grep', 'page', '--retries', '1');

@@ -114,11 +114,15 @@ export class Subscriber {
       this.#break('MQTT is sent in binary messages');
       return;
     }
-    clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.end(closed.policy, 'nothing was heard'), this.#silenceMs);
+    this.#hear();
     this.#unparsedBytes += data.length;
     this.#parser.parse(data);
     if (this.#unparsedBytes > maxPacketBytes) this.#break(`a packet has at most ${maxPacketBytes} bytes`);
+  }
+
+  #hear(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.end(closed.policy, 'nothing was heard'), this.#silenceMs);
   }
 
   #break(reason: string): void {
@@ -169,6 +173,7 @@ export class Subscriber {
     this.#credentials = credentials;
     const keepAliveMs = (packet.keepalive ?? 0) * 1500;
     this.#silenceMs = keepAliveMs === 0 ? longestSilenceMs : Math.min(keepAliveMs, longestSilenceMs);
+    this.#hear();
     answer(connack.accepted);
   }
 

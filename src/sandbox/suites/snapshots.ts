@@ -1,8 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { toError } from '../../lib/errors.ts';
-import type { ScriptHost } from '../host/contract.ts';
 import type { Sandbox } from '../sandbox.ts';
-import { BundleMissing } from '../suites/suite-host.ts';
+import { BundleMissing, type SuiteHost } from './suite-host.ts';
 
 /** A picture that a script compares with. */
 export interface Snapshot {
@@ -20,7 +19,7 @@ export interface SnapshotProblem {
 /** Puts the pictures of a check where its script finds them. */
 export async function placeSnapshots(
   sandbox: Sandbox,
-  { suites }: ScriptHost,
+  suites: SuiteHost | { readonly missing: string },
   snapshots: readonly Snapshot[],
   signal: AbortSignal,
 ): Promise<SnapshotProblem | undefined> {
