@@ -132,7 +132,10 @@ export async function inhabit(harness: ServiceHarness, place?: TestLocation): Pr
   const [session] = await send('GET', 'accounts/me/sessions');
   known.add('/v1/accounts/me/sessions/{}', [session.id]);
 
-  const deployment = await make('projects/deploy', { project: { logicalId: 'shop', name: 'shop' }, resources: [] });
+  const deployment = await make('projects/deploy', {
+    project: { logicalId: 'shop', name: 'shop' },
+    resources: [],
+  });
   known.add('/v1/projects/{}/deployments/{}', ['shop', deployment.id]);
   const empty = await harness.call('POST', '/next/projects', { logicalId: 'empty', name: 'empty' });
   known.add('/v1/projects/{}', [empty.body.logicalId]);
