@@ -56,7 +56,7 @@ import { agentHandlers } from './runs/routes.ts';
 import { slotHandlers } from './runs/slot-routes.ts';
 import { addLiveResults, isForLiveResults } from './sessions/live/live-results.ts';
 import { sessionHandlers } from './sessions/routes.ts';
-import { triggerHandlers } from './sessions/trigger-routes.ts';
+import { triggerHandlers } from './sessions/triggers/routes.ts';
 import { sloHandlers } from './slos/routes.ts';
 
 /** What all routes together work with. */

@@ -49,7 +49,7 @@ import { Runs } from './runs/store.ts';
 import { CheckSessions } from './sessions/stored/check-session-store.ts';
 import { TestDefinitions } from './sessions/stored/definition-store.ts';
 import { TestSessions } from './sessions/stored/test-session-store.ts';
-import { Triggers } from './sessions/stored/trigger-store.ts';
+import { Triggers } from './sessions/triggers/store.ts';
 import { SloBurns } from './slos/burn-store.ts';
 import {
   asStoreError,

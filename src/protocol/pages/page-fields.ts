@@ -8,12 +8,12 @@ export const PageUrl = z
     'must be 1 to 63 letters, digits or dashes, and neither begin nor end with a dash',
   );
 
-/** A host name of the account's own that a page is shown at. */
+/** A host name of the account's own that a page is shown at; "" is none, as clients that know no null send it. */
 export const CustomDomain = z
   .string()
   .max(253)
   .regex(
-    /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/,
+    /^(?:(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/,
     'must be a host name such as status.example.com',
   );
 

@@ -96,6 +96,9 @@ export type CheckResultQuery = z.output<typeof CheckResultQuery>;
 /** The same filters with a cursor in the place of pages. */
 const CheckResultCursorQuery = CheckResultQuery.omit({ page: true }).extend({ nextId: CursorPaging.nextId });
 
+/** A client that reads the results of all monitors of a team asks once for each. */
+const rateLimit = { requests: 100, windowSeconds: 10 };
+
 export const checkResultRoutes = {
   listCheckResults: defineRoute({
     method: 'GET',
@@ -104,7 +107,7 @@ export const checkResultRoutes = {
     summary: 'Results of a check, newest first',
     tag: 'Check results',
     credential: 'account',
-    rateLimit: { requests: 5, windowSeconds: 10 },
+    rateLimit,
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultQuery,
     success: successful,
@@ -118,7 +121,7 @@ export const checkResultRoutes = {
     summary: 'Results of a check, newest first, by cursor: results that come meanwhile move nothing',
     tag: 'Check results',
     credential: 'account',
-    rateLimit: { requests: 5, windowSeconds: 10 },
+    rateLimit,
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultCursorQuery,
     success: successful,

@@ -46,6 +46,9 @@ export const TestSessionTrigger = z
   .meta({ id: 'TestSessionTrigger' });
 export type TestSessionTrigger = z.output<typeof TestSessionTrigger>;
 
+/** What starts sessions of which nothing else is known. */
+export const unknownProvider = 'TRIGGER';
+
 const testSessionStatusNames = ['RUNNING', 'PASSED', 'FAILED', 'CANCELLED'] as const;
 
 const status = z.enum(testSessionStatusNames);
@@ -60,7 +63,7 @@ const SessionFields = {
   projectId: z.string().nullable(),
   runLocation: z.string(),
   region: z.string().describe('The same as runLocation'),
-  provider: z.string().describe('What started it; API where nothing else is known'),
+  provider: z.string().describe('What started it; TRIGGER where nothing else is known'),
   status,
   startedAt: DateTime,
   stoppedAt: DateTime.nullable(),

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { NumericId } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 
 const TriggerFields = {
-  id: z.string(),
+  id: z.int(),
   token: z.string().describe('The secret part of the URL; "" for keys that may not run checks'),
   url: z.string().describe('GET it to run synchronously; "" for keys that may not run checks'),
   created_at: DateTime,
@@ -25,6 +26,19 @@ const group = {
   ...triggerRoute,
   path: '/v1/triggers/check-groups/{groupId}',
   params: z.object({ groupId: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
+} as const;
+
+const token = z.string().min(1).max(128);
+const call = {
+  method: 'GET',
+  tag: 'Triggers (deprecated)',
+  credential: 'none',
+  otherErrors: [408, 429],
+  success: successful,
+  response: z.object({
+    hasFailures: z.boolean(),
+    responseTime: z.number().describe('Milliseconds; the longest, where several checks ran'),
+  }),
 } as const;
 
 /** Deprecated: check sessions do the same with an API key (check model 4.2). */
@@ -75,19 +89,25 @@ export const triggerRoutes = {
     summary: 'Delete the trigger of a check group',
     success: noContent,
   }),
+  callCheckTrigger: defineRoute({
+    ...call,
+    path: '/checks/{checkId}/trigger/{token}',
+    operationId: 'callCheckTrigger',
+    summary: 'The same as /v1/triggers/run/{token}, where existing clients call the trigger of a check',
+    params: z.object({ checkId: z.uuid(), token }),
+  }),
+  callCheckGroupTrigger: defineRoute({
+    ...call,
+    path: '/check-groups/{groupId}/trigger/{token}',
+    operationId: 'callCheckGroupTrigger',
+    summary: 'The same as /v1/triggers/run/{token}, where existing clients call the trigger of a group',
+    params: z.object({ groupId: NumericId, token }),
+  }),
   callTrigger: defineRoute({
-    method: 'GET',
+    ...call,
     path: '/v1/triggers/run/{token}',
     operationId: 'callTrigger',
     summary: 'Run what the trigger is of and wait for it: 200 when it passes, 503 when it fails',
-    tag: 'Triggers (deprecated)',
-    credential: 'none',
-    otherErrors: [408, 429],
-    params: z.object({ token: z.string().min(1).max(128) }),
-    success: successful,
-    response: z.object({
-      hasFailures: z.boolean(),
-      responseTime: z.number().describe('Milliseconds; the longest, where several checks ran'),
-    }),
+    params: z.object({ token }),
   }),
 };

@@ -1,10 +1,11 @@
+import type { FastifyRequest } from 'fastify';
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { runtimes } from '../../checks/tables/runtimes.ts';
 import { AppError } from '../../lib/errors.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
 import { runtimeRoutes } from '../../protocol/checks/runtime.ts';
-import { type AnyHandler, type Call, handlersById } from '../http/handler.ts';
+import { type AnyHandler, baseUrlOf, type Call, handlersById } from '../http/handler.ts';
 import { describePage, pageOffset } from '../http/paging.ts';
 import { withGroups } from './effective-check.ts';
 import { visibleTo } from './ping-address.ts';
@@ -17,7 +18,9 @@ type AnyBody = Readonly<Record<string, unknown>>;
 /** The routes of checks: the generic ones and those of each type. */
 export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
   const writer = new CheckWriter(deps);
-  const viewOf = (check: Check) => oneCheckView(deps, check);
+  // The address of pings is shown as a whole, where nobody has configured it too.
+  const reachedBy = (request: FastifyRequest) => ({ ...deps, publicUrl: baseUrlOf(request, deps.publicUrl) });
+  const viewOf = (check: Check, request: FastifyRequest) => oneCheckView(reachedBy(request), check);
   const generic = handlersById(checkRoutes, {
     async listChecks({ caller, query, request, reply }) {
       const { total, checks } = await deps.store.checks.list(
@@ -34,26 +37,27 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
       const shown = query.applyGroupSettings ? await withGroups(deps.store, checks) : checks;
       const visible = shown.map((check) => visibleTo(caller, check));
-      return checkListView(deps, visible, query.applyGroupSettings ? 'in-effect' : 'own');
+      return checkListView(reachedBy(request), visible, query.applyGroupSettings ? 'in-effect' : 'own');
     },
-    async createCheck({ caller, body, query }) {
+    async createCheck({ caller, body, query, request }) {
       const { checkType, ...fields } = body;
       const { autoAssignAlerts } = query;
-      return viewOf(await writer.create(caller.accountId, typeNamed(checkType), fields, autoAssignAlerts));
+      const type = typeNamed(checkType);
+      return viewOf(await writer.create(caller.accountId, type, fields, autoAssignAlerts), request);
     },
-    async getCheck({ caller, params, query }) {
+    async getCheck({ caller, params, query, request }) {
       const check = await deps.store.checks.find(caller.accountId, params.id);
       if (!check) throw checkNotFound(params.id);
       const [inEffect] = query.applyGroupSettings ? await withGroups(deps.store, [check]) : [check];
       const kind = query.applyGroupSettings ? 'in-effect' : 'own';
-      const view = await oneCheckView(deps, visibleTo(caller, inEffect ?? check), kind);
+      const view = await oneCheckView(reachedBy(request), visibleTo(caller, inEffect ?? check), kind);
       if (query.includeDependencies) return view;
       const without = { dependencies: undefined, setupScriptDependencies: undefined };
       return { ...view, ...without, tearDownScriptDependencies: undefined } as unknown as typeof view;
     },
-    async updateCheck({ caller, params, query, body }) {
+    async updateCheck({ caller, params, query, body, request }) {
       const { unchangedSince } = query;
-      return viewOf(await writer.update(caller.accountId, params.id, body, { unchangedSince }));
+      return viewOf(await writer.update(caller.accountId, params.id, body, { unchangedSince }), request);
     },
     async deleteCheck({ caller, params }) {
       await writer.delete(caller.accountId, params.id);
@@ -65,24 +69,26 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
 function typedHandlers(
   type: CheckType,
   writer: CheckWriter,
-  viewOf: (check: Check) => Promise<CheckView>,
+  viewOf: (check: Check, request: FastifyRequest) => Promise<CheckView>,
 ): [string, AnyHandler][] {
   const { create, update } = routesOf(type);
   return [
     [
       create.operationId,
-      async ({ caller, body, query }: Call) => {
+      async ({ caller, body, query, request }: Call) => {
         const { autoAssignAlerts } = query as unknown as { autoAssignAlerts: boolean };
         return viewOf(
           await writer.create(accountOf(caller), type, body as unknown as AnyBody, autoAssignAlerts),
+          request,
         );
       },
     ],
     [
       update.operationId,
-      async ({ caller, params, body }: Call) => {
+      async ({ caller, params, body, request }: Call) => {
         const { id } = params as unknown as { id: string };
-        return viewOf(await writer.update(accountOf(caller), id, body as unknown as AnyBody, { type }));
+        const changed = await writer.update(accountOf(caller), id, body as unknown as AnyBody, { type });
+        return viewOf(changed, request);
       },
     ],
   ];

@@ -68,7 +68,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     requestTimeout: rawRequestTimeoutMs,
     http: { headersTimeout: requestTimeoutMs, shouldUpgradeCallback: deps.upgrades ?? (() => false) },
     keepAliveTimeout: 75_000,
-    routerOptions: { querystringParser: parseQuery },
+    // Clients that build paths from parts leave a slash behind.
+    routerOptions: { querystringParser: parseQuery, ignoreTrailingSlash: true },
     onProtoPoisoning: 'remove',
     onConstructorPoisoning: 'remove',
     clientErrorHandler: badRequestLine,
@@ -261,7 +262,8 @@ function addRoute(
       preValidation: async (request) => {
         // The kinds of body that other routes take are none of this one's.
         if (typeof request.body === 'string' && !route.bodyContentType && !isJsonSent(request)) {
-          throw notJson();
+          if (request.body !== '') throw notJson();
+          request.body = undefined;
         }
         refuse('query', unknownParameterIssues(route, request.query));
         refuseUnstorable('query', request.query);

@@ -72,3 +72,11 @@ export function iso(epochMs: number): string {
 export function optionalIso(epochMs: number | null): string | null {
   return epochMs === null ? null : iso(epochMs);
 }
+
+/** Where clients reach the API: as configured, or else where this client has reached it. */
+export function baseUrlOf(
+  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+  publicUrl: string | undefined,
+): string {
+  return (publicUrl ?? `${protocol}://${host}`).replace(/\/+$/, '');
+}

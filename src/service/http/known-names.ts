@@ -1,3 +1,4 @@
+import { regions } from '../../checks/tables/regions.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Repositories } from '../store.ts';
 import { fieldError } from './validation.ts';
@@ -47,4 +48,23 @@ export async function requireGroup(
   if (typeof groupId !== 'number' || !Number.isSafeInteger(groupId)) return;
   if (await repositories.groups.findForUpdate(accountId, groupId)) return;
   throw fieldError('payload', [{ key: 'groupId', message: `names no check group: ${groupId}` }]);
+}
+
+/**
+ * A location that a request names by itself must be a region or a private location.
+ *
+ * @throws AppError VALIDATION_FAILED when it is neither.
+ */
+export async function requireLocation(
+  { store }: { readonly store: Pick<Repositories, 'locations'> },
+  accountId: string,
+  name: string | undefined,
+  named: { readonly source: 'payload' | 'query'; readonly key: string },
+): Promise<void> {
+  if (name === undefined || (regions as readonly string[]).includes(name)) return;
+  const known = await store.locations.idsBySlug([accountId]);
+  if (known.has(`${accountId}/${name}`)) return;
+  throw fieldError(named.source, [
+    { key: named.key, message: `names no region and no private location: ${JSON.stringify(name)}` },
+  ]);
 }

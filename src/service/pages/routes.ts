@@ -38,7 +38,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
         account_id: caller.accountId,
         name: body.name,
         url: body.url.toLowerCase(),
-        custom_domain: body.customDomain?.toLowerCase() ?? null,
+        custom_domain: body.customDomain?.toLowerCase() || null,
         definition: JSON.stringify(normalised(StatusPageOptions.parse(body))),
         created: now,
         updated: null,
@@ -72,7 +72,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
             name: name ?? stored.name,
             url: url?.toLowerCase() ?? stored.url,
             custom_domain:
-              customDomain === undefined ? stored.custom_domain : (customDomain?.toLowerCase() ?? null),
+              customDomain === undefined ? stored.custom_domain : customDomain?.toLowerCase() || null,
             definition: JSON.stringify(
               normalised(StatusPageOptions.parse({ ...statusPageOptions(stored), ...options })),
             ),

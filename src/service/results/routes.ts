@@ -9,6 +9,7 @@ import {
 } from '../../protocol/results/check-result.ts';
 import type { Check } from '../checks/store.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { requireLocation } from '../http/known-names.ts';
 import { describePage, pageOf, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
 import { withAssetUrls } from './artifacts/asset-urls.ts';
@@ -31,6 +32,7 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return handlersById(checkResultRoutes, {
     async listCheckResults({ caller, params, query, request, reply }) {
       const check = await checkOf(caller.accountId, params.checkId);
+      await requireLocation(deps, caller.accountId, query.location, inQuery);
       const { total, results } = await deps.store.results.list(filterOf(check, query, deps.clock.wallMs()), {
         limit: query.limit,
         offset: pageOffset(query),
@@ -40,6 +42,7 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     },
     async listCheckResultsByCursor({ caller, params, query }) {
       const check = await checkOf(caller.accountId, params.checkId);
+      await requireLocation(deps, caller.accountId, query.location, inQuery);
       const filter = filterOf(check, query, deps.clock.wallMs());
       const rows = await deps.store.results.behind(filter, parseCursor(query.nextId), query.limit + 1);
       return pageOf(rows, query.limit, (shown) => viewsOf(check, shown));
@@ -53,6 +56,8 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     },
   });
 }
+
+const inQuery = { source: 'query', key: 'location' } as const;
 
 /** @throws AppError VALIDATION_FAILED when the window ends before it begins. */
 function filterOf(check: Check, query: Omit<CheckResultQuery, 'page'>, now: number): ResultFilter {

@@ -5,12 +5,15 @@ import { slotCountsOf } from '../../protocol/runs/coverage.ts';
 import { type Slot, slotReasons, slotRoutes } from '../../protocol/runs/slot.ts';
 import { type CoverageSource, totalCoverage } from '../coverage/coverage-query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { requireLocation } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
 import type { SlotRow } from './slot-store.ts';
 import type { RunState } from './tables.ts';
 
 const dayMs = 86_400_000;
+
+const inQuery = { source: 'query', key: 'location' } as const;
 
 /** The routes of slots: the ledger as people see it. */
 export function slotHandlers({
@@ -26,6 +29,7 @@ export function slotHandlers({
   return handlersById(slotRoutes, {
     async listCheckSlots({ caller, params, query }) {
       await knownCheck(caller.accountId, params.id);
+      await requireLocation({ store }, caller.accountId, query.location, inQuery);
       const { location, reason } = query;
       const state = query.state?.toLowerCase() as RunState | undefined;
       const filter = { ...windowOf(query, clock.wallMs()), location, state, reason };
@@ -36,6 +40,7 @@ export function slotHandlers({
     },
     async countCheckSlots({ caller, params, query }) {
       await knownCheck(caller.accountId, params.id);
+      await requireLocation({ store }, caller.accountId, query.location, inQuery);
       const asked = {
         ...windowOf(query, clock.wallMs()),
         location: query.location ?? null,

@@ -7,8 +7,10 @@ import {
   type TestSession,
   type TestSessionTrigger,
   testSessionRoutes,
+  unknownProvider,
 } from '../../protocol/sessions/test-session.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { requireLocation } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
 import { resultView } from '../results/routes.ts';
 import type { ResultRow } from '../results/tables.ts';
@@ -18,11 +20,9 @@ import { waitUntilDone } from './completion.ts';
 import { definitionRunHandlers } from './definition-runs.ts';
 import { followedSessionHandlers } from './followed-sessions.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
-import { sessionState } from './stored/session-state.ts';
+import { resultStatus, runStatus, sequencesByStatus, sessionState } from './stored/session-state.ts';
 import type { CheckSessionRow } from './stored/tables.ts';
 import type { ResultVerdict, TestSession as StoredTestSession } from './stored/test-session-store.ts';
-import { resultStatus, runStatus, sequencesByStatus } from './stored/verdicts.ts';
-import { requireLocation } from './target.ts';
 
 /** The routes of check sessions and test sessions. */
 export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
@@ -54,7 +54,7 @@ export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
   const testHandlers = handlersById(testSessionRoutes, {
     async triggerTestSession({ caller, body }) {
       const { accountId } = caller;
-      await requireLocation(deps, accountId, body.runLocation);
+      await requireLocation(deps, accountId, body.runLocation, { source: 'payload', key: 'runLocation' });
       const target = {
         matchTags: body.target?.matchTags,
         checkIds: idsOf(body.target?.checkId),
@@ -297,7 +297,7 @@ export class SessionViews {
       projectId: session.project_id,
       runLocation: session.run_location,
       region: session.run_location,
-      provider: session.provider ?? 'API',
+      provider: session.provider ?? unknownProvider,
       status: session.status,
       ...this.#times(session.started, sessionState(runs, []).stopped),
       created_at: new Date(session.started).toISOString(),

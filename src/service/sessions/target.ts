@@ -1,10 +1,8 @@
 import { findCheckType } from '../../checks/index.ts';
-import { regions } from '../../checks/tables/regions.ts';
 import { AppError } from '../../lib/errors.ts';
 import { type EffectiveCheck, tagsOf, withGroups } from '../checks/effective-check.ts';
 import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import { fieldError } from '../http/validation.ts';
 import type { Repositories } from '../store.ts';
 
 /** Which checks to run. Without a condition: all that can be run. */
@@ -16,25 +14,6 @@ export interface SessionTarget {
   readonly allowDeactivated?: boolean | undefined;
   /** Whether the checks run where they say themselves, so that those that say nothing cannot be run. */
   readonly needsLocation: boolean;
-}
-
-/**
- * Where something is tried out must be a region or a private location.
- *
- * @throws AppError VALIDATION_FAILED when it is neither.
- */
-export async function requireLocation(
-  { store }: { readonly store: Pick<Repositories, 'locations'> },
-  accountId: string,
-  name: string,
-  key = 'runLocation',
-): Promise<void> {
-  if ((regions as readonly string[]).includes(name)) return;
-  const known = await store.locations.idsBySlug([accountId]);
-  if (known.has(`${accountId}/${name}`)) return;
-  throw fieldError('payload', [
-    { key, message: `names no region and no private location: ${JSON.stringify(name)}` },
-  ]);
 }
 
 /** More are not run by one request: every one is a session, and agents would be busy with nothing else. */

@@ -46,6 +46,12 @@ const runsUntilReady =
     expect(await answersOk(`${url}/-/liveness`)).toBe(false);
   };
 
+/** Commands of a package from the registry, which is a matter of the third tier. */
+const isRunByTheCommandLine = async () => {
+  const test = readFileSync(join(root, 'test/system/clients/bring-your-project.test.ts'), 'utf8');
+  expect(test).toContain("blocksOf('docs/how-to/bring-your-project.md')");
+};
+
 /** `doctor`, which has nothing to find fault with at the service of the stage. */
 const examines: Trial = async (stage, text) => {
   const environment = stage.environment(stage.agentVariables());
@@ -160,6 +166,8 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     const test = readFileSync(join(root, 'test/system/docs/api-clients.test.ts'), 'utf8');
     expect(test).toContain("blocksOf('docs/how-to/api-clients.md')");
   },
+  'docs/how-to/bring-your-project.md#set-it-up-once': isRunByTheCommandLine,
+  'docs/how-to/bring-your-project.md#use-it': isRunByTheCommandLine,
   'docs/how-to/install.md#install': {
     'docker build -t picket:8.0.0-alpha.1 .': isLinted,
     'docker build -t picket-uptime:8.0.0-alpha.1 -f Dockerfile.uptime .': isLinted,

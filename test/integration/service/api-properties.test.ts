@@ -41,6 +41,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   unsubscribe: 'its token is in a mail',
   showAlertPage: 'its id is in a notification',
   handleAlertByPage: 'its id is in a notification',
+  callCheckTrigger: 'as callTrigger, with the id of its check',
+  callCheckGroupTrigger: 'as callTrigger, with the id of its group',
   getUsageTerms: 'there are no contracts',
   getUsageSummary: 'there are no contracts',
   getUsageSeries: 'there are no contracts',

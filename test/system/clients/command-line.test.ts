@@ -1,18 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { type ClientStage, openClientStage } from '../../helpers/clients/client-stage.ts';
-import { createCheck } from '../../helpers/service/service.ts';
+import type { CommandSettings } from '../../helpers/clients/command-line.ts';
+import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
+import { addMember } from '../../helpers/service/members.ts';
+import { createCheck, reportOf, TestAgent } from '../../helpers/service/service.ts';
+import { commandOf, commandTable } from './command-table.ts';
 
 let stage: ClientStage;
+/** Commands that have ended well. */
+const ran = new Set<string>();
+/** What there is to read: ids by name. */
+const known: Record<'check' | 'result' | 'errorGroup' | 'channel' | 'session' | 'sessionResult', string> = {
+  check: '',
+  result: '',
+  errorGroup: '',
+  channel: '',
+  session: '',
+  sessionResult: '',
+};
 
 beforeAll(async () => {
   stage = await openClientStage();
+  await measure();
 }, 300_000);
 
 afterAll(() => stage[Symbol.asyncDispose]());
 
+/** A check that has failed, with a file, a group of errors, and a channel that was notified; and a test session. */
+async function measure(): Promise<void> {
+  const { harness, office, url } = stage;
+  const { call } = harness;
+  const agent = new TestAgent(harness, office);
+  const channel = await call('POST', '/v1/alert-channels', {
+    type: 'EMAIL',
+    config: { address: 'on-call@shop.example.com' },
+  });
+  const check = await createCheck(harness, {
+    name: 'Home page',
+    tags: ['shop'],
+    privateLocations: ['office'],
+    doubleCheck: false,
+    alertChannelSubscriptions: [{ alertChannelId: channel.body.id, activated: true }],
+  });
+  const failing = {
+    failure: { owner: 'target', code: 'CONNECTION_REFUSED', message: 'connection refused' },
+    errorMessages: ['connection refused'],
+  } satisfies Partial<ResultReport>;
+  await call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
+  const [run] = await agent.claim();
+  const file = artifactOf(Buffer.from('lines'), { name: 'out.log', contentType: 'text/plain' });
+  if (!run) throw new Error('nothing was leased');
+  expect(await agent.report([reportOf(run, { ...failing, artifacts: [file.reported] })])).toEqual([
+    'accepted',
+  ]);
+  await upload({ url, key: office.key, run, bytes: file.bytes, name: 'out.log' });
+  const started = await call('POST', '/v1/test-sessions/trigger', {
+    name: 'Try the shop',
+    runLocation: 'office',
+    target: { checkId: check.id },
+  });
+  const [tried] = await agent.claim();
+  if (!tried) throw new Error('nothing was leased');
+  expect(await agent.report([reportOf(tried, failing)])).toEqual(['accepted']);
+  const [group] = (await call('GET', `/v1/error-groups/checks/${check.id}`)).body;
+  Object.assign(known, {
+    check: check.id,
+    result: run.resultId,
+    errorGroup: group.id,
+    channel: String(channel.body.id),
+    session: started.body.testSessionId,
+    sessionResult: tried.resultId,
+  });
+}
+
 async function output(...args: string[]): Promise<string> {
-  const end = await stage.run(args);
-  expect(end.exitCode, end.output).toBe(0);
+  return outputWith({}, ...args);
+}
+
+async function outputWith(settings: Partial<CommandSettings>, ...args: string[]): Promise<string> {
+  const end = await stage.run(args, settings);
+  expect(end.exitCode, `${args.join(' ')}\n${end.output}`).toBe(0);
+  ran.add(commandOf(args));
   return end.stdout;
 }
 
@@ -25,15 +96,41 @@ it('knows who it is, and says so when account or key are not those of the servic
   expect(wrong).toMatchObject({ exitCode: 1, output: expect.stringContaining('Authentication failed') });
 });
 
-it('finds the sample project valid', async () => {
+it('reads a project', async () => {
   expect(await output('validate')).toContain('Your project is valid.');
+  expect(await output('debug', 'parse-project')).toContain('orders-api');
+  expect(await output('debug', 'parse-file', '--file', 'src/home.spec.ts')).toContain('home.spec.ts');
 });
 
-it('lists checks', async () => {
-  const check = await createCheck(stage.harness, { name: 'Home page' });
-  expect(JSON.parse(await output('checks', 'list', '--output', 'json'))).toMatchObject({
-    data: [{ id: check.id, name: 'Home page' }],
+it('lists, shows and counts checks', async () => {
+  const { check, result, errorGroup } = known;
+  expect(JSON.parse(await output('checks', 'list', '--tag', 'shop', '--output', 'json'))).toMatchObject({
+    data: [{ id: check, name: 'Home page' }],
   });
+  expect(await output('checks', 'list', '--tag', 'another')).not.toContain('Home page');
+  expect(await output('checks', 'get', check)).toContain('Home page');
+  expect(await output('checks', 'get', check, '--result', result)).toContain('failing');
+  expect(await output('checks', 'get', check, '--error-group', errorGroup)).toContain('connection refused');
+  expect(await output('checks', 'stats', '--range', 'last7Days')).toContain('Home page');
+});
+
+it('deletes a check', async () => {
+  const { id } = await createCheck(stage.harness, { name: 'Old page' });
+  await output('checks', 'delete', id, '--force');
+  expect((await stage.harness.call('GET', `/v1/checks/${id}`)).status).toBe(404);
+});
+
+it('runs checks', async () => {
+  expect(await output('checks', 'run', '--check-id', known.check, '--detach')).toContain('Home page');
+  const agent = new TestAgent(stage.harness, stage.office);
+  const [detached] = await agent.claim();
+  if (!detached) throw new Error('nothing was leased');
+  await agent.report([reportOf(detached)]);
+  const waiting = output('checks', 'run', '--check-id', known.check);
+  const [run] = await agent.claim({ waitMs: 20_000 });
+  if (!run) throw new Error('nothing was leased');
+  await agent.report([reportOf(run)]);
+  expect(await waiting).toContain('Home page');
 });
 
 it('adds, shows, pulls, changes and removes variables', async () => {
@@ -42,9 +139,90 @@ it('adds, shows, pulls, changes and removes variables', async () => {
   expect(await output('env', 'ls')).toContain('SHOP_URL=https://shop.example.com');
   await output('env', 'update', 'SHOP_URL', 'https://new.shop.example.com');
   await output('env', 'pull', 'shop.env', '--force');
-  expect((await stage.harness.call('GET', '/v1/variables/SHOP_URL')).body.value).toBe(
-    'https://new.shop.example.com',
+  expect(readFileSync(join(stage.projectFolder, 'shop.env'), 'utf8')).toContain(
+    'SHOP_URL=https://new.shop.example.com',
   );
   await output('env', 'rm', 'SHOP_URL', '--force');
   expect((await stage.harness.call('GET', '/v1/variables/SHOP_URL')).status).toBe(404);
+});
+
+it('shows channels and what they were sent', async () => {
+  expect(await output('alert-channels', 'list')).toContain('on-call@shop.example.com');
+  expect(await output('alert-channels', 'get', known.channel)).toContain('on-call@shop.example.com');
+  expect(await output('alert-channels', 'logs', known.channel)).toContain('Home page');
+});
+
+it('shows status pages, and opens, updates and resolves an incident', async () => {
+  const { call } = stage.harness;
+  const service = (await call('POST', '/v1/status-pages/services', { name: 'Checkout' })).body;
+  const cards = [{ name: 'Shop', services: [{ id: service.id }] }];
+  const page = (await call('POST', '/v1/status-pages', { name: 'Shop status', url: 'shop', cards })).body;
+  expect(await output('status-pages', 'list')).toContain('Shop status');
+  expect(await output('status-pages', 'get', page.id)).toContain('Checkout');
+  const created = ['--status-page-id', page.id, '--title', 'Slow', '--services', service.id, '--force'];
+  const incident = JSON.parse(await output('incidents', 'create', ...created, '--output', 'json'));
+  expect(await output('incidents', 'list')).toContain('Slow');
+  await output('incidents', 'update', incident.id, '--message', 'Found it', '--severity', 'major', '--force');
+  await output('incidents', 'resolve', incident.id, '--force');
+  expect((await call('GET', `/v1/status-pages/incidents/${incident.id}`)).body).toMatchObject({
+    severity: 'MAJOR',
+    lastUpdateStatus: 'RESOLVED',
+  });
+});
+
+it('shows test sessions', async () => {
+  const sessions = await output('test-sessions', 'list', '--status', 'failed');
+  expect(sessions).toContain('Try the shop');
+  expect(sessions).toContain(known.session);
+  expect(await output('test-sessions', 'get', known.session)).toContain('Home page');
+  const one = await output('test-sessions', 'get', known.session, '--result', known.sessionResult);
+  expect(one).toContain('failing');
+});
+
+it('lists and downloads files of results', async () => {
+  const of = ['--check-id', known.check, '--result-id', known.result];
+  expect(await output('assets', 'list', ...of)).toContain('out.log');
+  await output('assets', 'download', ...of, '--type', 'log', '--dir', 'files');
+  expect(readFileSync(join(stage.projectFolder, 'files', 'out.log'), 'utf8')).toBe('lines');
+});
+
+it('shows, changes and removes members', async () => {
+  await addMember(stage.harness, 'ann@shop.example.com', 'ADMIN');
+  await addMember(stage.harness, 'bob@shop.example.com', 'READ_ONLY');
+  expect(await output('members')).toContain('bob@shop.example.com');
+  const bob = ['--email', 'bob@shop.example.com'];
+  await output('members', 'update', ...bob, '--role', 'read_write', '--force');
+  expect(await output('members', '--role', 'read_write')).toContain('bob@shop.example.com');
+  await output('members', 'delete', ...bob, '--force');
+  expect(await output('members')).not.toContain('bob@shop.example.com');
+});
+
+it('shows the account and what it may use', async () => {
+  expect(await output('account', 'plan')).toContain('Self-hosted');
+  expect(await output('account', 'plan', 'CHECK_TYPE_ICMP')).toContain('ICMP monitor');
+  expect(await output('runtimes')).toContain('2026.04');
+});
+
+it('asks for anything by its path', async () => {
+  expect(JSON.parse(await output('api', '/v1/checks'))).toMatchObject([{ id: known.check }]);
+});
+
+it('needs no service for what is local', async () => {
+  await output('help');
+  await output('skills');
+  await output('rules');
+});
+
+it('says what a service of your own does not have', async () => {
+  for (const what of ['terms', 'summary', 'series']) {
+    const end = await stage.run(['account', 'usage', what]);
+    expect(end).toMatchObject({ exitCode: 1, output: expect.stringContaining('No usage terms cover') });
+  }
+  const analysis = await stage.run(['rca', 'run', '--error-group', known.errorGroup]);
+  expect(analysis).toMatchObject({ exitCode: 1, output: expect.stringContaining('not available') });
+});
+
+it('has a row in the table for each command, and runs those that are said to work', async () => {
+  const here = commandTable.filter(({ isRunHere }) => isRunHere).map(({ command }) => command);
+  expect([...ran].sort()).toEqual([...here].sort());
 });

@@ -42,7 +42,7 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             account_id: caller.accountId,
             dashboard_id: dashboardId,
             custom_url: (body.customUrl ?? dashboardId).toLowerCase(),
-            custom_domain: body.customDomain?.toLowerCase() ?? null,
+            custom_domain: body.customDomain?.toLowerCase() || null,
             is_private: body.isPrivate ? 1 : 0,
             definition: JSON.stringify(DashboardOptions.parse(body)),
             created: now,
@@ -70,7 +70,7 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             ...stored,
             custom_url: customUrl?.toLowerCase() ?? stored.custom_url,
             custom_domain:
-              customDomain === undefined ? stored.custom_domain : (customDomain?.toLowerCase() ?? null),
+              customDomain === undefined ? stored.custom_domain : customDomain?.toLowerCase() || null,
             is_private: (isPrivate ?? stored.is_private === 1) ? 1 : 0,
             definition: JSON.stringify({ ...optionsOf(stored), ...options }),
             updated: now,

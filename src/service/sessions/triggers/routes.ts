@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { AppError } from '../../lib/errors.ts';
-import { triggerRoutes } from '../../protocol/sessions/trigger.ts';
-import { type AccountCaller, mayRun } from '../http/auth.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
-import type { Ledger } from '../runs/ledger.ts';
-import { waitUntilDone } from './completion.ts';
-import { Sessions } from './sessions.ts';
-import { sessionState } from './stored/session-state.ts';
-import type { CheckSessionRow, TriggerRow } from './stored/tables.ts';
+import { AppError } from '../../../lib/errors.ts';
+import { triggerRoutes } from '../../../protocol/sessions/trigger.ts';
+import { type AccountCaller, mayRun } from '../../http/auth.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import type { Ledger } from '../../runs/ledger.ts';
+import { waitUntilDone } from '../completion.ts';
+import { Sessions } from '../sessions.ts';
+import { sessionState } from '../stored/session-state.ts';
+import type { CheckSessionRow, TriggerRow } from '../stored/tables.ts';
 
 const maxCallsPerMinute = 10;
 const minuteMs = 60_000;
@@ -65,6 +65,38 @@ export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
     ...view(row, deps.publicUrl, mayRun(caller)),
     groupId: Number(row.target_id),
   });
+  const call = async (
+    token: string,
+    { request, reply }: Pick<Call, 'request' | 'reply'>,
+    of?: Pick<TriggerRow, 'kind' | 'target_id'>,
+  ) => {
+    const trigger = await store.triggers.findByToken(token);
+    const isOther = of && (trigger?.kind !== of.kind || trigger.target_id !== of.target_id);
+    if (!trigger || isOther) throw new AppError('NOT_FOUND', 'There is no such trigger.');
+    const now = clock.wallMs();
+    const calls = await store.checkSessions.callsSince(trigger.id, now - minuteMs);
+    if (calls.length >= maxCallsPerMinute) {
+      const waitMs = (calls.at(-maxCallsPerMinute) ?? now) + minuteMs - now;
+      reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))));
+      throw new AppError('RATE_LIMITED', `A trigger can be called ${maxCallsPerMinute} times a minute.`, {
+        attributes: {},
+      });
+    }
+    const target =
+      trigger.kind === 'check' ? { checkIds: [trigger.target_id] } : { groupId: Number(trigger.target_id) };
+    const started = await sessions.startChecks(trigger.account_id, target, {
+      runSource: 'LEGACY_TRIGGER',
+      triggerId: trigger.id,
+    });
+    await store.triggers.noteCalled(trigger.id, now);
+    const outcome = await waitUntilDone(() => outcomeOf(deps, started), {
+      clock,
+      maxWaitMs,
+      stop: AbortSignal.any([deps.ledger.draining, request.signal]),
+    });
+    if (outcome.hasFailures) await reply.code(503).send(outcome);
+    return outcome;
+  };
   return handlersById(triggerRoutes, {
     async getCheckTrigger({ caller, params }) {
       return checkView(await find(await checkTarget(caller.accountId, params.checkId)), caller);
@@ -84,33 +116,11 @@ export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
     async deleteCheckGroupTrigger({ caller, params }) {
       await remove(await groupTarget(caller.accountId, params.groupId));
     },
-    async callTrigger({ params, request, reply }) {
-      const trigger = await store.triggers.findByToken(params.token);
-      if (!trigger) throw new AppError('NOT_FOUND', 'There is no such trigger.');
-      const now = clock.wallMs();
-      const calls = await store.checkSessions.callsSince(trigger.id, now - minuteMs);
-      if (calls.length >= maxCallsPerMinute) {
-        const waitMs = (calls.at(-maxCallsPerMinute) ?? now) + minuteMs - now;
-        reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))));
-        throw new AppError('RATE_LIMITED', `A trigger can be called ${maxCallsPerMinute} times a minute.`, {
-          attributes: {},
-        });
-      }
-      const target =
-        trigger.kind === 'check' ? { checkIds: [trigger.target_id] } : { groupId: Number(trigger.target_id) };
-      const started = await sessions.startChecks(trigger.account_id, target, {
-        runSource: 'LEGACY_TRIGGER',
-        triggerId: trigger.id,
-      });
-      await store.triggers.noteCalled(trigger.id, now);
-      const outcome = await waitUntilDone(() => outcomeOf(deps, started), {
-        clock,
-        maxWaitMs,
-        stop: AbortSignal.any([deps.ledger.draining, request.signal]),
-      });
-      if (outcome.hasFailures) await reply.code(503).send(outcome);
-      return outcome;
-    },
+    callTrigger: ({ params, request, reply }) => call(params.token, { request, reply }),
+    callCheckTrigger: ({ params, request, reply }) =>
+      call(params.token, { request, reply }, { kind: 'check', target_id: params.checkId }),
+    callCheckGroupTrigger: ({ params, request, reply }) =>
+      call(params.token, { request, reply }, { kind: 'group', target_id: String(params.groupId) }),
   });
 }
 
@@ -140,11 +150,16 @@ async function outcomeOf({ store }: HandlerDeps, sessions: readonly CheckSession
 function view(row: TriggerRow, publicUrl: string | undefined, isTokenShown: boolean) {
   const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   return {
-    id: row.id,
+    id: numberOf(row.id),
     token: isTokenShown ? row.token : '',
     url: isTokenShown ? `${publicUrl?.replace(/\/+$/, '') ?? ''}/v1/triggers/run/${row.token}` : '',
     created_at: new Date(row.created).toISOString(),
     called_at: iso(row.called),
     updated_at: iso(row.updated),
   };
+}
+
+/** Clients keep the id of a trigger as a number, and name it by what it is of: the first 48 bits of its id. */
+function numberOf(id: string): number {
+  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 }

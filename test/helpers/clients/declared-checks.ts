@@ -1,0 +1,158 @@
+/**
+ * Bodies as the Go SDK and the Terraform provider built on it send them: every field of their types, in their
+ * spelling, with the empty values that Go gives those that nobody has set.
+ */
+export type Body = Readonly<Record<string, unknown>>;
+
+export const assertion = (source: string, target: string) => ({
+  edit: false,
+  order: 0,
+  arrayIndex: 0,
+  source,
+  property: '',
+  comparison: 'EQUALS',
+  target,
+});
+
+export const alertSettings = {
+  escalationType: 'RUN_BASED',
+  runBasedEscalation: { failedRunThreshold: 2 },
+  timeBasedEscalation: { minutesFailingThreshold: 5 },
+  reminders: { amount: 0, interval: 5 },
+  parallelRunFailureThreshold: { enabled: false, percentage: 10 },
+};
+export const retryStrategy = {
+  type: 'FIXED',
+  baseBackoffSeconds: 10,
+  maxRetries: 2,
+  maxDurationSeconds: 60,
+  sameRegion: true,
+};
+
+export const check = (checkType: string, fields: Body): Body => ({
+  name: `monitor ${checkType}`,
+  checkType,
+  frequency: 10,
+  activated: true,
+  muted: false,
+  runParallel: false,
+  locations: ['eu-west-1'],
+  privateLocations: [],
+  tags: ['auto'],
+  alertSettings,
+  useGlobalAlertSettings: false,
+  alertChannelSubscriptions: [],
+  retryStrategy,
+  ...fields,
+});
+const times = { degradedResponseTime: 3000, maxResponseTime: 5000 };
+
+/** A resource of the provider, under the name that it has there. */
+export interface Declared {
+  readonly path: string;
+  readonly body: Body;
+  readonly change: Body;
+  /** What answers never show again, as it is written. */
+  readonly hidden?: readonly string[];
+  /** The field that paths name it by. */
+  readonly key?: string;
+}
+
+/** The checks of the provider. */
+export const checks: Readonly<Record<string, Declared>> = {
+  checkly_check: {
+    path: 'checks/api',
+    body: check('API', {
+      ...times,
+      shouldFail: false,
+      groupId: null,
+      groupOrder: null,
+      runtimeId: null,
+      setupSnippetId: null,
+      tearDownSnippetId: null,
+      localSetupScript: '',
+      localTearDownScript: '',
+      environmentVariables: [{ key: 'STAGE', value: 'test', locked: false, secret: false }],
+      request: {
+        method: 'GET',
+        url: 'https://shop.example.com/',
+        followRedirects: true,
+        skipSSL: false,
+        body: '',
+        bodyType: 'NONE',
+        headers: [{ key: 'X-Test', value: 'a', locked: false }],
+        queryParameters: [{ key: 'q', value: 'b', locked: false }],
+        assertions: [assertion('STATUS_CODE', '200')],
+        basicAuth: { username: '', password: '' },
+        ipFamily: 'IPv4',
+      },
+    }),
+    change: { name: 'changed', frequency: 5 },
+  },
+  'checkly_check (browser)': {
+    path: 'checks/browser',
+    body: check('BROWSER', { script: "console.log('hi')", runtimeId: '2026.04', environmentVariables: [] }),
+    change: { muted: true },
+  },
+  'checkly_check (multi-step)': {
+    path: 'checks/multistep',
+    body: check('MULTI_STEP', {
+      script: "console.log('hi')",
+      runtimeId: '2026.04',
+      environmentVariables: [],
+    }),
+    change: { script: "console.log('again')" },
+  },
+  checkly_url_monitor: {
+    path: 'checks/url',
+    body: check('URL', {
+      ...times,
+      request: {
+        url: 'https://shop.example.com/',
+        followRedirects: true,
+        skipSSL: false,
+        ipFamily: 'IPv4',
+        assertions: [assertion('STATUS_CODE', '200')],
+      },
+    }),
+    change: { name: 'changed' },
+  },
+  checkly_tcp_monitor: {
+    path: 'checks/tcp',
+    body: check('TCP', {
+      ...times,
+      request: {
+        hostname: 'shop.example.com',
+        port: 443,
+        data: '',
+        ipFamily: 'IPv4',
+        assertions: [assertion('RESPONSE_DATA', 'hi')],
+      },
+    }),
+    change: { tags: [] },
+  },
+  checkly_dns_monitor: {
+    path: 'checks/dns',
+    body: check('DNS', {
+      degradedResponseTime: 500,
+      maxResponseTime: 1000,
+      request: {
+        recordType: 'A',
+        query: 'shop.example.com',
+        protocol: 'UDP',
+        assertions: [assertion('RESPONSE_CODE', 'NOERROR')],
+      },
+    }),
+    change: { activated: false },
+  },
+  checkly_icmp_monitor: {
+    path: 'checks/icmp',
+    body: check('ICMP', {
+      ...times,
+      degradedPacketLossThreshold: 10,
+      maxPacketLossThreshold: 20,
+      request: { hostname: 'shop.example.com', ipFamily: 'IPv4', pingCount: 10, assertions: [] },
+    }),
+    change: { maxPacketLossThreshold: 30 },
+  },
+};

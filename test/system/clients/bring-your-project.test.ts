@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openClientStage } from '../../helpers/clients/client-stage.ts';
+import { createCheck } from '../../helpers/service/service.ts';
+import { blocksOf } from '../../integration/docs/command-blocks.ts';
+import { runInShell } from '../../integration/docs/shell.ts';
+import { commandTable } from './command-table.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/clients.md'), 'utf8');
+
+it('the commands of the guide work in a project', { timeout: 300_000 }, async () => {
+  const blocks = blocksOf('docs/how-to/bring-your-project.md');
+  const script = blocks.map(({ text }) => text).join('\n');
+  await using stage = await openClientStage();
+  await createCheck(stage.harness, { name: 'Home page' });
+  const { code, output } = await runInShell(
+    `set -e\n${script.replaceAll('https://picket.example.com', stage.url).replaceAll('wss://picket.example.com', stage.url.replace('http', 'ws'))}`,
+    {
+      cwd: stage.projectFolder,
+      environment: {
+        PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`,
+        HOME: stage.projectFolder,
+        CI: 'true',
+        CHECKLY_SKIP_NEW_VERSION_CHECK: 'true',
+        KEY: stage.harness.key,
+        ACCOUNT: stage.harness.accountId,
+      },
+    },
+  );
+  expect(code, output).toBe(0);
+  expect(output).toContain('You are currently on account "Test"');
+  expect(output).toContain('Your project is valid.');
+  expect(output).toContain('Home page');
+});
+
+it('the reference has a row for each command of the table, and says the same of it', () => {
+  const section = page.slice(page.indexOf('## The command line'), page.indexOf('## Go SDK'));
+  const rows = [...section.matchAll(/^\| `([^`]+)` \| (\w+) \|(.*)\|$/gm)];
+  expect(rows.map(([, command, works, note = '']) => ({ command, works, note: note.trim() }))).toEqual(
+    commandTable.map(({ command, works, note }) => ({ command, works, note })),
+  );
+});
