@@ -229,7 +229,6 @@ export const projectRoutes = {
     operationId: 'cancelDeployment',
     summary: 'Cancel a deployment that has not ended; what has ended stays as it is',
     params: ofDeployment,
-    isBodyIgnored: true,
     success: accepted,
     response: Deployment,
   }),
