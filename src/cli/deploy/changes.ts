@@ -21,7 +21,7 @@ export interface FieldChange {
   readonly file: unknown;
 }
 
-/** The file that a change of a deployment is about: subscriptions and assignments are lines of their owner's file. */
+/** The file that a change of a deployment is about: subscriptions are lines of their owner's file. */
 export function fileOf({ type, logicalId }: Pick<Change, 'type' | 'logicalId'>): {
   readonly folder: Folder;
   readonly logicalId: string;
@@ -29,8 +29,9 @@ export function fileOf({ type, logicalId }: Pick<Change, 'type' | 'logicalId'>):
 } {
   const kind = kinds.find((one) => one.type === type);
   if (kind) return { folder: kind.folder, logicalId, part: undefined };
-  const [, owner = '', id = logicalId, part = ''] = /^(check|group)\/(.*)#([^#]*)$/.exec(logicalId) ?? [];
-  return { folder: owner === 'group' ? 'groups' : 'checks', logicalId: id, part };
+  const [, owner = '', id = logicalId, part = ''] =
+    /^(check|check-group)-alert-channel-subscription#(.*)#([^#]*)$/.exec(logicalId) ?? [];
+  return { folder: owner === 'check-group' ? 'groups' : 'checks', logicalId: id, part };
 }
 
 /**
@@ -61,10 +62,9 @@ export function plannedChanges(
     const file = pathOf({ folder, logicalId });
     const present = planned.get(file);
     if (part !== undefined) {
-      const field = change.type === 'alert-channel-subscription' ? 'alertChannels' : 'privateLocations';
       const isGone = change.action === 'DELETE' || change.action === 'DETACHED';
       const line: FieldChange = {
-        field,
+        field: 'alertChannels',
         account: isGone ? part : undefined,
         file: isGone ? undefined : part,
       };

@@ -5,45 +5,62 @@ import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
 import { exportAccount, type MissingValue } from '../project/export.ts';
 import { writeProject } from '../project/files.ts';
-import { type Definition, logicalIdOf, pathOf } from '../project/project.ts';
+import { type Definition, logicalIdOf, type Project, pathOf } from '../project/project.ts';
 import { readAccount, whatElse } from './account.ts';
+import { planAdoption } from './adoption.ts';
 import { showProgress } from './progress.ts';
 
 export interface ExportOptions {
   /** The name by which deployments know the project; from the name of the account when absent. */
   readonly project?: string;
+  /** The account is deployed from the files from now on. */
+  readonly adopt?: boolean;
 }
 
-/** `picket export FOLDER`: an account as files. */
+/** `picket export FOLDER`: an account as files, and with `--adopt` those files as what the account is deployed from. */
 export async function exportCommand(
   api: ApiClient,
   folder: string,
-  { project: given }: ExportOptions,
+  { project: given, adopt = false }: ExportOptions,
 ): Promise<Shown> {
   const progress = showProgress();
   const account = await api.call(accountRoutes.getOwnAccount);
-  const stored = await readAccount(api, (what) => progress.say(`reading ${what}`));
-  const { definitions, missing, notes } = exportAccount(stored);
-  progress.say('reading code bundles');
-  const bundles = await withBundles(api, definitions);
-  const elsewhere = await whatElse(api);
   const logicalId = given ?? logicalIdOf(account.name, new Set());
-  const project = { logicalId, name: account.name, definitions: bundles.definitions };
-  const values: Record<string, string> =
-    missing.length > 0 ? { '.env.example': environmentFile(missing) } : {};
-  await writeProject(folder, project, { ...bundles.files, ...values });
-  progress.end();
-  const all = [...notes, ...elsewhere];
+  const adoption = adopt ? await planAdoption(api, { logicalId, name: account.name }) : undefined;
+  try {
+    const all = await readAccount(api, (what) => progress.say(`reading ${what}`));
+    const stored = adoption?.adopted(all) ?? all;
+    const { definitions, missing, notes } = exportAccount(stored, adoption?.nameOf);
+    progress.say('reading code bundles');
+    const bundles = await withBundles(api, definitions);
+    const elsewhere = await whatElse(api);
+    const project = { logicalId, name: account.name, definitions: bundles.definitions };
+    const values: Record<string, string> =
+      missing.length > 0 ? { '.env.example': environmentFile(missing) } : {};
+    await writeProject(folder, project, { ...bundles.files, ...values });
+    await adoption?.finish();
+    progress.end();
+    return shownExport(folder, project, missing, [...notes, ...elsewhere], adopt);
+  } catch (thrown) {
+    progress.end();
+    await adoption?.cancel();
+    throw thrown;
+  }
+}
+
+function shownExport(
+  folder: string,
+  { logicalId, definitions }: Project,
+  missing: readonly MissingValue[],
+  notes: readonly string[],
+  isAdopted: boolean,
+): Shown {
+  const files = definitions.map(pathOf);
   return {
-    json: {
-      folder,
-      project: logicalId,
-      files: bundles.definitions.map(pathOf),
-      valuesToGive: missing,
-      notes: all,
-    },
+    json: { folder, project: logicalId, isAdopted, files, valuesToGive: missing, notes },
     lines: () => [
-      `${bundles.definitions.length} files are in ${folder}.`,
+      `${files.length} files are in ${folder}.`,
+      ...(isAdopted ? [`From now on the account is deployed from them, as the project ${logicalId}.`] : []),
       ...(missing.length > 0
         ? [
             '',
@@ -51,8 +68,8 @@ export async function exportCommand(
           ]
         : []),
       ...missing.map(({ variable, file, field }) => `  ${variable}  ${file} ${field}`),
-      ...(all.length > 0 ? ['', 'To know:'] : []),
-      ...all.map((note) => `  ${note}`),
+      ...(notes.length > 0 ? ['', 'To know:'] : []),
+      ...notes.map((note) => `  ${note}`),
     ],
   };
 }

@@ -6,6 +6,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Options {
   readonly project?: string;
   readonly location?: string;
+  readonly adopt?: boolean;
   readonly keep?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
@@ -35,6 +36,7 @@ export function addProjectCommands(
       '--project <name>',
       'by which deployments know these files; from the name of the account when absent',
     )
+    .option('--adopt', 'deploy the account from these files from now on: what is in it becomes the project')
     .option(...json)
     .addHelpText('after', help)
     .action(async (folder: string, options: Options) => {

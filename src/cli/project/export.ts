@@ -78,7 +78,11 @@ function nameAll(
 
 /** By name, then as they were made: exports of one account twice give the same names. */
 function inOrder(stored: readonly Stored[]): Stored[] {
-  const rank = ({ view, id }: Stored) => [titleOf(view), String(view['created_at']), String(id)];
+  const rank = ({ view, id }: Stored) => [
+    titleOf(view),
+    String(view['created_at']),
+    String(id).padStart(12, '0'),
+  ];
   return stored.toSorted((one, other) => {
     const [a, b] = [rank(one), rank(other)];
     const at = a.findIndex((part, index) => part !== b[index]);

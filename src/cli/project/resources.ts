@@ -89,9 +89,13 @@ function resourcesOfOne(
         typeof written === 'object' && written !== null
           ? (written as { name: string; activated?: boolean })
           : { name: String(written), activated: true };
-      return resource('alert-channel-subscription', `${owner}/${logicalId}#${name}`, {
-        ...{ alertChannelId: { ref: name }, ...ofOwner, activated: activated ?? true },
-      });
+      return resource(
+        'alert-channel-subscription',
+        `${kind.type}-alert-channel-subscription#${logicalId}#${name}`,
+        {
+          ...{ alertChannelId: { ref: name }, ...ofOwner, activated: activated ?? true },
+        },
+      );
     }),
   ];
 }

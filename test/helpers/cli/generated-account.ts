@@ -178,11 +178,14 @@ const group = fc.record(
 );
 const anyIndex = fc.nat({ max: 5 });
 
-/** Small accounts with everything that files can hold. */
+/**
+ * Small accounts with everything that files can hold. Names are used once: equal ones are kept apart by when they were
+ * made, which no deployment keeps.
+ */
 export const generatedAccount: fc.Arbitrary<GeneratedAccount> = fc
   .record({
     locations: fc.array(label, { maxLength: 2 }),
-    channels: fc.array(channel, { maxLength: 3 }),
+    channels: fc.uniqueArray(channel, { maxLength: 3, selector: ({ type }) => type }),
     services: fc.array(label, { maxLength: 2 }),
     groups: fc.array(fc.tuple(group, fc.option(anyIndex)), { maxLength: 2 }),
     checks: fc.array(
@@ -217,11 +220,17 @@ export const generatedAccount: fc.Arbitrary<GeneratedAccount> = fc
       call('location', '/v1/private-locations', { name, slugName: `l${index}` });
     }
     for (const body of made.channels) call('channel', '/v1/alert-channels', body);
-    for (const name of made.services) call('service', '/v1/status-pages/services', { name });
-    for (const [body, channelIndex] of made.groups) {
+    for (const [index, name] of made.services.entries()) {
+      call('service', '/v1/status-pages/services', { name: `${name} ${index}` });
+    }
+    for (const [index, [body, channelIndex]] of made.groups.entries()) {
       const alertChannelId = id('channel', made.channels, channelIndex);
       const alertChannelSubscriptions = alertChannelId ? [{ alertChannelId, activated: true }] : [];
-      call('group', '/v1/check-groups?autoAssignAlerts=false', { ...body, alertChannelSubscriptions });
+      call('group', '/v1/check-groups?autoAssignAlerts=false', {
+        ...body,
+        name: `${String(body['name'])} ${index}`,
+        alertChannelSubscriptions,
+      });
     }
     for (const [index, [[route, body], links]] of made.checks.entries()) {
       const alertChannelId = id('channel', made.channels, links.channel);
@@ -231,6 +240,7 @@ export const generatedAccount: fc.Arbitrary<GeneratedAccount> = fc
         made.locations.length > 0 && links.location !== null ? links.location % made.locations.length : null;
       call('check', `/v1/checks/${route}?autoAssignAlerts=false`, {
         ...body,
+        name: `${String(body['name'])} ${index}`,
         groupId: id('group', made.groups, links.group) ?? null,
         ...(slug === null ? {} : { privateLocations: [`l${slug}`] }),
         ...(alertChannelId

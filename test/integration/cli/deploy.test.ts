@@ -191,3 +191,27 @@ it('reads values from .env of the folder, and keeps those that it is not given',
   await rm(join(path, '.env'));
   expect((await planCommand(api, path, {}, {})).exitCode).toBe(0);
 });
+
+it('adopts what an account has: its files are what it is deployed from', async () => {
+  const { key } = await target.addAccount();
+  const [account] = fc.sample(generatedAccount, { numRuns: 1, seed: 7 });
+  if (!account) throw new Error('nothing was generated');
+  await makeAccount(target, key, account);
+  const api = new ApiClient({ PICKET_URL: urls[1] ?? '', PICKET_API_KEY: key });
+  const path = join(folder, 'adopted');
+  const { json } = await exportCommand(api, path, { project: 'adopted', adopt: true });
+  const { valuesToGive, files } = json as { valuesToGive: MissingValue[]; files: string[] };
+  expect(files).toHaveLength(account.calls.length);
+  const environment = Object.fromEntries(valuesToGive.map((one) => [one.variable, valueFor(one)]));
+  const { json: plan } = await planCommand(api, path, {}, environment);
+  // Values that were given anew are changes; everything else is as it was.
+  const { changes } = plan as { changes: { action: string; file: string }[] };
+  expect(
+    changes.filter(
+      ({ action, file }) => action !== 'UPDATE' || !valuesToGive.some((one) => one.file === file),
+    ),
+  ).toEqual([]);
+  await expect(
+    exportCommand(api, join(folder, 'again'), { project: 'adopted', adopt: true }),
+  ).rejects.toThrow('There is a project adopted');
+});

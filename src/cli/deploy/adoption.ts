@@ -1,0 +1,63 @@
+import { projectRoutes } from '../../protocol/projects/project.ts';
+import { type ProjectImport, projectImportRoutes } from '../../protocol/projects/project-import.ts';
+import { ApiError } from '../api/api-error.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Stored } from '../project/export.ts';
+import type { Folder } from '../project/fields.ts';
+import { kinds } from '../project/kinds.ts';
+
+/** What of an account becomes that of a project, under which names. Nothing is changed before `finish`. */
+export interface Adoption {
+  /** What the project gets: things of other projects stay theirs. */
+  readonly adopted: (stored: readonly Stored[]) => readonly Stored[];
+  readonly nameOf: (folder: Folder, id: string | number) => string | undefined;
+  finish(): Promise<void>;
+  /** Takes the plan back. */
+  cancel(): Promise<void>;
+}
+
+/** @throws ApiError when there is such a project with resources already. */
+export async function planAdoption(
+  api: ApiClient,
+  project: { readonly logicalId: string; readonly name: string },
+): Promise<Adoption> {
+  const params = { logicalId: project.logicalId };
+  const known = (await api.call(projectRoutes.listProjects)).find(
+    ({ logicalId }) => logicalId === project.logicalId,
+  );
+  if (known && known.resourceCount > 0) {
+    throw new ApiError(
+      `There is a project ${project.logicalId} with ${known.resourceCount} resources already. --project names another.`,
+      true,
+    );
+  }
+  if (!known) await api.call(projectRoutes.createProject, { body: project });
+  const plan: ProjectImport = await api.call(projectImportRoutes.createProjectImport, { params, body: {} });
+  const names = new Map(
+    plan.changes.resources.flatMap(({ type, physicalId, logicalId }) => {
+      const kind = kinds.find((one) => one.type === type);
+      return kind ? [[`${kind.folder}/${physicalId}`, logicalId] as const] : [];
+    }),
+  );
+  // Dashboards have a number, and a name that their addresses have.
+  const otherIds = new Map<string, string>();
+  const nameOf = (folder: Folder, id: string | number) =>
+    names.get(`${folder}/${id}`) ?? names.get(`${folder}/${otherIds.get(`${folder}/${id}`)}`);
+  const of = { params: { importId: plan.id } };
+  return {
+    adopted: (stored) => {
+      for (const { folder, id, view } of stored) {
+        if (folder === 'dashboards') otherIds.set(`${folder}/${id}`, String(view['dashboardId']));
+      }
+      return stored.filter(({ folder, id }) => nameOf(folder, id) !== undefined);
+    },
+    nameOf,
+    async finish() {
+      await api.call(projectImportRoutes.applyProjectImport, of);
+      await api.call(projectImportRoutes.commitProjectImport, of);
+    },
+    async cancel() {
+      await api.call(projectImportRoutes.cancelProjectImport, of);
+    },
+  };
+}
