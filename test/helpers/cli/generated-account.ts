@@ -2,7 +2,10 @@ import fc from 'fast-check';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** One account as calls of the API, in their order: `{{kind:index}}` in a body stands for the id of what was made before. */
+/**
+ * One account as calls of the API, in their order: `{{kind:index}}` in a body stands for the id of what was made before,
+ * `{{unique}}` for what no other account has.
+ */
 export interface GeneratedAccount {
   readonly calls: readonly { readonly kind: string; readonly path: string; readonly body: Body }[];
 }
@@ -208,12 +211,10 @@ export const generatedAccount: fc.Arbitrary<GeneratedAccount> = fc
     pages: fc.array(fc.tuple(label, anyIndex), { maxLength: 1 }),
     windows: fc.array(fc.tuple(label, fc.option(anyIndex)), { maxLength: 1 }),
     dashboards: fc.array(label, { maxLength: 1 }),
-    seed: fc.integer({ min: 1, max: 0x7fffffff }),
   })
-  .map(({ seed, ...made }) => {
+  .map((made) => {
     const id = (kind: string, list: readonly unknown[], index: number | null) =>
       index === null || list.length === 0 ? undefined : `{{${kind}:${index % list.length}}}`;
-    const unique = seed.toString(36);
     const calls: GeneratedAccount['calls'][number][] = [];
     const call = (kind: string, path: string, body: Body) => void calls.push({ kind, path, body });
     for (const [index, name] of made.locations.entries()) {
@@ -255,7 +256,7 @@ export const generatedAccount: fc.Arbitrary<GeneratedAccount> = fc
     for (const [name, index] of made.pages) {
       const service = id('service', made.services, index);
       const cards = [{ name: 'first', services: service ? [{ id: service }] : [] }];
-      call('page', '/v1/status-pages', { name, url: `p${unique}`, cards });
+      call('page', '/v1/status-pages', { name, url: 'p{{unique}}', cards });
     }
     for (const [name, index] of made.windows) {
       const page = id('page', made.pages, index);
@@ -266,7 +267,7 @@ export const generatedAccount: fc.Arbitrary<GeneratedAccount> = fc
       });
     }
     for (const header of made.dashboards) {
-      call('dashboard', '/v1/dashboards', { header, customUrl: `d${unique}`, tags: ['prod'] });
+      call('dashboard', '/v1/dashboards', { header, customUrl: 'd{{unique}}', tags: ['prod'] });
     }
     return { calls };
   });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { ServiceHarness } from '../service/service.ts';
 import type { GeneratedAccount } from './generated-account.ts';
 
@@ -8,12 +9,16 @@ export async function makeAccount(
   account: GeneratedAccount,
 ): Promise<void> {
   const ids = new Map<string, unknown[]>();
+  const unique = randomBytes(6).toString('hex');
   for (const { kind, path, body } of account.calls) {
-    const filled = JSON.parse(JSON.stringify(body), (_key, value: unknown) => {
-      const [, of = '', index = ''] =
-        /^\{\{(\w+):(\d+)\}\}$/.exec(typeof value === 'string' ? value : '') ?? [];
-      return of === '' ? value : ids.get(of)?.[Number(index)];
-    }) as object;
+    const filled = JSON.parse(
+      JSON.stringify(body).replaceAll('{{unique}}', unique),
+      (_key, value: unknown) => {
+        const [, of = '', index = ''] =
+          /^\{\{(\w+):(\d+)\}\}$/.exec(typeof value === 'string' ? value : '') ?? [];
+        return of === '' ? value : ids.get(of)?.[Number(index)];
+      },
+    ) as object;
     const answer = await harness.call('POST', path, filled, { key });
     if (answer.status > 201)
       throw new Error(`${path}: ${JSON.stringify(answer.body)} of ${JSON.stringify(filled)}`);
