@@ -52,8 +52,9 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       const kind = query.applyGroupSettings ? 'in-effect' : 'own';
       const view = await oneCheckView(reachedBy(request), visibleTo(caller, inEffect ?? check), kind);
       if (query.includeDependencies) return view;
-      const without = { dependencies: undefined, setupScriptDependencies: undefined };
-      return { ...view, ...without, tearDownScriptDependencies: undefined } as unknown as typeof view;
+      // The schema of all checks has the files of setup and teardown: they are null, those of the script absent.
+      const hidden = { setupScriptDependencies: null, tearDownScriptDependencies: null };
+      return { ...view, ...hidden, dependencies: undefined } as typeof view;
     },
     async updateCheck({ caller, params, query, body, request }) {
       const { unchangedSince } = query;

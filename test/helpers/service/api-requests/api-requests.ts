@@ -228,7 +228,9 @@ function problemOf(route: Route, sent: Sent, answer: Answer): string | undefined
   if (isSuccess) return answerProblem(route, body);
   // A page may have been made private.
   const isKept = status === 401 && route.credential === 'none';
-  if (refusals.has(status) || isKept)
+  // An import may have been applied or committed before.
+  const isOutOfOrder = status === 403 && route.operationId.endsWith('ProjectImport');
+  if (refusals.has(status) || isKept || isOutOfOrder)
     return body?.statusCode === status && body.message ? undefined : 'an error without its words';
   // A rule that no schema tells: it names its field all the same.
   if (status === 400 && (body.validation?.keys?.length > 0 || route.bodyContentType)) return undefined;

@@ -140,6 +140,12 @@ export async function inhabit(harness: ServiceHarness, place?: TestLocation): Pr
   const empty = await harness.call('POST', '/next/projects', { logicalId: 'empty', name: 'empty' });
   known.add('/v1/projects/{}', [empty.body.logicalId]);
   known.add('/next/projects/{}', [empty.body.logicalId]);
+  for (const logicalId of ['applied', 'planned']) {
+    await harness.call('POST', '/next/projects', { logicalId, name: logicalId });
+    const filters = [{ type: 'include', resource: { type: 'check' } }];
+    const { body: plan } = await harness.call('POST', `/next/projects/${logicalId}/imports`, { filters });
+    known.add('/next/projects/imports/{}', [plan.id]);
+  }
   bodies.set('POST /next/test-sessions/trigger', { runLocation: { type: 'PRIVATE', slugName: 'lab' } });
 
   await fillPages(make, send, known);
