@@ -74,8 +74,8 @@ export class AlertStage extends StoreStage {
       const all = await this.notifications();
       if (all.some(({ status }) => status === 'IN_PROGRESS')) {
         this.clock.advance(nextMs);
-        // A try that a busy machine was too slow for comes again after many small steps, or some large ones.
-        nextMs = Math.max(stepMs, Math.min(1_000, Math.ceil(nextMs * 1.02)));
+        // Larger, for a try that comes again; not so large that one in hand seems to be of a process that is gone.
+        nextMs = Math.max(stepMs, Math.min(100, Math.ceil(nextMs * 1.02)));
         return false;
       }
       return all.reverse();
