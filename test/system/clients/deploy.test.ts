@@ -52,6 +52,8 @@ it('plans, applies and commits an import of what the account has', async () => {
   for (const name of ['src/scripts.check.ts', 'src/shop-group.check.ts', 'src/alerting.ts']) {
     writeFileSync(join(stage.projectFolder, name), 'export {};\n');
   }
+  // The project makes a check of each such file by itself, which would be another one than the imported.
+  rmSync(join(stage.projectFolder, 'src/home.spec.ts'));
   const left = await names('/v1/checks?limit=100');
   expect(left).not.toEqual([]);
   await output('import', 'plan', 'check', 'check-group', 'alert-channel', '--root', '__checks__');
