@@ -102,7 +102,7 @@ describe('runs that somebody asks for: a real service, a real agent, a real targ
       '/v1/checks/heartbeat',
       { name: 'backup', heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' } },
     );
-    const url = service.url + heartbeat.pingUrl;
+    const url = heartbeat.pingUrl;
     const form = new URLSearchParams({ status: 'done' });
     const statuses = await Promise.all(
       [
