@@ -37,7 +37,14 @@ export interface Outcome {
 }
 
 /** Waits for what others do; its answers are tested where they do it. */
-const waits = new Set(['callTrigger', 'awaitCheckSession', 'awaitTestSession', 'testAlertChannel']);
+const waits = new Set([
+  'callTrigger',
+  'awaitCheckSession',
+  'awaitTestSession',
+  'awaitDeployment',
+  'followDeployment',
+  'testAlertChannel',
+]);
 
 /** Streams need real connections; they are tested where there are some. */
 const plansByRoute = new Map(
