@@ -42,6 +42,8 @@ export class PostgresHosts {
         const url = hosts.#urls[hosts.#index] ?? '';
         super({ ...config, connectionString: url });
         this.#url = url;
+        // One that the server ends before its user listens fails its query, and must not end the process.
+        this.on('error', () => undefined);
       }
 
       override connect(): Promise<pg.Client>;
