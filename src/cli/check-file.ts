@@ -9,9 +9,9 @@ import { AppError, toError } from '../lib/errors.ts';
 import { findUnknownFields } from '../lib/names/unknown-fields.ts';
 import { standInOf } from './project/canonical.ts';
 import { mapEnvironmentValues } from './project/environment-values.ts';
-import type { Fields } from './project/fields.ts';
 import { parseYaml } from './project/files.ts';
 import { kindOf } from './project/kinds.ts';
+import type { Fields } from './project/project.ts';
 import { toApi } from './project/references.ts';
 
 /** A check read from a file, ready to be run. */

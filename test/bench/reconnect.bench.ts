@@ -7,7 +7,8 @@ import { readAgentSettings } from '../../src/agent/config.ts';
 import type { Scrubbed } from '../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
-import { createLocation, freePort, startServiceProcess } from '../helpers/picket-process.ts';
+import { freePort } from '../helpers/free-port.ts';
+import { createLocation, startServiceProcess } from '../helpers/picket-process.ts';
 import { reportOf, temporaryFolder } from '../helpers/service/service.ts';
 import { type Bench, numberOption } from './report.ts';
 

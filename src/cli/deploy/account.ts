@@ -16,7 +16,7 @@ import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Loss } from '../import/source.ts';
 import type { Stored } from '../project/export.ts';
-import type { Fields, Folder } from '../project/fields.ts';
+import type { Fields, Folder } from '../project/project.ts';
 
 type ListRoute = Route & { readonly response: z.ZodArray };
 

@@ -3,8 +3,8 @@ import { type ProjectImport, projectImportRoutes } from '../../protocol/projects
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Stored } from '../project/export.ts';
-import type { Folder } from '../project/fields.ts';
 import { kinds } from '../project/kinds.ts';
+import type { Folder } from '../project/project.ts';
 
 /** What of an account becomes that of a project, under which names. Nothing is changed before `finish`. */
 export interface Adoption {

@@ -3,9 +3,8 @@ import type { Change } from '../../protocol/projects/project.ts';
 import { canonicalFile } from '../project/canonical.ts';
 import { EnvironmentValue, mapEnvironmentValues } from '../project/environment-values.ts';
 import { exportAccount, type Stored } from '../project/export.ts';
-import type { Fields, Folder } from '../project/fields.ts';
 import { kindOf, kinds } from '../project/kinds.ts';
-import { type Project, pathOf } from '../project/project.ts';
+import { type Fields, type Folder, type Project, pathOf } from '../project/project.ts';
 
 /** What a deployment does to one file's worth of an account. */
 export interface PlannedChange {

@@ -9,10 +9,9 @@ import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
 import { table } from '../api/text.ts';
 import { mapEnvironmentValues } from '../project/environment-values.ts';
-import type { Fields } from '../project/fields.ts';
 import { invalidProject, parseYaml, readProject } from '../project/files.ts';
 import { kindOf } from '../project/kinds.ts';
-import { type Definition, pathOf } from '../project/project.ts';
+import { type Definition, type Fields, pathOf } from '../project/project.ts';
 import { problemsOf } from '../project/validate.ts';
 import { showProgress } from './progress.ts';
 

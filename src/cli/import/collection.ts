@@ -2,9 +2,8 @@ import { frequencies, subMinutePeriodsSeconds } from '../../checks/contract/freq
 import { findCheckType } from '../../checks/index.ts';
 import { canonicalFile } from '../project/canonical.ts';
 import { EnvironmentValue } from '../project/environment-values.ts';
-import type { Fields, Folder } from '../project/fields.ts';
 import { kindOf } from '../project/kinds.ts';
-import { type Definition, logicalIdOf } from '../project/project.ts';
+import { type Definition, type Fields, type Folder, logicalIdOf } from '../project/project.ts';
 import type { Loss } from './source.ts';
 
 /** What an import makes of a source: files, the values that are not in them, and what could not be carried over. */

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { frequencyOf, statusAssertions } from './collection.ts';
-import { secondsOf } from './duration.ts';
-import { wholeMatch } from './regex.ts';
+import { secondsOf, wholeMatch } from './go-formats.ts';
 import { type Loss, Source } from './source.ts';
 
 it('puts on the list what nobody took, at any depth', () => {

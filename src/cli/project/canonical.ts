@@ -1,8 +1,8 @@
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { withoutDefaults } from '../../lib/json/without-defaults.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
-import type { Fields } from './fields.ts';
 import type { Kind } from './kinds.ts';
+import type { Fields } from './project.ts';
 import { toApi, toFile } from './references.ts';
 
 /**

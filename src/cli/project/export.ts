@@ -1,9 +1,8 @@
 import { defaultOffset } from '../../service/checks/slots.ts';
 import { canonicalApi, sortedNames } from './canonical.ts';
 import { EnvironmentValue } from './environment-values.ts';
-import type { Fields, Folder } from './fields.ts';
 import { type Kind, kindOf, kinds } from './kinds.ts';
-import { type Definition, logicalIdOf, pathOf } from './project.ts';
+import { type Definition, type Fields, type Folder, logicalIdOf, pathOf } from './project.ts';
 import { toFile } from './references.ts';
 
 /** One thing of an account, as the API shows it. */

@@ -5,8 +5,7 @@ import { z } from 'zod';
 import { AppError, toError } from '../../lib/errors.ts';
 import { nearestName } from '../../lib/names/nearest-name.ts';
 import { environmentTag } from './environment-values.ts';
-import { type Folder, folders } from './fields.ts';
-import { type Definition, type Project, pathOf } from './project.ts';
+import { type Definition, type Folder, folders, type Project, pathOf } from './project.ts';
 
 /** The file by which a folder is a project. */
 export const projectFile = 'picket.yaml';
@@ -105,9 +104,16 @@ export async function writeProject(
 
 async function readHead(folder: string, problems: string[]) {
   const path = join(folder, projectFile);
-  const text = await readFile(path, 'utf8').catch(() => undefined);
-  if (text === undefined) {
-    problems.push(`${projectFile}: is missing; it names the project, such as "project: shop"`);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (thrown) {
+    const isMissing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
+    problems.push(
+      isMissing
+        ? `${projectFile}: is missing; it names the project, such as "project: shop"`
+        : `${projectFile}: cannot be read: ${toError(thrown).message}`,
+    );
     return undefined;
   }
   const read = parseYaml(text);

@@ -10,7 +10,7 @@ import { PrivateLocationInput } from '../../protocol/locations/private-location.
 import { DashboardInput } from '../../protocol/pages/dashboard.ts';
 import { MaintenanceWindow, MaintenanceWindowInput } from '../../protocol/pages/maintenance-window.ts';
 import { StatusPageInput } from '../../protocol/pages/status-page.ts';
-import type { Fields, Folder } from './fields.ts';
+import type { Fields, Folder } from './project.ts';
 import type { Reference } from './references.ts';
 
 /** One kind of what an account consists of, as files hold it: the fields of the API, but for ids of others. */

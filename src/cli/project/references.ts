@@ -1,4 +1,4 @@
-import type { Fields, Folder } from './fields.ts';
+import type { Fields, Folder } from './project.ts';
 
 /**
  * Where one definition names others. The API has their ids there; files have the names of the files, so that

@@ -1,7 +1,6 @@
 import { mapEnvironmentValues } from './environment-values.ts';
-import type { Fields } from './fields.ts';
 import { kindOf } from './kinds.ts';
-import { type Definition, type Project, pathOf } from './project.ts';
+import { type Definition, type Fields, type Project, pathOf } from './project.ts';
 import { toApi } from './references.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

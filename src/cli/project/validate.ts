@@ -1,9 +1,8 @@
 import { findUnknownFields } from '../../lib/names/unknown-fields.ts';
 import { standInOf } from './canonical.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
-import type { Fields } from './fields.ts';
 import { kindOf } from './kinds.ts';
-import { type Definition, type Project, pathOf } from './project.ts';
+import { type Definition, type Fields, type Project, pathOf } from './project.ts';
 import { fieldInFile, toApi } from './references.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
 import { Deployment } from '../../protocol/projects/project.ts';
 
 const lookMs = 300;
@@ -13,19 +15,20 @@ interface Watched {
   /** How far it is in percent, where it is this process that works on it. */
   readonly progress: () => number | undefined;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** The reader went away, or the service stops. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Answers with the events of a deployment until it is over. A reader whose connection ends asks again, and goes on
- * with what holds then.
+ * Answers with the events of a deployment until it is over, or until it cannot be looked at, as when the database
+ * is away. A reader whose connection ends asks again, and goes on with what holds then.
  *
  * @throws AppError NOT_FOUND, before anything is answered.
  */
 export async function sendEvents(
   reply: FastifyReply,
-  { look, progress, clock, stop }: Watched,
+  { look, progress, clock, logger, stop }: Watched,
 ): Promise<void> {
   let state = await look();
   reply.hijack();
@@ -48,18 +51,27 @@ export async function sendEvents(
     told = Math.max(told, percent);
     toldAt = now;
   };
-  while (state.endedAt === null && !stop.aborted) {
-    tell(state.progress);
-    await clock.sleep(lookMs, stop);
-    // On SQLite no question is answered during the transaction of the deployment itself.
-    const asked = look();
-    for (let seen: Deployment | undefined; seen === undefined && !stop.aborted; ) {
-      seen = await Promise.race([asked, clock.sleep(lookMs, stop).then(() => undefined)]);
-      if (seen) state = seen;
-      else tell(progress() ?? 0);
+  try {
+    while (state.endedAt === null && !stop.aborted) {
+      tell(state.progress);
+      await clock.sleep(lookMs, stop);
+      // On SQLite no question is answered during the transaction of the deployment itself.
+      const asked = look();
+      for (let seen: Deployment | undefined; seen === undefined && !stop.aborted; ) {
+        seen = await Promise.race([asked, clock.sleep(lookMs, stop).then(() => undefined)]);
+        if (seen) state = seen;
+        else tell(progress() ?? 0);
+      }
+      // A reader who is gone misses nothing when it fails.
+      void asked.catch(() => undefined);
     }
-    void asked.catch(() => undefined);
+    if (state.endedAt !== null) send('complete', z.encode(Deployment, state));
+  } catch (thrown) {
+    logger.info(
+      { deploymentId: state.id, reason: toError(thrown).message },
+      'events of a deployment ended early',
+    );
+  } finally {
+    raw.end();
   }
-  if (state.endedAt !== null) send('complete', z.encode(Deployment, state));
-  raw.end();
 }

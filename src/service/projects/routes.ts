@@ -29,7 +29,7 @@ type Placed = { readonly logicalId: string; readonly deploymentId: string };
 
 /** The routes of projects and their deployments. */
 export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
-  const { store, clock, handlersOn, progress } = deps;
+  const { store, clock, logger, handlersOn, progress } = deps;
 
   /** What a deployment would change, and whether it is possible as far as can be seen without writing. */
   const preview = async (
@@ -107,7 +107,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
     async followDeployment({ caller, params, request, reply }) {
       const look = async () => viewOf(await stateOf(caller.accountId, params));
       await sendEvents(reply, {
-        ...{ look, clock, stop: stopOf({ request }) },
+        ...{ look, clock, logger, stop: stopOf({ request }) },
         progress: () => progress.get(params.deploymentId),
       });
       return '';

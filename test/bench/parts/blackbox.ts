@@ -4,7 +4,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { answersOk, freePort } from '../../helpers/picket-process.ts';
+import { freePort } from '../../helpers/free-port.ts';
+import { answersOk } from '../../helpers/picket-process.ts';
 
 /** The peer: Debian's prometheus-blackbox-exporter. */
 export interface Blackbox extends AsyncDisposable {

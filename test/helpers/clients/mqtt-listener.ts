@@ -6,8 +6,7 @@ export interface Heard {
   /** The last part of the topic. */
   readonly event: string;
   readonly topic: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-  readonly payload: any;
+  readonly payload: unknown;
 }
 
 /** A client of live results, as clients of MQTT over WebSocket are. */

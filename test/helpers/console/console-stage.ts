@@ -1,9 +1,9 @@
-import { type AddressInfo, createServer } from 'node:net';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
 import { Sessions } from '../../../src/service/console/login/sessions.ts';
+import { freePort } from '../free-port.ts';
 import { ManualClock } from '../manual-clock.ts';
 import {
   createCheck,
@@ -159,16 +159,6 @@ export class Window implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.context.close();
   }
-}
-
-/** A port that nothing listens on at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await new Promise<number>((resolve) =>
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
-  );
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** The failures that pages must explain: what the agent reports, and the words that people must find. */

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../free-port.ts';
 import type { KeyAndCertificate } from '../targets/certificates.ts';
 
 /** A BIND name server of a test, authoritative for its zones, on free ports of 127.0.0.1 and ::1. */
@@ -29,24 +29,6 @@ export function whyNoNamed(): string | null {
   return reason;
 }
 
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  return await Promise.all(
-    servers.map(async (server) => {
-      const address = server.address();
-      await new Promise((resolve) => server.close(resolve));
-      if (typeof address !== 'object' || address === null) throw new Error('no port');
-      return address.port;
-    }),
-  );
-}
-
 /**
  * Starts BIND with some zones.
  *
@@ -57,7 +39,7 @@ export async function startNamed(options: {
   readonly identity: KeyAndCertificate;
 }): Promise<NamedServer> {
   const folder = mkdtempSync(join(tmpdir(), 'picket-named-'));
-  const [port = 0, tlsPort = 0, httpsPort = 0] = await freePorts(3);
+  const [port, tlsPort, httpsPort] = [await freePort(), await freePort(), await freePort()];
   writeFileSync(join(folder, 'key.pem'), options.identity.key);
   writeFileSync(join(folder, 'cert.pem'), options.identity.cert);
   const zones = Object.entries(options.zones).map(([name, text], index) => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { brotliDecompressSync } from 'node:zlib';
@@ -10,6 +10,7 @@ import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { packageVersion } from '../../../src/lib/version.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { openHarness, quietLogger, type ServiceHarness } from '../../helpers/service/service.ts';
 
 const secret = 'hunter2-hunter2';
@@ -264,11 +265,3 @@ describe('an agent process', () => {
     expect(run).toThrow(/EXTERNAL_OBSERVABILITY: must be on or off/);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
-}

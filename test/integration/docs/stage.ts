@@ -3,7 +3,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { freePort, type RunningService, startServiceProcess } from '../../helpers/picket-process.ts';
+import { freePort } from '../../helpers/free-port.ts';
+import { type RunningService, startServiceProcess } from '../../helpers/picket-process.ts';
 import { program } from '../../helpers/program.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { root } from './command-blocks.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { freePort } from '../../helpers/picket-process.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import type { Trial } from './block-table.ts';
 import { root } from './command-blocks.ts';
 import { type RunningCommand, runInShell } from './shell.ts';

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { maxConnectionsPerAccount } from '../../../src/service/sessions/live/live-results.ts';
 import { MqttListener, suiteTopic } from '../../helpers/clients/mqtt-listener.ts';
 import {
@@ -15,6 +16,12 @@ import {
   TestAgent,
   until,
 } from '../../helpers/service/service.ts';
+
+/** What the end of a run says of where its assets are. */
+const Ended = z.object({
+  testResultId: z.string(),
+  result: z.object({ assets: z.object({ region: z.string(), logPath: z.string() }) }),
+});
 
 const runLocation = { type: 'PRIVATE', slugName: 'lab' };
 const down = { owner: 'target', code: 'CONNECTION_REFUSED', message: 'nobody listens' } as const;
@@ -98,7 +105,8 @@ describe('live results over MQTT', () => {
     expect(endOf('ours')).toMatchObject({ event: 'error', payload: 'no sandbox' });
     expect(listener.heard.filter(({ event }) => event === 'stream-logs')).toHaveLength(3);
 
-    const { region, logPath } = endOf('bad')?.payload.result.assets ?? {};
+    const { testResultId, result } = Ended.parse(endOf('bad')?.payload);
+    const { region, logPath } = result.assets;
     const log = await harness.call('GET', `/next/assets/log/${region}/${logPath}`);
     expect(log.body).toEqual({ setup: [], request: [], teardown: [] });
     const data = await harness.call('GET', `/next/assets/check-run-data/${region}/${logPath}`);
@@ -110,7 +118,7 @@ describe('live results over MQTT', () => {
     expect(foreign.status).toBe(404);
     const links = await harness.call(
       'GET',
-      `/next/test-sessions/${started.testSessionId}/results/${endOf('bad')?.payload.testResultId}/links`,
+      `/next/test-sessions/${started.testSessionId}/results/${testResultId}/links`,
     );
     expect(links.body).toMatchObject({ testTraceLinks: [], videoLinks: [], screenshotLinks: [] });
   });
@@ -153,8 +161,10 @@ describe('live results over MQTT', () => {
     await until('it is told', () => listener.heard.length === 1);
     expect(listener.heard[0]?.topic.split('/')[4]).toBe(body.sequenceIds[check.id]);
     // Clients look the check up by its file where the result names one.
-    expect(listener.heard[0]?.payload.result).toMatchObject({ isCancelled: true, hasFailures: false });
-    expect(listener.heard[0]?.payload.result).not.toHaveProperty('sourceFile');
+    expect(listener.heard[0]).toMatchObject({
+      payload: { result: { isCancelled: true, hasFailures: false } },
+    });
+    expect(listener.heard[0]).not.toHaveProperty('payload.result.sourceFile');
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { diagnose } from '../../helpers/agent/doctor-run.ts';
 import { FakeService } from '../../helpers/agent/fake-service/fake-service.ts';
-import { freePort } from '../../helpers/picket-process.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { createAuthority, type TestAuthority } from '../../helpers/targets/certificates.ts';
 import { type ProxyTarget, startProxyTarget } from '../../helpers/targets/proxy-target.ts';

@@ -9,7 +9,7 @@ import { type SampleCheck, sampleChecks, troubledChecks } from '../../../scripts
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
 import { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { answerTo, startDnsServer } from '../../helpers/dns/dns-server.ts';
-import { freePort } from '../../helpers/picket-process.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import {
   createLocation,
   openHarness,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../../helpers/picket-process.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { type PostgresServer, startPostgres } from '../../helpers/service/postgres.ts';
 import { judge, type Violation } from './checker.ts';
 import { type PlannedFault, planFaults } from './fault-plan.ts';

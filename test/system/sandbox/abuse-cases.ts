@@ -251,6 +251,8 @@ export const abuseCases: readonly AbuseCase[] = [
   {
     name: 'leaves a pipe as its artifact',
     code: `shell('mkfifo artifact'); say('made')`,
+    // Folders on folders take long where others write, too.
+    limits: { wallMs: 60_000, cpuMs: 30_000 },
     prints: 'made',
     refusedFiles: ['artifact'],
   },
@@ -266,6 +268,8 @@ export const abuseCases: readonly AbuseCase[] = [
   {
     name: 'makes 5,000 files',
     code: `for (let i = 0; i < 5000; i++) fs.writeFileSync('f' + i, ''); say('made')`,
+    // Folders on folders take long where others write, too.
+    limits: { wallMs: 60_000, cpuMs: 30_000 },
     prints: 'made',
   },
   {
@@ -291,6 +295,8 @@ export const abuseCases: readonly AbuseCase[] = [
   {
     name: 'makes a set-user-id program',
     code: `fs.copyFileSync('/bin/sh', 'sh'); fs.chmodSync('sh', 0o4755); say('made')`,
+    // Folders on folders take long where others write, too.
+    limits: { wallMs: 60_000, cpuMs: 30_000 },
     prints: 'made',
   },
   // What the customer may choose.

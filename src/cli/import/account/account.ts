@@ -1,8 +1,7 @@
 import { findUnknownFields } from '../../../lib/names/unknown-fields.ts';
 import { exportAccount, type MissingValue, type Stored } from '../../project/export.ts';
-import type { Fields } from '../../project/fields.ts';
 import { kindOf } from '../../project/kinds.ts';
-import type { Definition } from '../../project/project.ts';
+import type { Definition, Fields } from '../../project/project.ts';
 import type { Loss } from '../source.ts';
 
 export interface ImportedAccount {

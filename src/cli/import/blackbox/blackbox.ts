@@ -1,11 +1,9 @@
 import { recordTypes } from '../../../lib/dns-record-type.ts';
-import type { Fields } from '../../project/fields.ts';
+import type { Fields } from '../../project/project.ts';
 import { type Assertion, Collection, frequencyOf, type Imported, type ImportOptions } from '../collection.ts';
-import { secondsOf } from '../duration.ts';
-import { wholeMatch } from '../regex.ts';
+import { secondsOf, wholeMatch } from '../go-formats.ts';
 import { Source } from '../source.ts';
-import { readHttp, tlsFields, tlsVersions } from './http.ts';
-import type { Probe } from './probe.ts';
+import { type Probe, readHttp, tlsFields, tlsVersions } from './http.ts';
 import { readTargets } from './targets.ts';
 
 /** Modules of the blackbox exporter, and the targets that Prometheus has it probe. */

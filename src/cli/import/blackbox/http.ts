@@ -1,8 +1,16 @@
-import type { Fields } from '../../project/fields.ts';
+import type { Fields } from '../../project/project.ts';
 import { type Assertion, type Collection, statusAssertions } from '../collection.ts';
-import { wholeMatch } from '../regex.ts';
+import { wholeMatch } from '../go-formats.ts';
 import type { Source } from '../source.ts';
-import type { Probe } from './probe.ts';
+
+/** What a module does, whatever its target is. */
+export interface Probe {
+  readonly checkType: 'API' | 'TCP' | 'DNS' | 'ICMP';
+  readonly request: Fields;
+  /** The longest time-out of its type, in milliseconds. */
+  readonly mostMs: number;
+  readonly hasFamily: boolean;
+}
 
 /** What an `http` prober does, as a check. */
 export function readHttp(http: Source, collection: Collection, name: string): Probe {

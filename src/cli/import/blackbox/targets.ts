@@ -1,4 +1,4 @@
-import { secondsOf } from '../duration.ts';
+import { secondsOf } from '../go-formats.ts';
 import { type Loss, Source } from '../source.ts';
 
 /** One probe that Prometheus has made: a target and the module it is probed by. */

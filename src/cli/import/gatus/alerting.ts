@@ -1,6 +1,6 @@
-import type { Fields } from '../../project/fields.ts';
+import type { Fields } from '../../project/project.ts';
 import type { Collection } from '../collection.ts';
-import { secondsOf } from '../duration.ts';
+import { secondsOf } from '../go-formats.ts';
 import { type Loss, Source } from '../source.ts';
 
 /** The providers of a file that have a counterpart, and the channels that they became. */

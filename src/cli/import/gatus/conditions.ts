@@ -1,5 +1,5 @@
 import type { Assertion } from '../collection.ts';
-import { secondsOf } from '../duration.ts';
+import { secondsOf } from '../go-formats.ts';
 
 /** What a condition becomes: assertions, nothing because a check implies it, or why it is lost. */
 export type Condition =

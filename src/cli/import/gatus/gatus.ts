@@ -1,4 +1,4 @@
-import type { Fields } from '../../project/fields.ts';
+import type { Fields } from '../../project/project.ts';
 import {
   type Assertion,
   anyStatus,
@@ -7,7 +7,7 @@ import {
   type Imported,
   type ImportOptions,
 } from '../collection.ts';
-import { secondsOf } from '../duration.ts';
+import { secondsOf } from '../go-formats.ts';
 import { Source } from '../source.ts';
 import { GatusAlerting } from './alerting.ts';
 import { type Placeholders, readCondition } from './conditions.ts';

@@ -1,5 +1,5 @@
 import type { Collection } from '../collection.ts';
-import { secondsOf } from '../duration.ts';
+import { secondsOf } from '../go-formats.ts';
 import type { Source } from '../source.ts';
 
 const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];

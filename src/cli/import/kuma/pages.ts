@@ -1,4 +1,4 @@
-import type { Fields } from '../../project/fields.ts';
+import type { Fields } from '../../project/project.ts';
 import type { Collection } from '../collection.ts';
 import { Source } from '../source.ts';
 import type { KumaDump } from './dump.ts';

@@ -1,30 +1,7 @@
-import type { Words } from '../forms/schema-form.ts';
-import type { Content } from '../html.ts';
-import type { PageCall } from '../page.ts';
+import type { Appearance, Shown } from './appearance.ts';
 import { certificateEnd } from './certificate-end.ts';
-import type { Shown } from './shown.ts';
 import { sloStanding, sloSubjects } from './slo-standing.ts';
 import { usesOfSnippet, usesOfVariable } from './used-by.ts';
-
-/** What the schemas of a resource do not say about it. A resource without any still has its pages. */
-export interface Appearance {
-  readonly title?: string;
-  /** What one of them is called, where the API has another word. */
-  readonly noun?: string;
-  /** What these are for, in a sentence. */
-  readonly lead?: string;
-  readonly words?: Words;
-  /** Words that depend on what the account has. */
-  readonly wordsFor?: (call: PageCall) => Promise<Words>;
-  /** Fields that the list leaves out. */
-  readonly unlisted?: readonly string[];
-  /** How values of fields are shown, where their type does not say. */
-  readonly cells?: Readonly<Record<string, (one: Shown, now: number) => Content>>;
-  /** What else is shown of one. */
-  readonly more?: (call: PageCall, one: Shown) => Promise<Content>;
-  /** It has pages elsewhere. */
-  readonly hasOwnPages?: true;
-}
 
 const isHidden = ({ locked, secret }: Shown) => locked === true || secret === true;
 

@@ -1,7 +1,7 @@
 import { counted, instant } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { type Content, html } from '../html.ts';
-import type { Shown } from './shown.ts';
+import type { Shown } from './appearance.ts';
 
 const dayMs = 86_400_000;
 /** People need some days to get another one. */

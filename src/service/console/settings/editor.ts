@@ -9,7 +9,7 @@ import { defaultsOf, labelOf, objectOf, schemaFields, valuesOf, type Words } fro
 import { type Html, html } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import type { Shown } from './shown.ts';
+import type { Shown } from './appearance.ts';
 import { inputOf, nameField, pathOf, type Table } from './tables.ts';
 import { shownValue, wordsOf } from './values.ts';
 

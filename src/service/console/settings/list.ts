@@ -3,7 +3,7 @@ import { labelOf } from '../forms/schema-form.ts';
 import { html, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
-import type { Shown } from './shown.ts';
+import type { Shown } from './appearance.ts';
 import { nameField, pathOf, type Table } from './tables.ts';
 import { settingsTabs } from './tabs.ts';
 import { listedFields, shownValue, wordsOf } from './values.ts';

@@ -9,7 +9,7 @@ import { section } from '../elements/text.ts';
 import type { Words } from '../forms/schema-form.ts';
 import { type Content, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
-import type { Shown } from './shown.ts';
+import type { Shown } from './appearance.ts';
 
 /** Checks that can be chosen from; of more, tags choose. */
 const mostChoices = 500;

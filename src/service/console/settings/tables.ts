@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { ResourceApi } from '../../../protocol/http/resource.ts';
 import { resources } from '../../resources/index.ts';
-import { type Appearance, appearances } from './appearances.ts';
-import type { Shown } from './shown.ts';
+import type { Appearance, Shown } from './appearance.ts';
+import { appearances } from './appearances.ts';
 
 /** A resource of the account with what its pages need. */
 export interface Table {

@@ -3,7 +3,7 @@ import { counted, shortened } from '../elements/format.ts';
 import { section, visible } from '../elements/text.ts';
 import { type Content, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
-import type { Shown } from './shown.ts';
+import type { Shown } from './appearance.ts';
 
 /** Definitions may be sealed, so they are read here rather than searched by the database. */
 const portion = 200;

@@ -3,7 +3,7 @@ import { counted, instant, shortened } from '../elements/format.ts';
 import { block, visible } from '../elements/text.ts';
 import type { Words } from '../forms/schema-form.ts';
 import { type Content, html } from '../html.ts';
-import type { Shown } from './shown.ts';
+import type { Shown } from './appearance.ts';
 import { inputOf, type Table } from './tables.ts';
 
 /** Texts that may be longer have a place of several lines. */

@@ -1,19 +1,9 @@
+import type { checkSessionStatusNames } from '../../../protocol/sessions/check-session.ts';
 import type { ResultRow, TestResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import type { TestSessionStatus } from './test-session-store.ts';
 
-export const checkSessionStatuses = [
-  'STARTED',
-  'PROGRESS',
-  'PROGRESS_FAILED',
-  'PROGRESS_DEGRADED',
-  'PASSED',
-  'FAILED',
-  'DEGRADED',
-  'TIMED_OUT',
-  'CANCELLED',
-] as const;
-export type CheckSessionStatus = (typeof checkSessionStatuses)[number];
+type CheckSessionStatus = (typeof checkSessionStatusNames)[number];
 
 /** How far runs that were asked for are. */
 export interface SessionState {

@@ -58,8 +58,17 @@ export class OwnHosts {
       });
       await waitAtMost(clock, this.#loading, patienceMs);
     }
-    this.#hosts ??= await this.#options.recall().catch(() => undefined);
+    this.#hosts ??= await this.#recall();
     return this.#hosts?.get(host);
+  }
+
+  async #recall(): Promise<ReadonlyMap<string, OwnHost> | undefined> {
+    try {
+      return await this.#options.recall();
+    } catch (thrown) {
+      this.#options.logger.debug({ err: toError(thrown) }, 'failed to read the kept host names of pages');
+      return undefined;
+    }
   }
 
   async #load(): Promise<void> {
