@@ -313,8 +313,12 @@ export class Checks {
     return rows.map(fromRow);
   }
 
-  async setNextSlot(id: string, nextSlotAt: number): Promise<void> {
-    await this.#db.updateTable('checks').set({ next_slot_at: nextSlotAt }).where('id', '=', id).execute();
+  /** Moves checks on to their next slots, of all in one statement. */
+  async setNextSlots(slots: readonly (readonly [checkId: string, nextSlotAt: number])[]): Promise<void> {
+    if (slots.length === 0) return;
+    await sql`update checks set next_slot_at = moved.at
+      from ${this.#dialect.pairRows(['check_id', 'at'], slots)} as moved
+      where checks.id = moved.check_id`.execute(this.#db);
   }
 
   /** When the next slot of any check is due, or null. */

@@ -66,8 +66,10 @@ export class Scheduler {
         const { accountId } = check;
         const isPaused = (slotAt: number) => maintenance.pauses(accountId, tagsOf(check), slotAt);
         rows.push(...runsDue(check, now, locationIds, this.#numbers, isPaused));
-        await repositories.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
       }
+      await repositories.checks.setNextSlots(
+        checks.map((check) => [check.id, nextSlotAfter(gridOf(check), now)]),
+      );
       const inserted = await repositories.runs.insert(rows);
       const away = inserted.filter(({ reason }) => reason === 'service-away');
       const hasAlerts = await this.#noteAway(repositories, away, now);
@@ -96,11 +98,13 @@ export class Scheduler {
     do {
       found = await this.#store.leaderTransaction(async (repositories) => {
         const checks = await repositories.checks.ahead(now, checksPerTurn);
+        const moved: [checkId: string, nextSlotAt: number][] = [];
         for (const check of checks) {
           const grid = gridOf(check);
           await repositories.runs.cutFutureMissed(check.id, grid.intervalMs, now);
-          await repositories.checks.setNextSlot(check.id, nextSlotAfter(grid, now));
+          moved.push([check.id, nextSlotAfter(grid, now)]);
         }
+        await repositories.checks.setNextSlots(moved);
         return checks.length;
       });
       count += found ?? 0;

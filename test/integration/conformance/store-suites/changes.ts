@@ -67,7 +67,7 @@ export function changeSuite(stage: StoreStage): void {
     await stage.queueNextSlot(check.id);
     const row = await stored(check.id);
     if (!row) throw new Error('the check is gone');
-    await stage.harness.store.checks.setNextSlot(check.id, stage.clock.wallMs() + 400 * minuteMs);
+    await stage.harness.store.checks.setNextSlots([[check.id, stage.clock.wallMs() + 400 * minuteMs]]);
     await stage.advanceUntil('the slot is near again', async () => {
       stage.clock.advance(1000);
       return ((await stored(check.id))?.nextSlotAt ?? Infinity) <= stage.clock.wallMs() + minuteMs;

@@ -209,8 +209,10 @@ export function retentionSuite(stage: StoreStage): void {
     const { harness, clock, agent } = stage;
     const other = await harness.addAccount();
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false, frequency: 30 };
-    const checks = [await createCheck(harness, fields), await createCheck(harness, fields)];
-    for (const { id } of checks) await stage.queueNextSlot(id);
+    // Far apart: no slot comes due while the numbers are read.
+    for (const frequencyOffset of [1, 151]) {
+      await stage.queueNextSlot((await createCheck(harness, { ...fields, frequencyOffset })).id);
+    }
     const scrape = async (key: string | null = harness.key) =>
       harness.call('GET', '/metrics', undefined, { key });
     const value = async (name: string, labels = '', key = harness.key) => {
