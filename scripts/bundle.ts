@@ -1,19 +1,20 @@
 /**
- * Makes few files of many: `node scripts/bundle.ts full|uptime FOLDER`. Each thread and each command is one file with what it
+ * Makes few files of many: `node scripts/bundle.ts full|uptime FOLDER [MORE…]`. Each thread and each command is one file with what it
  * needs; a process starts in half the time from few files and takes less memory. All of them lie in FOLDER, so that threads are
  * found next to the file that starts them, as in the sources.
  *
  * `uptime` is an agent alone, with all the packages it needs but those with native code. `full` is every command; there only the
- * packages that an agent loads when it starts are part of the files, the others stay packages.
+ * packages that an agent loads when it starts are part of the files, the others stay packages. MORE are further entries, which
+ * share their modules: what tests preload.
  */
 import { cpSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
 const root = join(import.meta.dirname, '..');
-const [kind, folder] = process.argv.slice(2);
+const [kind, folder, ...more] = process.argv.slice(2);
 if ((kind !== 'full' && kind !== 'uptime') || folder === undefined) {
-  console.error('usage: node scripts/bundle.ts full|uptime FOLDER');
+  console.error('usage: node scripts/bundle.ts full|uptime FOLDER [MORE...]');
   process.exit(2);
 }
 
@@ -49,7 +50,11 @@ const { commands, threadsOf, external } = kinds[kind];
 const bundle = await rolldown({
   cwd: root,
   platform: 'node',
-  input: { ...commands, ...threads(threadsOf) },
+  input: {
+    ...commands,
+    ...threads(threadsOf),
+    ...Object.fromEntries(more.map((file) => [basename(file, extname(file)), file])),
+  },
   plugins: [partsOfUndici()],
   external: external.map((name) => new RegExp(`^${name}(/|$)`)),
 });

@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { createLogger } from '../../src/lib/log.ts';
 import { openStore } from '../../src/service/store.ts';
 
+/** Modules that tests preload into the program: they share its own. */
+const preloaded = ['test/helpers/agent/fixtures/leave-artifacts.mjs'];
 const root = join(import.meta.dirname, '../..');
 const prefix = '.compiled-';
 /** A database on SQLite with the present schema and nothing else, which tests copy. */
@@ -30,7 +32,9 @@ export default async function compile(): Promise<void> {
     // Users that sandboxes and tests become read it too.
     await chmod(unfinished, 0o755);
     const bundle = join(root, 'scripts', 'bundle.ts');
-    await promisify(execFile)(process.execPath, [bundle, 'full', join(unfinished, 'lib')], { cwd: root });
+    await promisify(execFile)(process.execPath, [bundle, 'full', join(unfinished, 'lib'), ...preloaded], {
+      cwd: root,
+    });
     const logger = createLogger('test', 'silent');
     await (await openStore({ path: join(unfinished, migratedName), logger })).close();
     await rename(unfinished, folder).catch(async (thrown: NodeJS.ErrnoException) => {
@@ -48,7 +52,7 @@ export default async function compile(): Promise<void> {
 async function hashOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const paths: string[] = [];
-  const patterns = ['src/**/*', 'scripts/bundle.ts', 'package-lock.json'];
+  const patterns = ['src/**/*', 'scripts/bundle.ts', 'package-lock.json', ...preloaded];
   for await (const path of glob(patterns, { cwd: root })) paths.push(path);
   for (const path of paths.sort()) {
     if (path.endsWith('.test.ts') || (await stat(join(root, path))).isDirectory()) continue;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { program, programEnvironment, sourceProgram } from '../program.ts';
+import { program, programEnvironment } from '../program.ts';
 
 /** The key agents of tests have unless they are given another one. */
 export const agentKey = 'pl_0123456789abcdef';
@@ -27,7 +27,7 @@ export class AgentProcess {
   readonly #spoolDir = mkdtempSync(join(tmpdir(), 'picket-agent-test-'));
 
   /**
-   * @param nodeArguments with any, the agent runs from its sources: modules that are preloaded share those.
+   * @param nodeArguments such as modules to be preloaded.
    * @param wrapper a program that becomes the agent, and its arguments.
    */
   constructor(
@@ -39,7 +39,7 @@ export class AgentProcess {
       ...wrapper,
       process.execPath,
       ...nodeArguments,
-      nodeArguments.length > 0 ? sourceProgram : program,
+      program,
       'agent',
     ];
     this.child = spawn(command, commandArguments, {

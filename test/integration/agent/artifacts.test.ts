@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { leaveArtifacts } from '../../helpers/program.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
-const fixture = fileURLToPath(new URL('../../helpers/agent/fixtures/leave-artifacts.mjs', import.meta.url));
 const png = (name: string, sizeBytes: number) => ({ name, contentType: 'image/png', sizeBytes, fill: 7 });
 
 let spool: ReturnType<typeof temporaryFolder>;
@@ -18,7 +17,7 @@ beforeEach(() => {
 afterEach(() => spool.remove());
 
 async function start(stage: Stage, environment: Record<string, string> = {}): Promise<AgentProcess> {
-  const agent = stage.startAgent({ SPOOL_DIR: spool.path, ...environment }, ['--import', fixture]);
+  const agent = stage.startAgent({ SPOOL_DIR: spool.path, ...environment }, ['--import', leaveArtifacts]);
   await agent.logged('connected to the service');
   return agent;
 }

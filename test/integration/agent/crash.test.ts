@@ -2,10 +2,10 @@ import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { program } from '../../helpers/program.ts';
 
 describe('an agent in trouble of its own', () => {
   it('reports the runs of a probe thread that died as its own fault, and goes on', async () => {
@@ -42,20 +42,16 @@ describe('an agent in trouble of its own', () => {
     expect(() => {
       for (;;) writeSync(reader, Buffer.alloc(4096, 'x'));
     }).toThrow('EAGAIN');
-    const child = spawn(
-      process.execPath,
-      [fileURLToPath(new URL('../../../src/cli.ts', import.meta.url)), 'agent'],
-      {
-        env: {
-          PATH: process.env.PATH,
-          API_KEY: 'pl_test',
-          SERVICE_URL: service.url,
-          AGENT_HEALTH_PORT: '0',
-          LOG_LEVEL: 'trace',
-        },
-        stdio: ['ignore', writer, 'inherit'],
+    const child = spawn(process.execPath, [program, 'agent'], {
+      env: {
+        PATH: process.env.PATH,
+        API_KEY: 'pl_test',
+        SERVICE_URL: service.url,
+        AGENT_HEALTH_PORT: '0',
+        LOG_LEVEL: 'trace',
       },
-    );
+      stdio: ['ignore', writer, 'inherit'],
+    });
     const code = new Promise((resolve) => child.on('exit', resolve));
     try {
       const run = leasedRun(target.url());

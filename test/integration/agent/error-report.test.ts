@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,6 +10,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { packageVersion } from '../../../src/lib/version.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 import { freePort } from '../../helpers/free-port.ts';
+import { program } from '../../helpers/program.ts';
 import { openHarness, quietLogger, type ServiceHarness } from '../../helpers/service/service.ts';
 
 const secret = 'hunter2-hunter2';
@@ -251,9 +251,8 @@ describe('an agent process', () => {
   });
 
   it('refuses a setting that is neither', () => {
-    const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
     const run = () =>
-      execFileSync(process.execPath, [cli, 'agent'], {
+      execFileSync(process.execPath, [program, 'agent'], {
         env: {
           PATH: process.env.PATH,
           API_KEY: key,

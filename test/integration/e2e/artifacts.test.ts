@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { maxArtifactBytes } from '../../../src/protocol/results/artifact.ts';
 import { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { createLocation, startServiceProcess, until } from '../../helpers/picket-process.ts';
+import { leaveArtifacts } from '../../helpers/program.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
-
-const fixture = fileURLToPath(new URL('../../helpers/agent/fixtures/leave-artifacts.mjs', import.meta.url));
 
 interface Result {
   readonly id: string;
@@ -40,7 +38,7 @@ it('brings the artifacts of a run from a real agent to a client of a real servic
   const url = `http://127.0.0.1:${port}/?artifacts=${encodeURIComponent(JSON.stringify(wanted))}`;
   const agent = new AgentProcess({ SERVICE_URL: service.url, API_KEY: location.key, SPOOL_DIR: spool.path }, [
     '--import',
-    fixture,
+    leaveArtifacts,
   ]);
   try {
     await agent.logged('connected to the service');

@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../../src/service/store.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
+import { leaveArtifacts, program } from '../../helpers/program.ts';
 import { quietLogger } from '../../helpers/service/service.ts';
 
 async function picket(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
@@ -184,11 +184,8 @@ request:
     const file = join(folder, 'check.yaml');
     const url = `${origin}/?artifacts=${encodeURIComponent(JSON.stringify(wanted))}`;
     await writeFile(file, `checkType: URL\nname: Home\nrequest: { url: "${url}" }`);
-    const program = (path: string) => fileURLToPath(new URL(path, import.meta.url));
     const { stdout: output } = await promisify(execFile)(process.execPath, [
-      '--import',
-      program('../../helpers/agent/fixtures/leave-artifacts.mjs'),
-      program('../../../src/cli.ts'),
+      ...['--import', leaveArtifacts, program],
       ...['run', file, '--artifacts', join(folder, 'evidence')],
     ]);
     expect(output).toContain('artifact shots/one.png: 6 bytes');

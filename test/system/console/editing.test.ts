@@ -1,6 +1,6 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkTypes } from '../../../src/checks/index.ts';
+import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
 import { ConsoleStage } from '../../helpers/console/console-stage.ts';
 import { httpDetail } from '../../helpers/console/http-detail.ts';
 import { reportOf } from '../../helpers/service/service.ts';
@@ -31,21 +31,12 @@ describe.each(['light', 'dark'] as const)('forms in %s', (colorScheme) => {
       '/groups/new',
     ];
     for (const path of paths) {
-      await window.page.setViewportSize({ width: 1280, height: 800 });
       await window.go(path);
       await window.page.evaluate(
         `for (const one of document.querySelectorAll('main details')) one.open = true`,
       );
-      const axe = new AxeBuilder({ page: window.page });
-      if (colorScheme === 'dark') axe.withRules(['color-contrast']);
-      const { violations } = await axe.analyze();
-      expect(
-        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-        path,
-      ).toEqual([]);
-      await window.page.setViewportSize({ width: 320, height: 800 });
-      const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
+      await expectNothingForAxe(window.page, path, { isOnlyColours: colorScheme === 'dark' });
+      if (colorScheme === 'light') await expectNarrowEnough(window.page, path);
     }
     expect(window.complaints).toEqual([]);
   });
@@ -75,7 +66,7 @@ describe('a check', () => {
     await page.locator('#try .state-passed').first().waitFor();
     expect(await page.locator('#try').innerText()).toContain('<i>found</i>');
     expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
-    expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+    await expectNothingForAxe(page, 'a check that was tried');
     await page.getByRole('button', { name: 'Create the check' }).click();
     await page.waitForURL(/\/checks\/[0-9a-f-]{36}$/);
     const check = await definitionOf(page.url().slice(-36));

@@ -1,6 +1,6 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pages } from '../../../src/service/console/registry.ts';
+import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
 import { ConsoleStage } from '../../helpers/console/console-stage.ts';
 import { reportOf, type ServiceHarness } from '../../helpers/service/service.ts';
 
@@ -77,18 +77,9 @@ describe('every page of the registry', () => {
       const [area, colorScheme] = look;
       await using window = await stage.visit({ colorScheme });
       for (const path of paths.filter((one) => areas.find((start) => one.startsWith(start)) === area)) {
-        await window.page.setViewportSize({ width: 1280, height: 800 });
         await window.go(path);
-        // Previews may run nothing, and axe would wait for its answer from there.
-        const axe = new AxeBuilder({ page: window.page }).exclude('iframe[name=preview]');
-        const { violations } = await axe.analyze();
-        expect(
-          violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-          path,
-        ).toEqual([]);
-        await window.page.setViewportSize({ width: 320, height: 800 });
-        const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
-        expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
+        await expectNothingForAxe(window.page, path, { isOnlyColours: colorScheme === 'dark' });
+        if (colorScheme === 'light') await expectNarrowEnough(window.page, path);
       }
       // Axe tries to run in the frames of previews, which may run nothing.
       const axeInFrames = /^console: Blocked script execution in .* frame is sandboxed/;

@@ -1,8 +1,8 @@
-import AxeBuilder from '@axe-core/playwright';
 import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
+import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
 import { ConsoleStage, seededFailures } from '../../helpers/console/console-stage.ts';
 import { httpDetail } from '../../helpers/console/http-detail.ts';
 import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
@@ -62,7 +62,7 @@ it('logging in by a link or by a key leads on, and wrong keys say so', async () 
   await page.getByRole('button', { name: 'Log in' }).click();
   expect(await page.locator('.error').innerText()).toContain('no such API key');
   expect(await page.getByLabel('API key').getAttribute('aria-invalid')).toBe('true');
-  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await expectNothingForAxe(page, 'a refused login');
   await page.getByLabel('API key').fill(stage.harness.key);
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.waitForURL(`${stage.url}/`);
@@ -253,17 +253,10 @@ describe('every page', () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await using window = await stage.visit({ colorScheme });
       for (const path of paths) {
-        await window.page.setViewportSize({ width: 1280, height: 800 });
         await window.go(path);
-        const axe = new AxeBuilder({ page: window.page });
-        // Only colours differ in the dark.
-        if (colorScheme === 'dark') axe.withRules(['color-contrast']);
-        const { violations } = await axe.analyze();
-        const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-        expect(found, `${path} ${colorScheme}`).toEqual([]);
-        await window.page.setViewportSize({ width: 320, height: 800 });
-        const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
-        expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
+        const isOnlyColours = colorScheme === 'dark';
+        await expectNothingForAxe(window.page, `${path} ${colorScheme}`, { isOnlyColours });
+        if (colorScheme === 'light') await expectNarrowEnough(window.page, path);
       }
       expect(window.complaints).toEqual([]);
     }

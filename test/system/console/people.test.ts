@@ -1,6 +1,6 @@
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
 import { ConsoleStage } from '../../helpers/console/console-stage.ts';
 import { goodPassword } from '../../helpers/service/members.ts';
 
@@ -11,15 +11,8 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 async function expectAccessible(page: Page, name: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(
-    violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-    name,
-  ).toEqual([]);
-  await page.setViewportSize({ width: 320, height: 800 });
-  const excess = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-  expect(excess, `${name} at 320 px`).toBeLessThanOrEqual(0);
-  await page.setViewportSize({ width: 1280, height: 800 });
+  await expectNothingForAxe(page, name);
+  await expectNarrowEnough(page, name);
 }
 
 it('somebody is invited, joins, logs in with the keyboard, and is removed: without scripts', async () => {
