@@ -150,6 +150,8 @@ export async function startAgentProcess(
     SERVICE_URL: options.serviceUrl,
     AGENT_HEALTH_PORT: String(port),
     LOG_LEVEL: 'warn',
+    // Tests of scripts name the runtimes: for the others no sandboxes are warmed up.
+    RUNTIMES_DIR: '/nonexistent',
     ...environment,
   });
   await until('the agent is ready', () => answersOk(`${healthUrl}/-/readiness`), { process });

@@ -206,6 +206,8 @@ class Stage implements AsyncDisposable {
         AGENT_ID: name,
         SPOOL_DIR: spool.path,
         SHUTDOWN_GRACE_SECONDS: '5',
+        // No check here has a script: sandboxes that wait for some would only take the time of others.
+        RUNTIMES_DIR: '/nonexistent',
         PICKET_TEST_CLOCK_FILE: clockFile,
         NODE_OPTIONS: `--import=${join(import.meta.dirname, 'shifted-clock.mjs')}`,
       },
