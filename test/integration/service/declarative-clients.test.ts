@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ServiceConfig } from '../../../src/service/config.ts';
 import {
   alertSettings,
   assertion,
@@ -10,6 +13,7 @@ import {
 } from '../../helpers/clients/declared-checks.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
+import { callProvider, smsProvider } from '../conformance/channel-receivers/phone.ts';
 
 const channel = (type: string, config: Body, hidden: readonly string[] = []): Declared => ({
   path: 'alert-channels',
@@ -139,14 +143,19 @@ const plain: Readonly<Record<string, Declared>> = {
   },
 };
 
+/** Resources that were created, read, changed and deleted here. */
+const converged = new Set<string>();
+/** Resources that the service has said it does not have. */
+const refused = new Set<string>();
+
 let harness: ServiceHarness;
 beforeAll(async () => {
   harness = await openHarness();
 });
 afterAll(() => harness.close());
 
-async function converges({ path, body, change, hidden = [], key = 'id' }: Declared): Promise<void> {
-  const { call } = harness;
+async function converges(declared: Declared, { call } = harness): Promise<void> {
+  const { path, body, change, hidden = [], key = 'id' } = declared;
   const query = path.startsWith('check') ? '?autoAssignAlerts=false' : '';
   const created = await call('POST', `/v1/${path}${query}`, body);
   expect([created.status, created.body]).toEqual([201, expect.anything()]);
@@ -178,8 +187,35 @@ function shown(body: Body, hidden: readonly string[] = []): Body {
   }) as Body;
 }
 
-it.each(Object.entries({ ...checks, ...plain }))('%s', async (_name, declared) => {
+it.each(Object.entries({ ...checks, ...plain }))('%s', async (name, declared) => {
   await converges(declared);
+  converged.add(name);
+});
+
+it('checkly_alert_channel (sms, call), where the service has a provider', async () => {
+  const onCall = (type: string) => channel(type, { name: 'on-call', number: '+4915112345678' });
+  for (const type of ['SMS', 'CALL']) {
+    const { status, body } = await harness.call('POST', '/v1/alert-channels', onCall(type).body);
+    expect([status, body.message]).toEqual([400, expect.stringContaining(`set ${type}_PROVIDER`)]);
+  }
+  const url = 'https://telephony.example.com';
+  const provided = await openHarness({
+    alerting: ServiceConfig.parse({ SMS_PROVIDER: smsProvider(url), CALL_PROVIDER: callProvider(url) }),
+  });
+  try {
+    for (const type of ['SMS', 'CALL']) await converges(onCall(type), provided);
+  } finally {
+    await provided.close();
+  }
+  converged.add('checkly_alert_channel (sms, call)');
+});
+
+it('has no checks of the types that the reference says it has not', async () => {
+  for (const type of ['GRPC', 'SSL', 'TRACEROUTE']) {
+    const { status, body } = await harness.call('POST', '/v1/checks', check(type, {}));
+    expect([status, body.validation]).toEqual([400, { source: 'payload', keys: ['checkType'] }]);
+    refused.add(`checkly_${type.toLowerCase()}_monitor`);
+  }
 });
 
 it('checkly_check_group_v2', async () => {
@@ -191,6 +227,7 @@ it('checkly_check_group_v2', async () => {
   expect((await call('PUT', path, body)).status).toBe(200);
   expect((await call('GET', path)).body).toMatchObject(shown(body));
   expect((await call('DELETE', path)).status).toBe(204);
+  converged.add('checkly_check_group_v2');
 });
 
 it('checkly_heartbeat_monitor, whose address stays when it is sent as empty', async () => {
@@ -204,6 +241,8 @@ it('checkly_heartbeat_monitor, whose address stays when it is sent as empty', as
   expect(pingUrl).toMatch(/^https?:\/\/[^/]+\/v1\/ping\//);
   const changed = await call('PUT', `/v1/checks/heartbeat/${created.body.id}`, body);
   expect([changed.status, changed.body.heartbeat]).toEqual([200, { ...limits, pingToken, pingUrl }]);
+  expect((await call('DELETE', `/v1/checks/${created.body.id}`)).status).toBe(204);
+  converged.add('checkly_heartbeat_monitor');
 });
 
 it('checkly_trigger_check and checkly_trigger_group', async () => {
@@ -230,6 +269,7 @@ it('checkly_trigger_check and checkly_trigger_group', async () => {
     }
     expect((await call('DELETE', `/v1/triggers/${path}`)).status).toBe(204);
   }
+  converged.add('checkly_trigger_check').add('checkly_trigger_group');
 });
 
 it('checkly_status_page', async () => {
@@ -246,6 +286,7 @@ it('checkly_status_page', async () => {
     cards: [{ name: 'All', services: [{ id }] }],
   };
   await converges({ path: 'status-pages', body, change: { name: 'The shop' } });
+  converged.add('checkly_status_page');
 });
 
 it('checkly_client_certificate', async () => {
@@ -256,6 +297,7 @@ it('checkly_client_certificate', async () => {
   const path = `/v1/client-certificates/${created.body.id}`;
   expect((await call('GET', path)).body).toMatchObject({ host: 'shop.example.com' });
   expect((await call('DELETE', path)).status).toBe(204);
+  converged.add('checkly_client_certificate');
 });
 
 it('refuses a location that does not exist, and takes a slash behind a path', async () => {
@@ -269,4 +311,13 @@ it('refuses a location that does not exist, and takes a slash behind a path', as
   expect((await call('GET', '/v1/checks/')).body).toEqual(expect.arrayContaining([expect.anything()]));
   const other = await call('PUT', `/v1/checks/tcp/${id}`, { name: 'x' });
   expect([other.status, other.body.message]).toEqual([404, expect.stringContaining('/v1/checks/url/')]);
+});
+
+it('the reference says of each resource what was found here', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/clients.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `(checkly_\w+)`( \([^)]+\))? \| (\w+) \|/gm)];
+  const said = (works: string) =>
+    rows.flatMap(([, name, kind = '', word]) => (word === works ? [`${name}${kind}`] : [])).sort();
+  expect(said('yes')).toEqual([...converged].sort());
+  expect(said('no')).toEqual([...refused].sort());
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openClientStage } from '../../helpers/clients/client-stage.ts';
+import { installedClients } from '../../helpers/clients/installed-clients.ts';
 import { createCheck } from '../../helpers/service/service.ts';
 import { blocksOf } from '../../integration/docs/command-blocks.ts';
 import { runInShell } from '../../integration/docs/shell.ts';
@@ -40,4 +41,15 @@ it('the reference has a row for each command of the table, and says the same of 
   expect(rows.map(([, command, works, note = '']) => ({ command, works, note: note.trim() }))).toEqual(
     commandTable.map(({ command, works, note }) => ({ command, works, note })),
   );
+});
+
+it('the table has every command of the package, hidden ones too', async () => {
+  const manifest = join(await installedClients(), 'checkly/oclif.manifest.json');
+  const { commands } = JSON.parse(readFileSync(manifest, 'utf8')) as { commands: Record<string, object> };
+  // Two entries are what commands inherit from; they do nothing.
+  const listed = Object.keys(commands).filter((id) => !['authCommand', 'baseCommand'].includes(id));
+  expect(commandTable.map(({ command }) => command).sort()).toEqual(
+    listed.map((id) => id.replaceAll(':', ' ')).sort(),
+  );
+  expect(commandTable.filter(({ works }) => works === 'yes').length).toBeGreaterThanOrEqual(45);
 });

@@ -1,16 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { type ClientStage, openClientStage } from '../../helpers/clients/client-stage.ts';
-import type { CommandSettings } from '../../helpers/clients/command-line.ts';
+import type { CommandEnd, CommandSettings } from '../../helpers/clients/command-line.ts';
 import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 import { addMember } from '../../helpers/service/members.ts';
 import { createCheck, reportOf, TestAgent } from '../../helpers/service/service.ts';
-import { commandOf, commandTable } from './command-table.ts';
+import { commandOf, commandsRunIn } from './command-table.ts';
 
 let stage: ClientStage;
-/** Commands that have ended well. */
+/** Commands that have ended as they should. */
 const ran = new Set<string>();
 /** What there is to read: ids by name. */
 const known: Record<'check' | 'result' | 'errorGroup' | 'channel' | 'session' | 'sessionResult', string> = {
@@ -87,9 +87,19 @@ async function outputWith(settings: Partial<CommandSettings>, ...args: string[])
   return end.stdout;
 }
 
+/** Runs what cannot work, which has to end with a message and not in a crash. */
+async function refusal(...args: string[]): Promise<CommandEnd> {
+  const end = await stage.run(args);
+  expect(end.output).not.toMatch(/^\s+at .+:\d+:\d+/m);
+  ran.add(commandOf(args));
+  return end;
+}
+
 it('knows who it is, and says so when account or key are not those of the service', async () => {
   const { accountId } = stage.harness;
   expect(await output('whoami')).toContain(`You are currently on account "Test" (${accountId}) as test.`);
+  expect(await output('switch', '--account-id', accountId)).toContain(`Account switched to ${accountId}`);
+  expect(await output('logout', '--force')).toContain('See you soon');
   const foreign = await stage.run(['whoami'], { account: '00000000-0000-4000-8000-000000000000' });
   expect(foreign).toMatchObject({ exitCode: 1, output: expect.stringContaining('x-checkly-account') });
   const wrong = await stage.run(['whoami'], { key: 'cu_wrong' });
@@ -208,21 +218,35 @@ it('asks for anything by its path', async () => {
 });
 
 it('needs no service for what is local', async () => {
+  const file = (path: string) => join(stage.projectFolder, path);
   await output('help');
   await output('skills');
   await output('rules');
+  await output('skills', 'install', '--path', 'skill', '--force');
+  expect(existsSync(file('skill/SKILL.md'))).toBe(true);
+  expect(await output('init')).toContain('skills install');
+  writeFileSync(
+    file('playwright.config.ts'),
+    `export default { testDir: './src', use: { locale: 'de-DE' } };\n`,
+  );
+  expect(await output('debug', 'parse-playwright-config')).toContain('home.spec.ts');
+  await output('sync-playwright');
+  expect(readFileSync(file('checkly.config.ts'), 'utf8')).toMatch(/playwrightConfig[\s\S]*de-DE/);
 });
 
 it('says what a service of your own does not have', async () => {
   for (const what of ['terms', 'summary', 'series']) {
-    const end = await stage.run(['account', 'usage', what]);
+    const end = await refusal('account', 'usage', what);
     expect(end).toMatchObject({ exitCode: 1, output: expect.stringContaining('No usage terms cover') });
   }
-  const analysis = await stage.run(['rca', 'run', '--error-group', known.errorGroup]);
+  const analysis = await refusal('rca', 'run', '--error-group', known.errorGroup);
   expect(analysis).toMatchObject({ exitCode: 1, output: expect.stringContaining('not available') });
+  const read = await refusal('rca', 'get', known.errorGroup);
+  expect(read).toMatchObject({ exitCode: 1, output: expect.stringContaining('Failed to retrieve') });
+  const login = (await refusal('login')).output.replaceAll(/\s+[›]?\s*/g, ' ');
+  expect(login).toContain('You must delete them to use `npx checkly login`');
 });
 
-it('has a row in the table for each command, and runs those that are said to work', async () => {
-  const here = commandTable.filter(({ isRunHere }) => isRunHere).map(({ command }) => command);
-  expect([...ran].sort()).toEqual([...here].sort());
+it('has run each command that the table says is run here', () => {
+  expect([...ran].sort()).toEqual(commandsRunIn('command-line.test.ts'));
 });

@@ -1,63 +1,98 @@
+/** The files of tests next to this one that run commands. */
+type TestFile = 'command-line.test.ts' | 'deploy.test.ts' | 'test-sessions.test.ts';
+
 /** A command of the command line, as docs/reference/clients.md lists it. */
 interface ClientCommand {
   readonly command: string;
   readonly works: 'yes' | 'no';
   /** What a user should know of it. */
   readonly note: string;
-  /** Whether command-line.test.ts runs it to a good end. */
-  readonly isRunHere?: true;
+  /** Who runs it: to a good end if it works, to a clear message if not. Each file proves that it ran its own. */
+  readonly runIn: TestFile;
 }
 
-const here = (command: string, note = ''): ClientCommand => ({
-  command,
-  works: 'yes',
-  note,
-  isRunHere: true,
-});
-const not = (command: string, note: string): ClientCommand => ({ command, works: 'no', note });
+/** Commands that work, with what to know of them. */
+const works = (runIn: TestFile, notes: Readonly<Record<string, string>>): ClientCommand[] =>
+  Object.entries(notes).map(([command, note]) => ({ command, works: 'yes', note, runIn }));
 
-/** Every command that the command line lists, and the hidden one that checks a project. */
+/** Commands that end with a message. */
+const refuses = (notes: Readonly<Record<string, string>>): ClientCommand[] =>
+  Object.entries(notes).map(([command, note]) => {
+    return { command, works: 'no', note, runIn: 'command-line.test.ts' };
+  });
+
+const isLocal = 'needs no service';
+const hasNoContracts = 'there are no contracts: it says so';
+const hasNoModel = 'there is no model provider: it says so';
+
+/** Every command of the command line, hidden ones too. */
 export const commandTable: readonly ClientCommand[] = [
-  here('whoami'),
-  here('validate'),
-  here('checks list'),
-  here('checks get', 'with `--result` and `--error-group`'),
-  here('checks stats'),
-  here('checks run', 'attached and with `--detach`'),
-  here('checks delete'),
-  here('env ls'),
-  here('env add'),
-  here('env update'),
-  here('env pull'),
-  here('env rm'),
-  here('alert-channels list'),
-  here('alert-channels get'),
-  here('alert-channels logs'),
-  here('status-pages list'),
-  here('status-pages get'),
-  here('incidents list'),
-  here('incidents create'),
-  here('incidents update'),
-  here('incidents resolve'),
-  here('test-sessions list'),
-  here('test-sessions get'),
-  here('assets list'),
-  here('assets download'),
-  here('members'),
-  here('members update'),
-  here('members delete'),
-  here('account plan', 'everything is enabled; nothing is sold'),
-  here('runtimes'),
-  here('api'),
-  here('debug parse-project', 'local'),
-  here('debug parse-file', 'local'),
-  here('help', 'local'),
-  here('skills', 'local'),
-  here('rules', 'local'),
-  not('account usage terms', 'there are no contracts: it says so'),
-  not('account usage summary', 'there are no contracts: it says so'),
-  not('account usage series', 'there are no contracts: it says so'),
-  not('rca run', 'there is no model provider: it says so'),
+  ...works('deploy.test.ts', {
+    deploy:
+      'with `--preview` and `--preserve-resources`; a preview without changes says that no checks were detected',
+    destroy: '',
+    'import plan': '',
+    'import apply': '',
+    'import commit': '',
+    'import cancel': '',
+  }),
+  ...works('test-sessions.test.ts', {
+    test: 'attached and with `--detach`; `--update-snapshots` too',
+    trigger: 'attached and with `--detach`',
+    'pw-test': 'attached and with `--detach`; lines of the log come when a run ends',
+  }),
+  ...works('command-line.test.ts', {
+    validate: '',
+    whoami: '',
+    switch: 'with `--account-id`, or at a terminal, where it asks',
+    logout: isLocal,
+    'checks list': '',
+    'checks get': 'with `--result` and `--error-group`',
+    'checks stats': '',
+    'checks run': 'attached and with `--detach`',
+    'checks delete': '',
+    'env ls': '',
+    'env add': '',
+    'env update': '',
+    'env pull': '',
+    'env rm': '',
+    'alert-channels list': '',
+    'alert-channels get': '',
+    'alert-channels logs': '',
+    'status-pages list': '',
+    'status-pages get': '',
+    'incidents list': '',
+    'incidents create': '',
+    'incidents update': '',
+    'incidents resolve': '',
+    'test-sessions list': '',
+    'test-sessions get': '',
+    'assets list': '',
+    'assets download': '',
+    members: '',
+    'members update': '',
+    'members delete': '',
+    'account plan': 'everything is enabled; nothing is sold',
+    runtimes: '',
+    api: '',
+    init: isLocal,
+    'sync-playwright': isLocal,
+    'skills install': isLocal,
+    skills: isLocal,
+    rules: isLocal,
+    help: isLocal,
+    'debug parse-project': isLocal,
+    'debug parse-file': isLocal,
+    'debug parse-playwright-config': isLocal,
+  }),
+  ...refuses({
+    login: 'it opens a page of its vendor: set `CHECKLY_API_KEY` and `CHECKLY_ACCOUNT_ID`, as it says itself',
+    'account usage terms': hasNoContracts,
+    'account usage summary': hasNoContracts,
+    'account usage series': hasNoContracts,
+    'rca run': hasNoModel,
+    'rca get': hasNoModel,
+  }),
 ];
 
 const names = commandTable.map(({ command }) => command);
@@ -69,4 +104,12 @@ export function commandOf(args: readonly string[]): string {
     .filter((words) => names.includes(words));
   if (longest === undefined) throw new Error(`the table of commands has no ${args.join(' ')}`);
   return longest;
+}
+
+/** The commands that a file of tests has to run. */
+export function commandsRunIn(file: TestFile): string[] {
+  return commandTable
+    .filter(({ runIn }) => runIn === file)
+    .map(({ command }) => command)
+    .sort();
 }

@@ -2,8 +2,11 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ClientStage, openClientStage } from '../../helpers/clients/client-stage.ts';
+import { commandOf, commandsRunIn } from './command-table.ts';
 
 let stage: ClientStage;
+/** Commands that have ended well. */
+const ran = new Set<string>();
 
 beforeAll(async () => {
   stage = await openClientStage();
@@ -15,6 +18,7 @@ afterAll(() => stage[Symbol.asyncDispose]());
 async function output(...args: string[]): Promise<string> {
   const end = await stage.run(args);
   expect(end.exitCode, end.output).toBe(0);
+  ran.add(commandOf(args));
   return end.output;
 }
 
@@ -56,10 +60,22 @@ it('plans, applies and commits an import of what the account has', async () => {
   rmSync(join(stage.projectFolder, 'src/home.spec.ts'));
   const left = await names('/v1/checks?limit=100');
   expect(left).not.toEqual([]);
-  await output('import', 'plan', 'check', 'check-group', 'alert-channel', '--root', '__checks__');
+  const plan = ['import', 'plan', 'check', 'check-group', 'alert-channel', '--root'];
+  const uncommitted = async () =>
+    (await stage.harness.call('GET', '/next/projects/imports?onlyUncommitted=true')).body.length;
+  await output(...plan, '__dropped__');
+  expect(await uncommitted()).toBe(1);
+  expect(await output('import', 'cancel', '--force')).toContain('Canceled plan');
+  expect(await uncommitted()).toBe(0);
+  rmSync(join(stage.projectFolder, '__dropped__'), { recursive: true });
+  await output(...plan, '__checks__');
   await output('import', 'apply');
   const previewed = await output('deploy', '--preview');
   expect(previewed).not.toContain('Delete:');
   expect(previewed).not.toContain('Create:');
   await output('import', 'commit', '--force');
 }, 300_000);
+
+it('has run each command that the table says is run here', () => {
+  expect([...ran].sort()).toEqual(commandsRunIn('deploy.test.ts'));
+});

@@ -23,6 +23,10 @@ import {
   type ServiceHarness,
   temporaryFolder,
 } from '../../helpers/service/service.ts';
+import { commandOf, commandsRunIn } from './command-table.ts';
+
+/** Commands that have ended well. */
+const ran = new Set<string>();
 
 const project: Readonly<Record<string, string>> = {
   'package.json': '{ "name": "shop", "private": true, "type": "module" }',
@@ -126,14 +130,23 @@ describe('the command line from the registry, a real service, a real agent', () 
   }, 20_000);
 
   const needsBrowser = (context: TestContext) => missing && context.skip(missing);
-  const checkly = (...args: string[]) =>
-    runCommandLine(args, {
-      service: url,
-      key: harness.key,
-      account: harness.accountId,
-      cwd: folder,
-      environment: { TARGET: targetUrl },
-    });
+  const checkly = (...args: string[]) => checklyIn(folder, ...args);
+  const checklyIn = async (cwd: string, ...args: string[]) => {
+    const { key, accountId: account } = harness;
+    const environment = { TARGET: targetUrl };
+    const end = await runCommandLine(args, { service: url, key, account, cwd, environment });
+    if (end.exitCode === 0) ran.add(commandOf(args));
+    return end;
+  };
+  const sessionOf = (stdout: string) => /Test session ID: (\S+)/.exec(stdout)?.[1];
+  /** How a session ends that the command line went away from. */
+  const endOf = async (stdout: string) => {
+    const path = `/v1/test-sessions/${sessionOf(stdout)}/completion?maxWaitSeconds=30`;
+    for (;;) {
+      const { status, body } = await harness.call('GET', path);
+      if (status !== 408) return body;
+    }
+  };
 
   it('tests what is not deployed, with its group, variables and files of its scripts', {
     timeout: 120_000,
@@ -154,9 +167,7 @@ describe('the command line from the registry, a real service, a real agent', () 
   it('starts and goes on when it is detached', { timeout: 120_000 }, async () => {
     const end = await checkly('test', 'api.check', '--grep', 'Home', '--detach');
     expect(end.exitCode, end.output).toBe(0);
-    const [, id] = /Test session ID: (\S+)/.exec(end.stdout) ?? [];
-    const { body } = await harness.call('GET', `/v1/test-sessions/${id}/completion`);
-    expect(body).toMatchObject({ status: 'PASSED', name: 'Shop' });
+    expect(await endOf(end.stdout)).toMatchObject({ status: 'PASSED', name: 'Shop' });
   });
 
   it('triggers what is deployed, and says when nothing fits', { timeout: 120_000 }, async () => {
@@ -170,6 +181,9 @@ describe('the command line from the registry, a real service, a real agent', () 
     expect(end.exitCode, end.output).toBe(0);
     expect(end.stdout).toContain('1 passed, 1 total');
     expect(end.stdout).toContain('Status Code: 200');
+    const left = await checkly('trigger', '--tags', 'deployed', '--private-location', 'lab', '--detach');
+    expect(left.exitCode, left.output).toBe(0);
+    expect(await endOf(left.stdout)).toMatchObject({ status: 'PASSED' });
     const none = await checkly('trigger', '--tags', 'nothing', '--private-location', 'lab');
     expect(none).toMatchObject({
       exitCode: 1,
@@ -223,13 +237,15 @@ describe('the command line from the registry, a real service, a real agent', () 
     }
     const variables = { ...(await registryVariables()), TARGET_URL: `${targetUrl}/` };
     const given = Object.entries(variables).flatMap(([key, value]) => ['--env', `${key}=${value}`]);
-    const end = await runCommandLine(['pw-test', ...given, '--', '--grep', 'opens'], {
-      ...{ service: url, key: harness.key, account: harness.accountId, cwd: suiteFolder },
-    });
+    const grep = ['--', '--grep', 'opens'];
+    const end = await checklyIn(suiteFolder, 'pw-test', ...given, ...grep);
+    const left = await checklyIn(suiteFolder, 'pw-test', '--detach', ...given, ...grep);
     rmSync(suiteFolder, { recursive: true });
     expect(end.exitCode, end.output).toBe(0);
     expect(end.stdout).toContain('1 passed, 1 total');
     expect(end.stdout).toMatch(/\[\d\d:\d\d:\d\d\.\d{3}\] .*Running 1 test/);
+    expect(left.exitCode, left.output).toBe(0);
+    expect(await endOf(left.stdout)).toMatchObject({ status: 'PASSED' });
   });
 
   it('says what is wrong with key and account before anything runs', { timeout: 60_000 }, async () => {
@@ -239,5 +255,10 @@ describe('the command line from the registry, a real service, a real agent', () 
       environment: { TARGET: targetUrl },
     });
     expect(end.exitCode).toBe(1);
+  });
+
+  it('has run each command that the table says is run here', (context) => {
+    needsBrowser(context);
+    expect([...ran].sort()).toEqual(commandsRunIn('test-sessions.test.ts'));
   });
 });
