@@ -37,7 +37,7 @@ export function definitionSchema(type: CheckType) {
       }
     })
     .meta({
-      id: `${type.title.replaceAll(/[^A-Za-z]/g, '')}Input`,
+      id: `${pascalName(type)}Input`,
       description: `${type.title}, as it is written`,
     });
 }
@@ -98,4 +98,10 @@ export function runnableSpec(
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The name of a type in ids of schemas and operations: `UrlMonitor` of "URL monitor". */
+export function pascalName({ title }: Pick<CheckType, 'title'>): string {
+  const words = title.split(/[^A-Za-z]+/);
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join('');
 }

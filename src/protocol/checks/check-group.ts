@@ -9,7 +9,13 @@ import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
-import { AnyCheck, ignoredInAlertSettings, ignoredInAssertions, unchangedSince } from './check.ts';
+import {
+  AnyCheck,
+  DocumentedCheck,
+  ignoredInAlertSettings,
+  ignoredInAssertions,
+  unchangedSince,
+} from './check.ts';
 
 const common = CommonFields.shape;
 
@@ -193,6 +199,7 @@ export const checkGroupRoutes = alsoIn(['v2'], {
     query: z.object(Paging),
     success: successful,
     response: z.array(AnyCheck),
+    documentedResponse: z.array(DocumentedCheck),
   }),
   getCheckOfGroup: defineRoute({
     ...groupRoute,
@@ -203,5 +210,6 @@ export const checkGroupRoutes = alsoIn(['v2'], {
     params: z.object({ groupId: NumericId, checkId: z.uuid() }),
     success: successful,
     response: AnyCheck,
+    documentedResponse: DocumentedCheck,
   }),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { CommonFields } from '../../checks/contract/common-fields.ts';
-import { definitionSchema, mergedInChecks } from '../../checks/contract/definition.ts';
+import { definitionSchema, mergedInChecks, pascalName } from '../../checks/contract/definition.ts';
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
@@ -35,11 +35,6 @@ const ServiceFields = {
   warnings: z.array(Warning).describe('Why it does not run as things are; empty when it does'),
 };
 
-/** The name of a type in ids of schemas and operations. */
-function idOf(type: CheckType): string {
-  return type.title.replaceAll(/[^A-Za-z]/g, '');
-}
-
 /** A check of one type as the API answers it. Masked values (secret, locked, passwords) are shown as "". */
 export function checkView(type: CheckType) {
   return z
@@ -49,14 +44,23 @@ export function checkView(type: CheckType) {
       ...ServiceFields,
       checkType: z.literal(type.name),
     })
-    .meta({ id: idOf(type), description: type.title });
+    .meta({ id: pascalName(type), description: type.title });
 }
 
 /** A check of any type of this build, as lists show it. */
 export const AnyCheck = z
   .object({ ...CommonFields.shape, ...ServiceFields, checkType: z.enum(checkTypeNames) })
-  .catchall(z.unknown())
-  .meta({ id: 'Check', description: 'A check; further fields depend on checkType' });
+  .catchall(z.unknown());
+
+/** The same as the document shows it: a program that looks at `checkType` knows the fields. */
+const [firstView, ...otherViews] = checkTypes.map(checkView);
+export const DocumentedCheck = firstView
+  ? z.discriminatedUnion('checkType', [firstView, ...otherViews]).meta({
+      id: 'Check',
+      description: 'A check: the fields of the type that checkType names',
+      discriminator: { propertyName: 'checkType' },
+    })
+  : AnyCheck;
 
 const params = z.object({ id: z.uuid() });
 const autoAssign = z.object({
@@ -95,7 +99,10 @@ const AnyDefinition = z.looseObject({ checkType: z.enum(checkTypeNames) });
 const [firstInput, ...otherInputs] = checkTypes.map((type) =>
   definitionSchema(type)
     .safeExtend({ checkType: z.literal(type.name) })
-    .meta({ id: `Any${idOf(type)}Input`, description: `${type.title}, as it is written with its checkType` }),
+    .meta({
+      id: `Any${pascalName(type)}Input`,
+      description: `${type.title}, as it is written with its checkType`,
+    }),
 );
 const DocumentedDefinition = firstInput
   ? z.discriminatedUnion('checkType', [firstInput, ...otherInputs]).meta({
@@ -133,6 +140,7 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
     }),
     success: successful,
     response: z.array(AnyCheck),
+    documentedResponse: z.array(DocumentedCheck),
   }),
   createCheck: defineRoute({
     ...checkRoute,
@@ -147,6 +155,7 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
     documentedBody: DocumentedDefinition,
     success: created,
     response: AnyCheck,
+    documentedResponse: DocumentedCheck,
   }),
   getCheck: defineRoute({
     ...checkRoute,
@@ -158,6 +167,7 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
     query: z.object({ applyGroupSettings, includeDependencies }),
     success: successful,
     response: AnyCheck,
+    documentedResponse: DocumentedCheck,
   }),
   updateCheck: defineRoute({
     ...checkRoute,
@@ -172,6 +182,7 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
     body: AnyPatch,
     success: successful,
     response: AnyCheck,
+    documentedResponse: DocumentedCheck,
   }),
   deleteCheck: defineRoute({
     ...checkRoute,
@@ -189,7 +200,7 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
  * document.
  */
 function typedRoutesOf(type: CheckType): { readonly create: Route; readonly update: Route } {
-  const pascal = idOf(type);
+  const pascal = pascalName(type);
   return alsoIn(['v2', 'v3'], {
     create: defineRoute({
       ...checkRoute,

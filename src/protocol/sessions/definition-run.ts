@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
-import { definitionSchema } from '../../checks/contract/definition.ts';
+import { definitionSchema, pascalName } from '../../checks/contract/definition.ts';
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { ignoredInAssertions } from '../checks/check.ts';
 import { CheckGroupInput } from '../checks/check-group.ts';
@@ -75,7 +75,7 @@ const [firstJob, ...otherJobs] = checkTypes
     definitionSchema(type)
       .safeExtend({ ...JobFields, checkType: z.literal(type.name) })
       .meta({
-        id: `${type.title.replaceAll(/[^A-Za-z]/g, '')}Job`,
+        id: `${pascalName(type)}Job`,
         description: `${type.title}, to be run without being stored`,
       }),
   );

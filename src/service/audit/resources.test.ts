@@ -12,8 +12,8 @@ const resourceOf = (operationId: string, params: Record<string, string>, answer 
 
 describe('what a write is about', () => {
   it.each([
-    ['createURLmonitor', {}, { id: 'a' }, 'checks/a', 'getCheck'],
-    ['updateURLmonitor', { id: 'a' }, {}, 'checks/a', 'getCheck'],
+    ['createUrlMonitor', {}, { id: 'a' }, 'checks/a', 'getCheck'],
+    ['updateUrlMonitor', { id: 'a' }, {}, 'checks/a', 'getCheck'],
     ['deleteCheck', { id: 'a' }, {}, 'checks/a', 'getCheck'],
     ['acknowledgeAlert', { id: 'a' }, {}, 'checks/a', 'getCheck'],
     ['createService', {}, { id: 's' }, 'status-pages/services/s', 'getService'],

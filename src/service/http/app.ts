@@ -16,7 +16,7 @@ import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './body-room.ts';
 import { isCompressed, unpackedBody } from './compressed-body.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
-import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
+import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from './handler.ts';
 import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { parseQuery } from './query-string.ts';
@@ -25,7 +25,7 @@ import { logRequest } from './request-log.ts';
 import { unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
-export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger'> {
+export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger' | 'publicUrl'> {
   /** Every operation, in the order of the reference. */
   readonly routes: readonly Route[];
   /** The handler of every operation, by operationId. */
@@ -324,9 +324,9 @@ function addProbes(app: FastifyInstance, deps: AppDeps): void {
     return { status: 'ready' };
   });
   let document: Promise<object> | undefined;
-  app.get('/v1/openapi.json', async () => {
+  app.get('/v1/openapi.json', async (request) => {
     document ??= buildOpenApi(deps.routes);
-    return document;
+    return { ...(await document), servers: [{ url: baseUrlOf(request, deps.publicUrl) }] };
   });
 }
 

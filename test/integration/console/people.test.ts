@@ -228,12 +228,12 @@ describe('the account pages', () => {
     const empty = await visitor.post('/account/keys', { csrf, name: '', role: 'READ_RUN' });
     expect(empty.status).toBe(422);
     const audit = await visitor.get('/account/audit');
-    expect(audit.body).toMatch(/delete api key[\s\S]*create api key/);
+    expect(audit.body).toMatch(/delete API key[\s\S]*create API key/);
     expect(audit.body).not.toContain(rawKey);
     const filtered = await visitor.get(
       '/account/audit?operation=createApiKey&outcome=DONE&from=2020-01-01&to=nonsense',
     );
-    expect(filtered.body).not.toContain('delete api key');
+    expect(filtered.body).not.toContain('delete API key');
     expect((await visitor.get('/account/usage')).body).toContain('Kept for');
   });
 

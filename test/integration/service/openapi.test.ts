@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { pascalName } from '../../../src/checks/contract/definition.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { buildOpenApi } from '../../../src/service/http/openapi.ts';
 import { allRoutes } from '../../../src/service/route-table.ts';
+import { openHarness } from '../../helpers/service/service.ts';
 
 describe('the OpenAPI document', () => {
   it('has every route, resolves every reference and is the same every time', async () => {
@@ -18,7 +20,7 @@ describe('the OpenAPI document', () => {
     for (const name of names) expect(document.components.schemas).toHaveProperty(String(name));
     expect(text).not.toContain('$defs');
     expect(JSON.stringify(await buildOpenApi(allRoutes))).toBe(text);
-    const patch = document.components.schemas.URLmonitorPatch as { description?: string } | undefined;
+    const patch = document.components.schemas.UrlMonitorPatch as { description?: string } | undefined;
     expect(patch?.description).toContain('alertSettings');
   });
 
@@ -36,6 +38,12 @@ describe('the OpenAPI document', () => {
     ).toEqual(checkTypes.map(({ name }) => ({ type: 'string', const: name })));
     for (const branch of branches)
       expect(branch.required).toEqual(expect.arrayContaining(['name', 'checkType']));
+    const { discriminator, oneOf: answers } = schemas.Check;
+    expect(discriminator).toEqual({ propertyName: 'checkType' });
+    expect(answers.map(nameOf)).toEqual(checkTypes.map(pascalName));
+    expect(schemas.UrlMonitor.properties.request).toBeDefined();
+    const list = document.paths['/v1/checks'].get.responses['200'].content['application/json'].schema;
+    expect(list.items).toEqual({ $ref: '#/components/schemas/Check' });
     expect(branches[0].properties.frequencyOffset.description).toMatch(/floor\(frequency \* 10\).*ceil/);
     const detail = JSON.stringify(schemas.CheckResult.properties.apiCheckResult);
     expect(detail).toContain('HttpCheckDetail');
@@ -47,11 +55,32 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
+  it('names operations and schemas in one form, without runs of capitals', async () => {
+    const names = [
+      ...allRoutes.map(({ operationId }) => operationId),
+      ...Object.keys(
+        ((await buildOpenApi(allRoutes)) as { components: { schemas: object } }).components.schemas,
+      ),
+    ];
+    expect(names.filter((name) => /[A-Z]{2}|[^A-Za-z0-9]/.test(name))).toEqual([]);
+    expect(names).toEqual(expect.arrayContaining(['createUrlMonitor', 'updateDnsMonitor', 'UrlMonitor']));
+  });
+
+  it('says where the service is', async () => {
+    const harness = await openHarness();
+    try {
+      const { body } = await harness.call('GET', '/v1/openapi.json', undefined, { key: null });
+      expect(body.servers).toEqual([{ url: 'http://localhost:80' }]);
+    } finally {
+      await harness.close();
+    }
+  });
+
   it('leaves every field of a change out of those that are needed', async () => {
     const document = (await buildOpenApi(allRoutes)) as {
       components: { schemas: Record<string, { required?: string[]; properties: object }> };
     };
-    const patch = document.components.schemas.URLmonitorPatch;
+    const patch = document.components.schemas.UrlMonitorPatch;
     expect(patch?.required).toBeUndefined();
     expect(Object.keys(patch?.properties ?? {})).toContain('retryStrategy');
   });

@@ -33,7 +33,7 @@ it('logs every request, and who changed what, without keys and tokens', async ()
   ]);
   const { accountId } = harness;
   expect(lines.filter(({ msg }) => msg === 'audit')).toMatchObject([
-    { accountId, role: 'ADMIN', operation: 'createURLmonitor', status: 201, keyId: expect.any(String) },
+    { accountId, role: 'ADMIN', operation: 'createUrlMonitor', status: 201, keyId: expect.any(String) },
     { accountId, operation: 'updateCheck', object: { id: check.id }, status: 400 },
     { accountId, operation: 'createPrivateLocation', status: 201 },
   ]);

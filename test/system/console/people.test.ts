@@ -82,7 +82,7 @@ it('a key is made, used and revoked, and the audit log says who did', async () =
   await page.waitForURL(`${stage.url}/account/keys`);
   expect((await stage.harness.call('GET', '/v1/checks', undefined, { key })).status).toBe(401);
   await page.getByRole('link', { name: 'Audit log' }).click();
-  const entry = page.locator('tr', { hasText: 'delete api key' });
+  const entry = page.locator('tr', { hasText: 'delete API key' });
   expect(await entry.innerText()).toContain('ci <b>');
   await expectAccessible(page, 'the audit log');
   await entry.getByRole('link', { name: 'History of it' }).click();

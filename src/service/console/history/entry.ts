@@ -23,11 +23,14 @@ export function who({ kind, id, name }: AuditEntry['actor'], address: string | n
   return html`${id === null ? shown : html`<a href="${withQuery('/account/audit', { actorId: id })}">${shown}</a>`}${notes === '' ? '' : html`<br><span class="small soft">${notes}</span>`}`;
 }
 
-/** `updateAPIcheck` as people say it. */
+const abbreviations = new Set(['api', 'url', 'dns', 'tcp', 'icmp', 'slo']);
+
+/** `updateApiCheck`, and `updateAPIcheck` of older versions, as people say it. */
 export function what({ operation, outcome }: AuditEntry): Content {
   const words = operation
     .split(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[a-z])/)
-    .map((word) => (/^[A-Z]+$/.test(word) ? word : word.toLowerCase()))
+    .map((word) => word.toLowerCase())
+    .map((word) => (abbreviations.has(word) ? word.toUpperCase() : word))
     .join(' ');
   return html`${words}${outcome === 'DONE' ? '' : html`<br><span class="small">${outcomeWords[outcome]}</span>`}`;
 }

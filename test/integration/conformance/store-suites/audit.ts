@@ -39,7 +39,7 @@ export function auditSuite(stage: StoreStage): void {
       ['deleteCheck', 'DONE'],
       ['createVariable', 'DONE'],
       ['updateCheck', 'DONE'],
-      ['createAPIcheck', 'DONE'],
+      ['createApiCheck', 'DONE'],
     ]);
     const [deleted, variable, updated, created] = known;
     expect(updated).toMatchObject({
@@ -61,7 +61,7 @@ export function auditSuite(stage: StoreStage): void {
     expect(ofCheck.map(({ operation }: { operation: string }) => operation)).toEqual([
       'deleteCheck',
       'updateCheck',
-      'createAPIcheck',
+      'createApiCheck',
     ]);
     const byWriter = await entries(`&actorId=${updated.actor.id}&operation=updateCheck&outcome=DONE`);
     expect(byWriter).toEqual([updated]);
@@ -79,11 +79,11 @@ export function auditSuite(stage: StoreStage): void {
     const check = await createCheck(harness);
     const { body: made } = await harness.call('POST', '/v1/api-keys', { name: 'ci', role: 'READ_RUN' });
     expect(await entries(`&resource=checks/${check.id}`, reader)).toMatchObject([
-      { operation: 'createURLmonitor', address: null, actor: { name: 'test' } },
+      { operation: 'createUrlMonitor', address: null, actor: { name: 'test' } },
     ]);
     expect(await entries(`&resource=api-keys/${made.id}`, reader)).toEqual([]);
     expect((await entries('', reader)).map((one: { operation: string }) => one.operation)).toEqual([
-      'createURLmonitor',
+      'createUrlMonitor',
       'createPrivateLocation',
     ]);
     expect(await entries(`&resource=api-keys/${made.id}`)).toHaveLength(1);
