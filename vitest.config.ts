@@ -34,5 +34,7 @@ export default defineConfig({
     // A condition is waited for until it holds; how soon it does is nothing a test says.
     expect: { poll: { timeout: 30_000 } },
     restoreMocks: true,
+    // test/nightly.config.ts says otherwise.
+    provide: { isNight: false },
   },
 });

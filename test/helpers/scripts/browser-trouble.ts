@@ -5,6 +5,8 @@ export interface BrowserTrouble {
   readonly body: string;
   /** What the log or the failure then says. */
   readonly says: RegExp;
+  /** It takes much, and tells what others of them tell too. */
+  readonly isAtNight?: true;
 }
 
 /** A server of the script's own: what it answers depends on the path. */
@@ -56,6 +58,7 @@ export const browserTroubles: readonly BrowserTrouble[] = [
       await page.screenshot();
       console.log('still there');`,
     says: /still there/,
+    isAtNight: true,
   },
   {
     name: 'a page that crashes the browser',
@@ -77,6 +80,7 @@ export const browserTroubles: readonly BrowserTrouble[] = [
       await page.goto(T + '?next');
       console.log('left for', page.url());`,
     says: /left for .*next/,
+    isAtNight: true,
   },
   { name: 'a file of the host', body: byEveryWay('file:///etc/passwd'), says: /redirect closed/ },
   { name: 'a page of the browser', body: byEveryWay('chrome://version'), says: /redirect closed/ },
@@ -84,6 +88,7 @@ export const browserTroubles: readonly BrowserTrouble[] = [
     name: 'a thousand tabs',
     body: 'test.setTimeout(3000); for (let i = 0; i < 1000; i++) await page.context().newPage();',
     says: /Test timeout|memory|processes/,
+    isAtNight: true,
   },
   {
     name: 'a download of 60 MB',
@@ -95,6 +100,7 @@ export const browserTroubles: readonly BrowserTrouble[] = [
       const [download] = await Promise.all([page.waitForEvent('download'), page.click('a')]);
       console.log('bytes', require('node:fs').statSync(await download.path()).size);`,
     says: /bytes 60000000/,
+    isAtNight: true,
   },
   {
     name: 'a service worker that never ends',
@@ -112,6 +118,7 @@ export const browserTroubles: readonly BrowserTrouble[] = [
       console.log('in control');
       await page.goto(origin + '/again', { timeout: 1000 });`,
     says: /in control[\s\S]*Timeout 1000ms/,
+    isAtNight: true,
   },
   {
     name: 'a browser that is killed',

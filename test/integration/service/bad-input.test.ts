@@ -14,6 +14,7 @@ import { CheckResultQuery } from '../../../src/protocol/results/check-result.ts'
 import { AnalysisRequest, ErrorGroupPatch } from '../../../src/protocol/results/error-group.ts';
 import { CancelSession, CheckSessionTrigger } from '../../../src/protocol/sessions/check-session.ts';
 import { TestSessionTrigger } from '../../../src/protocol/sessions/test-session.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import {
   createCheck,
   createLocation,
@@ -90,7 +91,8 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
 
   it('are refused with 400 and named, when it is changed', async () => {
     const created = await harness.call('POST', `/v1/checks/${type.route}`, valid);
-    const unrefused = await sendAll(wrong, ({ path, value }) =>
+    // The schema is that of creating, which had all of them.
+    const unrefused = await sendAll(sampleOf(wrong, 60), ({ path, value }) =>
       harness.call(
         'PUT',
         `/v1/checks/${type.route}/${created.body.id}`,

@@ -2,16 +2,17 @@ import { expect, it } from 'vitest';
 import { openBrowsers } from '../../../src/sandbox/browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../../../src/sandbox/browsers/unpacked-chromium.ts';
 import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
+import { isNight } from '../../helpers/night.ts';
 import { runUnderKills } from '../../helpers/scripts/script-kills.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 /** A slow machine gets through fewer in the time. */
-const runCount = 9;
+const runCount = isNight ? 60 : 6;
 
 /** The long form: `npm run bench -- script-kills`. */
 it('an agent leaves nothing behind when workers, browsers and renderers are killed at random', {
-  timeout: 200_000,
+  timeout: isNight ? 900_000 : 200_000,
 }, async ({ skip }) => {
   const runtimes = await readRuntimes(runtimesDirectory);
   if (runtimes.ids.length === 0) skip('no runtime is installed: npm run runtimes:install');
@@ -25,7 +26,12 @@ it('an agent leaves nothing behind when workers, browsers and renderers are kill
   });
   farm.remove();
   if ('missing' in browser) skip(browser.missing);
-  const figures = await runUnderKills({ runCount, killCount: 3, hasBrowser: true, durationMs: 20_000 });
+  const figures = await runUnderKills({
+    runCount,
+    killCount: isNight ? 20 : 2,
+    hasBrowser: true,
+    durationMs: isNight ? 240_000 : 20_000,
+  });
   expect(figures).toMatchObject({ strayProcesses: 0, leftFolders: 0, leftAfterStop: 0 });
   const { passed = 0, SCRIPT_FAILED = 0, ...others } = figures.ends;
   expect(others).toEqual({});

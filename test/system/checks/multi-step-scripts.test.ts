@@ -3,6 +3,7 @@ import type { RunContext } from '../../../src/checks/contract/check-type.ts';
 import { failureCatalogue } from '../../../src/checks/contract/failure.ts';
 import { createRunLog } from '../../../src/checks/contract/run-log.ts';
 import { MultiStepDetail } from '../../../src/checks/script/detail.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import {
   type ScriptStage,
   type StageOptions,
@@ -66,7 +67,7 @@ describe('multi-step checks', () => {
       'no test at all, with an enum': `enum Size { Small = 1 }\nif (Size.Small !== 1) throw new Error('no');`,
       'expect without a test': `import { expect } from '@playwright/test'; expect(1).toBe(1);`,
     };
-    for (const [name, script] of Object.entries(forms)) {
+    for (const [name, script] of sampleOf(Object.entries(forms), 5)) {
       itRuns(name, async () => {
         const outcome = await run(script, { context: { variables: { TARGET: target.url } } });
         expect(outcome.failure).toBeUndefined();
@@ -80,7 +81,7 @@ describe('multi-step checks', () => {
       'of JavaScript': ['lib.mjs', 'export const answer = 42;'],
       'by their package': ['lib.ts', 'export const answer: number = await Promise.resolve(42);'],
     };
-    for (const [name, [path, content]] of Object.entries(modules)) {
+    for (const [name, [path, content]] of sampleOf(Object.entries(modules), 2)) {
       itRuns(name, async () => {
         const isPackage = path === 'lib.ts';
         const outcome = await run(
@@ -227,7 +228,7 @@ describe('multi-step checks', () => {
         /did not run to its end/,
       ],
     ];
-    for (const [name, script, code, message] of faults) {
+    for (const [name, script, code, message] of sampleOf(faults, 9)) {
       itRuns(name, async () => {
         const outcome = await run(script, { context: { timeoutMs: 100_000 } });
         expect(outcome.failure).toMatchObject({ code, owner: failureCatalogue[code].owner });
@@ -245,7 +246,7 @@ describe('multi-step checks', () => {
       'a plain script that waits': 'await new Promise((r) => setTimeout(r, 60_000));',
       'a plain script that never lets go': 'for (;;);',
     };
-    for (const [name, script] of Object.entries(late)) {
+    for (const [name, script] of sampleOf(Object.entries(late), 3)) {
       itRuns(name, async () => {
         const outcome = await run(script, { context: { timeoutMs: 4000 } });
         expect(outcome.failure).toMatchObject({

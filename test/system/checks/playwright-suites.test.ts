@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../src/checks/contract/check-type.ts';
 import { createRunLog } from '../../../src/checks/contract/run-log.ts';
 import { PlaywrightDetail } from '../../../src/checks/playwright/detail.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { type BundleEntry, packEntries, packZeros } from '../../helpers/scripts/suite-bundle.ts';
 import {
   linkRuntime,
@@ -126,7 +127,7 @@ describe('Playwright suites', () => {
     },
     'no configuration': {},
   };
-  for (const [name, files] of Object.entries(configFiles)) {
+  for (const [name, files] of sampleOf(Object.entries(configFiles), 3)) {
     itRuns(`run with ${name}, traced, with the defaults of a suite`, async () => {
       const outcome = await outcomeOf({
         ...files,
@@ -240,7 +241,7 @@ describe('Playwright suites', () => {
         options: { spec: { workingDir: 'elsewhere' } },
       },
     };
-    for (const [name, { files, code, says, options }] of Object.entries(faults)) {
+    for (const [name, { files, code, says, options }] of sampleOf(Object.entries(faults), 7)) {
       itRuns(name, async () => {
         const outcome = await outcomeOf(files, options);
         expect(outcome.failure?.message).toMatch(says);

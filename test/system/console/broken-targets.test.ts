@@ -10,12 +10,12 @@ import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
 import { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { answerTo, startDnsServer } from '../../helpers/dns/dns-server.ts';
 import { freePort } from '../../helpers/free-port.ts';
+import { until } from '../../helpers/picket-process.ts';
 import {
   createLocation,
   openHarness,
   type ServiceHarness,
   temporaryFolder,
-  until,
 } from '../../helpers/service/service.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 
@@ -105,7 +105,7 @@ describe.skipIf(noNamespaces)('ten broken targets, watched by real agents', () =
         const { body } = await harness.call('GET', '/v1/check-statuses');
         return body.filter(isBad).length === explained.length;
       },
-      180_000,
+      { timeoutMs: 180_000 },
     );
   }, 240_000);
   afterAll(() => resources.disposeAsync());

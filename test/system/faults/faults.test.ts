@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { isNight } from '../../helpers/night.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { runCampaign } from './campaign.ts';
 
@@ -13,7 +14,7 @@ describe.concurrent('processes that are killed, stopped, cut off and starved at 
     const { folder, figures, violations } = await runCampaign({
       seed,
       engine,
-      durationMs: 14_000,
+      durationMs: isNight ? 120_000 : 14_000,
       checkCount: 24,
     });
     expect(violations, `seed ${seed}, histories in ${folder}`).toEqual([]);

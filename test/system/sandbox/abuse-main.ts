@@ -1,6 +1,6 @@
 /**
  * A process that stands for an agent: it has a secret in its environment, a key file and a spool, opens
- * sandboxes with one mechanism and runs every abuse in one and the same slot, what only attempts something together with its
+ * sandboxes with one mechanism and runs the abuses that are named in one and the same slot, what only attempts something together with its
  * neighbours. One line of JSON per case.
  */
 import { readdir } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
 import { abuseCases, abuseLimits, prelude } from './abuse-cases.ts';
 import { supervisorPidOf } from './processes.ts';
 
-const [mechanism, base = '', canary = '', runtime = ''] = process.argv.slice(2);
+const [mechanism, base = '', canary = '', runtime = '', names = '[]'] = process.argv.slice(2);
 process.chdir(join(base, 'private'));
 const pool = await openSandboxes({
   directory: join(base, 'sandboxes'),
@@ -82,7 +82,8 @@ async function run(code: string, more: Partial<(typeof abuseCases)[number]> = {}
 }
 
 const groups: (typeof abuseCases)[number][][] = [];
-for (const abuse of abuseCases) {
+const wanted: readonly string[] = JSON.parse(names);
+for (const abuse of abuseCases.filter(({ name }) => wanted.includes(name))) {
   const last = groups.at(-1);
   if (abuse.isAttempt && last?.[0]?.isAttempt) last.push(abuse);
   else groups.push([abuse]);
