@@ -44,13 +44,20 @@ async function killWhileDeploying(environment: Readonly<Record<string, string>>)
   };
   const deploymentOf = async (project: string) =>
     (await service.call('GET', `/next/projects/${project}`)).body?.lastDeployment?.status;
-  for (let round = 0; round < kills; round += 1) {
-    const project = `project-${round}`;
+  const begin = async (project: string) => {
     const body = { project: { logicalId: project, name: project }, resources: resources(project) };
     const answer = await service.call('POST', '/v1/projects/deploy?scheduleOnDeploy=false', body);
     expect([answer.status, answer.body.message]).toEqual([202, undefined]);
-    // From right after the answer to about the end of the deployment.
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
+  };
+  await begin('unharmed');
+  const begunAt = performance.now();
+  await until('it is deployed', async () => (await deploymentOf('unharmed')) === 'SUCCEEDED', 60_000);
+  const usualMs = performance.now() - begunAt;
+  for (let round = 0; round < kills; round += 1) {
+    const project = `project-${round}`;
+    await begin(project);
+    // From right after the answer to a little after the end of the deployment.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * usualMs * 1.4));
     await service.process.kill('SIGKILL');
     service = await start();
     const count = await countOf(project);
