@@ -106,6 +106,51 @@ export function groupSuite(stage: StoreStage): void {
     expect((await call('GET', '/v1/checks?applyGroupSettings=perhaps')).status).toBe(400);
   });
 
+  it('shows its channels in every answer, whichever way they were subscribed', async () => {
+    await stage.start();
+    const channel = async (subscriptions: object[] = []) => {
+      const config = { address: 'ops@example.com' };
+      const answer = await call('POST', '/v1/alert-channels', { type: 'EMAIL', config, subscriptions });
+      return answer.body.id as number;
+    };
+    const group = async (fields: object = {}) =>
+      (await call('POST', '/v1/check-groups?autoAssignAlerts=false', { name: 'a group', ...fields })).body;
+    const ways: Readonly<Record<string, () => Promise<{ groupId: number; alertChannelId: number }>>> = {
+      async 'by the group'() {
+        const alertChannelId = await channel();
+        const made = await group({ alertChannelSubscriptions: [{ alertChannelId, activated: true }] });
+        expect(made.alertChannelSubscriptions).toEqual([{ alertChannelId, activated: true }]);
+        return { groupId: made.id, alertChannelId };
+      },
+      async 'by the channel'() {
+        const { id: groupId } = await group();
+        return { groupId, alertChannelId: await channel([{ groupId }]) };
+      },
+      async 'by a subscription'() {
+        const [{ id: groupId }, alertChannelId] = [await group(), await channel()];
+        const path = `/v1/alert-channels/${alertChannelId}/subscriptions`;
+        expect((await call('PUT', path, { groupId, activated: true })).status).toBe(200);
+        return { groupId, alertChannelId };
+      },
+    };
+    for (const [way, subscribe] of Object.entries(ways)) {
+      const { groupId, alertChannelId } = await subscribe();
+      const check = await createCheck(stage.harness, { groupId });
+      const path = `/v1/check-groups/${groupId}`;
+      const listed = (await call('GET', '/v1/check-groups')).body;
+      const found = [
+        (await call('GET', path)).body,
+        await put(groupId, { name: way }),
+        listed.find(({ id }: { id: number }) => id === groupId),
+        (await call('GET', `/v2/check-groups/${groupId}`)).body,
+        (await call('GET', `${path}/checks`)).body[0],
+        (await call('GET', `${path}/checks/${check.id}`)).body,
+      ].map((shown) => shown.alertChannelSubscriptions);
+      const expected = [{ alertChannelId, activated: true }];
+      expect([way, found]).toEqual([way, found.map(() => expected)]);
+    }
+  });
+
   it('stops its checks when it is switched off, and cancels what waits', async () => {
     await stage.start();
     const group = await post();
