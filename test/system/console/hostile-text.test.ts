@@ -8,6 +8,7 @@ import { ConsoleStage } from '../../helpers/console/console-stage.ts';
 import { everyPage } from '../../helpers/console/every-page.ts';
 import { payloads, textsThatFit } from '../../helpers/console/hostile-texts.ts';
 import { type Path, valueAt, wholeOf, withValueAt } from '../../helpers/console/hostile-values.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
 import { filled } from '../../helpers/service/api-requests/known-objects.ts';
 import { minimalBody } from '../../helpers/service/minimal-value.ts';
@@ -53,11 +54,15 @@ async function writeByPeople(route: Route): Promise<void> {
   const target = route.path.includes('{') ? account.known.of(route.path)[0] : [];
   if (!target || !route.body) return;
   const path = filled(route.path, target);
-  // Fields are short: each turn puts other texts into them, and in the end all were there.
-  const turns = route.method !== 'POST' ? 1 : route.path.startsWith('/v1/checks') ? 7 : payloads.length;
+  // Fields are short: each turn puts other texts into them, and at night all were there in the end.
+  const isCheck = route.path.startsWith('/v1/checks');
+  const turns = sampleOf(
+    [...payloads.keys()].filter((turn) => !isCheck || turn % 10 === 0),
+    8,
+  );
   const refused = new Set<string>();
-  for (let turn = 0; turn < turns; turn += 1) {
-    const whole = wholeOf(route.body, (maxLength) => textsThatFit(turn * (turns === 7 ? 10 : 1), maxLength));
+  for (const turn of route.method === 'POST' ? turns : [0]) {
+    const whole = wholeOf(route.body, (maxLength) => textsThatFit(turn, maxLength));
     let body: unknown = { ...(right as object), ...(whole as object) };
     for (const name of refused) body = asNeeded(body, right, name);
     for (let round = 0; round < 25; round += 1) {
@@ -146,7 +151,7 @@ async function writeResults(): Promise<void> {
   }
 }
 
-it('at least 60 payloads went through every field that the schemas tell of', () => {
+it('hostile texts went through every field that the schemas tell of', () => {
   expect(payloads.length).toBeGreaterThanOrEqual(60);
   const texts = [...written.values()].reduce((sum, one) => sum + one, 0);
   expect(written.size).toBeGreaterThan(40);
