@@ -1,3 +1,5 @@
+import { isNight } from '../night.ts';
+
 /** Something that goes wrong in a browser, or that a page does to it. */
 export interface BrowserTrouble {
   readonly name: string;
@@ -40,7 +42,7 @@ const byEveryWay = (url: string) => `
     await page.goto(origin + '/' + U);
   });`;
 
-export const browserTroubles: readonly BrowserTrouble[] = [
+const troubles: readonly BrowserTrouble[] = [
   {
     name: 'a renderer that crashes',
     body: `const session = await page.context().newCDPSession(page);
@@ -126,3 +128,6 @@ export const browserTroubles: readonly BrowserTrouble[] = [
     says: /./,
   },
 ];
+
+/** Those that are to be had: by day or at night. */
+export const browserTroubles = troubles.filter(({ isAtNight }) => isNight || !isAtNight);
