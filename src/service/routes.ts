@@ -39,6 +39,7 @@ import { publicPageHandlers } from './pages/public-routes.ts';
 import { statusPageHandlers } from './pages/routes.ts';
 import { subscriptionHandlers } from './pages/subscription-routes.ts';
 import { projectImportHandlers } from './projects/imports/routes.ts';
+import { namingProjects } from './projects/managed-answers.ts';
 import type { HandlersOn } from './projects/operations.ts';
 import { projectHandlers } from './projects/routes.ts';
 import { resourceHandlers } from './resources/handlers.ts';
@@ -89,7 +90,7 @@ export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
   const app = await buildApp({
     ...deps,
     routes: allRoutes,
-    handlers,
+    handlers: namingProjects(handlers, deps.store),
     upgrades: isForLiveResults,
     ...(refuses ? { refuses } : {}),
   });

@@ -185,7 +185,7 @@ function plain(
 
 function keysOf(schema: z.ZodType): string[] {
   if (!(schema instanceof z.ZodObject)) throw new Error('the fields of a kind are those of an object');
-  const ofService = new Set(['id', 'created_at', 'updated_at']);
+  const ofService = new Set(['id', 'created_at', 'updated_at', 'project', 'logicalId']);
   return Object.keys(schema.shape).filter((key) => !ofService.has(key));
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Channel } from '../../channels/contract/channel.ts';
 import { channelKinds, channelTypes } from '../../channels/index.ts';
+import { ManagedFields } from '../http/managed.ts';
 import { NumericId, Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
@@ -66,6 +67,7 @@ const Subscription = z
 
 const ShownFields = z.object({
   id: z.int(),
+  ...ManagedFields,
   ...ChannelFlags.shape,
   isDelivered: z
     .boolean()

@@ -7,6 +7,7 @@ import {
 } from '../../checks/contract/common-fields.ts';
 import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
+import { ManagedFields } from '../http/managed.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
 import {
@@ -93,6 +94,7 @@ export type GroupDefinition = z.output<typeof GroupFields> & Record<string, unkn
 
 export const CheckGroup = AllGroupFields.extend({
   id: z.int(),
+  ...ManagedFields,
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
 }).meta({ id: 'CheckGroup', description: 'A group of checks. Masked values are shown as ""' });

@@ -3,6 +3,7 @@ import type { CheckType } from '../../checks/contract/check-type.ts';
 import { CommonFields } from '../../checks/contract/common-fields.ts';
 import { definitionSchema, mergedInChecks, pascalName } from '../../checks/contract/definition.ts';
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
+import { ManagedFields } from '../http/managed.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
@@ -32,6 +33,7 @@ const ServiceFields = {
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
   alertChannels: AlertChannels,
+  ...ManagedFields,
   warnings: z.array(Warning).describe('Why it does not run as things are; empty when it does'),
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 
@@ -24,6 +25,7 @@ export const PrivateLocation = z
     name: z.string(),
     slugName: z.string(),
     icon: z.string(),
+    ...ManagedFields,
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
     keys: z.array(LocationKey),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed.ts';
 import { Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { CustomDomain, PageUrl, patchOf, WebUrl } from './page-fields.ts';
@@ -79,6 +80,7 @@ export const Dashboard = z
   .object({
     id: z.int(),
     dashboardId: z.string(),
+    ...ManagedFields,
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
     ...DashboardOptions.shape,

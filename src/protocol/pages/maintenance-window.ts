@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed.ts';
 import { NumericId, OffsetDateTime, Timestamp } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
 import { TimeZone } from '../http/time-zone.ts';
@@ -88,6 +89,7 @@ export const MaintenanceWindowInput = WindowFields.superRefine((window, context)
 
 export const MaintenanceWindow = WindowFields.extend({
   id: z.int(),
+  ...ManagedFields,
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
 }).meta({ id: 'MaintenanceWindow', description: 'A maintenance window' });

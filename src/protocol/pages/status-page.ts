@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { ManagedFields } from '../http/managed.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { CustomDomain, PageUrl, patchOf, WebUrl } from './page-fields.ts';
@@ -8,7 +9,7 @@ const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().null
 
 /** What status pages show and incidents are about (spec.md, cards of a status page). */
 export const Service = z
-  .object({ id: z.string(), name: z.string(), accountId: z.string(), ...stamps })
+  .object({ id: z.string(), name: z.string(), accountId: z.string(), ...stamps, ...ManagedFields })
   .meta({ id: 'Service' });
 export type Service = z.output<typeof Service>;
 
@@ -77,6 +78,7 @@ export type CardInput = z.output<typeof StatusPageInput>['cards'][number];
 export const StatusPage = z
   .object({
     id: z.string(),
+    ...ManagedFields,
     name: z.string(),
     url: z.string(),
     customDomain: z.string().nullable(),

@@ -102,6 +102,34 @@ export class Projects {
     return { project, logicalId };
   }
 
+  /** Which of these are of a project, by their ids: the project, and their names there. */
+  async managedAmong(
+    accountId: string,
+    type: string,
+    physicalIds: readonly string[],
+  ): Promise<Map<string, { readonly project: { logicalId: string; name: string }; logicalId: string }>> {
+    const pages = await Promise.all(
+      [...batches(physicalIds)].map((ids) =>
+        this.#db
+          .selectFrom('project_resources')
+          .innerJoin('projects', 'projects.id', 'project_resources.project_id')
+          .select(['physical_id', 'project_resources.logical_id as own_logical_id'])
+          .select(['projects.logical_id', 'projects.name'])
+          .where('project_resources.type', '=', type)
+          .where('physical_id', 'in', ids)
+          .where('projects.account_id', '=', accountId)
+          .where('member', '=', 1)
+          .execute(),
+      ),
+    );
+    return new Map(
+      pages.flat().map((row) => {
+        const project = { logicalId: row.logical_id, name: row.name };
+        return [row.physical_id, { project, logicalId: row.own_logical_id }];
+      }),
+    );
+  }
+
   /** Puts these in the place of what a project has under their names. */
   async put(projectId: string, rows: readonly Omit<ProjectResourceRow, 'project_id'>[]): Promise<void> {
     for (const batch of batches(rows)) {

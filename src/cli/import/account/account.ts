@@ -32,7 +32,7 @@ const ofAnswers = new Set([
     'subscriptions',
     'whiteLabel',
   ],
-  ...['isPrivate', 'maskedKey', 'rawKey'],
+  ...['isPrivate', 'maskedKey', 'rawKey', 'project', 'logicalId'],
 ]);
 /** Services of cards are shown whole, and written by their ids. */
 const ofCards = /^cards\.\d+\.(services\.\d+\.\w+|created_at|updated_at)$/;

@@ -1,0 +1,67 @@
+import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { checkRoutes, typedCheckRoutes } from '../../protocol/checks/check.ts';
+import { checkGroupRoutes } from '../../protocol/checks/check-group.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
+import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
+import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import type { AnyHandler } from '../http/handler.ts';
+import type { Store } from '../store.ts';
+import { type Body, type KindName, kinds } from './kinds.ts';
+
+/** Operations that answer with resources, besides those that show and change one. */
+const others: Readonly<Record<KindName, readonly Route[]>> = {
+  check: [
+    ...[checkRoutes.listChecks, checkGroupRoutes.listChecksOfGroup, checkGroupRoutes.getCheckOfGroup],
+    ...[...typedCheckRoutes.values()].map(({ update }) => update),
+  ],
+  'check-group': [checkGroupRoutes.listCheckGroups],
+  'alert-channel': [alertChannelRoutes.listAlertChannels],
+  'private-location': [privateLocationRoutes.listPrivateLocations],
+  'status-page-service': [statusPageRoutes.listServices],
+  'status-page': [statusPageRoutes.listStatusPages],
+  'maintenance-window': [maintenanceWindowApi.routes.list],
+  dashboard: [dashboardRoutes.listDashboards],
+};
+
+/**
+ * The handlers of all operations; those that show or change what projects manage say the project of each and
+ * the name that it has there. Nothing else of an answer differs, so no noun has to know projects.
+ */
+export function namingProjects(
+  handlers: ReadonlyMap<string, AnyHandler>,
+  store: Store,
+): ReadonlyMap<string, AnyHandler> {
+  const naming = new Map(handlers);
+  for (const [type, { get, routes }] of Object.entries(kinds)) {
+    for (const { operationId } of [get, routes.update, ...others[type as KindName]]) {
+      const handler = handlers.get(operationId);
+      if (!handler) throw new Error(`no handler for ${operationId}`);
+      naming.set(operationId, async (call) => {
+        const answer = await handler(call);
+        return call.caller && 'accountId' in call.caller
+          ? named(answer, type as KindName, { store, accountId: call.caller.accountId })
+          : answer;
+      });
+    }
+  }
+  return naming;
+}
+
+async function named(
+  answer: unknown,
+  type: KindName,
+  { store, accountId }: { readonly store: Store; readonly accountId: string },
+): Promise<unknown> {
+  if (typeof answer !== 'object' || answer === null) return answer;
+  const page = answer as { readonly entries?: unknown };
+  const isPage = !Array.isArray(answer) && Array.isArray(page.entries);
+  const shown = (isPage ? page.entries : [answer].flat()) as Body[];
+  const idOf = (one: Body) => String(kinds[type].idOf(one));
+  const managed = await store.projects.managedAmong(accountId, type, shown.map(idOf));
+  if (managed.size === 0) return answer;
+  const all = shown.map((one) => ({ ...one, ...managed.get(idOf(one)) }));
+  if (isPage) return { ...page, entries: all };
+  return Array.isArray(answer) ? all : all[0];
+}

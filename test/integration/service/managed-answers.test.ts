@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+
+let harness: ServiceHarness;
+beforeAll(async () => {
+  harness = await openHarness();
+  harness.startDeployments();
+});
+afterAll(() => harness.close());
+
+const windowFields = {
+  startsAt: '2035-08-24T00:00:00.000Z',
+  endsAt: '2035-08-25T00:00:00.000Z',
+  tags: ['shop'],
+};
+const request = { url: 'https://shop.example.com/', method: 'GET' };
+const cards = [{ name: 'All', services: [{ ref: 'web' }] }];
+const resources = [
+  { type: 'private-location', payload: { name: 'Office', slugName: 'office' } },
+  { type: 'alert-channel', payload: { type: 'EMAIL', config: { address: 'on-call@shop.example.com' } } },
+  { type: 'check-group', payload: { name: 'Shop' } },
+  {
+    type: 'check',
+    payload: { checkType: 'URL', name: 'Home page', groupId: { ref: 'check-group' }, request },
+  },
+  { type: 'status-page-service', logicalId: 'web', payload: { name: 'Web' } },
+  { type: 'status-page', payload: { name: 'Shop', url: 'shop', cards } },
+  { type: 'maintenance-window', payload: { name: 'Release', ...windowFields } },
+  { type: 'dashboard', payload: { header: 'Shop', customUrl: 'shop' } },
+].map((one) => ({ logicalId: one.type, ...one }));
+
+/** Where each kind is listed, and the field that paths name it by. */
+const paths: Readonly<Record<string, readonly [path: string, key?: string]>> = {
+  'private-location': ['/v1/private-locations'],
+  'alert-channel': ['/v1/alert-channels'],
+  'check-group': ['/v1/check-groups'],
+  check: ['/v1/checks'],
+  'status-page-service': ['/v1/status-pages/services'],
+  'status-page': ['/v1/status-pages'],
+  'maintenance-window': ['/v1/maintenance-windows'],
+  dashboard: ['/v1/dashboards', 'dashboardId'],
+};
+
+it('answers name the project of what is managed, and its name there, and nothing for what is not', async () => {
+  const { call } = harness;
+  const own = await call('POST', '/v1/checks/url', { name: 'Own', request: { url: request.url } });
+  const project = { logicalId: 'shop', name: 'Shop' };
+  const started = await call('POST', '/v1/projects/deploy', { project, resources });
+  expect([started.status, started.body.message]).toEqual([202, undefined]);
+  const ended = await call('GET', `/v1/projects/shop/deployments/${started.body.id}/completion`);
+  expect(ended.body).toMatchObject({ status: 'SUCCEEDED' });
+  for (const { type, logicalId } of resources) {
+    const [path, key = 'id'] = paths[type] ?? [''];
+    const { body } = await call('GET', path);
+    const all = Array.isArray(body) ? body : body.entries;
+    const shown = all.find((one: { logicalId?: string }) => one.logicalId === logicalId);
+    expect(shown, type).toMatchObject({ project, logicalId });
+    const one = await call('GET', `${path}/${shown[key]}`);
+    expect(one.body, type).toMatchObject({ project, logicalId });
+    // What was read can be sent back.
+    if (type !== 'check') continue;
+    const changed = await call('PUT', `/v1/checks/url/${shown.id}`, { ...one.body, name: 'Changed' });
+    expect([changed.status, changed.body]).toEqual([200, expect.objectContaining({ project, logicalId })]);
+    const ofGroup = await call('GET', `/v1/check-groups/${shown.groupId}/checks`);
+    expect(ofGroup.body).toMatchObject([{ project, logicalId }]);
+  }
+  const { body } = await call('GET', `/v1/checks/${own.body.id}`);
+  expect([body.project, body.logicalId]).toEqual([undefined, undefined]);
+  // Kept, but of no project any more.
+  await call('DELETE', '/v1/projects/shop?preserveResources=true');
+  await expect
+    .poll(async () => (await call('GET', '/v1/check-groups')).body, { timeout: 20_000 })
+    .toEqual([expect.not.objectContaining({ logicalId: expect.anything() })]);
+});
