@@ -196,4 +196,18 @@ export const assetRoutes = {
     isResponseRaw: true,
     success: successful,
   }),
+  openAsset: defineRoute({
+    method: 'GET',
+    path: '/v1/open-assets/{accountId}/{resultId}/{name}',
+    operationId: 'openAsset',
+    summary: 'Open an artifact by a signed link, which works without a key for an hour',
+    tag: 'Test sessions',
+    credential: 'none',
+    params: z.object({ accountId: z.uuid(), resultId: z.uuid(), name: artifactName }),
+    otherErrors: [403],
+    query: z.object({ until: z.string().max(15), signature: z.string().max(64) }),
+    hasPathTail: true,
+    isResponseRaw: true,
+    success: successful,
+  }),
 };

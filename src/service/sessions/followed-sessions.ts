@@ -1,19 +1,16 @@
-import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../lib/errors.ts';
 import { assetTypeOf } from '../../protocol/results/artifact.ts';
 import { followedSessionRoutes } from '../../protocol/sessions/followed-session.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
-import { sessionAssetUrl } from '../results/artifacts/asset-urls.ts';
+import { type AnyHandler, baseUrlOf, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { linkOpensMs, openLink } from '../results/artifacts/open-links.ts';
 import { followedPlan, locationOf } from './followed-plan.ts';
 import { checkRunData, logFile } from './result-files.ts';
 import { noSession, Sessions } from './sessions.ts';
 
 /** The routes of clients that start test sessions, follow them, and fetch what they found. */
 export function followedSessionHandlers(deps: HandlerDeps): [string, AnyHandler][] {
-  const { store } = deps;
+  const { store, clock } = deps;
   const sessions = new Sessions(deps);
-  const baseOf = ({ protocol, host }: FastifyRequest) =>
-    deps.publicUrl?.replace(/\/+$/, '') ?? `${protocol}://${host}`;
   const sessionOf = async (accountId: string, id: string) => {
     const session = await store.testSessions.find(accountId, id);
     if (!session) throw noSession({ kind: 'test_session_id', id });
@@ -57,18 +54,23 @@ export function followedSessionHandlers(deps: HandlerDeps): [string, AnyHandler]
     },
     async getTestSessionLink({ caller, params, request }) {
       const { id } = await sessionOf(caller.accountId, params.id);
-      return { link: `${baseOf(request)}/sessions/tests/${id}` };
+      return { link: `${baseUrlOf(request, deps.publicUrl)}/sessions/tests/${id}` };
     },
     async getTestResultLinks({ caller, params, request }) {
       const session = await sessionOf(caller.accountId, params.id);
       const row = await store.testSessions.resultOfSession(session.id, params.resultId);
       if (!row) throw new AppError('NOT_FOUND', `The session has no result ${params.resultId}.`);
-      const base = baseOf(request);
+      const base = baseUrlOf(request, deps.publicUrl);
       const artifacts = (await store.artifacts.ofResults([row.id])).get(row.id) ?? [];
+      const { accountId } = caller;
+      const signing = {
+        signingKey: await store.alertLinkKeys.of(accountId),
+        until: clock.wallMs() + linkOpensMs,
+      };
       const linksTo = (type: string) =>
         artifacts
           .filter((file) => file.state === 'stored' && assetTypeOf(file.name, file.content_type) === type)
-          .map((file) => sessionAssetUrl(session.id, file, base));
+          .map(({ name }) => openLink(base, { accountId, resultId: row.id, name }, signing));
       return {
         testResultLink: `${base}/sessions/tests/${session.id}/results/${row.id}`,
         testTraceLinks: linksTo('trace'),

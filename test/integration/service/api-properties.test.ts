@@ -39,6 +39,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   subscribe: 'needs a mail server',
   confirmSubscription: 'its token is in a mail',
   unsubscribe: 'its token is in a mail',
+  openAsset: 'its link is signed',
   showAlertPage: 'its id is in a notification',
   handleAlertByPage: 'its id is in a notification',
   callCheckTrigger: 'as callTrigger, with the id of its check',

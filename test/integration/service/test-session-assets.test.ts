@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { ManualClock } from '../../helpers/manual-clock.ts';
 import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 import {
   createCheck,
@@ -9,8 +10,10 @@ import {
   TestAgent,
 } from '../../helpers/service/service.ts';
 
+const clock = new ManualClock();
+
 it('shows the artifacts of a result of a test session by the session, to its account only', async () => {
-  const harness = await openHarness();
+  const harness = await openHarness({ clock });
   const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
   try {
     const location = await createLocation(harness, 'lab');
@@ -64,6 +67,26 @@ it('shows the artifacts of a result of a test session by the session, to its acc
       "default-src 'none'; sandbox",
     ]);
     expect(Buffer.from(await answer.arrayBuffer()).equals(one.bytes.subarray(0, 10))).toBe(true);
+    const links = await json(`/next/test-sessions/${sessionId}/results/${run.resultId}/links`);
+    const [link] = links.screenshotLinks;
+    const opened = await fetch(link);
+    expect([opened.status, opened.headers.get('content-security-policy')]).toEqual([
+      200,
+      "default-src 'none'; sandbox",
+    ]);
+    expect(Buffer.from(await opened.arrayBuffer()).equals(one.bytes)).toBe(true);
+    // It opens what it was made for, for an hour.
+    const until = Number(new URL(link).searchParams.get('until'));
+    for (const forged of [
+      link.replace('traces/a_b.zip', 'out.log'),
+      link.replace(run.resultId, randomUUID()),
+      link.replace(harness.accountId, randomUUID()),
+      link.replace(`until=${until}`, `until=${until + 1}`),
+    ]) {
+      expect([forged, (await fetch(forged)).status]).toEqual([forged, 403]);
+    }
+    clock.advance(3_600_001);
+    expect((await fetch(link)).status).toBe(403);
     const stranger = await harness.addAccount();
     const asStranger = { authorization: `Bearer ${stranger.key}` };
     for (const [from, headers] of [

@@ -116,7 +116,7 @@ export class AlertActions {
   }
 }
 
-/** What the links in notifications are signed with: a key of each account, made when it is first needed. */
+/** What links that open without a key are signed with: a key of each account, made when it is first needed. */
 export class AlertLinkKeys {
   readonly #db: Kysely<Tables>;
 
@@ -125,19 +125,20 @@ export class AlertLinkKeys {
   }
 
   async of(accountId: string): Promise<string> {
-    const known = await this.#find(accountId);
+    const known = await this.find(accountId);
     if (known !== undefined) return known;
     await this.#db
       .insertInto('alert_link_keys')
       .values({ account_id: accountId, signing_key: randomBytes(32).toString('base64url') })
       .onConflict((conflict) => conflict.column('account_id').doNothing())
       .execute();
-    const made = await this.#find(accountId);
+    const made = await this.find(accountId);
     if (made === undefined) throw new Error('the key of an account that was just made is not there');
     return made;
   }
 
-  async #find(accountId: string): Promise<string | undefined> {
+  /** The key of an account that has one. */
+  async find(accountId: string): Promise<string | undefined> {
     const row = await this.#db
       .selectFrom('alert_link_keys')
       .select('signing_key')

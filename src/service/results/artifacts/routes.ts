@@ -11,6 +11,7 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/hand
 import type { ArtifactRow } from '../tables.ts';
 import { assetUrl, sessionAssetUrl } from './asset-urls.ts';
 import { ArtifactIntake } from './intake.ts';
+import { isOpenedBy } from './open-links.ts';
 import { fileNamed, sendFile, storedFiles, storedFilesOf } from './sending.ts';
 
 /** The route by which agents send artifacts. */
@@ -63,6 +64,18 @@ export function assetHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     async getTestSessionAsset({ caller, params, request, reply }) {
       const stored = await storedOfSession(caller.accountId, params.id, params.resultId);
       await sendFile(fileNamed(stored, params.name), { request, reply, artifactStore: deps.artifactStore });
+    },
+    async openAsset({ params, query, request, reply }) {
+      const { store, clock, artifactStore } = deps;
+      const signingKey = await store.alertLinkKeys.find(params.accountId);
+      if (signingKey === undefined || !isOpenedBy(params, query, { signingKey, now: clock.wallMs() })) {
+        throw new AppError(
+          'BAD_LINK',
+          'The link is not whole or its time is over: open the page of the result.',
+        );
+      }
+      const stored = await storedFilesOf(store, params.resultId);
+      await sendFile(fileNamed(stored, params.name), { request, reply, artifactStore });
     },
   });
 }

@@ -237,7 +237,9 @@ function problemOf(route: Route, sent: Sent, answer: Answer): string | undefined
   const isKept = status === 401 && route.credential === 'none';
   // An import may have been applied or committed before.
   const isOutOfOrder = status === 403 && route.operationId.endsWith('ProjectImport');
-  if (refusals.has(status) || isKept || isOutOfOrder)
+  // Nobody makes up a signature.
+  const isUnsigned = status === 403 && route.operationId === 'openAsset';
+  if (refusals.has(status) || isKept || isOutOfOrder || isUnsigned)
     return body?.statusCode === status && body.message ? undefined : 'an error without its words';
   // A rule that no schema tells: it names its field all the same.
   if (status === 400 && (body.validation?.keys?.length > 0 || route.bodyContentType)) return undefined;
