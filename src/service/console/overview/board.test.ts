@@ -7,9 +7,10 @@ let looks = 0;
 let written = '';
 let lookMs = 0;
 let version = 7;
+let choices = 0;
 
 beforeEach(() => {
-  [looks, written, lookMs, version] = [0, '', 0, 7];
+  [looks, written, lookMs, version, choices] = [0, '', 0, 7, 0];
   vi.useFakeTimers({ toFake: ['performance'] });
 });
 afterEach(() => vi.useRealTimers());
@@ -25,7 +26,10 @@ function storeOf(): Store {
         vi.advanceTimersByTime(lookMs);
         return new Map([['passed', looks]]);
       },
-      choices: async () => ({ tags: [], groups: [], locations: [], types: [] }),
+      choices: async () => {
+        choices += 1;
+        return { tags: [], groups: [], locations: [], types: [] };
+      },
     },
   } as unknown as Store;
 }
@@ -90,4 +94,16 @@ it('shares that in which something is missing for a moment, and nothing that fai
     shared({ store, accountId, now: 0, atLeast: 0 }, 'broken', async () => Promise.reject(new Error('gone'))),
   ).rejects.toThrow('gone');
   expect(await ask(store, 'broken')).toMatchObject({ passed: 1 });
+});
+
+it('asks what there is to choose from once for each write, and once a minute', async () => {
+  const store = storeOf();
+  for (let round = 0; round < 3; round += 1) await ask(store);
+  expect([looks, choices]).toEqual([3, 1]);
+  written = 'somebody wrote';
+  await ask(store);
+  expect(choices).toBe(2);
+  vi.advanceTimersByTime(60_000);
+  await ask(store);
+  expect(choices).toBe(3);
 });

@@ -8,6 +8,8 @@ const longestKeptMs = 2_000;
 const unfinishedMs = 500;
 const keptAccounts = 200;
 const keptAnswers = 50;
+/** Choices follow writes; this bounds what a write that was missed costs. */
+const choicesKeptMs = 60_000;
 
 /** How the checks of an account stood at one instant, for all who look at them at about that time. */
 export interface Board {
@@ -37,6 +39,13 @@ export interface Looked {
   readonly atLeast: number;
 }
 
+interface KeptChoices {
+  readonly choices: Promise<OverviewChoices>;
+  readonly written: string;
+  readonly untilMs: number;
+}
+
+const choicesOf = new WeakMap<Store, LruMap<string, KeptChoices>>();
 const boards = new WeakMap<Store, LruMap<string, Kept>>();
 
 /**
@@ -59,7 +68,7 @@ async function boardOf({ store, accountId, now, atLeast }: Looked): Promise<Boar
   }
   const begunMs = performance.now();
   const kept: Kept = {
-    board: readBoard(store, accountId, now),
+    board: readBoard({ store, accountId, now }, written),
     written,
     begunMs,
     tookMs: Number.POSITIVE_INFINITY,
@@ -81,12 +90,27 @@ function isFresh({ begunMs, tookMs }: Kept): boolean {
   return performance.now() - begunMs < Math.min(longestKeptMs, tookMs / shareOfTime);
 }
 
-async function readBoard(store: Store, accountId: string, now: number): Promise<Board> {
+/** The tags, groups and places of an account, which nothing but its writes changes: results do not. */
+function knownChoices(store: Store, accountId: string, written: string): Promise<OverviewChoices> {
+  const known = choicesOf.get(store) ?? new LruMap<string, KeptChoices>(keptAccounts);
+  choicesOf.set(store, known);
+  const found = known.get(accountId);
+  if (found?.written === written && performance.now() < found.untilMs) return found.choices;
+  const choices = store.overviews.choices(accountId);
+  known.set(accountId, { choices, written, untilMs: performance.now() + choicesKeptMs });
+  choices.catch(() => known.delete(accountId));
+  return choices;
+}
+
+async function readBoard(
+  { store, accountId, now }: Omit<Looked, 'atLeast'>,
+  written: string,
+): Promise<Board> {
   // Asked before the rest: what changes meanwhile is news.
   const version = await store.statuses.lastChange(accountId);
   const [counts, choices] = [
     await store.overviews.counts(accountId, now),
-    await store.overviews.choices(accountId),
+    await knownChoices(store, accountId, written),
   ];
   return { version, counts, choices, answers: new LruMap(keptAnswers) };
 }
