@@ -8,7 +8,7 @@ import {
   type ServiceHarness,
   TestAgent,
 } from '../../helpers/service/service.ts';
-import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
+import { loggedIn, Visitor } from '../../helpers/service/visitor.ts';
 
 const hostile = `"><svg onload=alert(1)>'`;
 const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
@@ -88,6 +88,17 @@ describe('test sessions', () => {
     expect(list.body + body).not.toContain('<svg onload');
     await runner.post(`${path}/cancel`, { csrf: await runner.csrf('/sessions') });
     expect((await reader.get(path)).body).toContain('Cancelled');
+  });
+
+  it('have an address that names the account, as command lines print it', async () => {
+    const { body } = await harness.call('GET', '/v1/accounts/me');
+    const [, id = ''] = /href="\/sessions\/tests\/([\w-]+)"/.exec((await reader.get('/sessions')).body) ?? [];
+    const path = `/accounts/${body.id}/test-sessions/${id}`;
+    const { status, headers } = await reader.get(path);
+    expect([status, headers['location']]).toEqual([303, `/sessions/tests/${id}`]);
+    const nobody = await new Visitor(harness.app).get(path);
+    expect(nobody.headers['location']).toBe(`/login?next=${encodeURIComponent(path)}`);
+    expect((await reader.get(`/accounts/another/test-sessions/${id}`)).status).toBe(404);
   });
 
   it('of another account are not there', async () => {

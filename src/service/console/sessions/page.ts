@@ -2,7 +2,7 @@ import type { Page } from '../page.ts';
 import { cancelCheckRuns, showCheckSession } from './check-session.ts';
 import { listSessions, runNow } from './list.ts';
 import { showTestResult } from './test-result.ts';
-import { cancelTestRuns, showTestSession } from './test-session.ts';
+import { cancelTestRuns, linkedTestSession, showTestSession } from './test-session.ts';
 
 export const sessionPages: readonly Page[] = [
   {
@@ -22,6 +22,12 @@ export const sessionPages: readonly Page[] = [
     handler: cancelCheckRuns,
   },
   { path: '/sessions/tests/:id', title: 'Test session', role: 'READ_ONLY', handler: showTestSession },
+  {
+    path: '/accounts/:account/test-sessions/:id',
+    title: 'Test session',
+    role: 'READ_ONLY',
+    handler: linkedTestSession,
+  },
   {
     path: '/sessions/tests/:id/results/:resultId',
     title: 'Result of a test session',

@@ -1,3 +1,4 @@
+import { AppError } from '../../../lib/errors.ts';
 import { testSessionRoutes } from '../../../protocol/sessions/test-session.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
@@ -6,6 +7,15 @@ import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { following, resultBadge, statusBadge } from './words.ts';
+
+/** Where the links lead that command lines print, which name the account. */
+export async function linkedTestSession({ params, viewer }: PageCall): Promise<PageAnswer> {
+  const { account = '', id = '' } = params;
+  if (account !== viewer.accountId) {
+    throw new AppError('NOT_FOUND', 'The link is for another account: log in there, and open it again.');
+  }
+  return { goTo: path`/sessions/tests/${id}` };
+}
 
 /** Checks that somebody tries out: how far they are, and how each went. */
 export async function showTestSession({ api, params, store, viewer }: PageCall): Promise<View> {
