@@ -25,6 +25,9 @@ try {
     await using window = await stage.visit();
     const { found, unreached } = await everyPage(window, 1);
     examples = found;
+    for (const address of ['/status/acme', '/status/inside', '/dashboards/wall']) {
+      examples.push({ pattern: address, address });
+    }
     for (const pattern of unreached) console.log(`no link leads to ${pattern}`);
   }
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -59,6 +62,42 @@ async function fill(to: ConsoleStage): Promise<void> {
     runLocation: 'lab',
     target: { checkId: first },
   });
+  await publish(to, first);
+}
+
+/** What customers see, with something wrong and something planned. */
+async function publish({ harness, clock }: ConsoleStage, checkId: string | undefined): Promise<void> {
+  const make = async (path: string, body: unknown) => (await harness.call('POST', path, body)).body;
+  const pages = '/v1/status-pages';
+  const [shop, mail] = [
+    (await make(`${pages}/services`, { name: 'Shop' })).id,
+    (await make(`${pages}/services`, { name: 'Mail' })).id,
+  ];
+  await harness.call('PUT', `/v1/checks/${checkId}`, {
+    triggerIncident: { serviceId: shop, name: 'Shop', description: 'We look into it.' },
+  });
+  const cards = [{ name: 'What we run', services: [{ id: shop }, { id: mail }] }];
+  await make(pages, { name: 'Acme', url: 'acme', description: 'Everything that Acme runs.', cards });
+  await make(pages, { name: 'Acme inside', url: 'inside', cards, isPrivate: true });
+  await make(`${pages}/incidents`, {
+    name: 'Mails are late',
+    severity: 'MINOR',
+    services: [{ id: mail }],
+    incidentUpdates: [{ status: 'INVESTIGATING', description: 'A queue is long.' }],
+  });
+  await make('/v1/dashboards', { header: 'Wall', customUrl: 'wall' });
+  const at = (hours: number) => new Date(clock.wallMs() + hours * 3_600_000).toISOString();
+  await make('/v1/maintenance-windows', {
+    name: 'New disks',
+    startsAt: at(24),
+    endsAt: at(26),
+    tags: ['shop'],
+    statusPageVisibility: { enabled: true, serviceIds: [shop] },
+  });
+  await make('/v1/check-groups', { name: 'Group of the shop' });
+  await make('/v1/snippets', { name: 'Log in', script: 'await page.goto("/login");' });
+  await make('/v1/variables', { key: 'SHOP_URL', value: 'https://shop.example.com' });
+  await make('/v1/slos', { name: 'Shop', tags: ['shop'], target: 99.9, windowDays: 30 });
 }
 
 async function sheet(

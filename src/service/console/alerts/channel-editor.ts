@@ -24,9 +24,14 @@ const flagWords: Words = {
   sendFailure: { label: 'When a check fails' },
   sendRecovery: { label: 'When it recovers' },
   sendDegraded: { label: 'When it is degraded' },
-  sslExpiry: { label: 'When a certificate is about to end' },
+  sendGap: { label: 'When it is not measured', hint: '' },
+  sslExpiry: { label: 'When a certificate is about to end', hint: '' },
+  groupByCause: {
+    label: 'One notification for each cause',
+    hint: 'Checks that fail by one cause share it. Unticked: each check by itself.',
+  },
   sslExpiryThreshold: { label: 'How many days before the end of a certificate', hint: '' },
-  autoSubscribe: { label: 'Subscribe every new check' },
+  autoSubscribe: { label: 'Subscribe every new check', hint: '' },
   quietHours: { isLeftOut: true },
 };
 
@@ -34,7 +39,11 @@ const flagWords: Words = {
 const { from, until, ...quietShape } = QuietHours.shape;
 const QuietFields = z.object({ from: from.optional(), until: until.optional(), ...quietShape });
 const quietWords: Words = {
-  'quietHours.exceptFailures': { label: 'Failures and their recoveries are sent anyway' },
+  'quietHours.timezone': { label: 'Time zone' },
+  'quietHours.exceptFailures': {
+    label: 'Failures and their recoveries are sent anyway',
+    hint: 'Those of checks and of locations.',
+  },
 };
 
 /** Words for the config of a type: its secrets are never shown again. */

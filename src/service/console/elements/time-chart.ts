@@ -47,7 +47,7 @@ const marksHeight = 16;
 
 /**
  * Response time over a range: stacked phases, lines, and what happened meanwhile. Where nothing was measured
- * there is nothing. With scripts a stretch of it can be chosen, by pointer or by arrow keys (app.js).
+ * there is nothing. Where the plot is wider than the screen its axis stays in view. With scripts a stretch of it can be chosen, by pointer or by arrow keys (app.js).
  */
 export function timeChart(chart: TimeChart): Html {
   const { label, from, to, buckets, lines, marks } = chart;
@@ -64,13 +64,17 @@ export function timeChart(chart: TimeChart): Html {
   const end = buckets.at(-1)?.to ?? to;
   const at = (instant: number) =>
     left + (Math.min(Math.max(instant - start, 0), end - start) / (end - start)) * plot.width;
-  return html`<div class="chart" tabindex="0" role="region" aria-label="${label}"${
+  const ticks = [0, 0.5, 1].map((share) => ({ y: y(share * highest), word: duration(share * highest) }));
+  const tickTexts = ticks.map(
+    (tick) => html`<text class="tick" x="${left - 8}" y="${(tick.y + 4).toFixed(1)}">${tick.word}</text>`,
+  );
+  return html`<div class="chart-frame"><div class="chart" tabindex="0" role="region" aria-label="${label}"${
     chart.zoomHref === undefined
       ? ''
       : html` data-brush="${chart.zoomHref}" data-from="${start}" data-to="${end}" data-left="${left / width}"`
   }><svg viewBox="0 0 ${width} ${whole}" width="${width}" height="${whole}">
-${[0, 0.5, 1].map((share) => html`<path class="grid" d="M${left} ${y(share * highest).toFixed(1)}H${width}"/><text class="tick" x="${left - 8}" y="${(y(share * highest) + 4).toFixed(1)}">${duration(share * highest)}</text>`)}
-${columns}${lines.map((name, line) => html`<path class="chart-line line-${name}" d="${linePath(buckets, { line, step, y })}"/>`)}${marks.map((one) => mark(one, at))}<rect class="brush" x="0" y="0" width="0" height="${height}"/></svg></div>`;
+${ticks.map((tick) => html`<path class="grid" d="M${left} ${tick.y.toFixed(1)}H${width}"/>`)}${tickTexts}
+${columns}${lines.map((name, line) => html`<path class="chart-line line-${name}" d="${linePath(buckets, { line, step, y })}"/>`)}${marks.map((one) => mark(one, at))}<rect class="brush" x="0" y="0" width="0" height="${height}"/></svg></div><svg class="chart-axis" viewBox="0 0 ${left} ${whole}" aria-hidden="true"><rect width="${left}" height="${height}"/>${tickTexts}</svg></div>`;
 }
 
 function column(

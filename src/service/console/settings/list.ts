@@ -33,7 +33,7 @@ ${tableOf({
   rows,
   empty: html`There is none yet. ${mayWrite ? html`<a href="${path}/new">Make one</a>.` : 'Somebody whose key may write can make one.'}`,
   columns: names.map((name) => ({
-    title: words[name]?.label ?? labelOf(name),
+    title: words[name]?.label ?? (name === 'updated_at' ? 'Changed' : labelOf(name)),
     isMinor: name === 'updated_at',
     cell: (one: Shown) => {
       const value = shownValue(table, one, { name, now, isShort: true });

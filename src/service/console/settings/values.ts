@@ -51,7 +51,8 @@ export function listedFields(table: Table): string[] {
   const left = new Set([
     ...(appearance.unlisted ?? []),
     'created_at',
-    ...(api.keyName === 'id' ? ['id'] : []),
+    // People know it by its name, or by its key.
+    'id',
   ]);
   return Object.entries(api.shown.shape).flatMap(([name, schema]) => {
     const isCell = appearance.cells?.[name] !== undefined;
