@@ -38,6 +38,7 @@ import { artifactRoutes, assetRoutes } from '../protocol/results/artifact.ts';
 import { checkResultRoutes } from '../protocol/results/check-result.ts';
 import { errorGroupRoutes, rootCauseAnalysisRoutes } from '../protocol/results/error-group.ts';
 import { reportingRoutes } from '../protocol/results/reporting.ts';
+import { locationCoverageRoutes } from '../protocol/runs/location-coverage.ts';
 import { slotRoutes } from '../protocol/runs/slot.ts';
 import { checkSessionRoutes } from '../protocol/sessions/check-session.ts';
 import { definitionRunRoutes } from '../protocol/sessions/definition-run.ts';
@@ -56,6 +57,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(clientStorageRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(slotRoutes),
+  ...Object.values(locationCoverageRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
   ...Object.values(alertHandlingRoutes),

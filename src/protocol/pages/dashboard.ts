@@ -2,16 +2,7 @@ import { z } from 'zod';
 import { ManagedFields } from '../http/managed.ts';
 import { Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { CustomDomain, PageUrl, patchOf, WebUrl } from './page-fields.ts';
-
-const DashboardKey = z.object({
-  id: z.string(),
-  rawKey: z.string().describe('In full only in the answer that creates the key, masked afterwards'),
-  maskedKey: z.string(),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime().nullable(),
-});
-export type DashboardKey = z.output<typeof DashboardKey>;
+import { CustomDomain, PageKey, PageUrl, patchOf, WebUrl } from './page-fields.ts';
 
 /** How a dashboard looks and which checks it shows (spec.md "Dashboard"). */
 const options = {
@@ -87,7 +78,7 @@ export const Dashboard = z
     customUrl: z.string(),
     customDomain: z.string().nullable(),
     isPrivate: z.boolean(),
-    keys: z.array(DashboardKey),
+    keys: z.array(PageKey),
   })
   .meta({ id: 'Dashboard' });
 export type Dashboard = z.output<typeof Dashboard>;

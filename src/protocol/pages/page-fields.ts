@@ -23,6 +23,16 @@ export const WebUrl = z
   .max(2048)
   .regex(/^(?:https?:\/\/\S+)?$/, 'must start with http:// or https://');
 
+/** A key of a private page. */
+export const PageKey = z.object({
+  id: z.string(),
+  rawKey: z.string().describe('In full only in the answer that creates the key, masked afterwards'),
+  maskedKey: z.string(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+});
+export type PageKey = z.output<typeof PageKey>;
+
 type Bare<Field> = Field extends z.ZodDefault<infer Inner> ? Inner : Field;
 type PatchShape<Shape extends z.ZodRawShape> = {
   [Key in keyof Shape]: z.ZodOptional<Extract<Bare<Shape[Key]>, z.core.SomeType>>;

@@ -80,7 +80,12 @@ const serviceCoverage = Coverage.nullable().describe(
 /** Everything a status page shows. */
 export const StatusPageData = z
   .object({
-    page: z.object({ name: z.string(), url: z.string(), ...StatusPageOptions.shape }),
+    page: z.object({
+      name: z.string(),
+      url: z.string(),
+      isPrivate: z.boolean().default(false),
+      ...StatusPageOptions.shape,
+    }),
     state: ServiceState,
     cards: z.array(
       z.object({
@@ -141,6 +146,9 @@ const rateLimit = { requests: 60, windowSeconds: 60 };
 const dashboardLimit = { requests: 10, windowSeconds: 20 };
 /** Each may send a mail to somebody else. */
 const subscribeLimit = { requests: 5, windowSeconds: 600 };
+const pageKey = {
+  key: z.string().max(512).optional().describe('Key of a private page, for screens on walls'),
+};
 const params = z.object({ address: z.string().min(1).max(253) });
 
 /** What anybody may read. */
@@ -156,7 +164,7 @@ export const publicPageRoutes = {
     params,
     query: z.object({
       page: z.coerce.number().int().min(1).max(1_000_000).default(1),
-      key: z.string().max(512).optional().describe('Key of a private dashboard, for screens on walls'),
+      ...pageKey,
     }),
     success: successful,
     response: DashboardData,
@@ -167,8 +175,10 @@ export const publicPageRoutes = {
     method: 'GET',
     path: '/v1/public/status-pages/{address}',
     operationId: 'getStatusPageData',
-    summary: 'What a status page shows, by its url or customDomain',
+    summary:
+      'What a status page shows, by its url or customDomain; a private one needs its key as bearer token or `key`',
     params,
+    query: z.object(pageKey),
     success: successful,
     response: StatusPageData,
   }),
@@ -179,8 +189,9 @@ export const publicPageRoutes = {
     path: '/v1/public/status-pages/{address}/subscriptions',
     operationId: 'subscribe',
     summary:
-      'Ask to be mailed of incidents and maintenance: a mail asks to confirm it within two days. The answer is the same for every mail address, whether it is subscribed or not',
+      'Ask to be mailed of incidents and maintenance: a mail asks to confirm it within two days. The answer is the same for every mail address, whether it is subscribed or not. A private page needs its key',
     params,
+    query: z.object(pageKey),
     body: z
       .object({
         type: z.literal('EMAIL'),

@@ -3,7 +3,7 @@ import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { CustomDomain, PageUrl, patchOf, WebUrl } from './page-fields.ts';
+import { CustomDomain, PageKey, PageUrl, patchOf, WebUrl } from './page-fields.ts';
 
 const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
 
@@ -56,6 +56,10 @@ const fields = {
   name: z.string().min(1).max(255),
   url: PageUrl.describe('Subdomain; unique'),
   customDomain: CustomDomain.nullable().describe('A domain of your own; unique').default(null),
+  isPrivate: z
+    .boolean()
+    .describe('A private page opens with a key only, which the service makes')
+    .default(false),
   cards: z
     .array(
       z.object({
@@ -85,6 +89,7 @@ export const StatusPage = z
     ...StatusPageOptions.shape,
     whiteLabel: z.boolean(),
     isPrivate: z.boolean(),
+    keys: z.array(PageKey).describe('Of a private page'),
     cards: z.array(z.object({ id: z.string(), name: z.string(), services: z.array(Service), ...stamps })),
     ...stamps,
   })

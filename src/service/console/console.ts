@@ -140,7 +140,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       open.addHook('onResponse', async (request, reply) =>
         logPage(deps.logger, request.routeOptions.url ?? '', request, reply),
       );
-      addPublicPages(open, { ...publicDeps, source });
+      addPublicPages(open, { ...publicDeps, source, hosts });
     });
     // What is left: the API says so in its own words, browsers get a page.
     scope.get('/*', async (request, reply) => {

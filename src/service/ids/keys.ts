@@ -9,10 +9,10 @@ export interface FreshKey {
 }
 
 /**
- * Keys of locations start with `pl_`, of accounts with `ak_`, of dashboards with `da_`; 32 hex digits follow
- * (128 random bits).
+ * Keys of locations start with `pl_`, of accounts with `ak_`, of dashboards with `da_`, of status
+ * pages with `sp_`; 32 hex digits follow (128 random bits).
  */
-export function createKey(prefix: 'pl_' | 'ak_' | 'da_'): FreshKey {
+export function createKey(prefix: 'pl_' | 'ak_' | 'da_' | 'sp_'): FreshKey {
   return describeKey(`${prefix}${randomBytes(16).toString('hex')}`);
 }
 

@@ -69,7 +69,13 @@ export class CopyKeeper {
 
   async #keep(page: StatusPageRow): Promise<void> {
     const { store, analytics, clock } = this.#options;
-    await this.#copies.keep(page.url, await statusPageData(store, analytics, page, clock.wallMs()));
+    const data = await statusPageData(store, analytics, page, clock.wallMs());
+    const keys = page.is_private === 1 ? await store.statusPages.keys([page.id]) : undefined;
+    await this.#copies.keep(
+      page.url,
+      data,
+      keys?.map(({ key_hash }) => key_hash),
+    );
   }
 
   async #keepList(pages: readonly StatusPageRow[]): Promise<void> {

@@ -57,6 +57,7 @@ export function previewHandlers({
         name: body.name,
         url: body.url.toLowerCase(),
         custom_domain: null,
+        is_private: body.isPrivate ? 1 : 0,
         definition: JSON.stringify(StatusPageOptions.parse(body)),
         created: now,
         updated: null,

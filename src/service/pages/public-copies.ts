@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { StatusPageData } from '../../protocol/pages/public-page.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import { requireKey } from './keys.ts';
 
 /** A status page of which there is a copy. */
 const Copied = z.object({
@@ -13,6 +14,8 @@ const Copied = z.object({
 });
 export type CopiedPage = z.output<typeof Copied>;
 
+/** Who may see a copy: those who have a key with one of these hashes; everybody where there are none. */
+const Keys = z.object({ keyHashes: z.array(z.string()).optional() });
 const Index = z.array(Copied);
 const folder = 'public-pages';
 const indexKey = `${folder}/index`;
@@ -29,15 +32,23 @@ export class PublicCopies {
     this.#artifactStore = artifactStore;
   }
 
-  /** What a page showed last, by its address in lower case; undefined without a copy that can be read. */
-  async recall(address: string): Promise<StatusPageData | undefined> {
+  /**
+   * What a page showed last, by its address in lower case; undefined without a copy that can be read.
+   *
+   * @throws AppError BAD_TOKEN for a private page without its key.
+   */
+  async recall(address: string, rawKey: string | undefined): Promise<StatusPageData | undefined> {
     const stored = await this.#read(keyOf(address));
-    const parsed = StatusPageData.safeParse(stored);
-    return parsed.success ? parsed.data : undefined;
+    const [parsed, keys] = [StatusPageData.safeParse(stored), Keys.safeParse(stored)];
+    if (!parsed.success || !keys.success) return undefined;
+    const { keyHashes } = keys.data;
+    if (keyHashes) requireKey('status page', keyHashes, rawKey);
+    return parsed.data;
   }
 
-  async keep(address: string, data: StatusPageData): Promise<void> {
-    await this.#write(keyOf(address), StatusPageData.encode(data));
+  /** @param keyHashes of a private page. */
+  async keep(address: string, data: StatusPageData, keyHashes?: readonly string[]): Promise<void> {
+    await this.#write(keyOf(address), { ...StatusPageData.encode(data), keyHashes });
   }
 
   async forget(address: string): Promise<void> {

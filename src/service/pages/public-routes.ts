@@ -2,17 +2,19 @@ import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import { DashboardData, publicPageRoutes } from '../../protocol/pages/public-page.ts';
 import { type AnyHandler, handlersById } from '../http/handler.ts';
-import { hashKey } from '../ids/keys.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { dashboardChecks, dashboardData } from './dashboards/dashboard-data.ts';
 import { optionsOf } from './dashboards/routes.ts';
 import type { Dashboard } from './dashboards/store.ts';
+import { keyOf, requireKey } from './keys.ts';
 import { PageSnapshots } from './page-snapshots.ts';
 import { statusPageData } from './status-page-data.ts';
 import { askToSubscribe, confirmableMs } from './subscribing.ts';
+import type { PageKeyRow, StatusPageRow } from './tables.ts';
 
 /** A page of a dashboard that shows more checks is made once for all who ask for some seconds. */
 const manyChecks = 50;
+const hashOf = ({ key_hash }: PageKeyRow): string => key_hash;
 
 /** The routes of what anybody may read: pages, not the account behind them. */
 export function publicPageHandlers(
@@ -20,24 +22,25 @@ export function publicPageHandlers(
 ): [string, AnyHandler][] {
   const { store, clock, publicUrl, analytics } = deps;
   const snapshots = new PageSnapshots(clock);
-  const mayOpen = async (dashboard: Dashboard, rawKey: string | undefined): Promise<boolean> => {
-    if (dashboard.is_private === 0) return true;
-    if (rawKey === undefined) return false;
-    const keyHash = hashKey(rawKey);
+  const openDashboard = async (dashboard: Dashboard, key: string | undefined) => {
+    if (dashboard.is_private === 0) return;
     const keys = await store.dashboards.keys([dashboard.id]);
-    return keys.some((key) => key.key_hash === keyHash);
+    requireKey('dashboard', keys.map(hashOf), key);
+  };
+  /** @throws AppError NOT_FOUND, BAD_TOKEN */
+  const openStatusPage = async (address: string, key: string | undefined): Promise<StatusPageRow> => {
+    const page = await store.statusPages.findByAddress(address.toLowerCase());
+    if (!page) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
+    if (page.is_private === 1) {
+      requireKey('status page', (await store.statusPages.keys([page.id])).map(hashOf), key);
+    }
+    return page;
   };
   return handlersById(publicPageRoutes, {
     async getDashboardData({ params, query, request, reply }) {
       const dashboard = await store.dashboards.findByAddress(params.address.toLowerCase());
       if (!dashboard) throw new AppError('NOT_FOUND', 'There is no dashboard at this address.');
-      const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-      if (!(await mayOpen(dashboard, bearer ?? query.key))) {
-        throw new AppError(
-          'BAD_TOKEN',
-          'Bad Token: the dashboard is private. Send one of its keys as "Authorization: Bearer <key>" or as ?key=.',
-        );
-      }
+      await openDashboard(dashboard, keyOf(request, query.key));
       if (dashboard.is_private === 1) reply.header('cache-control', 'private, no-store');
       const options = optionsOf(dashboard);
       const { page } = query;
@@ -60,18 +63,17 @@ export function publicPageHandlers(
       reply.type('application/json; charset=utf-8');
       return text as unknown as DashboardData;
     },
-    async getStatusPageData({ params }) {
-      const page = await store.statusPages.findByAddress(params.address.toLowerCase());
-      if (!page) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
+    async getStatusPageData({ params, query, request, reply }) {
+      const page = await openStatusPage(params.address, keyOf(request, query.key));
+      if (page.is_private === 1) reply.header('cache-control', 'private, no-store');
       return snapshots.get(
         `status page ${page.id}`,
         () => statusPageData(store, analytics, page, clock.wallMs()),
         () => false,
       );
     },
-    async subscribe({ params, body }) {
-      const page = await store.statusPages.findByAddress(params.address.toLowerCase());
-      if (!page) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
+    async subscribe({ params, query, body, request }) {
+      const page = await openStatusPage(params.address, keyOf(request, query.key));
       await askToSubscribe(deps, page, body.config.address.toLowerCase());
       return { status: 'PENDING' as const };
     },

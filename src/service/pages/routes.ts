@@ -16,12 +16,13 @@ import type { ServiceRow } from '../incidents/tables.ts';
 import { requireServices } from '../incidents/writer.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import type { Repositories } from '../store.ts';
+import { changeKeys, keyViews } from './keys.ts';
 import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 
 /** The routes of status pages and their services. */
 export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
-  const one = async (row: StatusPageRow): Promise<StatusPage> => {
-    const [view] = await views(store, [row]);
+  const one = async (row: StatusPageRow, rawKey?: string): Promise<StatusPage> => {
+    const [view] = await views(store, [row], rawKey);
     if (!view) throw new Error('a status page has no view');
     return view;
   };
@@ -39,19 +40,21 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
         name: body.name,
         url: body.url.toLowerCase(),
         custom_domain: body.customDomain?.toLowerCase() || null,
+        is_private: body.isPrivate ? 1 : 0,
         definition: JSON.stringify(normalised(StatusPageOptions.parse(body))),
         created: now,
         updated: null,
       };
-      await refusingTakenAddress(() =>
+      const rawKey = await refusingTakenAddress(() =>
         store.transaction(async (repositories) => {
           await repositories.statusPages.insert(row);
           // The ids of new cards are the service's to give.
           const cards = body.cards.map(({ id: _, ...card }) => card);
           await writeCards(repositories, row, cards, now);
+          return changeKeys(repositories.statusPages, 'sp_', { before: undefined, after: row, now });
         }),
       );
-      return one(row);
+      return one(row, rawKey);
     },
     async getStatusPage({ caller, params }) {
       return one(
@@ -60,19 +63,20 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
     },
     async updateStatusPage({ caller, params, body }) {
       const now = clock.wallMs();
-      const changed = await refusingTakenAddress(() =>
+      const { changed, rawKey } = await refusingTakenAddress(() =>
         store.transaction(async (repositories) => {
           const stored = found(
             await repositories.statusPages.findForUpdate(caller.accountId, params.statusPageId),
             pageNamed(params),
           );
-          const { name, url, customDomain, cards, ...options } = body;
+          const { name, url, customDomain, isPrivate, cards, ...options } = body;
           const row: StatusPageRow = {
             ...stored,
             name: name ?? stored.name,
             url: url?.toLowerCase() ?? stored.url,
             custom_domain:
               customDomain === undefined ? stored.custom_domain : customDomain?.toLowerCase() || null,
+            is_private: (isPrivate ?? stored.is_private === 1) ? 1 : 0,
             definition: JSON.stringify(
               normalised(StatusPageOptions.parse({ ...statusPageOptions(stored), ...options })),
             ),
@@ -80,10 +84,11 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
           };
           await repositories.statusPages.update(row);
           if (cards) await writeCards(repositories, row, cards, now);
-          return row;
+          const keys = { before: stored, after: row, now };
+          return { changed: row, rawKey: await changeKeys(repositories.statusPages, 'sp_', keys) };
         }),
       );
-      return one(changed);
+      return one(changed, rawKey);
     },
     async deleteStatusPage({ caller, params }) {
       const isDeleted = await store.statusPages.delete(caller.accountId, params.statusPageId);
@@ -205,12 +210,17 @@ function serviceNamed({ serviceId }: { readonly serviceId: string }): string {
 async function views(
   repositories: Pick<Repositories, 'statusPages'>,
   rows: readonly StatusPageRow[],
+  rawKey?: string,
 ): Promise<StatusPage[]> {
   const allCards = await repositories.statusPages.cards(rows.map(({ id }) => id));
   const cards = Map.groupBy(allCards, (card) => card.status_page_id);
   const services = Map.groupBy(
     await repositories.statusPages.cardServices(allCards.map(({ id }) => id)),
     (service) => service.card_id,
+  );
+  const keys = Map.groupBy(
+    await repositories.statusPages.keys(rows.flatMap((row) => (row.is_private ? row.id : []))),
+    (key) => key.status_page_id,
   );
   return rows.map((row) => ({
     id: row.id,
@@ -219,7 +229,8 @@ async function views(
     customDomain: row.custom_domain,
     ...statusPageOptions(row),
     whiteLabel: false,
-    isPrivate: false,
+    isPrivate: row.is_private === 1,
+    keys: keyViews(keys.get(row.id) ?? [], rawKey),
     cards: (cards.get(row.id) ?? []).map((card) => ({
       id: card.id,
       name: card.name,

@@ -96,7 +96,12 @@ export async function statusPageData(
     };
   });
   return {
-    page: { name: page.name, url: page.url, ...statusPageOptions(page) },
+    page: {
+      name: page.name,
+      url: page.url,
+      isPrivate: page.is_private === 1,
+      ...statusPageOptions(page),
+    },
     state: worstServiceState(cardViews.map(({ state }) => state)),
     cards: cardViews,
     incidents: incidents.slice(0, incidentsShown).map((incident) => ({

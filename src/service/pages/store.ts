@@ -1,7 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import type { ServiceRow } from '../incidents/tables.ts';
 import { accountTable } from '../store/engine/account-table.ts';
 import { batches } from '../store/engine/queries.ts';
-import type { StatusPageCardRow, StatusPageCardServiceRow, StatusPageRow } from './tables.ts';
+import type {
+  StatusPageCardRow,
+  StatusPageCardServiceRow,
+  StatusPageKeyRow,
+  StatusPageRow,
+} from './tables.ts';
 
 /** Status pages and their cards. No two pages have one URL or domain. */
 export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_pages', key: 'id' }) {
@@ -86,6 +92,27 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
           .select('status_page_cards.status_page_id')
           .where(this.dialect.inList('status_page_card_services.service_id', serviceIds)),
       )
+      .orderBy('id')
+      .execute();
+  }
+
+  async insertKey(id: string, keyHash: string, masked: string, now: number): Promise<void> {
+    const row = { id: randomUUID(), status_page_id: id, key_hash: keyHash, masked, created: now };
+    await this.db.insertInto('status_page_keys').values(row).execute();
+  }
+
+  async deleteKeys(id: string): Promise<void> {
+    await this.db.deleteFrom('status_page_keys').where('status_page_id', '=', id).execute();
+  }
+
+  /** The keys of some private pages. */
+  async keys(ids: readonly string[]): Promise<StatusPageKeyRow[]> {
+    if (ids.length === 0) return [];
+    return this.db
+      .selectFrom('status_page_keys')
+      .selectAll()
+      .where(this.dialect.inList('status_page_id', ids))
+      .orderBy('created')
       .orderBy('id')
       .execute();
   }

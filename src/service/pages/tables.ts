@@ -17,13 +17,20 @@ export interface DashboardRow {
   updated: number | null;
 }
 
-/** A key that opens a private dashboard. */
-export interface DashboardKeyRow {
+/** A key that opens a private page. */
+export interface PageKeyRow {
   id: string;
-  dashboard_id: number;
   key_hash: string;
   masked: string;
   created: number;
+}
+
+export interface DashboardKeyRow extends PageKeyRow {
+  dashboard_id: number;
+}
+
+export interface StatusPageKeyRow extends PageKeyRow {
+  status_page_id: string;
 }
 
 export interface DashboardIncidentRow {
@@ -53,6 +60,7 @@ export interface StatusPageRow {
   name: string;
   url: string;
   custom_domain: string | null;
+  is_private: Flag;
   definition: string;
   created: number;
   updated: number | null;
@@ -91,6 +99,7 @@ export interface PageTables {
   dashboard_incidents: DashboardIncidentRow;
   dashboard_incident_updates: DashboardIncidentUpdateRow;
   status_pages: StatusPageRow;
+  status_page_keys: StatusPageKeyRow;
   status_page_cards: StatusPageCardRow;
   status_page_card_services: StatusPageCardServiceRow;
   status_page_subscriptions: SubscriptionRow;

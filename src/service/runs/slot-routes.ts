@@ -2,8 +2,9 @@ import { AppError } from '../../lib/errors.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import { instantOf } from '../../protocol/http/query.ts';
 import { slotCountsOf } from '../../protocol/runs/coverage.ts';
+import { locationCoverageRoutes } from '../../protocol/runs/location-coverage.ts';
 import { type Slot, slotReasons, slotRoutes } from '../../protocol/runs/slot.ts';
-import { type CoverageSource, totalCoverage } from '../coverage/coverage-query.ts';
+import { type CoverageSource, coverageDays, lastDays, totalCoverage } from '../coverage/coverage-query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { requireLocation } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
@@ -26,7 +27,12 @@ export function slotHandlers({
       throw new AppError('NOT_FOUND', `There is no check ${id}.`);
     }
   };
-  return handlersById(slotRoutes, {
+  const knownLocation = async (accountId: string, id: string) => {
+    const location = await store.locations.find(accountId, id);
+    if (!location) throw new AppError('NOT_FOUND', `There is no private location ${id}.`);
+    return location;
+  };
+  const ofSlots = handlersById(slotRoutes, {
     async listCheckSlots({ caller, params, query }) {
       await knownCheck(caller.accountId, params.id);
       await requireLocation({ store }, caller.accountId, query.location, inQuery);
@@ -49,13 +55,22 @@ export function slotHandlers({
       return slotCountsOf(totalCoverage(await analytics.coverage({ ...asked, checkIds: [params.id] })));
     },
     async countLocationSlots({ caller, params, query }) {
-      const location = await store.locations.find(caller.accountId, params.id);
-      if (!location) throw new AppError('NOT_FOUND', `There is no private location ${params.id}.`);
+      const location = await knownLocation(caller.accountId, params.id);
       const asked = { ...windowOf(query, clock.wallMs()), location: location.slug_name, intervalMs: null };
       const checkIds = await store.slots.checkIdsOf(caller.accountId);
       return slotCountsOf(totalCoverage(await analytics.coverage({ ...asked, checkIds })));
     },
   });
+  const ofLocations = handlersById(locationCoverageRoutes, {
+    async getLocationCoverage({ caller, params, query }) {
+      const location = await knownLocation(caller.accountId, params.id);
+      const span = lastDays(clock.wallMs(), query.days);
+      const checkIds = await store.slots.checkIdsOf(caller.accountId);
+      const found = await analytics.coverage({ ...span, location: location.slug_name, checkIds });
+      return { coverage: totalCoverage(found), days: coverageDays([...found.values()], span) };
+    },
+  });
+  return [...ofSlots, ...ofLocations];
 }
 
 /** @throws AppError VALIDATION_FAILED when the window ends before it begins. */

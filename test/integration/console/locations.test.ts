@@ -96,6 +96,12 @@ describe('a location', () => {
         { timeout: 30_000 },
       )
       .toContain('No agent of the location asked for work.');
+    // The bars of its days, and what is missing in words.
+    const { body } = await reader.get(path);
+    expect(body.match(/<title>2026-\d\d-\d\d: /g)).toHaveLength(30);
+    expect(body).toMatch(/<title>2026-11-22: 0 % of \d+ measured<\/title>/);
+    expect(body).toContain('<title>2026-11-21: nothing was due</title>');
+    expect(body).toContain('Days that lack something (1)');
   });
 
   it('has at most two keys, and keeps them until they are revoked', async () => {

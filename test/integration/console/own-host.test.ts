@@ -97,6 +97,31 @@ describe('a host name of a page', () => {
     expect(forwarded.headers['location']).toBe('/login');
   });
 
+  it('takes the key of a private page, and leads back to its root', async () => {
+    const page = { name: 'Vault', url: 'vault', customDomain: 'vault.acme.test', cards: [], isPrivate: true };
+    const { keys } = (await harness.call('POST', '/v1/status-pages', page)).body;
+    const host = 'vault.acme.test';
+    // The list of hosts is believed for some seconds.
+    clock.advance(5_000);
+    const asked = await at(host, '/');
+    expect([asked.statusCode, asked.body]).toEqual([
+      401,
+      expect.stringContaining('action="/status/vault/key"'),
+    ]);
+    const answer = await harness.app.inject({
+      method: 'POST',
+      url: '/status/vault/key',
+      headers: {
+        ...{ host, 'sec-fetch-site': 'same-origin' },
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      payload: `key=${keys[0].rawKey}`,
+    });
+    expect([answer.statusCode, answer.headers['location']]).toEqual([303, '/']);
+    const cookie = String(answer.headers['set-cookie']).split(';')[0] ?? '';
+    expect((await at(host, '/', { cookie })).statusCode).toBe(200);
+  });
+
   it('leads to a dashboard', async () => {
     const answer = await at('wall.acme.test', '/');
     expect([answer.statusCode, answer.headers['location']]).toEqual([303, '/dashboards/wall.acme.test']);
@@ -122,6 +147,8 @@ it('a copy answers after a restart when the database does not, and goes with its
   const service = (await harness.call('POST', '/v1/status-pages/services', { name: 'Shop' })).body.id;
   const cards = [{ name: 'Core', services: [{ id: service }] }];
   await harness.call('POST', '/v1/status-pages', { name: 'Kept', url: 'kept', cards });
+  const shut = { name: 'Shut', url: 'shut', cards, isPrivate: true, customDomain: 'shut.acme.test' };
+  const { keys } = (await harness.call('POST', '/v1/status-pages', shut)).body;
   const gone = (await harness.call('POST', '/v1/status-pages', { name: 'Gone', url: 'gone', cards: [] })).body
     .id;
   harness.startPageCopies();
@@ -133,7 +160,9 @@ it('a copy answers after a restart when the database does not, and goes with its
   await until('there are copies', async () => {
     const other = await broken();
     const answers = await Promise.all(
-      ['/status/kept', '/status/gone'].map((path) => at('picket.example.com', path, {}, other.app)),
+      ['/status/kept', '/status/gone', `/status/shut?key=${keys[0].rawKey}`].map((path) =>
+        at('picket.example.com', path, {}, other.app),
+      ),
     );
     await other.close();
     clock.advance(10_000);
@@ -142,6 +171,15 @@ it('a copy answers after a restart when the database does not, and goes with its
   const waiting = await waitingRoom();
   expect((await at('picket.example.com', '/status/kept', {}, waiting)).body).toContain('as of');
   expect((await at('status.acme.test', '/', {}, waiting)).statusCode).toBe(200);
+  for (const [host, path] of [
+    ['picket.example.com', '/status/shut'],
+    ['shut.acme.test', '/'],
+  ] as const) {
+    expect((await at(host, path, {}, waiting)).statusCode).toBe(401);
+    const cookie = `picket-status-shut=${keys[0].rawKey}`;
+    expect((await at(host, path, { cookie }, waiting)).statusCode).toBe(200);
+    expect((await at(host, `${path}?key=sp_wrong`, {}, waiting)).statusCode).toBe(403);
+  }
   expect((await at('status.acme.test', '/v1/checks', {}, waiting)).statusCode).toBe(404);
   expect((await at('picket.example.com', '/v1/checks', {}, waiting)).statusCode).toBe(503);
   await waiting.close();

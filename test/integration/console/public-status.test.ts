@@ -265,3 +265,62 @@ it('limits what has to be made, not who reads what is there', async () => {
     await limited.close();
   }
 });
+
+describe('a private status page', () => {
+  const main = (body: string) => textOf(body.slice(body.indexOf('<main')));
+  let key: string;
+  beforeAll(async () => {
+    const shop = await addService('Vault');
+    key = (await addPage('vault', [shop], { isPrivate: true })).keys[0].rawKey;
+    await addPage('vault2', [shop], { isPrivate: true });
+  });
+
+  it('asks for its key at every address, and is shown to nobody else from what the key opened', async () => {
+    const opened = await visitor.get(`/status/vault?key=${key}`);
+    expect(main(opened.body)).toContain('Vault');
+    expect(opened.headers['cache-control']).toBe('private, no-store');
+    expect(opened.body).toContain(`href="/status/vault/incidents.atom?key=${key}"`);
+    for (const end of ['', '/incidents.atom', '/incidents.rss', '/incidents.json', '/colours.css']) {
+      const asked = await visitor.get(`/status/vault${end}`);
+      expect([end, asked.status]).toEqual([end, 401]);
+      expect(asked.body).toContain('This status page is private');
+      expect(asked.body).not.toContain('Vault');
+    }
+    expect((await visitor.get(`/status/vault/incidents.atom?key=${key}`)).status).toBe(200);
+    expect((await visitor.get('/status/vault?key=sp_wrong')).status).toBe(403);
+    expect((await visitor.get(`/status/vault2?key=${key}`)).status).toBe(403);
+    expect(
+      (await harness.call('GET', '/v1/badges/status-pages/vault', undefined, { key: null })).status,
+    ).toBe(404);
+  });
+
+  it('takes the key in a form, and keeps it out of addresses', async () => {
+    const reader = new Visitor(harness.app);
+    for (const wrong of ['sp_wrong; Path=/x', 'sp_wrong', '']) {
+      const refused = await reader.post('/status/vault/key', { key: wrong });
+      expect([refused.status, refused.headers['set-cookie']]).toEqual([403, undefined]);
+    }
+    const foreign = { headers: { 'sec-fetch-site': 'cross-site' } };
+    expect((await reader.post('/status/vault/key', { key }, foreign)).status).toBe(403);
+    const answer = await reader.post('/status/vault/key', { key });
+    expect([answer.status, answer.headers['location']]).toEqual([303, '/status/vault']);
+    const page = await reader.get('/status/vault');
+    expect(main(page.body)).toContain('Vault');
+    expect(page.body).not.toContain(key);
+  });
+
+  it('closes to a key that was replaced, and takes subscribers with the key only', async () => {
+    const page = await addPage('closing', [], { isPrivate: true });
+    const path = `/status/closing?key=${page.keys[0].rawKey}`;
+    expect((await visitor.get(path)).status).toBe(200);
+    await call('PUT', `/v1/status-pages/${page.id}`, { isPrivate: false });
+    expect((await visitor.get('/status/closing')).status).toBe(200);
+    await call('PUT', `/v1/status-pages/${page.id}`, { isPrivate: true });
+    aheadMs += 10_000;
+    expect((await visitor.get(path)).status).toBe(403);
+    expect((await visitor.get('/status/closing')).status).toBe(401);
+    const body = { type: 'EMAIL', config: { address: 'a@example.com' } };
+    const to = '/v1/public/status-pages/closing/subscriptions';
+    expect((await harness.call('POST', to, body, { key: null })).status).toBe(401);
+  });
+});

@@ -244,6 +244,22 @@ describe('a status page', () => {
     expect((await writer.get(path)).status).toBe(404);
   });
 
+  it('is made private with a key shown once', async () => {
+    const fields = { csrf, name: 'Inside', url: 'inside', isPrivate: 'true' };
+    const made = await writer.post('/pages/status/new', fields);
+    const key = />(sp_\w+)</.exec(made.body)?.[1] ?? '';
+    expect((await reader.get(`/status/inside?key=${key}`)).status).toBe(200);
+    expect((await reader.get('/status/inside')).status).toBe(401);
+    const [{ id }] = (await harness.call('GET', '/v1/status-pages')).body.entries;
+    const page = await writer.get(`/pages/status/${id}`);
+    expect(page.body).not.toContain(key);
+    expect(textOf(page.body)).toContain(`...${key.slice(-4)}`);
+    expect(page.body).not.toContain('/v1/badges/');
+    expect((await writer.post(`/pages/status/${id}`, fields)).status).toBe(303);
+    expect(textOf((await reader.get('/pages/status')).body)).toContain('Who has its key');
+    await harness.call('DELETE', `/v1/status-pages/${id}`);
+  });
+
   it('has subscribers, whom its owner adds and removes', async () => {
     const cards = [{ name: 'Core', services: [{ id: service }] }];
     const { id } = (await harness.call('POST', '/v1/status-pages', { name: 'Told', url: 'told', cards }))

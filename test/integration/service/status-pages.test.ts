@@ -57,6 +57,7 @@ it('keeps a page with every field, in the form it was given, colors and addresse
     themeColors: { light: { borderColor: '#ABC' }, dark: { borderColor: '#00FF7F' } },
     whiteLabel: false,
     isPrivate: false,
+    keys: [],
     cards: [
       { name: 'Core', services: [{ ...service }] },
       { name: 'Empty', services: [] },

@@ -1,14 +1,12 @@
 import type { z } from 'zod';
 import { type Dashboard, DashboardInput, dashboardRoutes } from '../../../protocol/pages/dashboard.ts';
 import { csrfField } from '../elements/form.ts';
-import { instant } from '../elements/format.ts';
+import { pageKeyOnce, pageKeys } from '../elements/page-keys.ts';
 import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
-import { table } from '../elements/table.ts';
-import { section } from '../elements/text.ts';
 import { confirmed, notice, problemNotice } from '../forms/action.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
 import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
-import { type Html, html, path, withQuery } from '../html.ts';
+import { type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { nameOf } from './list.ts';
@@ -83,13 +81,13 @@ export async function dashboardEditor(call: PageCall, shown: DashboardForm = {})
   const main = html`<nav class="crumbs"><a href="${base}">Dashboards</a></nav>${heading(
     name ?? 'New dashboard',
     stored ? actions(viewer, stored, here) : '',
-  )}${shown.isSaved ? notice('Saved.') : ''}${problemNotice(problems)}${stored && newKey ? keyOnce(stored, newKey) : ''}
+  )}${shown.isSaved ? notice('Saved.') : ''}${problemNotice(problems)}${stored && newKey ? pageKeyOnce('dashboard', path`/dashboards/${stored.customUrl}`, newKey) : ''}
 <div class="editing"><form class="form" method="post" action="${here}">${csrfField(viewer)}
 ${schemaFields(what, state)}
 <details${isOpen ? html` open` : ''}><summary>Looks</summary>${schemaFields(looks, state)}</details>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the dashboard'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
 ${previewFrame('The dashboard as it would be')}</div>
-${stored?.isPrivate ? keys(stored) : ''}`;
+${stored?.isPrivate ? pageKeys('dashboard', stored.keys) : ''}`;
   return {
     title: name ?? 'New dashboard',
     main,
@@ -107,27 +105,6 @@ function actions(viewer: PageCall['viewer'], { customUrl }: Dashboard, here: str
       viewer,
     },
   )}</div>`;
-}
-
-function keyOnce({ customUrl }: Dashboard, key: string): Html {
-  return html`<section class="key-once" role="status"><h2>The key of the dashboard</h2><p>It is shown now and never again.</p>
-<pre class="selectable" tabindex="0" role="region" aria-label="Key">${key}</pre><p class="small">For screens that take an address only:</p>
-<pre class="selectable" tabindex="0" role="region" aria-label="Address with the key">${withQuery(path`/dashboards/${customUrl}`, { key })}</pre></section>`;
-}
-
-function keys({ keys: list }: Dashboard): Html {
-  return section(
-    'Keys',
-    table({
-      caption: 'Keys of the dashboard',
-      rows: list,
-      empty: 'It has no key: nobody can open it. Make it public and private again to get one.',
-      columns: [
-        { title: 'Key', cell: ({ maskedKey }) => html`<code>${maskedKey}</code>` },
-        { title: 'Made', cell: ({ created_at: at }) => instant(at) },
-      ],
-    }),
-  );
 }
 
 export async function saveDashboard(call: PageCall): Promise<PageAnswer> {

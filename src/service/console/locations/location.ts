@@ -1,6 +1,7 @@
 import { findCheckType } from '../../../checks/index.ts';
 import { locationEventRoutes } from '../../../protocol/locations/location-event.ts';
 import { type PrivateLocation, privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
+import { locationCoverageRoutes } from '../../../protocol/runs/location-coverage.ts';
 import { slotRoutes } from '../../../protocol/runs/slot.ts';
 import { agentCapabilities, agentSeenWindowMs, runningSessions } from '../../locations/agents/sightings.ts';
 import type { AgentRow } from '../../locations/tables.ts';
@@ -12,6 +13,7 @@ import type { Problems } from '../forms/problems.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
+import { coverageSection } from './coverage.ts';
 import { healthOf, kindWords } from './health.ts';
 import { keysSection } from './keys.ts';
 import { courseMs, queueSection } from './queue.ts';
@@ -30,10 +32,11 @@ export async function showLocation(
   const now = clock.wallMs();
   const location = await api.call(privateLocationRoutes.getPrivateLocation, { params: { id } });
   const since = (ms: number) => ({ from: new Date(now - ms).toISOString(), to: new Date(now).toISOString() });
-  const [events, day, week, agents, queues, minutes] = await Promise.all([
+  const [events, day, week, month, agents, queues, minutes] = await Promise.all([
     api.call(locationEventRoutes.listLocationEvents, { params: { id }, query: { limit: shownEvents } }),
     api.call(slotRoutes.countLocationSlots, { params: { id }, query: since(dayMs) }),
     api.call(slotRoutes.countLocationSlots, { params: { id }, query: since(7 * dayMs) }),
+    api.call(locationCoverageRoutes.getLocationCoverage, { params: { id } }),
     store.locations.agents([location.id], now - agentSeenWindowMs),
     store.locationMinutes.queues(now, viewer.accountId),
     store.locationMinutes.list(location.id, now - courseMs, now),
@@ -58,6 +61,7 @@ ${queueSection(
   queues.filter(({ locationId }) => locationId === location.id),
   { minutes, events, now },
 )}
+${coverageSection(month)}
 ${slotsSection(day, week)}
 <section><h2>Unhealthy times</h2>${table({
     caption: 'Times in which agents found the location unhealthy',

@@ -2,7 +2,7 @@ import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import type { Assets } from '../assets.ts';
 import { instant } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
-import { html, path } from '../html.ts';
+import { html, path, withQuery } from '../html.ts';
 import { coloursOf } from './colours.ts';
 import { type PublicFrame, publicDocument, publicHeaders } from './document.ts';
 import { atomFeed, jsonFeed, rssFeed } from './feeds.ts';
@@ -19,6 +19,7 @@ export interface StatusPageFiles {
   readonly rss: PublicFile;
   readonly json: PublicFile;
   readonly colours: PublicFile | null;
+  readonly isPrivate: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -26,6 +27,8 @@ interface StatusDocument {
   readonly assets: Assets;
   /** Where the page is, as a path; without one it is a preview, which leads nowhere. */
   readonly own?: string;
+  /** The key that stood in the address, for its links; a key in a cookie needs none. */
+  readonly key?: string | undefined;
   readonly isStale?: boolean;
   readonly isStill?: boolean;
   readonly style?: PublicFrame['style'];
@@ -33,17 +36,19 @@ interface StatusDocument {
   readonly takesSubscriptions?: boolean;
 }
 
-const feedsOf = (own: string) => [
-  { type: 'application/atom+xml', title: 'Incidents (Atom)', path: `${own}/incidents.atom` },
-  { type: 'application/rss+xml', title: 'Incidents (RSS)', path: `${own}/incidents.rss` },
-  { type: 'application/feed+json', title: 'Incidents (JSON Feed)', path: `${own}/incidents.json` },
+const feedsOf = (own: string, key: string | undefined) =>
+  feeds.map((feed) => ({ ...feed, path: withQuery(`${own}${feed.path}`, { key }) }));
+const feeds = [
+  { type: 'application/atom+xml', title: 'Incidents (Atom)', path: '/incidents.atom' },
+  { type: 'application/rss+xml', title: 'Incidents (RSS)', path: '/incidents.rss' },
+  { type: 'application/feed+json', title: 'Incidents (JSON Feed)', path: '/incidents.json' },
 ];
 
 /** The page as a document. */
 export function statusDocument(data: StatusPageData, options: StatusDocument): string {
   const { page } = data;
-  const { assets, own, isStale = false, isStill = false, style, takesSubscriptions = false } = options;
-  const feeds = own === undefined ? [] : feedsOf(own);
+  const { assets, own, key, isStale = false, isStill = false, style, takesSubscriptions = false } = options;
+  const feeds = own === undefined ? [] : feedsOf(own, key);
   const name = visible(page.name);
   return publicDocument(assets, {
     title: name,
@@ -53,11 +58,11 @@ export function statusDocument(data: StatusPageData, options: StatusDocument): s
     favicon: page.favicon,
     theme: ({ AUTO: 'auto', LIGHT: 'light', DARK: 'dark' } as const)[page.defaultTheme],
     description: page.description === null ? null : visible(page.description),
-    styles: page.themeColors && own !== undefined ? [`${own}/colours.css`] : [],
+    styles: page.themeColors && own !== undefined ? [withQuery(`${own}/colours.css`, { key })] : [],
     feeds,
     isStill,
     ...(style ? { style } : {}),
-    main: html`${isStale ? staleNotice(data.generatedAt) : ''}${statusMain(data, takesSubscriptions ? subscribeForm(path`/status/${page.url}`) : '')}`,
+    main: html`${isStale ? staleNotice(data.generatedAt) : ''}${statusMain(data, takesSubscriptions ? subscribeForm(withQuery(path`/status/${page.url}/subscribe`, { key })) : '')}`,
     footer: html`<span>As of ${instant(data.generatedAt)}</span>${feeds.map((feed) => html`<a href="${feed.path}">${feed.title}</a>`)}`,
   });
 }
@@ -68,17 +73,20 @@ export async function statusPageFiles(
     assets,
     own,
     absolute,
+    key,
     takesSubscriptions,
   }: {
     readonly assets: Assets;
     /** Where the page is: as a path without a slash at the end, and with its origin. */
     readonly own: string;
     readonly absolute: string;
+    readonly key: string | undefined;
     readonly takesSubscriptions: boolean;
   },
 ): Promise<StatusPageFiles> {
   const { page } = data;
-  const document = (isStale: boolean) => statusDocument(data, { assets, own, isStale, takesSubscriptions });
+  const document = (isStale: boolean) =>
+    statusDocument(data, { assets, own, key, isStale, takesSubscriptions });
   const htmlType = 'text/html; charset=utf-8';
   const at = (end: string) => `${absolute}/incidents.${end}`;
   return {
@@ -90,6 +98,7 @@ export async function statusPageFiles(
     colours: page.themeColors
       ? await publicFile('text/css; charset=utf-8', coloursOf(page.themeColors))
       : null,
+    isPrivate: page.isPrivate,
     headers: publicHeaders([page.logo, page.favicon]),
   };
 }

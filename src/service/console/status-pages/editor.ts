@@ -1,6 +1,7 @@
 import { type StatusPage, StatusPageInput, statusPageRoutes } from '../../../protocol/pages/status-page.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
+import { pageKeyOnce, pageKeys } from '../elements/page-keys.ts';
 import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
 import { visible } from '../elements/text.ts';
 import { confirmed, notice, problemNotice } from '../forms/action.ts';
@@ -24,6 +25,7 @@ const words: Words = {
     label: 'Own host name',
     hint: 'Such as status.example.com: point it at this service, and the page answers there.',
   },
+  isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },
   description: { rows: 3 },
   logo: { label: 'Logo', hint: 'Address of an image.' },
   redirectTo: { label: 'The logo leads to' },
@@ -40,7 +42,13 @@ const words: Words = {
   cards: { isLeftOut: true },
   ...Object.fromEntries(colourNames.map((name) => [name, { type: 'color' as const }])),
 };
-const what = StatusPageInput.pick({ name: true, url: true, customDomain: true, description: true });
+const what = StatusPageInput.pick({
+  name: true,
+  url: true,
+  customDomain: true,
+  isPrivate: true,
+  description: true,
+});
 const looks = StatusPageInput.pick({
   logo: true,
   redirectTo: true,
@@ -61,9 +69,11 @@ export function bodyOf(form: URLSearchParams) {
 }
 
 function valuesFrom(page: StatusPage): URLSearchParams {
-  const { name, url, customDomain, description, logo, redirectTo, favicon, defaultTheme, themeColors } = page;
+  const { name, url, customDomain, isPrivate, description, logo, redirectTo, favicon } = page;
+  const { defaultTheme, themeColors } = page;
   const values = valuesOf({
-    ...{ name, url, customDomain, description, logo, redirectTo, favicon, defaultTheme, themeColors },
+    ...{ name, url, customDomain, isPrivate, description, logo, redirectTo, favicon },
+    ...{ defaultTheme, themeColors },
   });
   const cards = page.cards.map((card) => ({
     id: card.id,
@@ -77,6 +87,8 @@ export interface PageForm {
   readonly values?: URLSearchParams;
   readonly problems?: Problems;
   readonly isSaved?: boolean;
+  /** A key that was made just now: in this answer and nowhere else. */
+  readonly newKey?: string;
 }
 
 /** The form of a page, new or stored, with the page as it would be. */
@@ -86,7 +98,7 @@ export async function pageEditor(call: PageCall, shown: PageForm = {}): Promise<
   const stored =
     id === undefined ? undefined : await api.call(getStatusPage, { params: { statusPageId: id } });
   const services = await api.call(listServices, { query: { paginated: 'false' } });
-  const { problems } = shown;
+  const { problems, newKey } = shown;
   const given =
     shown.values ??
     (stored
@@ -100,7 +112,7 @@ export async function pageEditor(call: PageCall, shown: PageForm = {}): Promise<
   const main = html`<nav class="crumbs"><a href="${base}">Status pages</a></nav>${heading(
     name ?? 'New status page',
     stored ? actions(call, stored, here) : '',
-  )}${shown.isSaved ? notice('Saved.') : ''}${problemNotice(problems)}
+  )}${shown.isSaved ? notice('Saved.') : ''}${problemNotice(problems)}${stored && newKey ? pageKeyOnce('page', path`/status/${stored.url}`, newKey) : ''}
 <div class="editing"><form class="form" method="post" action="${here}">${csrfField(viewer)}<button class="hidden" type="submit" tabindex="-1" aria-hidden="true">Save</button>${
     stored ? html`<input type="hidden" name="statusPageId" value="${stored.id}">` : ''
   }
@@ -108,7 +120,8 @@ ${schemaFields(what, state)}
 ${cardFields(cardsOf(values), services.entries, problems)}
 <details${hasProblem(problems, Object.keys(looks.shape)) ? html` open` : ''}><summary>Looks</summary>${schemaFields(looks, state)}</details>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the page'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
-${previewFrame('The page as it would be')}</div>`;
+${previewFrame('The page as it would be')}</div>
+${stored?.isPrivate ? pageKeys('page', stored.keys) : ''}`;
   return {
     title: name ?? 'New status page',
     main,
@@ -124,8 +137,7 @@ function actions({ viewer, request }: PageCall, page: StatusPage, here: string):
   const address = path`/status/${page.url}`;
   const origin = URL.parse(`${request.protocol}://${request.host}`)?.origin ?? '';
   return html`<div class="row-actions"><a class="button" href="${address}">Open it</a><a class="button" href="${here}/subscribers">Subscribers</a>
-<details class="confirm"><summary class="button">Badge…</summary><div class="confirm-box calm"><p><img src="${path`/v1/badges/status-pages/${page.url}`}" alt="The badge of this page"></p><p>For a README or a site:</p>
-<pre class="selectable" tabindex="0" role="region" aria-label="Badge as Markdown">[![Status](${origin}${path`/v1/badges/status-pages/${page.url}`})](${origin}${address})</pre></div></details>
+${page.isPrivate ? '' : badge(page, origin)}
 ${confirmed({
   to: `${here}/delete`,
   word: 'Delete…',
@@ -133,6 +145,12 @@ ${confirmed({
   question: 'Its address answers no more, and its subscribers are forgotten. Services and incidents stay.',
   viewer,
 })}</div>`;
+}
+
+function badge({ url }: StatusPage, origin: string): Html {
+  const image = path`/v1/badges/status-pages/${url}`;
+  return html`<details class="confirm"><summary class="button">Badge…</summary><div class="confirm-box calm"><p><img src="${image}" alt="The badge of this page"></p><p>For a README or a site:</p>
+<pre class="selectable" tabindex="0" role="region" aria-label="Badge as Markdown">[![Status](${origin}${image})](${origin}${path`/status/${url}`})</pre></div></details>`;
 }
 
 /** The form again after one of its buttons moved something: nothing is saved. */
@@ -147,6 +165,8 @@ export function arrangePage(call: PageCall): Promise<View> {
 export async function savePage(call: PageCall): Promise<PageAnswer> {
   const { api, form, params } = call;
   const { id } = params;
+  const before =
+    id === undefined ? undefined : await api.call(getStatusPage, { params: { statusPageId: id } });
   const body = bodyOf(form);
   const { done, problems } = await attempt(() =>
     id === undefined
@@ -154,6 +174,10 @@ export async function savePage(call: PageCall): Promise<PageAnswer> {
       : api.call(updateStatusPage, { params: { statusPageId: id }, body }),
   );
   if (problems) return pageEditor(call, { values: form, problems });
+  // A key that was there before is masked, and no news.
+  const newKey = before?.isPrivate ? undefined : done.keys[0]?.rawKey;
+  if (newKey !== undefined)
+    return pageEditor({ ...call, params: { id: done.id } }, { isSaved: true, newKey });
   return { goTo: `${path`/pages/status/${done.id}`}?saved=1` };
 }
 

@@ -1,5 +1,6 @@
 import { type StatusPage, statusPageRoutes } from '../../../protocol/pages/status-page.ts';
 import { counted, shortened } from '../elements/format.ts';
+import { stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';
 import { statusTabs } from '../elements/tabs.ts';
 import { visible } from '../elements/text.ts';
@@ -40,6 +41,11 @@ ${table({
       title: 'Address',
       cell: ({ url, customDomain }) =>
         html`<a href="${path`/status/${url}`}">/status/${url}</a>${customDomain === null ? '' : html`<br><code>${customDomain}</code>`}`,
+    },
+    {
+      title: 'Who may see it',
+      cell: ({ isPrivate }) =>
+        isPrivate ? stateBadge('off', 'Who has its key') : stateBadge('passed', 'Everybody'),
     },
     { title: 'Shows', cell: shownWords },
     {

@@ -92,7 +92,9 @@ export function badgeHandlers({
     },
     async getStatusPageBadge({ params, query, reply }) {
       const page = await store.statusPages.findByAddress(params.address.toLowerCase());
-      if (!page) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
+      if (!page || page.is_private === 1) {
+        throw new AppError('NOT_FOUND', 'There is no status page at this address, or it is private.');
+      }
       const data = await snapshots.get(
         page.id,
         () => statusPageData(store, analytics, page, clock.wallMs()),

@@ -8,9 +8,8 @@ import {
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
-import { createKey } from '../../ids/keys.ts';
 import { isUniqueViolation } from '../../store/engine/dialect.ts';
-import type { Repositories } from '../../store.ts';
+import { changeKeys, keyViews } from '../keys.ts';
 import type { DashboardKeyRow } from '../tables.ts';
 import type { Dashboard } from './store.ts';
 
@@ -35,8 +34,7 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     async createDashboard({ caller, body }) {
       const now = clock.wallMs();
       const dashboardId = randomBytes(8).toString('hex');
-      const key = body.isPrivate ? createKey('da_') : undefined;
-      const row = await refusingTakenAddress(() =>
+      const { row, rawKey } = await refusingTakenAddress(() =>
         store.transaction(async (repositories) => {
           const inserted = await repositories.dashboards.insert({
             account_id: caller.accountId,
@@ -48,11 +46,11 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             created: now,
             updated: null,
           });
-          if (key) await repositories.dashboards.insertKey(inserted.id, key.keyHash, key.masked, now);
-          return inserted;
+          const keys = { before: undefined, after: inserted, now };
+          return { row: inserted, rawKey: await changeKeys(repositories.dashboards, 'da_', keys) };
         }),
       );
-      return viewOf(row, key?.rawKey);
+      return viewOf(row, rawKey);
     },
     async getDashboard({ caller, params }) {
       return viewOf(found(await store.dashboards.find(caller.accountId, params.dashboardId), named(params)));
@@ -76,7 +74,8 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             updated: now,
           };
           await repositories.dashboards.update(changed);
-          return { row: changed, rawKey: await changeKeys(repositories, stored, changed, now) };
+          const keys = { before: stored, after: changed, now };
+          return { row: changed, rawKey: await changeKeys(repositories.dashboards, 'da_', keys) };
         }),
       );
       return viewOf(row, rawKey);
@@ -93,23 +92,6 @@ export function optionsOf(row: Dashboard): DashboardOptions {
   return DashboardOptions.parse(JSON.parse(row.definition));
 }
 
-/**
- * A dashboard that becomes private gets a key, one that becomes public loses its keys. Returns the new key.
- */
-async function changeKeys(
-  repositories: Repositories,
-  before: Dashboard,
-  after: Dashboard,
-  now: number,
-): Promise<string | undefined> {
-  if (before.is_private === after.is_private) return undefined;
-  await repositories.dashboards.deleteKeys(after.id);
-  if (after.is_private === 0) return undefined;
-  const key = createKey('da_');
-  await repositories.dashboards.insertKey(after.id, key.keyHash, key.masked, now);
-  return key.rawKey;
-}
-
 async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -123,7 +105,6 @@ function named({ dashboardId }: { readonly dashboardId: string }): string {
   return `dashboard ${dashboardId}`;
 }
 
-/** `rawKey` is given where its dashboard's key was just made: it is never shown again. */
 function dashboardView(row: Dashboard, keys: readonly DashboardKeyRow[], rawKey?: string): DashboardView {
   return {
     id: row.id,
@@ -134,12 +115,6 @@ function dashboardView(row: Dashboard, keys: readonly DashboardKeyRow[], rawKey?
     customUrl: row.custom_url,
     customDomain: row.custom_domain,
     isPrivate: row.is_private === 1,
-    keys: keys.map((key) => ({
-      id: key.id,
-      rawKey: rawKey ?? key.masked,
-      maskedKey: key.masked,
-      created_at: iso(key.created),
-      updated_at: null,
-    })),
+    keys: keyViews(keys, rawKey),
   };
 }

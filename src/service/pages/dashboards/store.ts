@@ -37,10 +37,9 @@ export class Dashboards extends accountTable<DashboardRow>()({ name: 'dashboards
     return rows.flatMap((row) => row.custom_domain ?? []);
   }
 
-  async insertKey(id: number, keyHash: string, masked: string, now: number): Promise<DashboardKeyRow> {
+  async insertKey(id: number, keyHash: string, masked: string, now: number): Promise<void> {
     const row = { id: randomUUID(), dashboard_id: id, key_hash: keyHash, masked, created: now };
     await this.db.insertInto('dashboard_keys').values(row).execute();
-    return row;
   }
 
   async deleteKeys(id: number): Promise<void> {

@@ -10,6 +10,7 @@ import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration } from './member-migration.ts';
+import { statusPageKeys } from './page-key-migration.ts';
 import { pages } from './page-migration.ts';
 import { projects } from './project-migration.ts';
 import { accountResources } from './resource-migration.ts';
@@ -328,4 +329,5 @@ export const migrations: readonly Migration[] = [
   projects,
   followedTestSessions,
   failedTries,
+  statusPageKeys,
 ];

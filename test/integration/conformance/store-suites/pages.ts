@@ -176,6 +176,31 @@ export function pageSuite(stage: StoreStage): void {
     expect([await status(rawKey), await status(again.keys[0].rawKey)]).toEqual([401, 200]);
   });
 
+  it('opens a private status page with its key only', async () => {
+    await stage.start();
+    const page = { name: 'x', url: 'inside', cards: [], isPrivate: true };
+    const made = await call('POST', '/v1/status-pages', page);
+    const [{ rawKey, maskedKey }] = made.keys;
+    expect(rawKey).toMatch(/^sp_[0-9a-f]{32}$/);
+    const path = `/v1/status-pages/${made.id}`;
+    expect(await call('GET', path)).toMatchObject({
+      isPrivate: true,
+      keys: [{ rawKey: maskedKey, maskedKey }],
+    });
+    const status = async (key: string | null, query = '') =>
+      (await stage.harness.call('GET', `/v1/public/status-pages/inside${query}`, undefined, { key })).status;
+    expect([await status(null), await status(stage.harness.key)]).toEqual([401, 401]);
+    expect([await status(rawKey), await status(null, `?key=${rawKey}`)]).toEqual([200, 200]);
+    expect(await status(null, `?key=${maskedKey}`)).toBe(401);
+    const other = await call('POST', '/v1/status-pages', { ...page, url: 'other' });
+    expect(await status(other.keys[0].rawKey)).toBe(401);
+    expect((await call('PUT', path, { name: 'y' })).keys).toMatchObject([{ maskedKey }]);
+    expect((await call('PUT', path, { isPrivate: false })).keys).toEqual([]);
+    expect(await status(null)).toBe(200);
+    const again = await call('PUT', path, { isPrivate: true });
+    expect([await status(rawKey), await status(again.keys[0].rawKey)]).toEqual([401, 200]);
+  });
+
   it('shows the incidents of a dashboard while they go on and for two weeks after', async () => {
     await stage.start();
     const { dashboardId } = await call('POST', '/v1/dashboards', { header: 'x', customUrl: 'old' });

@@ -77,6 +77,12 @@ export function slotRecordSuite(stage: StoreStage): void {
     };
     expect(await countsOf(`checks/${check.id}/slots/count`)).toEqual(counts);
     expect(await countsOf(`private-locations/${stage.location.id}/slots`)).toEqual(counts);
+    const coverage = async (query: string) =>
+      (await stage.harness.call('GET', `/v1/private-locations/${stage.location.id}/coverage${query}`)).body;
+    const { days, coverage: total } = await coverage('?days=2');
+    expect(days.map(({ coverage: { due } }: { coverage: { due: number } }) => due)).toEqual([0, counts.due]);
+    expect(total).toMatchObject({ due: counts.due, evaluated: 2, missed: counts.missed });
+    expect((await coverage('')).days).toHaveLength(30);
     expect(await countsOf(`checks/${check.id}/slots/count?location=us-east-1`)).toMatchObject({ due: 0 });
   });
 

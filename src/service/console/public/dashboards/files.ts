@@ -1,10 +1,9 @@
 import type { DashboardData } from '../../../../protocol/pages/public-page.ts';
 import type { Assets } from '../../assets.ts';
-import { textField } from '../../elements/form.ts';
 import { instant } from '../../elements/format.ts';
 import { visible } from '../../elements/text.ts';
 import { html, path, withQuery } from '../../html.ts';
-import { type PublicFrame, publicDocument, publicHeaders, publicNotice } from '../document.ts';
+import { type PublicFrame, publicDocument, publicHeaders } from '../document.ts';
 import { type PublicFile, publicFile } from '../files.ts';
 import { staleNotice } from '../status-page.ts';
 import { dashboardMain } from './view.ts';
@@ -82,20 +81,4 @@ export async function dashboardFiles(
     isPrivate,
     headers: { ...publicHeaders([dashboard.logo, dashboard.favicon]), refresh },
   };
-}
-
-/** What somebody without a key sees of a private dashboard. */
-export function keyForm(assets: Assets, address: string, error?: string): string {
-  return publicNotice(assets, {
-    title: 'This dashboard is private',
-    text: 'It opens with one of its keys. Ask who sent you the link.',
-    more: html`<form method="post" action="${path`/dashboards/${address}/key`}">${textField({
-      name: 'key',
-      label: 'Key',
-      type: 'password',
-      isRequired: true,
-      autocomplete: 'off',
-      error,
-    })}<button class="button primary" type="submit">Open</button></form>`,
-  });
 }

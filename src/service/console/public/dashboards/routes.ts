@@ -4,26 +4,20 @@ import { type DashboardData, publicPageRoutes } from '../../../../protocol/pages
 import { hashKey } from '../../../ids/keys.ts';
 import type { Store } from '../../../store.ts';
 import { notAllowed } from '../../error-page.ts';
+import { path } from '../../html.ts';
 import { isFromOwnPage } from '../../login/addresses.ts';
-import { cookieOf, isSecure, setCookie } from '../../login/cookie.ts';
 import { freshness, sendFile, staleFreshness } from '../files.ts';
 import { type Kept, KeptAnswers } from '../kept-answers.ts';
+import { askForKey, type GivenKey, givenKey, keepKey, typedKey } from '../keys.ts';
 import { callPublic, isBetterOld, knownAddress, type PublicPagesDeps } from '../public-call.ts';
-import { type DashboardFiles, dashboardFiles, keyForm } from './files.ts';
+import { type DashboardFiles, dashboardFiles } from './files.ts';
 
-interface Asked {
+interface Asked extends GivenKey {
   readonly address: string;
   readonly page: number;
-  /** The key in the address, or else the one of the cookie. */
-  readonly key: string | undefined;
-  readonly isKeyInAddress: boolean;
 }
 
 type Params = { Params: { address: string } };
-
-/** What a key may look like; the value of a cookie holds nothing else. */
-const keyText = /^[\w-]{1,512}$/;
-const cookieDays = 30;
 
 /**
  * Dashboards for everybody, and private ones for those who have a key: in the address as the API takes it, or
@@ -77,15 +71,11 @@ export function addDashboards(app: FastifyInstance, deps: PublicPagesDeps & { re
       return await sendFile(file, request, reply);
     } catch (thrown) {
       if (!(thrown instanceof AppError && thrown.code === 'BAD_TOKEN')) throw thrown;
-      return askForKey(reply, asked, asked.key === undefined ? undefined : wrongKey);
+      return ask(reply, asked, asked.key !== undefined);
     }
   };
-  const askForKey = (reply: FastifyReply, { address }: Asked, error: string | undefined) =>
-    reply
-      .code(error === undefined ? 401 : 403)
-      .header('cache-control', 'private, no-store')
-      .type('text/html; charset=utf-8')
-      .send(keyForm(assets, address, error));
+  const ask = (reply: FastifyReply, { address }: Asked, isWrong: boolean) =>
+    askForKey(reply, assets, { noun: 'dashboard', action: path`/dashboards/${address}/key`, isWrong });
 
   app.get<Params>('/dashboards/:address', (request, reply) =>
     answer(request, reply, ({ page, stale }, isStale) => (isStale ? stale : page)),
@@ -95,37 +85,28 @@ export function addDashboards(app: FastifyInstance, deps: PublicPagesDeps & { re
   );
   app.post<Params>('/dashboards/:address/key', async (request, reply) => {
     if (!isFromOwnPage(request)) throw notAllowed('Only the page of the dashboard can send its key.');
-    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
-    const key = (form.get('key') ?? '').trim();
+    const key = typedKey(request);
     const asked: Asked = { ...askedFor(request), key, isKeyInAddress: false };
-    if (!keyText.test(key)) return askForKey(reply, asked, wrongKey);
+    if (key === undefined) return ask(reply, asked, true);
     try {
       await open(asked, request, reply);
     } catch (thrown) {
       if (!(thrown instanceof AppError && thrown.code === 'BAD_TOKEN')) throw thrown;
-      return askForKey(reply, asked, wrongKey);
+      return ask(reply, asked, true);
     }
-    const maxAgeSeconds = cookieDays * 86_400;
-    setCookie(reply, cookieName(asked.address), key, {
-      maxAgeSeconds,
-      isSecure: isSecure(request, deps.publicUrl),
-    });
-    return reply.header('cache-control', 'private, no-store').redirect(`/dashboards/${asked.address}`, 303);
+    const { address } = asked;
+    const goTo = path`/dashboards/${address}`;
+    return keepKey({ noun: 'dashboard', address, key, goTo }, request, reply, deps.publicUrl);
   });
 }
-
-const wrongKey = 'This key does not open the dashboard. It may have been replaced.';
-const cookieName = (address: string) => `picket-dashboard-${address}`;
 
 function askedFor(request: FastifyRequest<Params>): Asked {
   const address = knownAddress(request.params.address, 'dashboard');
   const { searchParams } = new URL(request.url, 'http://own.invalid');
   const page = Number(searchParams.get('page') ?? 1);
-  const inAddress = searchParams.get('key')?.slice(0, 512);
   return {
     address,
     page: Number.isInteger(page) && page >= 1 && page <= 1_000_000 ? page : 1,
-    key: inAddress ?? cookieOf(request, cookieName(address)),
-    isKeyInAddress: inAddress !== undefined,
+    ...givenKey(request, { noun: 'dashboard', address }),
   };
 }

@@ -28,7 +28,7 @@ export function addOwnHosts(app: FastifyInstance, { hosts, source, assets }: Own
     // No key and no session counts here: limits are those of an address.
     request.caller = { kind: 'nobody' };
     try {
-      return await answer(own, { request, reply }, source);
+      return await answer(own, { assets, request, reply }, source);
     } catch (thrown) {
       return sendPublicError(toError(thrown), { request, reply, assets });
     }
@@ -38,7 +38,11 @@ export function addOwnHosts(app: FastifyInstance, { hosts, source, assets }: Own
 /** Answers a request itself, or lets it pass to its route (undefined). */
 async function answer(
   { kind, address }: OwnHost,
-  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  {
+    assets,
+    request,
+    reply,
+  }: { readonly assets: Assets; readonly request: FastifyRequest; readonly reply: FastifyReply },
   source: StatusPageSource,
 ): Promise<FastifyReply | undefined> {
   const { pathname } = new URL(request.url, 'http://own.invalid');
@@ -50,10 +54,11 @@ async function answer(
     if (pathname === base || pathname.startsWith(`${base}/`)) return undefined;
     if (isReading && end === '') return reply.header('cache-control', 'no-store').redirect(base, 303);
   } else {
-    if (pathname === `${path`/status/${address}`}/subscribe`) return undefined;
+    const forms = ['subscribe', 'key'].map((end) => path`/status/${address}/${end}`);
+    if (forms.includes(pathname)) return undefined;
     if (isReading && isStatusFile(end)) {
       const host = request.hostname.toLowerCase();
-      return sendStatusFile(source, { request, reply, address, end, host });
+      return sendStatusFile(source, { assets, request, reply, address, end, host });
     }
   }
   throw new AppError('NOT_FOUND', 'There is no such page at this host.');

@@ -3,10 +3,10 @@ import { type Html, html } from '../../html.ts';
 
 /** Where a reader of a status page leaves a mail address. */
 export function subscribeForm(
-  own: string,
+  action: string,
   refused?: { readonly address: string; readonly error: string },
 ): Html {
-  return html`<section id="subscribe"><h2>Subscribe</h2><form class="form" method="post" action="${own}/subscribe">${textField(
+  return html`<section id="subscribe"><h2>Subscribe</h2><form class="form" method="post" action="${action}">${textField(
     {
       name: 'address',
       label: 'Mail address',

@@ -3,9 +3,11 @@ import { AppError } from '../../../../lib/errors.ts';
 import { publicPageRoutes } from '../../../../protocol/pages/public-page.ts';
 import { RateLimits } from '../../../http/limits.ts';
 import { notAllowed } from '../../error-page.ts';
-import { type Content, html, path } from '../../html.ts';
+import { type Content, html, path, withQuery } from '../../html.ts';
 import { isFromOwnPage } from '../../login/addresses.ts';
 import { publicHeaders, publicNotice } from '../document.ts';
+import { givenKey } from '../keys.ts';
+import type { OwnHosts } from '../own-host/hosts.ts';
 import { callPublic, knownAddress, type PublicPagesDeps } from '../public-call.ts';
 import { subscribeForm } from './form.ts';
 
@@ -34,11 +36,14 @@ const asked = {
 } as const;
 
 /**
- * Subscribing to status pages: a form, and the two links of mails. They use no cookie. Limits hold here where
+ * Subscribing to status pages: a form, and the two links of mails, which use no cookie. Limits hold here where
  * the API has none as well, since each request may send a mail.
  */
-export function addSubscribing(app: FastifyInstance, deps: PublicPagesDeps): void {
-  const { assets, handlers } = deps;
+export function addSubscribing(
+  app: FastifyInstance,
+  deps: PublicPagesDeps & { readonly hosts: OwnHosts },
+): void {
+  const { assets, handlers, hosts } = deps;
   const limits = new RateLimits(deps.clock, 60);
   const send = (
     reply: FastifyReply,
@@ -54,24 +59,29 @@ export function addSubscribing(app: FastifyInstance, deps: PublicPagesDeps): voi
   app.post<{ Params: { address: string } }>('/status/:address/subscribe', async (request, reply) => {
     if (!isFromOwnPage(request)) throw notAllowed('Only the status page itself can subscribe you.');
     const address = knownAddress(request.params.address, 'status page');
-    const own = path`/status/${address}`;
+    const { key, isKeyInAddress } = givenKey(request, { noun: 'status page', address });
+    const linked = isKeyInAddress ? { key } : {};
+    const own = (await hosts.find(request.hostname)) ? '/' : path`/status/${address}`;
     const form = formOf(request);
     const mailAddress = (form.get('address') ?? '').trim();
     const body = subscribe.body.safeParse({ type: 'EMAIL', config: { address: mailAddress } });
     if (!body.success) {
       const error = 'This is no mail address.';
-      const more = subscribeForm(own, { address: mailAddress.slice(0, 254), error });
+      const more = subscribeForm(withQuery(path`/status/${address}/subscribe`, linked), {
+        address: mailAddress.slice(0, 254),
+        error,
+      });
       return send(reply, { title: 'Nothing was subscribed', text: '', more }, 422);
     }
     limits.spend(subscribe, request, reply);
     await callPublic(handlers, subscribe.operationId, {
-      ...{ request, reply, params: { address }, query: {} },
+      ...{ request, reply, params: { address }, query: { key } },
       body: body.data,
     });
     return send(reply, {
       title: 'Look into your mailbox',
       text: 'A mail with a link is on its way, unless the address is subscribed already. The subscription begins when you confirm it.',
-      more: html`<p class="actions"><a class="button" href="${own}">Back to the page</a></p>`,
+      more: html`<p class="actions"><a class="button" href="${withQuery(own, linked)}">Back to the page</a></p>`,
     });
   });
 

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { defineRoute, successful } from '../http/route.ts';
+import { Coverage, Measurement } from './coverage.ts';
+
+/** How much of what was due at a location was measured, in all and day by day. */
+export const LocationCoverage = z
+  .object({
+    coverage: Coverage,
+    days: z
+      .array(z.object({ date: z.iso.date(), measurement: Measurement, coverage: Coverage }))
+      .describe('UTC, oldest first; today up to now'),
+  })
+  .meta({ id: 'LocationCoverage' });
+export type LocationCoverage = z.output<typeof LocationCoverage>;
+
+export const locationCoverageRoutes = {
+  getLocationCoverage: defineRoute({
+    method: 'GET',
+    path: '/v1/private-locations/{id}/coverage',
+    operationId: 'getLocationCoverage',
+    summary: 'How much of what was due at a private location was measured, day by day',
+    tag: 'Slots',
+    credential: 'account',
+    params: z.object({ id: z.uuid() }),
+    query: z.object({
+      days: z.coerce.number().int().min(1).max(90).default(30).describe('How many days, today included'),
+    }),
+    success: successful,
+    response: LocationCoverage,
+  }),
+};

@@ -1,0 +1,69 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../lib/errors.ts';
+import type { PageKey } from '../../protocol/pages/page-fields.ts';
+import { iso } from '../http/handler.ts';
+import { createKey, hashKey } from '../ids/keys.ts';
+import type { PageKeyRow } from './tables.ts';
+
+type Privacy = { readonly is_private: 0 | 1 };
+
+/** Where the keys of one kind of pages are. */
+interface KeyStore<Id> {
+  insertKey(id: Id, keyHash: string, masked: string, now: number): Promise<unknown>;
+  deleteKeys(id: Id): Promise<void>;
+}
+
+/**
+ * A page that becomes private gets a key, one that becomes public loses its keys. Returns the new key.
+ *
+ * @param before undefined for a page that is new.
+ */
+export async function changeKeys<Id>(
+  keys: KeyStore<Id>,
+  prefix: 'da_' | 'sp_',
+  {
+    before,
+    after,
+    now,
+  }: {
+    readonly before: Privacy | undefined;
+    readonly after: Privacy & { readonly id: Id };
+    readonly now: number;
+  },
+): Promise<string | undefined> {
+  if ((before?.is_private ?? 0) === after.is_private) return undefined;
+  await keys.deleteKeys(after.id);
+  if (after.is_private === 0) return undefined;
+  const key = createKey(prefix);
+  await keys.insertKey(after.id, key.keyHash, key.masked, now);
+  return key.rawKey;
+}
+
+/** The key that a request brings: as bearer token, or else in its address. */
+export function keyOf({ headers }: FastifyRequest, inAddress: string | undefined): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? inAddress;
+}
+
+/** @throws AppError BAD_TOKEN where none of the hashes is that of the key. */
+export function requireKey(
+  noun: 'dashboard' | 'status page',
+  hashes: readonly string[],
+  rawKey: string | undefined,
+): void {
+  if (rawKey !== undefined && hashes.includes(hashKey(rawKey))) return;
+  throw new AppError(
+    'BAD_TOKEN',
+    `Bad Token: the ${noun} is private. Send one of its keys as "Authorization: Bearer <key>" or as ?key=.`,
+  );
+}
+
+/** `rawKey` is given where the page's key was just made: it is never shown again. */
+export function keyViews(keys: readonly PageKeyRow[], rawKey?: string): PageKey[] {
+  return keys.map(({ id, masked, created }) => ({
+    id,
+    rawKey: rawKey ?? masked,
+    maskedKey: masked,
+    created_at: iso(created),
+    updated_at: null,
+  }));
+}
