@@ -12,6 +12,7 @@ export const ClientCertificate = z
     ca: z.string().nullable(),
     subject: z.string().describe('Whom the certificate names'),
     expiresAt: z.iso.datetime().nullable().describe('When it ends; null where it cannot be read'),
+    hasPassphrase: z.boolean().describe('Whether its key is encrypted'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'ClientCertificate' });

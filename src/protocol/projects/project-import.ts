@@ -48,7 +48,7 @@ export const ImportChanges = z
           payload: z.record(z.string(), z.unknown()),
         }),
       )
-      .describe('What resources use and no project can hold'),
+      .describe('Snippets that the resources name, for programs that keep them otherwise'),
   })
   .meta({ id: 'ProjectImportChanges' });
 export type ImportChanges = z.output<typeof ImportChanges>;

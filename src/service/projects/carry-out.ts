@@ -4,8 +4,9 @@ import { checkRoutes } from '../../protocol/checks/check.ts';
 import type { Change, PhysicalId } from '../../protocol/projects/project.ts';
 import { fieldError } from '../http/validation.ts';
 import type { Repositories } from '../store.ts';
-import { type Departure, departures, differs } from './differences.ts';
-import { type Body, isKind, kinds, physicalIdOf, type ResourceKind } from './kinds.ts';
+import { type Departure, departures } from './differences.ts';
+import { isKind, kinds, physicalIdOf } from './kinds/index.ts';
+import { type Body, differs, type ResourceKind } from './kinds/kind.ts';
 import { type Operations, parsedBody, withoutEmpty } from './operations.ts';
 import { ownerOf, subscriptionId, subscriptionIn } from './subscriptions.ts';
 import type { ProjectResourceRow } from './tables.ts';
@@ -127,8 +128,7 @@ class Errand {
     this.#ids.set(keyOf(wished), (present && id) ?? this.#placeholder(kind));
     const payload = withIds(wished, this.#work.wished.names, (key) => this.#idOf(key));
     const assigned = this.#assigned((kind.bodyOf ?? same)(payload), wished);
-    // A hidden "" keeps what is stored, and is nothing that a receiver would take.
-    const kept = type === 'alert-channel' && present ? kind.keeping?.(assigned, present) : undefined;
+    const kept = kind.keepsFirst && present ? kind.keeping?.(assigned, present) : undefined;
     const route = kind.bodyRoute?.(assigned) ?? kind.routes.create;
     const body = withoutEmpty(route, kept ?? assigned);
     const parsed = { ...(parsedBody(route, body) as Body), ...pick(body, 'checkType') };
@@ -137,17 +137,20 @@ class Errand {
     const { alertChannelSubscriptions, ...others } = parsed as Body & { alertChannelSubscriptions?: unknown };
     const whole =
       body.alertChannelSubscriptions === undefined ? others : { ...others, alertChannelSubscriptions };
-    const isReplaced = present !== undefined && present.checkType !== parsed.checkType;
-    if (!present || id === undefined || isReplaced) {
-      if (present && id !== undefined) await this.#delete(kind, { type, logicalId, physicalId: id });
+    if (!present || id === undefined) {
       await this.#create(wished, kind, body);
       return;
     }
     const complete = kind.keeping?.(whole, present) ?? whole;
+    if (kind.isReplaced?.(complete, present)) {
+      await this.#delete(kind, { type, logicalId, physicalId: id });
+      await this.#create(wished, kind, body);
+      return;
+    }
     this.#note(type, logicalId, id, 1, row?.import_id ?? null);
     if (!differs(complete, present)) return;
     this.#changes.push({ type, logicalId, physicalId: id, action: 'UPDATE' });
-    if (this.#work.isDry) return;
+    if (this.#work.isDry || !kind.routes.update) return;
     await this.#work.operations.call(kind.routes.update, { params: { [kind.key]: id }, body: complete });
   }
 
@@ -262,10 +265,11 @@ class Errand {
   async #stored(kind: ResourceKind, id: PhysicalId): Promise<Body | undefined> {
     const { repositories, operations, accountId } = this.#work;
     if (kind.stored) return kind.stored(repositories, accountId, id);
-    const isId = kind.get.params?.safeParse({ [kind.key]: id }).success;
+    const { get } = kind.routes;
+    const isId = get.params?.safeParse({ [kind.key]: id }).success;
     if (!isId) return undefined;
     try {
-      const shown = await operations.call(kind.get, { params: { [kind.key]: id } });
+      const shown = await operations.call(get, { params: { [kind.key]: id } });
       return kind.asWritten?.(shown) ?? shown;
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.code === 'NOT_FOUND') return undefined;

@@ -1,23 +1,17 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Change } from '../../protocol/projects/project.ts';
-import { type Body, type KindName, kinds, physicalIdOf } from './kinds.ts';
+import { type KindName, kinds, physicalIdOf } from './kinds/index.ts';
 import type { ProjectResourceRow } from './tables.ts';
 import { keyOf, type WishedProject } from './wished.ts';
-
-/** Whether a wished body says anything else than what is stored. What it does not say stays as it is. */
-export function differs(wished: Body, stored: Body): boolean {
-  return Object.entries(wished).some(
-    ([field, value]) => value !== undefined && !isDeepStrictEqual(value, stored[field]),
-  );
-}
 
 /** What has to go before anything is written: what replaces it may have the same address. */
 const goneFirst: readonly string[] = [
   'alert-channel-subscription',
+  'slo',
   'check',
   'status-page',
   'dashboard',
   'maintenance-window',
+  'variable',
 ] satisfies readonly (KindName | 'alert-channel-subscription')[];
 
 export interface Departure {

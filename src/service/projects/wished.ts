@@ -43,6 +43,9 @@ const deepestLevels = 64;
 /** Fields whose refs name a resource of one type; elsewhere the name has to be of one type only. */
 const typesOfFields: Readonly<Record<string, ProjectResourceType>> = {
   alertChannelId: 'alert-channel',
+  alertChannelIds: 'alert-channel',
+  setupSnippetId: 'snippet',
+  tearDownSnippetId: 'snippet',
   groupId: 'check-group',
   checkId: 'check',
   parentCheckIds: 'check',

@@ -31,5 +31,8 @@ export const certificates = defineResource(
     const { host, cert, key: private_key, ca, passphrase } = body;
     return { host, cert, private_key, ca, passphrase };
   },
-  view: ({ id, host, cert, ca }) => ({ id, host, cert, ca, ...describedCertificate(cert) }),
+  view: ({ id, host, cert, ca, passphrase }) => ({
+    ...{ id, host, cert, ca, ...describedCertificate(cert) },
+    hasPassphrase: passphrase !== null,
+  }),
 });

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
 import type { ImportChanges } from '../../../protocol/projects/project-import.ts';
 import type { Repositories } from '../../store.ts';
-import { type Body, type KindName, kinds } from '../kinds.ts';
+import { type KindName, kinds } from '../kinds/index.ts';
+import type { Body } from '../kinds/kind.ts';
 import type { Operations } from '../operations.ts';
 
 const pageSize = 100;
@@ -32,6 +33,10 @@ const idsOf: Ids = {
     (await locations.listBehind(accountId)).map(({ id }) => id),
   'alert-channel': async ({ alertChannels }, accountId) =>
     (await alertChannels.all(accountId)).map(({ id }) => id),
+  variable: async ({ variables }, accountId) => (await variables.listBehind(accountId)).map(({ key }) => key),
+  snippet: async ({ snippets }, accountId) => (await snippets.listBehind(accountId)).map(({ id }) => id),
+  'client-certificate': async ({ certificates }, accountId) =>
+    (await certificates.listBehind(accountId)).map(({ id }) => id),
   'status-page-service': async ({ services }, accountId) =>
     (await services.listBehind(accountId)).map(({ id }) => id),
   'status-page': async ({ statusPages }, accountId) =>
@@ -49,6 +54,7 @@ const idsOf: Ids = {
     (await windows.listBehind(accountId)).map(({ id }) => id),
   dashboard: async ({ dashboards }, accountId) =>
     (await dashboards.listBehind(accountId)).map(({ dashboard_id: id }) => id),
+  slo: async ({ slos }, accountId) => (await slos.listBehind(accountId)).map(({ id }) => id),
 };
 
 /** The resources of an account that filters let in and no project has. */
@@ -67,7 +73,7 @@ export async function candidates(
       if (taken.has(`${type} ${physicalId}`)) continue;
       // Numbers of dashboards are not in what lists of ids say.
       if (type !== 'dashboard' && !isLetIn(filters, type, physicalId)) continue;
-      const payload = await operations.call(kind.get, { params: { [kind.key]: physicalId } });
+      const payload = await operations.call(kind.routes.get, { params: { [kind.key]: physicalId } });
       const shownId = type === 'dashboard' ? (payload.id as number) : physicalId;
       if (isLetIn(filters, type, shownId)) found.push({ type, physicalId, shownId, payload });
     }
@@ -75,14 +81,15 @@ export async function candidates(
   return found;
 }
 
-/** The last filter that fits decides; without filters everything is let in. */
-function isLetIn(filters: readonly Filter[], type: string, id: PhysicalId): boolean {
+/** The last filter that fits decides; without filters everything is let in that need not be asked for by name. */
+function isLetIn(filters: readonly Filter[], type: KindName, id: PhysicalId): boolean {
+  const isByName = kinds[type].isImportedByName === true;
   const fitting = filters.findLast(({ resource }) => {
-    if (!resource) return true;
+    if (!resource) return !isByName;
     const { physicalId = id } = resource;
     return resource.type === type && String(physicalId).toLowerCase() === String(id);
   });
-  return fitting ? fitting.type === 'include' : filters.length === 0;
+  return fitting ? fitting.type === 'include' : filters.length === 0 && !isByName;
 }
 
 /** What an import would make of the project: each resource with a name, and who alerts whom. */
@@ -160,9 +167,15 @@ export function assignments(
 /** A name made of what people call the resource, with some of its id where that is taken. */
 function freeName(type: string, id: PhysicalId, payload: Body, used: Set<string>): string {
   const config = (payload.config ?? {}) as Body;
-  const called = [payload.name, payload.header, config.name, config.address, type].find(
-    (text): text is string => typeof text === 'string' && /[A-Za-z0-9]/.test(text),
-  );
+  const called = [
+    payload.name,
+    payload.header,
+    payload.key,
+    payload.host,
+    config.name,
+    config.address,
+    type,
+  ].find((text): text is string => typeof text === 'string' && /[A-Za-z0-9]/.test(text));
   const base = (called ?? type)
     .normalize('NFKD')
     .replaceAll(/[^A-Za-z0-9]+/g, '-')

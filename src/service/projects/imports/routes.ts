@@ -9,7 +9,7 @@ import {
 import { type AnyHandler, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found } from '../../http/known-names.ts';
 import type { Repositories } from '../../store.ts';
-import { physicalIdOf } from '../kinds.ts';
+import { physicalIdOf } from '../kinds/index.ts';
 import { Operations } from '../operations.ts';
 import { type ProjectDeps, refuseBusy } from '../routes.ts';
 import type { ProjectImportRow, ProjectRow } from '../tables.ts';

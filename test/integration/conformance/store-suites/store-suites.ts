@@ -9,6 +9,7 @@ import { coverageSuite } from './coverage.ts';
 import { coverageViewSuite } from './coverage-views.ts';
 import { definitionRunSuite } from './definition-runs.ts';
 import { deployedFieldSuite } from './deployed-fields.ts';
+import { deployedKindSuite } from './deployed-kinds.ts';
 import { deploymentSuite } from './deployments.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
@@ -62,4 +63,5 @@ export function storeSuites(stage: StoreStage): void {
   retentionSuite(stage);
   deploymentSuite(stage);
   deployedFieldSuite(stage);
+  deployedKindSuite(stage);
 }

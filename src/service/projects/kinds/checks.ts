@@ -1,0 +1,58 @@
+import { completeDefinition, maskedValues } from '../../../checks/contract/definition.ts';
+import { keepMasked } from '../../../checks/contract/masking.ts';
+import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
+import { checkRoutes, typedCheckRoutes } from '../../../protocol/checks/check.ts';
+import { checkGroupRoutes, maskedInGroups } from '../../../protocol/checks/check-group.ts';
+import { completeGroup } from '../../checks/effective-check.ts';
+import { fieldError } from '../../http/validation.ts';
+import { type Body, named, type ResourceKind } from './kind.ts';
+
+/** Who is alerted is said by subscriptions. */
+const createQuery = { autoAssignAlerts: 'false' } as const;
+
+export const checkGroups: ResourceKind = {
+  ...named('CheckGroup', checkGroupRoutes),
+  stored: async (repositories, accountId, id) => {
+    const group = await repositories.groups.find(accountId, Number(id));
+    return group && completeGroup(group);
+  },
+  // Version of the form that clients write groups in: both are the same here.
+  bodyOf: ({ v: _, ...payload }) => payload,
+  keeping: (wished, stored) => keepMasked(maskedInGroups, wished, stored),
+  createQuery,
+};
+
+export const checks: ResourceKind = {
+  ...named('Check', checkRoutes),
+  stored: async (repositories, accountId, id) => {
+    const check = await repositories.checks.find(accountId, String(id));
+    if (!check) return undefined;
+    const { checkType, definition } = check;
+    return { ...completeDefinition(findCheckType(checkType), definition), checkType };
+  },
+  bodyRoute: routeOfType,
+  // What a repair by a model would go by: nothing here repairs checks.
+  bodyOf: ({ intent: _intent, aiAutoRepairEnabled: _repair, ...payload }) => payload,
+  keeping,
+  isReplaced: (wished, stored) => wished.checkType !== stored.checkType,
+  createQuery,
+};
+
+function routeOfType({ checkType }: Body) {
+  const routes = typeof checkType === 'string' ? typedCheckRoutes.get(checkType) : undefined;
+  if (routes?.create) return routes.create;
+  const message = `must be one of [${checkTypeNames.join(', ')}]`;
+  throw fieldError('payload', [{ key: 'checkType', message }]);
+}
+
+function keeping(wished: Body, stored: Body): Body {
+  const type = findCheckType(String(wished.checkType));
+  if (!type || wished.checkType !== stored.checkType) return wished;
+  const unmasked = keepMasked(maskedValues(type), wished, stored);
+  // Clients upload snapshots when they deploy, and send none when they ask what would change.
+  const kept = wished.snapshots === null ? { ...unmasked, snapshots: stored.snapshots } : unmasked;
+  if (!type.pings) return kept;
+  // The address of its pings stays for as long as the check.
+  const token = type.pings.expectation(wished).token ?? type.pings.expectation(stored).token;
+  return { ...kept, ...type.pings.addressed(kept, { token, url: null }) };
+}

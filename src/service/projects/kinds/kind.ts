@@ -1,0 +1,86 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Route } from '../../../protocol/http/route.ts';
+import type { PhysicalId } from '../../../protocol/projects/project.ts';
+import type { Repositories } from '../../store.ts';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+interface Routes {
+  readonly create: Route;
+  readonly get: Route;
+  /** Absent for what is made and deleted, never changed. */
+  readonly update?: Route;
+  readonly delete: Route;
+}
+
+/** What a deployment must know of a kind of resources to write them by their own operations. */
+export interface ResourceKind {
+  readonly routes: Routes;
+  /** The parameter of its paths. */
+  readonly key: string;
+  /** Whether the database numbers them. */
+  readonly isNumbered: boolean;
+  readonly idOf: (answer: Body) => PhysicalId;
+  /** What is stored of one, as it is written, where `get` masks parts of it. */
+  readonly stored?: (
+    repositories: Repositories,
+    accountId: string,
+    id: PhysicalId,
+  ) => Promise<Body | undefined>;
+  /** The operation whose body a payload is; the create route, where types differ by it. */
+  readonly bodyRoute?: (payload: Body) => Route;
+  /** What `get` shows, in the form in which it is written. */
+  readonly asWritten?: (shown: Body) => Body;
+  /** A payload as the operation takes it. */
+  readonly bodyOf?: (payload: Body) => Body;
+  /** A whole wished body, with what only the stored one has: ids of parts, tokens, hidden values. */
+  readonly keeping?: (wished: Body, stored: Body) => Body;
+  /** Whether that comes before a payload is judged: a hidden "" is nothing that its operation would take. */
+  readonly keepsFirst?: true;
+  /** Whether the stored one has to go, and another one be made. */
+  readonly isReplaced?: (wished: Body, stored: Body) => boolean;
+  /** What a query of its operation of creation says. */
+  readonly createQuery?: Body;
+  /** Imported only where its type is asked for by name: other programs that import everything do not know it. */
+  readonly isImportedByName?: true;
+}
+
+type NamedRoutes<Noun extends string> = Readonly<
+  Record<`create${Noun}` | `get${Noun}` | `update${Noun}` | `delete${Noun}`, Route>
+>;
+
+/** A kind by what its operations are called. */
+export function named<Noun extends string>(noun: Noun, routes: NamedRoutes<Noun>): ResourceKind {
+  return kindWith({
+    create: routes[`create${noun}`],
+    get: routes[`get${noun}`],
+    update: routes[`update${noun}`],
+    delete: routes[`delete${noun}`],
+  });
+}
+
+/** A kind by its operations, with the ids that these have. */
+export function kindWith(routes: Routes): ResourceKind {
+  const [, key = ''] = /\{(\w+)\}/.exec(routes.get.path) ?? [];
+  const isNumbered = typeof routes.get.params?.shape[key]?.safeParse('1').data === 'number';
+  return { routes, key, isNumbered, idOf: (answer) => (answer[key] ?? answer.id) as PhysicalId };
+}
+
+/** Whether a wished body says anything else than what is stored. What it does not say stays as it is. */
+export function differs(wished: Body, stored: Body): boolean {
+  return Object.entries(wished).some(
+    ([field, value]) => value !== undefined && !isDeepStrictEqual(value, stored[field]),
+  );
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function lowerCase(payload: Body, fields: readonly string[]): Body {
+  const entries = fields.flatMap((field) => {
+    const value = payload[field];
+    return typeof value === 'string' ? [[field, value.toLowerCase()]] : [];
+  });
+  return { ...payload, ...Object.fromEntries(entries) };
+}

@@ -1,0 +1,49 @@
+import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
+import { type Body, isRecord, lowerCase, named, type ResourceKind } from './kind.ts';
+
+export const statusPages: ResourceKind = {
+  ...named('StatusPage', statusPageRoutes),
+  asWritten: (shown) => ({ ...shown, cards: cardsOf(shown).map(writtenCard) }),
+  bodyOf,
+  keeping,
+};
+
+/** Services of cards may be ids alone; addresses and colors are kept as the store has them. */
+function bodyOf(payload: Body): Body {
+  const cards = Array.isArray(payload.cards) ? (payload.cards as unknown[]).map(cardBody) : payload.cards;
+  const { themeColors } = payload;
+  const upper = (text: string) => text.toUpperCase();
+  return {
+    ...lowerCase(payload, ['url', 'customDomain']),
+    ...(cards === undefined ? {} : { cards }),
+    ...(themeColors
+      ? { themeColors: JSON.parse(JSON.stringify(themeColors).replaceAll(/"#[0-9A-Fa-f]+"/g, upper)) }
+      : {}),
+  };
+}
+
+function cardBody(card: unknown): unknown {
+  if (!isRecord(card) || !Array.isArray(card.services)) return card;
+  const services = card.services.map((service: unknown) =>
+    typeof service === 'string' ? { id: service } : service,
+  );
+  return { ...card, services };
+}
+
+function writtenCard({ id, name, services }: Body): Body {
+  return { id, name, services: (services as Body[]).map((service) => ({ id: service.id })) };
+}
+
+/** Cards keep their ids by their names. */
+function keeping(wished: Body, stored: Body): Body {
+  const ids = Map.groupBy(cardsOf(stored), ({ name }) => name);
+  const cards = cardsOf(wished).map((card) => {
+    const id = ids.get(card.name)?.shift()?.id;
+    return id === undefined ? card : { ...card, id };
+  });
+  return { ...wished, cards };
+}
+
+function cardsOf({ cards }: Body): Body[] {
+  return Array.isArray(cards) ? (cards as unknown[]).filter(isRecord) : [];
+}

@@ -1,0 +1,292 @@
+import { expect, it } from 'vitest';
+import type { z } from 'zod';
+import { channelKinds } from '../../../../src/channels/index.ts';
+import type { MaskedValue } from '../../../../src/checks/contract/masking.ts';
+import { maskDefinition } from '../../../../src/checks/contract/masking.ts';
+import { ChannelFlags } from '../../../../src/protocol/alerts/alert-channel.ts';
+import { CheckGroupInput, maskedInGroups } from '../../../../src/protocol/checks/check-group.ts';
+import { ClientCertificateInput } from '../../../../src/protocol/checks/client-certificate.ts';
+import { SnippetInput } from '../../../../src/protocol/checks/snippet.ts';
+import { VariableInput } from '../../../../src/protocol/checks/variable.ts';
+import { PrivateLocationInput } from '../../../../src/protocol/locations/private-location.ts';
+import { DashboardInput } from '../../../../src/protocol/pages/dashboard.ts';
+import { MaintenanceWindowInput } from '../../../../src/protocol/pages/maintenance-window.ts';
+import { StatusPageInput } from '../../../../src/protocol/pages/status-page.ts';
+import { projectResourceTypes } from '../../../../src/protocol/projects/project.ts';
+import { SloInput } from '../../../../src/protocol/results/slo.ts';
+import { wholeBody } from '../../../helpers/service/api-requests/whole-bodies.ts';
+import { until } from '../../../helpers/service/service.ts';
+import { createAuthority } from '../../../helpers/targets/certificates.ts';
+import { callProvider, smsProvider } from '../channel-receivers/phone.ts';
+import type { StoreStage } from './stage.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+type Variant = 1 | 2;
+
+interface Deployed {
+  readonly type: string;
+  readonly logicalId: string;
+  /** Where one is shown, but for its id. */
+  readonly path: string;
+  readonly payload: Body;
+  /** What is shown of it, where that is not what was written. */
+  readonly shown?: Body;
+}
+
+const ref = (name: string) => ({ ref: name });
+const image = 'https://example.com/image.png';
+
+/** A body by its schema; ids in it are those of others of the project. */
+function whole(schema: z.ZodType, variant: Variant, known: Body): Body {
+  return wholeBody(schema as z.ZodObject, variant, known);
+}
+
+function shownOf(schema: z.ZodType, masked: readonly MaskedValue[], body: Body): Body {
+  return maskDefinition(masked, schema.parse(body) as Body);
+}
+
+/** Colors are shown in upper case. */
+function shownColors(themeColors: unknown): unknown {
+  const text = JSON.stringify(themeColors);
+  return JSON.parse(text.replaceAll(/"#[0-9a-f]+"/gi, (color) => color.toUpperCase()));
+}
+
+const certificates = async () => {
+  const authority = await createAuthority();
+  return [await authority.issue(), await authority.issue()] as const;
+};
+
+/** A resource of every kind that is no check, with every field. */
+function resourcesOf(
+  variant: Variant,
+  [first, second]: Awaited<ReturnType<typeof certificates>>,
+): Deployed[] {
+  const v = `v${variant}`;
+  const group = whole(CheckGroupInput, variant, {
+    locations: [variant === 1 ? 'eu-central-1' : 'us-east-1'],
+    privateLocations: [],
+    alertChannelSubscriptions: [],
+    setupSnippetId: null,
+    tearDownSnippetId: null,
+    runtimeId: variant === 1 ? '2025.04' : null,
+  });
+  const page = whole(StatusPageInput, variant, {
+    url: `page-${v}`,
+    customDomain: `${v}.example.com`,
+    logo: image,
+    favicon: image,
+    redirectTo: `https://example.com/${v}`,
+    cards: [{ name: `Card ${v}`, services: [] }],
+  });
+  const window = whole(MaintenanceWindowInput, variant, {
+    startsAt: `2031-01-0${variant}T00:00:00.000Z`,
+    endsAt: `2031-01-0${variant}T01:00:00.000Z`,
+    repeatInterval: variant,
+    repeatUnit: variant === 1 ? 'DAY' : 'WEEK',
+    repeatEndsAt: `2032-01-0${variant}T00:00:00.000Z`,
+    timezone: variant === 1 ? 'Europe/Berlin' : 'Asia/Tokyo',
+  });
+  const visibility = { ...(window.statusPageVisibility as Body), statusPageIds: [], serviceIds: [] };
+  const slo = whole(SloInput, variant, { checkId: null, groupId: null, tags: [v], alertChannelIds: [] });
+  const variable = whole(VariableInput, variant, { key: 'TOKEN', value: `value-${v}` });
+  const certificate = { host: `${v}.example.com`, ...(variant === 1 ? first : second) };
+  return [
+    {
+      type: 'private-location',
+      logicalId: 'office',
+      path: '/v1/private-locations',
+      payload: whole(PrivateLocationInput, variant, {
+        slugName: 'office',
+        proxyUrl: `http://proxy.example.com:312${variant}`,
+      }),
+    },
+    ...channelKinds.map((kind): Deployed => {
+      const logicalId = kind.type.toLowerCase();
+      const headers = [{ key: 'x-team', value: v, locked: true }];
+      const own = kind.type === 'WEBHOOK' ? { method: variant === 1 ? 'PUT' : 'GET', headers } : {};
+      const config = whole(kind.config, variant, { ...kind.sample, ...own });
+      const flags = whole(ChannelFlags, variant, {
+        // New groups would be subscribed by it, and not by the code.
+        autoSubscribe: variant === 2,
+        quietHours: {
+          from: '22:00',
+          until: `07:0${variant}`,
+          timezone: 'Europe/Berlin',
+          exceptFailures: true,
+        },
+      });
+      const payload = { type: kind.type, config, ...flags };
+      const shown = maskDefinition(kind.masked, { ...payload, config: kind.config.parse(config) });
+      return { type: 'alert-channel', logicalId, path: '/v1/alert-channels', payload, shown };
+    }),
+    {
+      type: 'variable',
+      logicalId: 'token',
+      path: '/v1/variables',
+      payload: { ...variable, locked: variant === 1, secret: false },
+      shown: { key: 'TOKEN', value: variant === 1 ? '' : 'value-v2', locked: variant === 1, secret: false },
+    },
+    {
+      type: 'snippet',
+      logicalId: 'snippet',
+      path: '/v1/snippets',
+      payload: whole(SnippetInput, variant, { name: `snippet-${v}` }),
+    },
+    {
+      type: 'client-certificate',
+      logicalId: 'certificate',
+      path: '/v1/client-certificates',
+      payload: whole(ClientCertificateInput, variant, {
+        ...certificate,
+        ca: certificate.cert,
+        passphrase: null,
+      }),
+      shown: { host: certificate.host, cert: certificate.cert, ca: certificate.cert },
+    },
+    {
+      type: 'status-page-service',
+      logicalId: 'service',
+      path: '/v1/status-pages/services',
+      payload: { name: `Service ${v}` },
+    },
+    {
+      type: 'status-page',
+      logicalId: 'page',
+      path: '/v1/status-pages',
+      payload: { ...page, cards: [{ name: `Card ${v}`, services: [ref('service')] }] },
+      shown: {
+        ...page,
+        themeColors: shownColors(page.themeColors),
+        cards: [expect.objectContaining({ name: `Card ${v}` })],
+      },
+    },
+    {
+      type: 'check-group',
+      logicalId: 'group',
+      path: '/v1/check-groups',
+      payload: { ...group, setupSnippetId: ref('snippet'), tearDownSnippetId: ref('snippet') },
+      shown: {
+        ...shownOf(CheckGroupInput, maskedInGroups, group),
+        alertChannelSubscriptions: [{ alertChannelId: expect.any(Number), activated: variant === 1 }],
+        privateLocations: ['office'],
+        setupSnippetId: expect.any(Number),
+        tearDownSnippetId: expect.any(Number),
+      },
+    },
+    {
+      type: 'maintenance-window',
+      logicalId: 'window',
+      path: '/v1/maintenance-windows',
+      payload: {
+        ...window,
+        statusPageVisibility: { ...visibility, statusPageIds: [ref('page')], serviceIds: [ref('service')] },
+      },
+      shown: {
+        ...(MaintenanceWindowInput.parse(window) as Body),
+        statusPageVisibility: {
+          ...visibility,
+          statusPageIds: [expect.any(String)],
+          serviceIds: [expect.any(String)],
+        },
+      },
+    },
+    {
+      type: 'dashboard',
+      logicalId: 'board',
+      path: '/v1/dashboards',
+      payload: whole(DashboardInput, variant, {
+        customUrl: `board-${v}`,
+        customDomain: `board.${v}.example.com`,
+        logo: image,
+        favicon: image,
+        link: `https://example.com/${v}`,
+      }),
+    },
+    {
+      type: 'slo',
+      logicalId: 'objective',
+      path: '/v1/slos',
+      payload: { ...slo, groupId: ref('group'), tags: [], alertChannelIds: [ref('email')] },
+      shown: { ...slo, groupId: expect.any(Number), tags: [], alertChannelIds: [expect.any(Number)] },
+    },
+  ];
+}
+
+const parts = (variant: Variant) => [
+  {
+    type: 'alert-channel-subscription',
+    logicalId: 'group#email',
+    payload: { alertChannelId: ref('email'), groupId: ref('group'), activated: variant === 1 },
+  },
+  {
+    type: 'private-location-group-assignment',
+    logicalId: 'group#office',
+    payload: { privateLocationId: ref('office'), groupId: ref('group') },
+  },
+];
+
+/** Whether what a deployment writes is what its code says, for every kind of resource that is no check. */
+export function deployedKindSuite(stage: StoreStage): void {
+  it('deploys every kind with every field, finds no drift, changes every one, and destroys them', async () => {
+    const provider = 'https://phone.example.com';
+    stage.alerting = { SMS_PROVIDER: smsProvider(provider), CALL_PROVIDER: callProvider(provider) };
+    await stage.start();
+    stage.alerting = {};
+    stage.harness.startDeployments();
+    const { call } = stage.harness;
+    const issued = await certificates();
+    const ended = async (started: Awaited<ReturnType<typeof call>>) => {
+      expect([started.status, started.body.message]).toEqual([202, undefined]);
+      const path = `/v1/projects/project/deployments/${started.body.id}`;
+      const deployment = await until('the deployment ended', async () => {
+        const { body } = await call('GET', path);
+        return body.endedAt === null ? undefined : body;
+      });
+      expect(deployment.error).toBeNull();
+      return deployment.result.diff as {
+        type: string;
+        logicalId: string;
+        physicalId: string;
+        action: string;
+      }[];
+    };
+    const deploy = async (variant: Variant) => {
+      const resources = [
+        ...resourcesOf(variant, issued).map(({ type, logicalId, payload }) => ({ type, logicalId, payload })),
+        ...parts(variant),
+      ];
+      const body = { project: { logicalId: 'project', name: 'Project' }, resources };
+      return ended(await call('POST', '/v1/projects/deploy', body));
+    };
+    const readBack = async (diff: Awaited<ReturnType<typeof deploy>>, variant: Variant) => {
+      for (const { type, logicalId, path, payload, shown } of resourcesOf(variant, issued)) {
+        const change = diff.findLast((one) => one.type === type && one.logicalId === logicalId);
+        const answer = await call('GET', `${path}/${change?.physicalId}`);
+        expect([type, logicalId, answer.status]).toEqual([type, logicalId, 200]);
+        expect(answer.body).toMatchObject(shown ?? payload);
+      }
+    };
+    const created = await deploy(1);
+    const deployedTypes = new Set([...created.map(({ type }) => type), 'check']);
+    expect(
+      projectResourceTypes.filter((type) => !deployedTypes.has(type) && !type.endsWith('-assignment')),
+    ).toEqual([]);
+    await readBack(created, 1);
+    expect(await deploy(1)).toEqual([]);
+
+    const changed = await deploy(2);
+    const names = (diff: typeof created) =>
+      new Set(diff.map(({ type, logicalId }) => `${type} ${logicalId}`));
+    expect(names(changed)).toEqual(names(created));
+    await readBack(changed, 2);
+    expect(await deploy(2)).toEqual([]);
+
+    const destroyed = await ended(await call('DELETE', '/v1/projects/project'));
+    expect(names(destroyed)).toEqual(names(created));
+    for (const { path } of resourcesOf(2, issued)) {
+      const left = (await call('GET', path)).body;
+      const entries = (Array.isArray(left) ? left : left.entries) as { slugName?: string }[];
+      expect([path, entries.filter(({ slugName }) => slugName !== 'lab')]).toEqual([path, []]);
+    }
+  });
+}
