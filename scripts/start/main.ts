@@ -3,9 +3,7 @@
  * through its public API, starts an agent for that location, and shows results as they arrive. State lives in
  * `.picket/`, so a second start goes on where the first one stopped. Ctrl-C drains the agent, then the service.
  */
-import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,37 +12,17 @@ import { z } from 'zod';
 import { ApiClient } from './api-client.ts';
 import { startBranch } from './branch.ts';
 import { type Child, startChild, stopChild, untilReady } from './child.ts';
-import { createLocation, Identified, Place, upsertChecks } from './places.ts';
+import { createLocation, Identified, upsertChecks } from './places.ts';
 import { createResultDisplay, ShownResult } from './result-display.ts';
 import { sampleChecks } from './sample-checks.ts';
+import { loadState, type State, saveState } from './state.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const stateDir = process.env.PICKET_START_DIR ?? join(root, '.picket');
-const stateFile = join(stateDir, 'start.json');
 const runningFile = join(stateDir, 'running.json');
 const Running = z.object({ pid: z.number(), url: z.string() });
 let isRunning = false;
-const wantedPorts = { service: 8080, health: 8081 } as const;
 const cli = join(root, 'src', 'cli.ts');
-
-const State = z.object({
-  apiKey: z.string(),
-  servicePort: z.number(),
-  healthPort: z.number(),
-  targetPorts: z.object({
-    http: z.number(),
-    https: z.number(),
-    closed: z.number(),
-    // States of older builds have none.
-    reset: z.number().default(0),
-    expired: z.number().default(0),
-    otherHost: z.number().default(0),
-  }),
-  location: Place.nullable(),
-  /** The place with troubles. */
-  branch: Place.nullable().default(null),
-});
-type State = z.infer<typeof State>;
 
 const Targets = z.object({
   ports: z.object({
@@ -84,9 +62,10 @@ await shutDown();
 async function main(): Promise<void> {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   refuseSecond();
-  const state = await loadState();
-  const say = (text: string) => console.log(`  ${text}`);
   console.log(styleText('bold', 'Picket'));
+  const say = (text: string) => console.log(`  ${text}`);
+  const state = await loadState(stateDir, { service: 8080, health: 8081 }, say);
+  writeFileSync(join(stateDir, 'api-key'), state.apiKey, { mode: 0o600 });
 
   const targets = await startTargets(state);
   state.targetPorts = { ...state.targetPorts, ...targets.ports };
@@ -116,7 +95,7 @@ async function main(): Promise<void> {
   const api = new ApiClient(baseUrl, state.apiKey);
   state.location ??= await createLocation(api, { name: 'This machine', slugName: 'here' });
   const checks = await upsertChecks(api, sampleChecks(state.targetPorts), 'here');
-  saveState(state);
+  saveState(stateDir, state);
 
   const spoolDir = join(stateDir, 'spool');
   mkdirSync(spoolDir, { recursive: true, mode: 0o700 });
@@ -134,7 +113,7 @@ async function main(): Promise<void> {
     children.push(branch.child);
     state.branch = branch.place;
     checks.push(...branch.checks);
-    saveState(state);
+    saveState(stateDir, state);
   }
   say(`agent           ${healthUrl}/health   ${healthUrl}/metrics`);
   say(`logs and data   ${relative(process.cwd(), stateDir) || '.'}/`);
@@ -162,33 +141,6 @@ function printCurlLines(baseUrl: string, checkId: string): void {
   );
 }
 
-/** The state of an earlier start, or a fresh one with a new key and free ports. */
-async function loadState(): Promise<State> {
-  const stored = existsSync(stateFile)
-    ? State.safeParse(JSON.parse(readFileSync(stateFile, 'utf8')))
-    : undefined;
-  const state: State = stored?.success
-    ? stored.data
-    : {
-        apiKey: `pa_${randomBytes(16).toString('hex')}`,
-        servicePort: wantedPorts.service,
-        healthPort: wantedPorts.health,
-        targetPorts: { http: 0, https: 0, closed: 0, reset: 0, expired: 0, otherHost: 0 },
-        location: null,
-        branch: null,
-      };
-  // Another port is taken for this time only.
-  state.servicePort = await freePort(wantedPorts.service, 'the service');
-  state.healthPort = await freePort(wantedPorts.health, "the agent's probes");
-  if (state.targetPorts.closed === 0) state.targetPorts.closed = await freePort(0);
-  writeFileSync(join(stateDir, 'api-key'), state.apiKey, { mode: 0o600 });
-  return state;
-}
-
-function saveState(state: State): void {
-  writeFileSync(stateFile, JSON.stringify(state, null, 2), { mode: 0o600 });
-}
-
 /** Two of them on one folder would take each other's database and ports. */
 function refuseSecond(): void {
   const found = existsSync(runningFile)
@@ -210,26 +162,6 @@ function isStart(pid: number): boolean {
   } catch {
     return false; // There is no such process.
   }
-}
-
-/** The wanted port if it is free, else any free one, which is said. */
-async function freePort(wanted: number, whose?: string): Promise<number> {
-  for (const port of [wanted, 0]) {
-    const found = await new Promise<number | null>((resolve) => {
-      const server = createServer();
-      server.once('error', () => resolve(null));
-      server.listen(port, '127.0.0.1', () => {
-        const address = server.address();
-        server.close(() => resolve(typeof address === 'object' && address ? address.port : null));
-      });
-    });
-    if (found === null) continue;
-    if (found !== wanted && whose !== undefined) {
-      console.log(`  port ${wanted} is taken by another program: ${whose} gets ${found} this time`);
-    }
-    return found;
-  }
-  throw new Error('no free port');
 }
 
 async function startTargets({ targetPorts }: State): Promise<z.infer<typeof Targets>> {
