@@ -1,5 +1,4 @@
-import { DatabaseSync } from 'node:sqlite';
-import type { Kysely, KyselyPlugin, RootOperationNode } from 'kysely';
+import type { Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AlertChannels } from '../../../src/service/alerts/channels/store.ts';
 import { AlertNotifications } from '../../../src/service/alerts/delivery/store.ts';
@@ -21,23 +20,17 @@ import { TestSessions } from '../../../src/service/sessions/stored/test-session-
 import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
 import { migrate } from '../../../src/service/store/schema/migrate.ts';
 import type { Tables } from '../../../src/service/tables.ts';
+import { insertWithDefaults, recordStatements } from '../../helpers/service/recorded-statements.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let db: Kysely<Tables>;
 let dialect: Dialect;
-const statements: RootOperationNode[] = [];
-const recorder: KyselyPlugin = {
-  transformQuery: ({ node }) => {
-    statements.push(node);
-    return node;
-  },
-  transformResult: async ({ result }) => result,
-};
+const path = () => `${folder.path}/picket.sqlite`;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  const connection = connectSqlite(`${folder.path}/picket.sqlite`, () => undefined);
+  const connection = connectSqlite(path(), () => undefined);
   dialect = connection.dialect;
   db = connection.db;
   await migrate(db, dialect);
@@ -46,36 +39,6 @@ afterEach(async () => {
   await db.destroy();
   folder.remove();
 });
-
-/** A row with as little in it as the schema takes. */
-async function insertWithDefaults(table: string, values: Record<string, string | number>): Promise<void> {
-  const database = new DatabaseSync(`${folder.path}/picket.sqlite`);
-  const columns = database.prepare(`pragma table_info(${table})`).all();
-  const row: Record<string, string | number> = { ...values };
-  for (const { name, type, notnull } of columns)
-    if (notnull) row[String(name)] ??= type === 'INTEGER' ? 0 : 'x';
-  const names = Object.keys(row);
-  database
-    .prepare(`insert into ${table} (${names}) values (${names.map(() => '?')})`)
-    .run(...Object.values(row));
-  database.close();
-}
-
-/** How SQLite would carry out the statements of some work. */
-async function plansOf(work: (recorded: Kysely<Tables>) => Promise<unknown>): Promise<string> {
-  statements.length = 0;
-  await work(db.withPlugin(recorder));
-  const database = new DatabaseSync(`${folder.path}/picket.sqlite`);
-  const lines = statements.flatMap((node) => {
-    const { sql: text, parameters } = db.getExecutor().compileQuery(node, { queryId: '' } as never);
-    return database
-      .prepare(`explain query plan ${text}`)
-      .all(...(parameters as (string | number)[]))
-      .map(({ detail }) => String(detail));
-  });
-  database.close();
-  return lines.join('\n');
-}
 
 it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
@@ -211,7 +174,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'runs_live_by_check',
     async (recorded) => {
       // Only where there are results it asks whether a run is on its way.
-      await insertWithDefaults('results', { check_id: 'c', result_type: 'FINAL', created: 1 });
+      insertWithDefaults(path(), 'results', { check_id: 'c', result_type: 'FINAL', created: 1 });
       await new ResultColumns(recorded, dialect).nextSeal('c', 9);
     },
   ],
@@ -226,9 +189,9 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     (recorded) => new Checks(recorded, dialect).ahead(1, 10),
   ],
 ])('%s uses %s', async (_what, index, work) => {
-  const plan = await plansOf(work);
-  expect(plan).toMatch(new RegExp(`INDEX ${index}\\b`));
-  expect(plan).not.toMatch(
+  const { plans } = await recordStatements(path(), db, work);
+  expect(plans).toMatch(new RegExp(`INDEX ${index}\\b`));
+  expect(plans).not.toMatch(
     /SCAN (runs|results|checks|alert_notifications|alert_states|alert_subscriptions|statuses)$/m,
   );
 });
