@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { expectNoNestedQueries } from '../../helpers/service/query-warnings.ts';
 import { migratedDatabase } from '../../helpers/service/shared-database.ts';
 import { AlertStage } from '../../integration/conformance/alert-suites/alert-stage.ts';
 import { alertSuites } from '../../integration/conformance/alert-suites/alert-suites.ts';
@@ -8,4 +9,5 @@ const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)(`alerts on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
   alertSuites(new AlertStage(async () => ({ databaseUrl: await migratedDatabase() })), true);
+  expectNoNestedQueries();
 });

@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { expectNoNestedQueries } from '../../helpers/service/query-warnings.ts';
 import { migratedDatabase } from '../../helpers/service/shared-database.ts';
 import { StoreStage } from '../../integration/conformance/store-suites/stage.ts';
 import { storeSuites } from '../../integration/conformance/store-suites/store-suites.ts';
@@ -8,4 +9,5 @@ const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)(`a store on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
   storeSuites(new StoreStage(async () => ({ databaseUrl: await migratedDatabase() })));
+  expectNoNestedQueries();
 });
