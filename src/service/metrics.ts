@@ -27,6 +27,7 @@ export class ServiceMetrics {
   readonly #missed = new Map<string, number>();
   readonly #grouped = new Map<string, number>();
   readonly #notifications = new Map<string, number>();
+  readonly #deployments = new Map<string, number>();
   readonly #logins = new Map<string, number>();
   readonly #liveRefusals = new Map<string, number>();
   /** Connections for live results that are open at this process. */
@@ -53,6 +54,11 @@ export class ServiceMetrics {
   /** Counts notifications of channels by how they ended. */
   countNotification(accountId: string, channelType: string, outcome: string): void {
     add(this.#notifications, [accountId, channelType, outcome], 1);
+  }
+
+  /** Counts deployments of projects by how they ended. */
+  countDeployment(accountId: string, outcome: 'succeeded' | 'failed' | 'cancelled'): void {
+    add(this.#deployments, [accountId, outcome], 1);
   }
 
   /** Counts logins at the pages, by their way. */
@@ -180,6 +186,7 @@ export class ServiceMetrics {
         notifications.inc({ account, type, outcome }, count);
       }
     }
+    await this.#setDeployments(registers, repositories, accountId);
     if (accountId === undefined) {
       this.#setLogins(registers);
       this.#setLive(registers);
@@ -194,6 +201,32 @@ export class ServiceMetrics {
       open.set({ account }, causes);
     }
     return registry.metrics();
+  }
+
+  async #setDeployments(
+    registers: Registry[],
+    repositories: Repositories,
+    accountId: string | undefined,
+  ): Promise<void> {
+    const live = new Gauge({
+      name: 'picket_deployments_live',
+      help: 'Deployments of projects that wait (pending) or are carried out (running)',
+      labelNames: ['account', 'status'] as const,
+      registers,
+    });
+    for (const { account, status, count } of await repositories.deployments.countLive(accountId)) {
+      live.set({ account, status: status.toLowerCase() }, count);
+    }
+    const ended = new Counter({
+      name: 'picket_deployments_total',
+      help: 'Deployments of projects that this process ended, by how',
+      labelNames: ['account', 'outcome'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#deployments) {
+      const [account = '', outcome = ''] = JSON.parse(key) as string[];
+      if (accountId === undefined || account === accountId) ended.inc({ account, outcome }, count);
+    }
   }
 
   #setLive(registers: Registry[]): void {

@@ -29,6 +29,12 @@ interface DeployingDeps {
   readonly handlersOn: HandlersOn;
   /** How far deployments of this process are, in percent, by id. */
   readonly progress: Map<string, number>;
+  readonly metrics: DeploymentCounter;
+}
+
+/** Counts how deployments ended. */
+export interface DeploymentCounter {
+  countDeployment(accountId: string, outcome: 'succeeded' | 'failed' | 'cancelled'): void;
 }
 
 /** How long a process may be silent about a deployment before another one begins it anew. */
@@ -68,10 +74,12 @@ export class Deploying {
   }
 
   async #work(row: DeploymentRow): Promise<void> {
-    const { store, clock, logger, progress } = this.#deps;
+    const { store, clock, logger, progress, metrics } = this.#deps;
     const about = { deploymentId: row.id, project: row.project_logical_id };
-    const end = (outcome: Parameters<typeof store.deployments.end>[2]) =>
-      store.deployments.end(row.id, this.#worker, outcome);
+    const end = async (outcome: Parameters<typeof store.deployments.end>[2]) => {
+      if (!(await store.deployments.end(row.id, this.#worker, outcome))) return;
+      metrics.countDeployment(row.account_id, outcome.status === 'FAILED' ? 'failed' : 'cancelled');
+    };
     if (row.cancel_requested !== null) {
       await end({ status: 'CANCELLED', ended: clock.wallMs() });
       return;
@@ -86,6 +94,7 @@ export class Deploying {
     try {
       const { signals, created } = await this.#apply(row, claim.lost);
       store.signals.send([{ kind: 'schedule' }, ...signals]);
+      metrics.countDeployment(row.account_id, 'succeeded');
       logger.info(about, 'deployed a project');
       await this.#runOnce(row, created);
     } catch (thrown) {

@@ -62,6 +62,17 @@ export class Deployments {
       .executeTakeFirst();
   }
 
+  /** How many deployments wait or are worked on, of one account or of all. */
+  async countLive(accountId?: string): Promise<{ account: string; status: string; count: number }[]> {
+    let query = this.#db
+      .selectFrom('deployments')
+      .select((eb) => ['account_id as account', 'status', eb.fn.countAll<number>().as('count')])
+      .where('status', 'in', ['PENDING', 'RUNNING']);
+    if (accountId !== undefined) query = query.where('account_id', '=', accountId);
+    const rows = await query.groupBy(['account_id', 'status']).execute();
+    return rows.map((row) => ({ ...row, count: Number(row.count) }));
+  }
+
   /** The last deployments of an account, of one project or of all, newest first. */
   async last(
     accountId: string,

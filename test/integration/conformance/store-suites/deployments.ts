@@ -116,6 +116,12 @@ export function deploymentSuite(stage: StoreStage): void {
   };
   const locationNames = async () =>
     (await call('GET', '/v1/private-locations')).body.map(({ slugName }: { slugName: string }) => slugName);
+  /** Once the metrics of the account say so. */
+  const isCounted = (line: string) =>
+    until(line, async () => {
+      const { body: text } = await call('GET', '/metrics');
+      return text.split('\n').includes(line.replace('{', `{account="${stage.harness.accountId}",`));
+    });
   const named = (diff: readonly Change[], action: string) =>
     diff.filter((one) => one.action === action).map(({ type, logicalId }) => `${type} ${logicalId}`);
 
@@ -231,6 +237,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await call('GET', '/v1/checks')).body).toEqual([]);
     expect(await locationNames()).toEqual(['lab']);
     expect((await call('GET', '/next/projects')).body).toEqual([]);
+    await isCounted('picket_deployments_total{outcome="failed"} 1');
   });
 
   it('lets one deployment of a project go on at a time, and be cancelled', async () => {
@@ -240,10 +247,12 @@ export function deploymentSuite(stage: StoreStage): void {
     expect([second.status, second.body.deploymentId]).toEqual([409, first.body.id]);
     const path = `/v1/projects/project/deployments/${first.body.id}`;
     expect((await call('GET', `${path}/completion?maxWaitSeconds=0`)).status).toBe(408);
+    await isCounted('picket_deployments_live{status="pending"} 1');
     const cancelled = await call('POST', `${path}/cancel`);
     expect(cancelled.body).toMatchObject({ status: 'CANCELLED', result: null });
     stage.harness.startDeployments();
     expect(await deploy(everything)).not.toEqual([]);
+    await isCounted('picket_deployments_total{outcome="succeeded"} 1');
     expect((await call('GET', `${path}/completion`)).body.status).toBe('CANCELLED');
     const stranger = await stage.harness.addAccount();
     expect((await call('GET', path, undefined, { key: stranger.key })).status).toBe(404);
