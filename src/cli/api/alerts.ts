@@ -1,10 +1,10 @@
 import { alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
-import { alertHandlingRoutes, type OpenAlert } from '../../protocol/alerts/alert-handling.ts';
+import { alertHandlingRoutes } from '../../protocol/alerts/alert-handling.ts';
 import { monitoringGapRoutes } from '../../protocol/alerts/monitoring-gap.ts';
 import { sloRoutes } from '../../protocol/results/slo.ts';
 import type { Run } from './command.ts';
 import { findCheck } from './find-check.ts';
-import { agoText, printable, table } from './text.ts';
+import { agoText, knownBy, printable, table } from './text.ts';
 
 /** `picket alerts` */
 export const showAlerts: Run = async (api) => {
@@ -80,9 +80,3 @@ export const acknowledge: Run = async (api, [named = ''], { comment, undo }) => 
     lines: () => [`${printable(name)}: acknowledged. No reminders and no escalation until it recovers.`],
   };
 };
-
-function knownBy({ acknowledgement, silencedUntil, suppressedBy, isNotified }: OpenAlert): string {
-  if (acknowledgement) return acknowledgement.by.name;
-  if (silencedUntil !== null) return 'silenced';
-  return suppressedBy ?? (isNotified ? 'channels' : 'nobody yet');
-}

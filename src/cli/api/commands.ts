@@ -34,6 +34,11 @@ export const apiCommands: readonly ApiCommand[] = [
     load: async () => (await import('./alerts.ts')).showAlerts,
   },
   {
+    usage: 'causes',
+    description: 'what checks fail by now, each cause with its checks',
+    load: async () => (await import('./causes.ts')).showCauses,
+  },
+  {
     usage: 'ack <check>',
     description: 'acknowledge what is open of a check, named by id or name',
     options: [comment, ['--undo', 'take an acknowledgement back']],

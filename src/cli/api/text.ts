@@ -1,3 +1,5 @@
+import type { OpenAlert } from '../../protocol/alerts/alert-handling.ts';
+
 const gap = '  ';
 const least = 6;
 const minuteMs = 60_000;
@@ -48,4 +50,11 @@ export function printable(text: string): string {
 
 function cell(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
+}
+
+/** Who knows of an open alert, in a word or a name. */
+export function knownBy({ acknowledgement, silencedUntil, suppressedBy, isNotified }: OpenAlert): string {
+  if (acknowledgement) return acknowledgement.by.name;
+  if (silencedUntil !== null) return 'silenced';
+  return suppressedBy ?? (isNotified ? 'channels' : 'nobody yet');
 }

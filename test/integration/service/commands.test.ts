@@ -7,6 +7,7 @@ import { ApiClient } from '../../../src/cli/api/client.ts';
 import type { Shown } from '../../../src/cli/api/command.ts';
 import { apiCommands } from '../../../src/cli/api/commands.ts';
 import { testCommand } from '../../../src/cli/deploy/test-command.ts';
+import type { CauseMember, OpenCause } from '../../../src/service/alerts/causes/course.ts';
 import { createCheck, reportOf } from '../../helpers/service/service.ts';
 import { StoreStage, sqlitePlace } from '../conformance/store-suites/stage.ts';
 
@@ -61,6 +62,43 @@ it('shows what is open, acknowledges it and takes that back', async () => {
   });
   await typed(`ack ${id}`, { undo: true });
   expect((await typed('alerts')).json).toMatchObject({ openAlerts: [{ acknowledgement: null }] });
+});
+
+it('shows what checks fail by, with the checks of each cause and those that fail alone', async () => {
+  expect(await lines('causes')).toEqual(['No check fails or is degraded.']);
+  const ids = [await failingCheck('Shop'), await failingCheck('Basket'), await failingCheck('Alone')];
+  const now = stage.clock.wallMs();
+  const members = ['Shop', 'Basket', 'Over'].map((name, index): CauseMember => {
+    const shared = { host: 'shop.test', address: null, hop: null, nameServer: null, certificate: null };
+    const fact = { checkId: ids[name === 'Over' ? 3 : index] ?? 'gone', name, since: now, slotAt: now };
+    return {
+      fact: {
+        ...{ ...fact, ...shared, intervalMs: 60_000, parentIds: [], symptom: 'unreachable' },
+        ...{ fromLocation: null, egressRule: null, content: null, failedAt: ['lab'], passedAt: [] },
+      },
+      ...{ incident: null, alertId: `alert-${index}`, channelIds: [], joined: now, recovery: null },
+      recovered: name === 'Over' ? now : null,
+    };
+  });
+  const cause: OpenCause = {
+    ...{ id: crypto.randomUUID(), kind: 'host', evidence: 'shop.test', reason: '3 checks fail together.' },
+    ...{ isLocationsOwn: false, began: now, opened: now, members, notified: [], incidents: [] },
+    ...{ wellSince: null, closed: null },
+  };
+  await stage.harness.store.alertCauses.save(stage.harness.accountId, cause, null);
+  const member = (state: string, name: string, id = '') =>
+    expect.stringMatching(new RegExp(`^${state} .* ${name} +${id}`));
+  expect(await lines('causes')).toEqual([
+    expect.stringMatching(/^host shop\.test, .*: 3 checks fail together\.$/),
+    expect.stringMatching(/^STATE +SINCE +WHO KNOWS +CHECK +ID$/),
+    ...[member('FAILING', 'Shop', ids[0]), member('FAILING', 'Basket', ids[1]), member('recovered', 'Over')],
+    ...['', 'By a cause of its own each', expect.stringContaining('STATE')],
+    member('FAILING', 'Alone', ids[2]),
+  ]);
+  expect((await typed('causes')).json).toMatchObject({
+    causes: [{ id: cause.id, memberCount: 3 }],
+    alone: [{ name: 'Alone' }],
+  });
 });
 
 it('silences, lists what is silent, and ends it', async () => {

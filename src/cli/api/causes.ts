@@ -1,0 +1,47 @@
+import { type AlertCause, alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
+import { alertHandlingRoutes, type OpenAlert } from '../../protocol/alerts/alert-handling.ts';
+import type { Run } from './command.ts';
+import { agoText, knownBy, printable, table } from './text.ts';
+
+/** `picket causes` */
+export const showCauses: Run = async (api) => {
+  const open = await api.all(alertCauseRoutes.listAlertCauses, { isOpen: 'true' });
+  const alerts = await api.all(alertHandlingRoutes.listOpenAlerts);
+  const byCheck = new Map(alerts.map((alert) => [alert.checkId, alert]));
+  const causes = open.filter(({ memberCount }) => memberCount > 1);
+  const joined = new Set(causes.flatMap(({ members }) => members.map(({ checkId }) => checkId)));
+  const alone = alerts.filter(({ checkId }) => !joined.has(checkId));
+  const now = Date.now();
+  const lines = (width: number) => {
+    const parts = causes.map((cause) => [
+      `${cause.kind} ${printable(cause.evidence)}, ${agoText(cause.startedAt, now)}: ${printable(cause.reason)}`,
+      ...table(titles, membersOf(cause, byCheck, now), width),
+    ]);
+    if (alone.length > 0) {
+      const rows = alone.map((one) => row(one, one.since, one, now));
+      parts.push(['By a cause of its own each', ...table(titles, rows, width)]);
+    }
+    if (parts.length === 0) return ['No check fails or is degraded.'];
+    return parts.flatMap((part, index) => (index === 0 ? part : ['', ...part]));
+  };
+  return { json: { causes, alone }, lines };
+};
+
+const titles = ['STATE', 'SINCE', 'WHO KNOWS', 'CHECK', 'ID'];
+
+function membersOf(cause: AlertCause, byCheck: ReadonlyMap<string, OpenAlert>, now: number): string[][] {
+  return cause.members.map((member) => {
+    const alert = member.recoveredAt === null ? byCheck.get(member.checkId) : undefined;
+    return row({ checkId: member.checkId, name: member.checkName }, member.since, alert, now);
+  });
+}
+
+function row(
+  { checkId, name }: { readonly checkId: string; readonly name: string },
+  since: string | null,
+  alert: OpenAlert | undefined,
+  now: number,
+): string[] {
+  const state = !alert ? 'recovered' : alert.isFlapping ? 'FLAPPING' : alert.state;
+  return [state, since === null ? '' : agoText(since, now), alert ? knownBy(alert) : '', name, checkId];
+}
