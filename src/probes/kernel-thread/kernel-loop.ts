@@ -108,7 +108,8 @@ export class KernelLoop {
     if (count === 0) return false;
     const after = this.#runDelay?.();
     const returned: WakeTime = { atMs, doubtMs: 0 };
-    const woken = before && after ? wakeTime({ askedAtMs, returnedAtMs: atMs, before, after }) : returned;
+    const woken =
+      before && after ? wakeTime({ askedAtMs, timeoutMs, returnedAtMs: atMs, before, after }) : returned;
     // What else there is came after that, until now.
     const later = { atMs, doubtMs: Math.max(woken.doubtMs, atMs - woken.atMs) };
     const own: number[] = [];

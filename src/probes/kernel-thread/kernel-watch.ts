@@ -34,8 +34,8 @@ export interface WatchRow {
  */
 const shortestPauseMs = 20;
 
-/** How long an event waits for the note about its arrival. */
-const longestNoteMs = 10;
+/** How long an event waits for the note about its arrival: as long as busy processes keep a processor, as a rule. */
+const longestNoteMs = 25;
 
 /**
  * What the kernel's thread saw of a connection. It notes with each arrival how many bytes have come in all,
@@ -52,6 +52,8 @@ export class KernelWatch implements SocketWatch {
   readonly #doubts = new Map<number, number>();
   #isReleased = false;
   #isLost = false;
+  /** When the most bytes that were asked about had been read; questions about them may come later. */
+  #read = { bytes: 0, atMs: 0 };
   /** How long the thread did not note what had arrived, at least. */
   #unknownMs = 0;
 
@@ -107,14 +109,16 @@ export class KernelWatch implements SocketWatch {
     return this.#info.read(this.#descriptor) && this.#info.unconfirmedCount === 0;
   }
 
-  arrivalOf(receivedBytes: number, eventMs: number): number {
+  arrivalOf(receivedBytes: number, askedMs: number): number {
+    const eventMs = this.#readAt(receivedBytes, askedMs);
     const edge = this.#edgeWith((one) => one.receivedBytes >= receivedBytes, eventMs);
     return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
   }
 
-  arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number {
+  arrivalAfter(knownBytes: number, receivedBytes: number, askedMs: number): number {
     // What came is known no better than by the read that brought it.
-    if (knownBytes >= receivedBytes) return this.arrivalOf(receivedBytes, eventMs);
+    if (knownBytes >= receivedBytes) return this.arrivalOf(receivedBytes, askedMs);
+    const eventMs = this.#readAt(receivedBytes, askedMs);
     const edge = this.#edgeWith((one) => one.receivedBytes > knownBytes, eventMs);
     return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
   }
@@ -166,6 +170,15 @@ export class KernelWatch implements SocketWatch {
     }
     if (edge) this.#noteDoubt(edge, eventMs);
     return edge;
+  }
+
+  /**
+   * When that many bytes had been read, of which something is asked now: the answer to an earlier question about them may
+   * have been waited for, and they did not arrive meanwhile.
+   */
+  #readAt(receivedBytes: number, askedMs: number): number {
+    if (receivedBytes > this.#read.bytes) this.#read = { bytes: receivedBytes, atMs: askedMs };
+    return receivedBytes === this.#read.bytes ? this.#read.atMs : askedMs;
   }
 
   /** What is read has arrived: that the thread may have noted it later is no doubt. */

@@ -11,6 +11,8 @@ export interface WakeTime {
 /** A wait between two readings of what the thread was kept from running. */
 export interface Wait {
   readonly askedAtMs: number;
+  /** After how long it ended in any case. */
+  readonly timeoutMs: number;
   readonly returnedAtMs: number;
   readonly before: RunDelay;
   readonly after: RunDelay;
@@ -22,12 +24,14 @@ const shortestSleepMs = 0.1;
 /**
  * When the thread was woken. On a busy host it runs some milliseconds after that, and the kernel counts them: a thread that
  * slept, and was given a processor once since, was woken that much before it returned. One that was interrupted besides
- * knows only that it was not earlier than that.
+ * knows only that it was not earlier than that. So does one that slept for as long as it may: the end of its time woke it,
+ * and what it finds came while it had no processor.
  */
-export function wakeTime({ askedAtMs, returnedAtMs, before, after }: Wait): WakeTime {
+export function wakeTime({ askedAtMs, timeoutMs, returnedAtMs, before, after }: Wait): WakeTime {
   const lateMs = Math.max(0, after.waitedMs - before.waitedMs);
   const isOneTurn = after.turnCount - before.turnCount === 1;
   const sleptMs = returnedAtMs - askedAtMs - lateMs;
-  if (isOneTurn && sleptMs >= shortestSleepMs) return { atMs: returnedAtMs - lateMs, doubtMs: 0 };
+  const isWoken = isOneTurn && sleptMs >= shortestSleepMs && sleptMs < timeoutMs - shortestSleepMs;
+  if (isWoken) return { atMs: returnedAtMs - lateMs, doubtMs: 0 };
   return { atMs: returnedAtMs, doubtMs: Math.min(lateMs, returnedAtMs - askedAtMs) };
 }
