@@ -87,7 +87,8 @@ export function parseCheck(path: string, content: string, environment: Environme
   ];
   for (const key of type.usesLifecycleScripts ? (['setupSnippetId', 'tearDownSnippetId'] as const) : []) {
     if (parsed.data?.[key] == null) continue;
-    problems.push(`${key}: only the service knows snippets; a file has the script itself`);
+    const field = key in filled ? key : key.replace(/Id$/, '');
+    problems.push(`${field}: only the service knows snippets; a file has the script itself`);
   }
   if (!parsed.success || problems.length > 0) throw invalid(path, problems);
 

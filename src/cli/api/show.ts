@@ -17,3 +17,15 @@ export function show({ json, lines, exitCode = 0 }: Shown, isJson: boolean): voi
   else for (const line of lines(process.stdout.columns ?? widthOfFiles)) console.log(line);
   process.exitCode = exitCode;
 }
+
+/** One line on standard error that says what is being done, on terminals only. */
+export function showProgress(output: NodeJS.WriteStream = process.stderr): {
+  say(text: string): void;
+  end(): void;
+} {
+  if (!output.isTTY) return { say: () => undefined, end: () => undefined };
+  return {
+    say: (text) => void output.write(`\r\u001b[2K${text} …`),
+    end: () => void output.write('\r\u001b[2K'),
+  };
+}

@@ -26,14 +26,10 @@ const lists: readonly (readonly [Folder, ListRoute])[] = [
   ['checks', checkRoutes.listChecks],
   ['maintenance-windows', maintenanceWindowApi.routes.list as ListRoute],
   ['dashboards', dashboardRoutes.listDashboards],
-];
-
-/** Lists of what an account has and files do not hold, with the word for one of each. */
-const elsewhere: readonly (readonly [noun: string, ListRoute])[] = [
-  ['variable', variableApi.routes.list as ListRoute],
-  ['snippet', snippetApi.routes.list as ListRoute],
-  ['client certificate', clientCertificateApi.routes.list as ListRoute],
-  ['objective', sloApi.routes.list as ListRoute],
+  ['variables', variableApi.routes.list as ListRoute],
+  ['snippets', snippetApi.routes.list as ListRoute],
+  ['client-certificates', clientCertificateApi.routes.list as ListRoute],
+  ['slos', sloApi.routes.list as ListRoute],
 ];
 
 /**
@@ -84,7 +80,7 @@ export async function readForeignAccount(
     onProgress(folder);
     try {
       for (const view of await views()) {
-        const id = view['id'];
+        const id = view['id'] ?? view['key'];
         if (typeof id === 'string' || typeof id === 'number') stored.push({ folder, id, view });
         else losses.push({ field: folder, reason: 'one of them has no id' });
       }
@@ -106,17 +102,4 @@ export async function readForeignAccount(
     });
   }
   return { stored, losses };
-}
-
-/** What else the account has, in one sentence each. */
-export async function whatElse(api: ApiClient): Promise<string[]> {
-  const notes: string[] = [];
-  for (const [noun, route] of elsewhere) {
-    const { length } = await api.all(route);
-    if (length === 0) continue;
-    notes.push(
-      `${length} ${noun}${length === 1 ? '' : 's'}: not part of files, and to be made by hand elsewhere`,
-    );
-  }
-  return notes;
 }

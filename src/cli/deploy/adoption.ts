@@ -32,7 +32,9 @@ export async function planAdoption(
     );
   }
   if (!known) await api.call(projectRoutes.createProject, { body: project });
-  const plan: ProjectImport = await api.call(projectImportRoutes.createProjectImport, { params, body: {} });
+  const filters = kinds.map(({ type }) => ({ type: 'include', resource: { type } }));
+  const body = { filters };
+  const plan: ProjectImport = await api.call(projectImportRoutes.createProjectImport, { params, body });
   const names = new Map(
     plan.changes.resources.flatMap(({ type, physicalId, logicalId }) => {
       const kind = kinds.find((one) => one.type === type);

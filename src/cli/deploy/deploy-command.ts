@@ -4,8 +4,8 @@ import { Deployment, projectRoutes } from '../../protocol/projects/project.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
+import { showProgress } from '../api/show.ts';
 import { makePlan, type Plan, planLines } from './plan.ts';
-import { showProgress } from './progress.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -3,12 +3,12 @@ import { accountRoutes } from '../../protocol/accounts/account.ts';
 import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
+import { showProgress } from '../api/show.ts';
 import { exportAccount, type MissingValue } from '../project/export.ts';
 import { writeProject } from '../project/files.ts';
 import { type Definition, logicalIdOf, type Project, pathOf } from '../project/project.ts';
-import { readAccount, whatElse } from './account.ts';
+import { readAccount } from './account.ts';
 import { planAdoption } from './adoption.ts';
-import { showProgress } from './progress.ts';
 
 export interface ExportOptions {
   /** The name by which deployments know the project; from the name of the account when absent. */
@@ -33,14 +33,13 @@ export async function exportCommand(
     const { definitions, missing, notes } = exportAccount(stored, adoption?.nameOf);
     progress.say('reading code bundles');
     const bundles = await withBundles(api, definitions);
-    const elsewhere = await whatElse(api);
     const project = { logicalId, name: account.name, definitions: bundles.definitions };
     const values: Record<string, string> =
       missing.length > 0 ? { '.env.example': environmentFile(missing) } : {};
     await writeProject(folder, project, { ...bundles.files, ...values });
     await adoption?.finish();
     progress.end();
-    return shownExport(folder, project, missing, [...notes, ...elsewhere], adopt);
+    return shownExport(folder, project, missing, notes, adopt);
   } catch (thrown) {
     progress.end();
     await adoption?.cancel();

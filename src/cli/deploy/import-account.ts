@@ -2,9 +2,9 @@ import { ApiError } from '../api/api-error.ts';
 import { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
 import { ApiSettings } from '../api/settings.ts';
+import { showProgress } from '../api/show.ts';
 import { type ImportCommandOptions, importAccountCommand } from '../import/import-command.ts';
 import { readForeignAccount } from './account.ts';
-import { showProgress } from './progress.ts';
 
 interface Options extends ImportCommandOptions {
   readonly url: string;

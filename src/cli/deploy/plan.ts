@@ -7,6 +7,7 @@ import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
 import { type Change, DeploymentResult, projectRoutes } from '../../protocol/projects/project.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
+import { showProgress } from '../api/show.ts';
 import { invalidProject, readProject } from '../project/files.ts';
 import { type Project, pathOf } from '../project/project.ts';
 import { resourcesOf, type UnsetValue } from '../project/resources.ts';
@@ -14,7 +15,6 @@ import { problemsOf } from '../project/validate.ts';
 import { openLocalBundle } from '../suite-folder.ts';
 import { readAccount } from './account.ts';
 import { fileOf, type PlannedChange, plannedChanges } from './changes.ts';
-import { showProgress } from './progress.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

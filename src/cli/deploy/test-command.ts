@@ -7,13 +7,14 @@ import { definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
 import { type TestSession, testSessionRoutes } from '../../protocol/sessions/test-session.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
+import { showProgress } from '../api/show.ts';
 import { table } from '../api/text.ts';
 import { mapEnvironmentValues } from '../project/environment-values.ts';
 import { invalidProject, parseYaml, readProject } from '../project/files.ts';
 import { kindOf } from '../project/kinds.ts';
 import { type Definition, type Fields, pathOf } from '../project/project.ts';
+import { withSnippets } from '../project/snippets.ts';
 import { problemsOf } from '../project/validate.ts';
-import { showProgress } from './progress.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,6 +41,13 @@ export async function testCommand(
   const groups = new Map(
     definitions.flatMap((one) => (one.folder === 'groups' ? [[one.logicalId, one.fields]] : [])),
   );
+  const snippets = new Map(
+    definitions.flatMap(({ folder, logicalId, fields }) =>
+      folder === 'snippets' ? [[logicalId, String(fields['script'])] as const] : [],
+    ),
+  );
+  const runnable = (folder: 'checks' | 'groups', fields: Fields, name: string) =>
+    withoutOthers(folder, withSnippets(name, filled(fields, environment), snippets));
   const checks = definitions.filter(
     ({ folder, fields }) =>
       folder === 'checks' && findCheckType(String(fields['checkType']))?.pings === undefined,
@@ -58,9 +66,9 @@ export async function testCommand(
     checkRunJobs: checks.map(({ logicalId, fields }) => {
       const group = groups.get(String(fields['group']));
       return {
-        ...withoutOthers('checks', filled(fields, environment)),
+        ...runnable('checks', fields, `checks/${logicalId}.yaml`),
         logicalId,
-        ...(group ? { group: withoutOthers('groups', filled(group, environment)) } : {}),
+        ...(group ? { group: runnable('groups', group, `groups/${String(fields['group'])}.yaml`) } : {}),
       };
     }),
   };

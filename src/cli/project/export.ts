@@ -92,9 +92,14 @@ function inOrder(stored: readonly Stored[]): Stored[] {
 function titleOf(view: Fields): string {
   const config = (view['config'] ?? {}) as Fields;
   const channel = [config['name'], config['address'], config['channel'], config['serviceName'], view['type']];
-  const [title] = [view['slugName'], view['name'], view['header'], ...channel].filter(
-    (one) => typeof one === 'string' && one !== '',
-  );
+  const [title] = [
+    view['slugName'],
+    view['name'],
+    view['header'],
+    view['key'],
+    view['host'],
+    ...channel,
+  ].filter((one) => typeof one === 'string' && one !== '');
   return typeof title === 'string' ? title : '';
 }
 

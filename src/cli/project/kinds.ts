@@ -6,10 +6,14 @@ import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { ChannelFlags } from '../../protocol/alerts/alert-channel.ts';
 import { CheckGroup, CheckGroupInput, maskedInGroups } from '../../protocol/checks/check-group.ts';
+import { ClientCertificateInput } from '../../protocol/checks/client-certificate.ts';
+import { SnippetInput } from '../../protocol/checks/snippet.ts';
+import { VariableInput } from '../../protocol/checks/variable.ts';
 import { PrivateLocationInput } from '../../protocol/locations/private-location.ts';
 import { DashboardInput } from '../../protocol/pages/dashboard.ts';
 import { MaintenanceWindow, MaintenanceWindowInput } from '../../protocol/pages/maintenance-window.ts';
 import { StatusPageInput } from '../../protocol/pages/status-page.ts';
+import { Slo, SloInput } from '../../protocol/results/slo.ts';
 import type { Fields, Folder } from './project.ts';
 import type { Reference } from './references.ts';
 
@@ -19,7 +23,7 @@ export interface Kind {
   readonly noun: string;
   /** What deployments call it. */
   readonly type: string;
-  readonly id: 'uuid' | 'number';
+  readonly id: 'uuid' | 'number' | 'text';
   /** The schema of the API for fields such as these; undefined where a field that decides on it is wrong. */
   readonly schema: (fields: Fields) => z.ZodType | undefined;
   /** The same with hidden values as "", and the names of all fields. */
@@ -41,6 +45,11 @@ const alertChannels: Reference = {
   to: 'alert-channels',
   item: 'alertChannelId',
 };
+
+const snippetsOf: readonly Reference[] = [
+  { file: 'setupSnippet', api: 'setupSnippetId', to: 'snippets' },
+  { file: 'tearDownSnippet', api: 'tearDownSnippetId', to: 'snippets' },
+];
 
 const checks: Kind = {
   folder: 'checks',
@@ -67,6 +76,7 @@ const checks: Kind = {
     { file: 'group', api: 'groupId', to: 'groups' },
     { file: 'parentChecks', api: 'parentCheckIds', to: 'checks' },
     { file: 'triggerIncident.service', api: 'triggerIncident.serviceId', to: 'services' },
+    ...snippetsOf,
     alertChannels,
   ],
 };
@@ -80,7 +90,7 @@ const groups: Kind = {
   shown: () => ({ schema: CheckGroupInput, keys: keysOf(CheckGroup) }),
   masked: () => maskedInGroups,
   confidential: () => [],
-  references: [alertChannels],
+  references: [...snippetsOf, alertChannels],
 };
 
 const channels: Kind = {
@@ -129,6 +139,40 @@ const services: Kind = {
   references: [],
 };
 
+const variables: Kind = {
+  folder: 'variables',
+  noun: 'variable',
+  type: 'variable',
+  id: 'text',
+  ...plain(VariableInput),
+  masked: ({ locked, secret }) => (locked === true || secret === true ? [{ path: ['value'] }] : []),
+  references: [],
+};
+
+const snippets: Kind = {
+  folder: 'snippets',
+  noun: 'snippet',
+  type: 'snippet',
+  id: 'number',
+  ...plain(SnippetInput),
+  references: [],
+};
+
+const clientCertificates: Kind = {
+  folder: 'client-certificates',
+  noun: 'client certificate',
+  type: 'client-certificate',
+  id: 'uuid',
+  ...plain(ClientCertificateInput),
+  shown: () => ({
+    schema: ClientCertificateInput.partial({ key: true }),
+    keys: keysOf(ClientCertificateInput),
+  }),
+  // Answers have neither.
+  confidential: ({ hasPassphrase }) => [['key'], ...(hasPassphrase === true ? [['passphrase']] : [])],
+  references: [],
+};
+
 const statusPages: Kind = {
   folder: 'status-pages',
   noun: 'status page',
@@ -163,9 +207,23 @@ const dashboards: Kind = {
   references: [],
 };
 
+const slos: Kind = {
+  folder: 'slos',
+  noun: 'slo',
+  type: 'slo',
+  id: 'number',
+  ...plain(SloInput, Slo),
+  references: [
+    { file: 'check', api: 'checkId', to: 'checks' },
+    { file: 'group', api: 'groupId', to: 'groups' },
+    { file: 'alertChannels', api: 'alertChannelIds', to: 'alert-channels' },
+  ],
+};
+
 /** Every kind, in an order in which what others name comes first. */
 export const kinds: readonly Kind[] = [
-  ...[locations, channels, services, groups, checks, statusPages, windows, dashboards],
+  ...[locations, channels, services, variables, snippets, clientCertificates],
+  ...[groups, checks, statusPages, windows, dashboards, slos],
 ];
 
 export function kindOf(folder: Folder): Kind {

@@ -6,11 +6,15 @@ export const folders = [
   'locations',
   'alert-channels',
   'services',
+  'variables',
+  'snippets',
+  'client-certificates',
   'groups',
   'checks',
   'status-pages',
   'maintenance-windows',
   'dashboards',
+  'slos',
 ] as const;
 export type Folder = (typeof folders)[number];
 

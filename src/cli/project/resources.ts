@@ -60,7 +60,7 @@ function resourcesOfOne(
   const isRunner = folder === 'checks' || folder === 'groups';
   // In lists of deployments an id stands by itself.
   const references = kind.references
-    .filter(({ file }) => file !== 'alertChannels')
+    .filter(({ file }) => !isRunner || file !== 'alertChannels')
     .map(({ item: _, ...reference }) => reference);
   const payload = toApi(references, isRunner ? rest : filled, (_to, name) => ({ ref: String(name) }));
   if (!isRunner) return [resource(kind.type, logicalId, payload)];

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { KeyAndCertificate } from '../targets/certificates.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -180,94 +181,139 @@ const group = fc.record(
   { requiredKeys: ['name'] },
 );
 const anyIndex = fc.nat({ max: 5 });
+const accountVariable = fc.record({
+  key: fc.constantFrom('TOKEN', 'USER', 'A.B', 'x-y'),
+  value: text,
+  locked: fc.boolean(),
+  secret: fc.boolean(),
+});
+const objective = fc.record({
+  target: fc.constantFrom(99, 99.95),
+  windowDays: fc.constantFrom(7, 30),
+  check: fc.option(anyIndex),
+  channel: fc.option(anyIndex),
+});
 
 /**
  * Small accounts with everything that files can hold. Names are used once: equal ones are kept apart by when they were
  * made, which no deployment keeps.
+ *
+ * @param certificate which their client certificates are.
  */
-export const generatedAccount: fc.Arbitrary<GeneratedAccount> = fc
-  .record({
-    locations: fc.array(label, { maxLength: 2 }),
-    channels: fc.uniqueArray(channel, { maxLength: 3, selector: ({ type }) => type }),
-    services: fc.array(label, { maxLength: 2 }),
-    groups: fc.array(fc.tuple(group, fc.option(anyIndex)), { maxLength: 2 }),
-    checks: fc.array(
-      fc.tuple(
-        fc.oneof(...checks),
-        fc.record({
-          group: fc.option(anyIndex),
-          channel: fc.option(anyIndex),
-          location: fc.option(anyIndex),
-          parent: fc.option(anyIndex),
-          service: fc.option(anyIndex),
-          isActive: fc.boolean(),
-        }),
+export const generatedAccount = (certificate: KeyAndCertificate): fc.Arbitrary<GeneratedAccount> =>
+  fc
+    .record({
+      variables: fc.uniqueArray(accountVariable, { maxLength: 3, selector: ({ key }) => key }),
+      snippets: fc.array(label, { maxLength: 2 }),
+      certificates: fc.array(fc.constant(certificate), { maxLength: 1 }),
+      objectives: fc.array(objective, { maxLength: 2 }),
+      locations: fc.array(label, { maxLength: 2 }),
+      channels: fc.uniqueArray(channel, { maxLength: 3, selector: ({ type }) => type }),
+      services: fc.array(label, { maxLength: 2 }),
+      groups: fc.array(fc.tuple(group, fc.option(anyIndex)), { maxLength: 2 }),
+      checks: fc.array(
+        fc.tuple(
+          fc.oneof(...checks),
+          fc.record({
+            group: fc.option(anyIndex),
+            channel: fc.option(anyIndex),
+            location: fc.option(anyIndex),
+            parent: fc.option(anyIndex),
+            service: fc.option(anyIndex),
+            snippet: fc.option(anyIndex),
+            isActive: fc.boolean(),
+          }),
+        ),
+        {
+          minLength: 1,
+          maxLength: 5,
+        },
       ),
-      {
-        minLength: 1,
-        maxLength: 5,
-      },
-    ),
-    pages: fc.array(fc.tuple(label, anyIndex), { maxLength: 1 }),
-    windows: fc.array(fc.tuple(label, fc.option(anyIndex)), { maxLength: 1 }),
-    dashboards: fc.array(label, { maxLength: 1 }),
-  })
-  .map((made) => {
-    const id = (kind: string, list: readonly unknown[], index: number | null) =>
-      index === null || list.length === 0 ? undefined : `{{${kind}:${index % list.length}}}`;
-    const calls: GeneratedAccount['calls'][number][] = [];
-    const call = (kind: string, path: string, body: Body) => void calls.push({ kind, path, body });
-    for (const [index, name] of made.locations.entries()) {
-      call('location', '/v1/private-locations', { name, slugName: `l${index}` });
-    }
-    for (const body of made.channels) call('channel', '/v1/alert-channels', body);
-    for (const [index, name] of made.services.entries()) {
-      call('service', '/v1/status-pages/services', { name: `${name} ${index}` });
-    }
-    for (const [index, [body, channelIndex]] of made.groups.entries()) {
-      const alertChannelId = id('channel', made.channels, channelIndex);
-      const alertChannelSubscriptions = alertChannelId ? [{ alertChannelId, activated: true }] : [];
-      call('group', '/v1/check-groups?autoAssignAlerts=false', {
-        ...body,
-        name: `${String(body['name'])} ${index}`,
-        alertChannelSubscriptions,
-      });
-    }
-    for (const [index, [[route, body], links]] of made.checks.entries()) {
-      const alertChannelId = id('channel', made.channels, links.channel);
-      const serviceId = id('service', made.services, links.service);
-      const parent = index > 0 ? id('check', made.checks.slice(0, index), links.parent) : undefined;
-      const slug =
-        made.locations.length > 0 && links.location !== null ? links.location % made.locations.length : null;
-      call('check', `/v1/checks/${route}?autoAssignAlerts=false`, {
-        ...body,
-        name: `${String(body['name'])} ${index}`,
-        groupId: id('group', made.groups, links.group) ?? null,
-        ...(slug === null ? {} : { privateLocations: [`l${slug}`] }),
-        ...(alertChannelId
-          ? { alertChannelSubscriptions: [{ alertChannelId, activated: links.isActive }] }
-          : {}),
-        ...(parent ? { parentCheckIds: [parent] } : {}),
-        ...(serviceId
-          ? { triggerIncident: { serviceId, name: 'down', description: 'd', notifySubscribers: false } }
-          : {}),
-      });
-    }
-    for (const [name, index] of made.pages) {
-      const service = id('service', made.services, index);
-      const cards = [{ name: 'first', services: service ? [{ id: service }] : [] }];
-      call('page', '/v1/status-pages', { name, url: 'p{{unique}}', cards });
-    }
-    for (const [name, index] of made.windows) {
-      const page = id('page', made.pages, index);
-      const statusPageVisibility = { enabled: true, statusPageIds: page ? [page] : [] };
-      call('window', '/v1/maintenance-windows', {
-        ...{ name, startsAt: '2027-01-01T00:00:00.000Z', endsAt: '2027-01-01T01:00:00.000Z', tags: ['prod'] },
-        ...(page ? { statusPageVisibility } : {}),
-      });
-    }
-    for (const header of made.dashboards) {
-      call('dashboard', '/v1/dashboards', { header, customUrl: 'd{{unique}}', tags: ['prod'] });
-    }
-    return { calls };
-  });
+      pages: fc.array(fc.tuple(label, anyIndex), { maxLength: 1 }),
+      windows: fc.array(fc.tuple(label, fc.option(anyIndex)), { maxLength: 1 }),
+      dashboards: fc.array(label, { maxLength: 1 }),
+    })
+    .map((made) => {
+      const id = (kind: string, list: readonly unknown[], index: number | null) =>
+        index === null || list.length === 0 ? undefined : `{{${kind}:${index % list.length}}}`;
+      const calls: GeneratedAccount['calls'][number][] = [];
+      const call = (kind: string, path: string, body: Body) => void calls.push({ kind, path, body });
+      for (const [index, name] of made.locations.entries()) {
+        call('location', '/v1/private-locations', { name, slugName: `l${index}` });
+      }
+      for (const body of made.channels) call('channel', '/v1/alert-channels', body);
+      for (const body of made.variables) call('variable', '/v1/variables', body);
+      for (const [index, name] of made.snippets.entries()) {
+        call('snippet', '/v1/snippets', { name: `${name} ${index}`, script: `// ${name}\nrequest();\n` });
+      }
+      for (const { key, cert } of made.certificates) {
+        call('certificate', '/v1/client-certificates', { host: '*.example.com', key, cert });
+      }
+      for (const [index, name] of made.services.entries()) {
+        call('service', '/v1/status-pages/services', { name: `${name} ${index}` });
+      }
+      for (const [index, [body, channelIndex]] of made.groups.entries()) {
+        const alertChannelId = id('channel', made.channels, channelIndex);
+        const alertChannelSubscriptions = alertChannelId ? [{ alertChannelId, activated: true }] : [];
+        call('group', '/v1/check-groups?autoAssignAlerts=false', {
+          ...body,
+          name: `${String(body['name'])} ${index}`,
+          alertChannelSubscriptions,
+        });
+      }
+      for (const [index, [[route, body], links]] of made.checks.entries()) {
+        const alertChannelId = id('channel', made.channels, links.channel);
+        const serviceId = id('service', made.services, links.service);
+        const parent = index > 0 ? id('check', made.checks.slice(0, index), links.parent) : undefined;
+        const setupSnippetId = id('snippet', made.snippets, links.snippet);
+        const slug =
+          made.locations.length > 0 && links.location !== null
+            ? links.location % made.locations.length
+            : null;
+        call('check', `/v1/checks/${route}?autoAssignAlerts=false`, {
+          ...body,
+          name: `${String(body['name'])} ${index}`,
+          groupId: id('group', made.groups, links.group) ?? null,
+          ...(slug === null ? {} : { privateLocations: [`l${slug}`] }),
+          ...(alertChannelId
+            ? { alertChannelSubscriptions: [{ alertChannelId, activated: links.isActive }] }
+            : {}),
+          ...(setupSnippetId ? { setupSnippetId } : {}),
+          ...(parent ? { parentCheckIds: [parent] } : {}),
+          ...(serviceId
+            ? { triggerIncident: { serviceId, name: 'down', description: 'd', notifySubscribers: false } }
+            : {}),
+        });
+      }
+      for (const [name, index] of made.pages) {
+        const service = id('service', made.services, index);
+        const cards = [{ name: 'first', services: service ? [{ id: service }] : [] }];
+        call('page', '/v1/status-pages', { name, url: 'p{{unique}}', cards });
+      }
+      for (const [name, index] of made.windows) {
+        const page = id('page', made.pages, index);
+        const statusPageVisibility = { enabled: true, statusPageIds: page ? [page] : [] };
+        call('window', '/v1/maintenance-windows', {
+          ...{
+            name,
+            startsAt: '2027-01-01T00:00:00.000Z',
+            endsAt: '2027-01-01T01:00:00.000Z',
+            tags: ['prod'],
+          },
+          ...(page ? { statusPageVisibility } : {}),
+        });
+      }
+      for (const header of made.dashboards) {
+        call('dashboard', '/v1/dashboards', { header, customUrl: 'd{{unique}}', tags: ['prod'] });
+      }
+      for (const [index, { check, channel: channelIndex, ...body }] of made.objectives.entries()) {
+        const checkId = id('check', made.checks, check);
+        const alertChannelId = id('channel', made.channels, channelIndex);
+        call('objective', '/v1/slos', {
+          ...{ ...body, name: `objective ${index}` },
+          ...(checkId ? { checkId } : { tags: ['prod'] }),
+          alertChannelIds: alertChannelId ? [alertChannelId] : [],
+        });
+      }
+      return { calls };
+    });

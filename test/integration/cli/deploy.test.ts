@@ -12,6 +12,7 @@ import { problemsOf } from '../../../src/cli/project/validate.ts';
 import { generatedAccount } from '../../helpers/cli/generated-account.ts';
 import { makeAccount } from '../../helpers/cli/make-account.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import { createAuthority } from '../../helpers/targets/certificates.ts';
 
 // Two services: addresses of pages are unique in one.
 let source: ServiceHarness;
@@ -31,6 +32,7 @@ afterAll(async () => {
 });
 
 const numRuns = Number(process.env['PICKET_ACCOUNTS'] ?? 12);
+const certificate = await (await createAuthority()).issue();
 let count = 0;
 
 async function emptyAccount(): Promise<ApiClient> {
@@ -46,7 +48,8 @@ async function textsIn(path: string): Promise<Record<string, string>> {
 }
 
 /** A value that fits where one is missing. */
-function valueFor({ field }: MissingValue): string {
+function valueFor({ field, file }: MissingValue): string {
+  if (file.startsWith('client-certificates/')) return certificate.key;
   if (field === 'config.botToken') return '123456:ABC';
   return /url$/i.test(field) ? 'https://user:word@example.com/x' : 'given';
 }
@@ -57,7 +60,7 @@ it(
   `deploys the files of ${numRuns} accounts into empty ones, whose files are the same`,
   async () => {
     await fc.assert(
-      fc.asyncProperty(generatedAccount, async (account) => {
+      fc.asyncProperty(generatedAccount(certificate), async (account) => {
         count += 1;
         const [from, to] = [join(folder, `${count}-from`), join(folder, `${count}-to`)];
         const { key } = await source.addAccount();
@@ -66,7 +69,7 @@ it(
         const { json } = await exportCommand(api, from, { project: 'p' });
         const { valuesToGive } = json as { readonly valuesToGive: readonly MissingValue[] };
         const written = await textsIn(from);
-        expect(JSON.stringify(written)).not.toMatch(/hooks\.slack|123456:ABC|u:p@/);
+        expect(JSON.stringify(written)).not.toMatch(/hooks\.slack|123456:ABC|u:p@|PRIVATE KEY/);
         expect(problemsOf(await readProject(from))).toEqual([]);
 
         const empty = await emptyAccount();
@@ -194,7 +197,7 @@ it('reads values from .env of the folder, and keeps those that it is not given',
 
 it('adopts what an account has: its files are what it is deployed from', async () => {
   const { key } = await target.addAccount();
-  const [account] = fc.sample(generatedAccount, { numRuns: 1, seed: 7 });
+  const [account] = fc.sample(generatedAccount(certificate), { numRuns: 1, seed: 7 });
   if (!account) throw new Error('nothing was generated');
   await makeAccount(target, key, account);
   const api = new ApiClient({ PICKET_URL: urls[1] ?? '', PICKET_API_KEY: key });

@@ -24,6 +24,7 @@ const check = (id: number, fields: object = {}) => ({
     created_at: '2026-01-01T00:00:00.000Z',
     accountId: 'a',
   },
+  setupSnippetId: 5,
   request: {
     method: 'GET',
     url: 'https://example.com/',
@@ -49,6 +50,9 @@ const account: Readonly<Record<string, readonly Readonly<Record<string, unknown>
     { id: 4, type: 'PUSHOVER', config: {} },
   ],
   '/v1/maintenance-windows': [],
+  '/v1/variables': [{ key: 'TOKEN', value: '', locked: true, created_at: '2026-01-01T00:00:00.000Z' }],
+  '/v1/snippets': [{ id: 5, name: 'login', script: 'x();', created_at: '2026-01-01T00:00:00.000Z' }],
+  '/v1/client-certificates': [{ id: 'c', host: 'shop.example.com', cert: 'PEM', ca: null }],
   '/v1/private-locations': [{ id: 'x', name: 'Office', slugName: 'office', icon: 'location', keys: [] }],
   '/v1/status-pages/services': [{ id: '00000000-0000-4000-8000-00000000000a', name: 'Cart' }],
 };
@@ -105,16 +109,17 @@ it('reads all pages of an account, waits when it is asked to, and lists what it 
         'checks/Check 1.locations.1',
         'checks/Check 1.request.newer',
       ],
-      ...['checks/Check 900', 'alert-channels/PUSHOVER', 'dashboards'],
+      ...['checks/Check 900', 'alert-channels/PUSHOVER', 'dashboards', 'slos'],
       ...files
         .filter((file) => /checks\/check-(?!1\.)/.test(file))
         .map((file) => `${file} request.headers.a`),
+      ...['variables/token.yaml value', 'client-certificates/shop-example-com.yaml key'],
     ]),
   );
   const project = await readProject(target);
   expect(problemsOf(project)).toEqual([]);
   expect(project.definitions.find(({ logicalId }) => logicalId === 'check-2')?.fields).toMatchObject({
-    ...{ group: 'shop', alertChannels: ['a-example-com'], frequency: 5 },
+    ...{ group: 'shop', alertChannels: ['a-example-com'], frequency: 5, setupSnippet: 'login' },
   });
 });
 

@@ -33,6 +33,7 @@ const ofAnswers = new Set([
     'whiteLabel',
   ],
   ...['isPrivate', 'maskedKey', 'rawKey', 'project', 'logicalId'],
+  ...['subject', 'expiresAt', 'hasPassphrase'],
 ]);
 /** Services of cards are shown whole, and written by their ids. */
 const ofCards = /^cards\.\d+\.(services\.\d+\.\w+|created_at|updated_at)$/;

@@ -87,7 +87,7 @@ function isLetIn(filters: readonly Filter[], type: KindName, id: PhysicalId): bo
   const fitting = filters.findLast(({ resource }) => {
     if (!resource) return !isByName;
     const { physicalId = id } = resource;
-    return resource.type === type && String(physicalId).toLowerCase() === String(id);
+    return resource.type === type && String(physicalId).toLowerCase() === String(id).toLowerCase();
   });
   return fitting ? fitting.type === 'include' : filters.length === 0 && !isByName;
 }

@@ -1,0 +1,28 @@
+import { AppError } from '../../lib/errors.ts';
+import type { Fields } from './project.ts';
+
+/**
+ * The scripts of snippets in the place of their names: the account may have others.
+ *
+ * @throws AppError CHECK_FILE_INVALID where there is no such file, or a script besides.
+ */
+export function withSnippets(file: string, fields: Fields, snippets: ReadonlyMap<string, string>): Fields {
+  const scripts = [
+    ['setupSnippet', 'localSetupScript'],
+    ['tearDownSnippet', 'localTearDownScript'],
+  ] as const;
+  const inlined = scripts.flatMap(([field, script]) => {
+    const name = fields[field];
+    if (name === undefined || name === null) return [];
+    const text = snippets.get(String(name));
+    const reason =
+      text === undefined
+        ? 'only a folder with picket.yaml has its snippets'
+        : fields[script]
+          ? `cannot be tested together with ${script}: only a deployed check runs both`
+          : undefined;
+    if (reason !== undefined) throw new AppError('CHECK_FILE_INVALID', `${file}: ${field}: ${reason}`);
+    return [[script, text] as const];
+  });
+  return { ...fields, ...Object.fromEntries(inlined) };
+}
