@@ -1,14 +1,19 @@
 import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
 import { checkRoutes, typedCheckRoutes } from '../../protocol/checks/check.ts';
 import { checkGroupRoutes } from '../../protocol/checks/check-group.ts';
+import { clientCertificateApi } from '../../protocol/checks/client-certificate.ts';
+import { snippetApi } from '../../protocol/checks/snippet.ts';
+import { variableApi } from '../../protocol/checks/variable.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
 import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
 import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
 import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { sloApi } from '../../protocol/results/slo.ts';
 import type { AnyHandler } from '../http/handler.ts';
 import type { Store } from '../store.ts';
-import { type Body, type KindName, kinds } from './kinds.ts';
+import { type KindName, kinds } from './kinds/index.ts';
+import type { Body } from './kinds/kind.ts';
 
 /** Operations that answer with resources, besides those that show and change one. */
 const others: Readonly<Record<KindName, readonly Route[]>> = {
@@ -23,6 +28,10 @@ const others: Readonly<Record<KindName, readonly Route[]>> = {
   'status-page': [statusPageRoutes.listStatusPages],
   'maintenance-window': [maintenanceWindowApi.routes.list],
   dashboard: [dashboardRoutes.listDashboards],
+  variable: [variableApi.routes.list],
+  snippet: [snippetApi.routes.list],
+  'client-certificate': [clientCertificateApi.routes.list],
+  slo: [sloApi.routes.list],
 };
 
 /**
@@ -34,8 +43,12 @@ export function namingProjects(
   store: Store,
 ): ReadonlyMap<string, AnyHandler> {
   const naming = new Map(handlers);
-  for (const [type, { get, routes }] of Object.entries(kinds)) {
-    for (const { operationId } of [get, routes.update, ...others[type as KindName]]) {
+  for (const [type, { routes }] of Object.entries(kinds)) {
+    for (const { operationId } of [
+      routes.get,
+      ...(routes.update ? [routes.update] : []),
+      ...others[type as KindName],
+    ]) {
       const handler = handlers.get(operationId);
       if (!handler) throw new Error(`no handler for ${operationId}`);
       naming.set(operationId, async (call) => {
