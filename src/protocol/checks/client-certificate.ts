@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed.ts';
 import { defineResourceApi } from '../http/resource.ts';
 
 const pem = z.string().min(1).max(65_536);
@@ -14,6 +15,7 @@ export const ClientCertificate = z
     expiresAt: z.iso.datetime().nullable().describe('When it ends; null where it cannot be read'),
     hasPassphrase: z.boolean().describe('Whether its key is encrypted'),
     created_at: z.iso.datetime(),
+    ...ManagedFields,
   })
   .meta({ id: 'ClientCertificate' });
 

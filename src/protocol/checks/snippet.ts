@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed.ts';
 import { NumericId } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
 
@@ -10,6 +11,7 @@ export const Snippet = z
     script: z.string(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
+    ...ManagedFields,
   })
   .meta({ id: 'Snippet' });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed.ts';
 import { defineResourceApi } from '../http/resource.ts';
 
 const key = z
@@ -19,6 +20,7 @@ export const Variable = z
     secret: z.boolean(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
+    ...ManagedFields,
   })
   .meta({ id: 'Variable' });
 

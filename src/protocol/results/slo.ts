@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed.ts';
 import { NumericId, Paging } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
 import { defineRoute, successful } from '../http/route.ts';
@@ -66,6 +67,7 @@ export const SloInput = SloFields.superRefine(({ checkId, groupId, tags }, conte
 }).meta({ id: 'SloInput', description: 'A service level objective, as it is written' });
 
 export const Slo = SloFields.extend({
+  ...ManagedFields,
   id: z.int(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
