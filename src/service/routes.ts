@@ -84,13 +84,13 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
 
 /** The HTTP API with the handlers of all nouns, the route of the process's metrics, and the pages. */
 export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
-  const handlers = handlersOn(deps)(deps.store);
+  const handlers = namingProjects(handlersOn(deps)(deps.store), deps.store);
   const { hasPages, artifactsUrl } = deps;
   const refuses = hasPages && artifactsUrl !== undefined ? isElsewhere(artifactsUrl) : undefined;
   const app = await buildApp({
     ...deps,
     routes: allRoutes,
-    handlers: namingProjects(handlers, deps.store),
+    handlers,
     upgrades: isForLiveResults,
     ...(refuses ? { refuses } : {}),
   });

@@ -81,27 +81,6 @@ export class Projects {
       .execute();
   }
 
-  /** The project that a resource is of, and the name it has there. */
-  async projectOf(
-    accountId: string,
-    type: string,
-    physicalId: string,
-  ): Promise<{ project: ProjectRow; logicalId: string } | undefined> {
-    const row = await this.#db
-      .selectFrom('project_resources')
-      .innerJoin('projects', 'projects.id', 'project_resources.project_id')
-      .selectAll('projects')
-      .select('project_resources.logical_id as resource_logical_id')
-      .where('projects.account_id', '=', accountId)
-      .where('project_resources.type', '=', type)
-      .where('physical_id', '=', physicalId)
-      .where('member', '=', 1)
-      .executeTakeFirst();
-    if (!row) return undefined;
-    const { resource_logical_id: logicalId, ...project } = row;
-    return { project, logicalId };
-  }
-
   /** Which of these are of a project, by their ids: the project, and their names there. */
   async managedAmong(
     accountId: string,

@@ -6,6 +6,7 @@ import { type ErrorGroup, errorGroupRoutes } from '../../../protocol/results/err
 import { checkSessionRoutes } from '../../../protocol/sessions/check-session.ts';
 import { textField } from '../elements/form.ts';
 import { ago, counted, duration, instant, shortened } from '../elements/format.ts';
+import { managedNotice } from '../elements/managed.ts';
 import { stateBadge } from '../elements/state.ts';
 import { facts, table } from '../elements/table.ts';
 import { block, section, visible } from '../elements/text.ts';
@@ -46,19 +47,18 @@ async function checkPage(call: PageCall): Promise<View> {
   const happened = eventsIn(call, stored, range);
   const marks = happened.then((events) => events.marks);
   const resource = `checks/${check.id}`;
-  const [slots, numbers, groups, events, session, changes, managed] = await Promise.all([
+  const [slots, numbers, groups, events, session, changes] = await Promise.all([
     slotsIn(call, checkId, range),
     numberSections(call, { checkId, type, range, marks }),
     api.call(errorGroupRoutes.listErrorGroupsOfCheck, { params: { checkId }, query: { limit: 20 } }),
     happened,
     sessionNotice(call, checkId, query.get('session')),
     lastChangesOf(call, resource),
-    managedNotice(call, checkId),
   ]);
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
 <div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
 <p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(Math.max(0, now - since))}, since ${instant(since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
-${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managed}${session}
+${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}
 ${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${events.section}${configuration(check, { changes, list: changeList(resource, changes, now) })}`;
@@ -68,14 +68,6 @@ ${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${events.sec
 function editLink({ api }: PageCall, checkId: string): Content {
   if (!api.allows(checkRoutes.updateCheck)) return '';
   return html`<a class="button" href="${path`/checks/${checkId}/edit`}">Edit</a>`;
-}
-
-/** Says of a check that is kept as code that this is not the place to change it. */
-async function managedNotice({ store, viewer }: PageCall, checkId: string): Promise<Content> {
-  const managed = await store.projects.projectOf(viewer.accountId, 'check', checkId);
-  if (!managed) return '';
-  const { project, logicalId } = managed;
-  return html`<p class="soft">Managed by the project <a href="/settings/projects">${visible(shortened(project.name, 80))}</a> as <code>${logicalId}</code>. Changes here are overwritten by its next deployment.</p>`;
 }
 
 /** Milliseconds from one slot to the next; 0 for checks that come by themselves. */

@@ -1,6 +1,9 @@
+import { z } from 'zod';
+import { ManagedFields } from '../../../protocol/http/managed.ts';
 import type { Route } from '../../../protocol/http/route.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
+import { managedNotice } from '../elements/managed.ts';
 import { facts } from '../elements/table.ts';
 import { visible } from '../elements/text.ts';
 import { confirmed, problemNotice } from '../forms/action.ts';
@@ -12,6 +15,8 @@ import type { PageAnswer, PageCall, View } from '../page.ts';
 import type { Shown } from './appearance.ts';
 import { inputOf, nameField, pathOf, type Table } from './tables.ts';
 import { shownValue, wordsOf } from './values.ts';
+
+const Managed = z.object(ManagedFields);
 
 interface Refused {
   readonly values: URLSearchParams;
@@ -62,7 +67,7 @@ export async function showOne(call: PageCall, table: Table, refused?: Refused): 
           viewer: call.viewer,
         })
       : '',
-  )}${problemNotice(refused?.problems)}
+  )}${problemNotice(refused?.problems)}${managedNotice(Managed.parse(one))}
 ${update && call.api.allows(update) ? await form(call, table, { one, here, refused }) : valuesList(call, table, one)}
 ${(await appearance.more?.(call, one)) ?? ''}`;
   return { title: name, main, ...(refused ? { statusCode: refused.problems.statusCode } : {}) };
@@ -94,10 +99,12 @@ function valuesList({ clock }: PageCall, table: Table, one: Shown): Html {
   const words = wordsOf(table);
   const now = clock.wallMs();
   return facts(
-    Object.keys(table.api.shown.shape).map((name) => [
-      words[name]?.label ?? labelOf(name),
-      shownValue(table, one, { name, now, isShort: false }),
-    ]),
+    Object.keys(table.api.shown.shape)
+      .filter((name) => !(name in ManagedFields))
+      .map((name) => [
+        words[name]?.label ?? labelOf(name),
+        shownValue(table, one, { name, now, isShort: false }),
+      ]),
   );
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ManagedFields } from '../../../protocol/http/managed.ts';
 import { counted, instant, shortened } from '../elements/format.ts';
 import { block, visible } from '../elements/text.ts';
 import type { Words } from '../forms/schema-form.ts';
@@ -51,6 +52,7 @@ export function listedFields(table: Table): string[] {
   const left = new Set([
     ...(appearance.unlisted ?? []),
     'created_at',
+    ...Object.keys(ManagedFields),
     // People know it by its name, or by its key.
     'id',
   ]);
