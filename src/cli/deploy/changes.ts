@@ -8,7 +8,8 @@ import { type Fields, type Folder, type Project, pathOf } from '../project/proje
 
 /** What a deployment does to one file's worth of an account. */
 export interface PlannedChange {
-  readonly action: 'CREATE' | 'UPDATE' | 'DELETE' | 'DETACHED';
+  /** REPLACE: it is deleted with what hangs on it, and another one is made in its place. */
+  readonly action: 'CREATE' | 'UPDATE' | 'REPLACE' | 'DELETE' | 'DETACHED';
   readonly file: string;
   /** The fields that differ, as far as both sides are known: what the account has, and what the file says. */
   readonly fields: readonly FieldChange[];
@@ -75,7 +76,12 @@ export function plannedChanges(
     const before = inAccount.get(file);
     const fields =
       change.action === 'UPDATE' && written && before ? differences(folder, before, written.fields) : [];
-    planned.set(file, { action: change.action, file, fields: [...(present?.fields ?? []), ...fields] });
+    const isReplaced = present?.action === 'DELETE' && change.action === 'CREATE';
+    planned.set(file, {
+      action: isReplaced ? 'REPLACE' : change.action,
+      file,
+      fields: [...(present?.fields ?? []), ...fields],
+    });
   }
   return [...planned.values()].toSorted((one, other) => (one.file < other.file ? -1 : 1));
 }

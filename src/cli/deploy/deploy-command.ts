@@ -44,7 +44,7 @@ export async function deployCommand(
 ): Promise<Shown> {
   const plan = await makePlan(api, folder, options, environment);
   const { project, changes } = plan;
-  const deleted = changes.filter(({ action }) => action === 'DELETE');
+  const deleted = changes.filter(({ action }) => action === 'DELETE' || action === 'REPLACE');
   const before = planLines(changes);
   if (changes.length === 0) {
     return { json: { project: project.logicalId, changes, deployment: null }, lines: () => before };
@@ -53,7 +53,10 @@ export async function deployCommand(
     for (const line of before) console.error(line);
     const count = deleted.length === 1 ? '1 thing is' : `${deleted.length} things are`;
     if (!(await ask(`${count} deleted with all results. Go on? [y/N] `))) {
-      throw new ApiError('Nothing is deployed. --yes deletes without asking, --keep deletes nothing.', true);
+      throw new ApiError(
+        'Nothing is deployed. --yes deletes without asking, --keep keeps what left the files.',
+        true,
+      );
     }
   }
   const deployment = await carryOut(api, plan, options.keep === true);

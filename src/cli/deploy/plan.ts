@@ -132,10 +132,11 @@ async function withBundles(api: ApiClient, folder: string, project: Project): Pr
   return { ...project, definitions };
 }
 
-const signs = { CREATE: '+', UPDATE: '~', DELETE: '-', DETACHED: 'o' } as const;
+const signs = { CREATE: '+', UPDATE: '~', REPLACE: '±', DELETE: '-', DETACHED: 'o' } as const;
 const words = {
   CREATE: 'create',
   UPDATE: 'update',
+  REPLACE: 'replace',
   DELETE: 'delete',
   DETACHED: 'keep, without the project',
 } as const;
