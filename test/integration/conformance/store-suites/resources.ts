@@ -147,6 +147,7 @@ export function resourceSuite(stage: StoreStage): void {
       'cert',
       'created_at',
       'expiresAt',
+      'hasPassphrase',
       'host',
       'id',
       'subject',
