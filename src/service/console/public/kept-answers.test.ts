@@ -59,3 +59,12 @@ it('forgets what is not there any more', async () => {
   await expect(answers.get('page', failing('deleted'))).rejects.toThrow('deleted');
   await expect(answers.get('page', failing('away'))).rejects.toThrow('away');
 });
+
+it('gives no old answer that is not for this reader any more', async () => {
+  const { time, answers } = stage();
+  await answers.get('page', async () => 'public');
+  time.nowMs = 10_000;
+  const refusing = failing('private now');
+  await expect(answers.get('page', failing('away'), refusing)).rejects.toThrow('private now');
+  await expect(answers.get('page', failing('away'), refusing)).rejects.toThrow('private now');
+});

@@ -30,7 +30,8 @@ interface Entry<T> {
  * as it takes. Any other failure (there is no such page any more) forgets the old answer and is passed on.
  *
  * Answers are in the memory of the process: it has those that it was asked for since it started. Where it has
- * none and cannot make one, what was kept elsewhere (`recall`) is given as a stale one.
+ * none and cannot make one, what was kept elsewhere (`recall`) is given as a stale one. What `recall` throws is
+ * passed on: the old answer is not for this reader any more.
  */
 export class KeptAnswers<T> {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
@@ -58,8 +59,19 @@ export class KeptAnswers<T> {
     const made = await this.#patiently(this.#make(key, make));
     if (made && 'value' in made) return { value: made.value, isStale: false };
     if (made && !this.#isBetterOld(made.thrown)) throw made.thrown;
+    if (recall) await this.#refusing(key, recall);
     entry.retryAtMs = this.#clock.monotonicMs() + pauseMs;
     return { value: entry.value, isStale: true };
+  }
+
+  /** What was kept elsewhere may know that this reader may not see it any more. */
+  async #refusing(key: string, recall: () => Promise<T | undefined>): Promise<void> {
+    try {
+      await recall();
+    } catch (thrown) {
+      this.#entries.set(key, null);
+      throw thrown;
+    }
   }
 
   async #first(
