@@ -53,7 +53,7 @@ function proseOfDocument(file: string, text: string): string {
   const [, head = text] = file.endsWith('CHANGELOG.md')
     ? (/^([\s\S]*?\n## [\s\S]*?)\n## /.exec(text) ?? [])
     : [];
-  return head.replaceAll(/^(\s*)(```+)[\s\S]*?^\1\2|`[^`\n]*`|\]\([^)]*\)/gm, blank);
+  return head.replaceAll(/^([ \t]*)(```+)[\s\S]*?^\1\2|`[^`\n]*`|\]\([^)]*\)/gm, blank);
 }
 
 /** Comments and strings stay where they are, everything else becomes blank. A regular expression may hold quotes. */

@@ -11,6 +11,9 @@ describe('the word list', () => {
 
   it('leaves code in documents alone, and released parts of the changelog', () => {
     expect(wordHits('docs/a.md', 'See `location.sick`.\n\n```sh\necho told\n```\n')).toEqual([]);
+    expect(wordHits('docs/a.md', 'A.\n\n```sh\ntold\n```\n\nTold.\n\n```sh\ntold\n```\n')).toEqual([
+      'docs/a.md:7: "Told": use is notified, reported, shown, distinguished',
+    ]);
     const changelog = '# Changelog\n\n## Unreleased\n\n- Mended.\n\n## 7.0.0\n\n- Mended.\n';
     expect(wordHits('CHANGELOG.md', changelog)).toEqual(['CHANGELOG.md:5: "Mended": use fix']);
   });
