@@ -63,7 +63,7 @@ function shownExport(
       ...(missing.length > 0
         ? [
             '',
-            `${missing.length} values are not exported. Set these variables to deploy (${join(folder, '.env.example')} has them):`,
+            `Values that are not exported: ${missing.length}. Set these variables to deploy (${join(folder, '.env.example')} has them):`,
           ]
         : []),
       ...missing.map(({ variable, file, field }) => `  ${variable}  ${file} ${field}`),

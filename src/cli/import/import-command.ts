@@ -132,9 +132,7 @@ async function written(
       `${project.definitions.length} files are in ${folder}.`,
       ...(text === ''
         ? []
-        : [
-            `${Object.keys(values).length} secrets are in its .env, which is to stay out of version control.`,
-          ]),
+        : [`Secrets in its .env, which is to stay out of version control: ${Object.keys(values).length}.`]),
       ...(losses.length === 0
         ? ['Everything was carried over.']
         : ['', `Not carried over (${listFile} has all ${losses.length}):`]),

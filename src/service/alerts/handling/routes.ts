@@ -115,7 +115,10 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
 }
 
 function nothingOpen(checkId: string): AppError {
-  return new AppError('CONFLICT', `Check ${checkId} passes: there is nothing to acknowledge.`);
+  return new AppError(
+    'CONFLICT',
+    `Check ${checkId} neither fails nor is degraded: there is nothing to acknowledge.`,
+  );
 }
 
 /** Stored states of checks as they are shown; without those whose check is gone. */

@@ -12,6 +12,7 @@ export function headline(
   const of = (state: OverviewState) => counts.get(state) ?? 0;
   const active = [...counts].reduce((sum, [state, count]) => sum + (state === 'off' ? 0 : count), 0);
   const [failed, unsure, degraded] = [of('failed'), of('error') + of('missed'), of('degraded')];
+  const passed = of('passed');
   const state = failed > 0 ? 'failed' : unsure > 0 ? 'error' : degraded > 0 ? 'degraded' : 'passed';
   const rest: Content[] = [];
   if (failed > 0 && unsure > 0)
@@ -19,13 +20,19 @@ export function headline(
   if (state !== 'degraded' && degraded > 0) rest.push(`${counted(degraded, 'check')} degraded.`);
   if (of('waiting') > 0) rest.push(`${counted(of('waiting'), 'check')} had no run yet.`);
   if (of('off') > 0) rest.push(`${counted(of('off'), 'check')} switched off.`);
-  return html`<div class="headline headline-${active === 0 ? 'waiting' : state}"><h1>${sentence(state, { active, failed, unsure, degraded })}</h1>
+  return html`<div class="headline headline-${state === 'passed' && passed === 0 ? 'waiting' : state}"><h1>${sentence(state, { active, passed, failed, unsure, degraded })}</h1>
 <p>${failed > 0 ? longest(shown, now) : ''} ${rest.map((part) => html`${part} `)}</p></div>`;
 }
 
 function sentence(
   state: 'failed' | 'error' | 'degraded' | 'passed',
-  { active, failed, unsure, degraded }: { active: number; failed: number; unsure: number; degraded: number },
+  {
+    active,
+    passed,
+    failed,
+    unsure,
+    degraded,
+  }: Readonly<Record<'active' | 'passed' | 'failed' | 'unsure' | 'degraded', number>>,
 ): string {
   const checks = counted(active, 'check');
   switch (state) {
@@ -36,9 +43,11 @@ function sentence(
     case 'degraded':
       return `${degraded.toLocaleString('en-US')} of ${checks} ${degraded === 1 ? 'is' : 'are'} slower than allowed`;
     case 'passed':
-      return active === 0
-        ? 'Nothing is being checked yet'
-        : `All ${checks} ${active === 1 ? 'passes' : 'pass'}`;
+      if (active === 0) return 'Nothing is being checked yet';
+      if (passed === 0) return 'No check has run yet';
+      return passed === active
+        ? `All ${checks} ${active === 1 ? 'passes' : 'pass'}`
+        : `${passed.toLocaleString('en-US')} of ${checks} ${passed === 1 ? 'passes' : 'pass'}, none fails`;
   }
 }
 
