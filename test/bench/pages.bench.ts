@@ -294,6 +294,8 @@ async function prepare(service: RunningService): Promise<{ templateId: string; l
   const check = await service.api<{ id: string }>('POST', '/v1/checks/url', {
     name: 'check 99999999',
     frequency: 1440,
+    // Copies that run every ten seconds keep it.
+    frequencyOffset: 10,
     privateLocations: ['lab'],
     request: { url: 'https://shop.example.com/' },
   });

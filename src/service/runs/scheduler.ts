@@ -102,10 +102,11 @@ export class Scheduler {
         for (const check of checks) {
           const grid = gridOf(check);
           await repositories.runs.cutFutureMissed(check.id, grid.intervalMs, now);
-          moved.push([check.id, nextSlotAfter(grid, now)]);
+          const nextSlotAt = nextSlotAfter(grid, now);
+          if (nextSlotAt !== check.nextSlotAt) moved.push([check.id, nextSlotAt]);
         }
         await repositories.checks.setNextSlots(moved);
-        return checks.length;
+        return moved.length;
       });
       count += found ?? 0;
     } while (found === checksPerTurn);

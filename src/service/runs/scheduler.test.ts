@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { createLogger } from '../../lib/log.ts';
+import { gridOf, nextSlotAfter } from '../checks/slots.ts';
+import type { Check } from '../checks/store.ts';
+import type { Repositories, Store } from '../store.ts';
+import { Scheduler, type SchedulerOptions } from './scheduler.ts';
+
+it('goes on where checks stay as far ahead as they were', async () => {
+  const now = Date.UTC(2026, 0, 1);
+  const check = { id: 'c', definition: { frequency: 60, frequencyOffset: 1 } } as unknown as Check;
+  const ahead = Array.from({ length: 500 }, () => ({
+    ...check,
+    nextSlotAt: nextSlotAfter(gridOf(check), now),
+  }));
+  let looks = 0;
+  const repositories = {
+    checks: {
+      due: async () => [],
+      ahead: async () => {
+        looks += 1;
+        if (looks > 2) throw new Error('looks for ever');
+        return ahead;
+      },
+      setNextSlots: async () => undefined,
+    },
+    runs: { cutFutureMissed: async () => undefined, insert: async () => [] },
+    locations: { idsBySlug: async () => new Map() },
+    windows: { ofAccountsWithin: async () => [] },
+    maintenances: { changes: async () => new Map() },
+    groups: { findMany: async () => new Map() },
+  } as unknown as Repositories;
+  const store = {
+    leaderTransaction: (work: (on: Repositories) => Promise<unknown>) => work(repositories),
+    signals: { send: () => undefined },
+    checks: { nextSlotAt: async () => now + 1 },
+  } as unknown as Store;
+  const scheduler = new Scheduler({
+    store,
+    clock: { wallMs: () => now, monotonicMs: () => 0 } as SchedulerOptions['clock'],
+    logger: createLogger('test', 'silent'),
+    metrics: {} as SchedulerOptions['metrics'],
+    noteAway: async () => false,
+  });
+  expect(await scheduler.turn()).toBe(now + 1);
+  expect(looks).toBe(1);
+});
