@@ -7,9 +7,9 @@ import {
 } from '../../checks/contract/common-fields.ts';
 import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
-import { ManagedFields } from '../http/managed.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
+import { ManagedFields } from '../projects/project.ts';
 import {
   AnyCheck,
   DocumentedCheck,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ManagedFields } from '../http/managed.ts';
 import { Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { ManagedFields } from '../projects/project.ts';
 import { CustomDomain, PageKey, PageUrl, patchOf, WebUrl } from './page-fields.ts';
 
 /** How a dashboard looks and which checks it shows (spec.md "Dashboard"). */

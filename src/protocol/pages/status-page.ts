@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
-import { ManagedFields } from '../http/managed.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { ManagedFields } from '../projects/project.ts';
 import { CustomDomain, PageKey, PageUrl, patchOf, WebUrl } from './page-fields.ts';
 
 const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };

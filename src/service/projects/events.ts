@@ -62,8 +62,10 @@ export async function sendEvents(
         if (seen) state = seen;
         else tell(progress() ?? 0);
       }
-      // A reader who is gone misses nothing when it fails.
-      void asked.catch(() => undefined);
+      // Where it is not waited for any more, the reader is gone and misses nothing.
+      asked.catch((thrown: unknown) =>
+        logger.debug({ deploymentId: state.id, err: toError(thrown) }, 'failed to look at a deployment'),
+      );
     }
     if (state.endedAt !== null) send('complete', z.encode(Deployment, state));
   } catch (thrown) {

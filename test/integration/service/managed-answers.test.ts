@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import { loggedIn } from '../../helpers/service/visitor.ts';
+import { createAuthority } from '../../helpers/targets/certificates.ts';
 
 let harness: ServiceHarness;
 beforeAll(async () => {
@@ -15,6 +17,7 @@ const windowFields = {
 };
 const request = { url: 'https://shop.example.com/', method: 'GET' };
 const cards = [{ name: 'All', services: [{ ref: 'web' }] }];
+const { cert, key } = await (await createAuthority()).issue();
 const resources = [
   { type: 'private-location', payload: { name: 'Office', slugName: 'office' } },
   { type: 'alert-channel', payload: { type: 'EMAIL', config: { address: 'on-call@shop.example.com' } } },
@@ -27,6 +30,10 @@ const resources = [
   { type: 'status-page', payload: { name: 'Shop', url: 'shop', cards } },
   { type: 'maintenance-window', payload: { name: 'Release', ...windowFields } },
   { type: 'dashboard', payload: { header: 'Shop', customUrl: 'shop' } },
+  { type: 'variable', payload: { key: 'CURRENCY', value: 'EUR' } },
+  { type: 'snippet', payload: { name: 'Login', script: 'login();' } },
+  { type: 'client-certificate', payload: { host: '*.shop.example.com', cert, key } },
+  { type: 'slo', payload: { name: 'Shop', tags: ['shop'], target: 99 } },
 ].map((one) => ({ logicalId: one.type, ...one }));
 
 /** Where each kind is listed, and the field that paths name it by. */
@@ -39,6 +46,10 @@ const paths: Readonly<Record<string, readonly [path: string, key?: string]>> = {
   'status-page': ['/v1/status-pages'],
   'maintenance-window': ['/v1/maintenance-windows'],
   dashboard: ['/v1/dashboards', 'dashboardId'],
+  variable: ['/v1/variables', 'key'],
+  snippet: ['/v1/snippets'],
+  'client-certificate': ['/v1/client-certificates'],
+  slo: ['/v1/slos'],
 };
 
 it('answers name the project of what is managed, and its name there, and nothing for what is not', async () => {
@@ -64,6 +75,15 @@ it('answers name the project of what is managed, and its name there, and nothing
     const ofGroup = await call('GET', `/v1/check-groups/${shown.groupId}/checks`);
     expect(ofGroup.body).toMatchObject([{ project, logicalId }]);
   }
+  const visitor = await loggedIn(harness);
+  const checks: { id: string; logicalId?: string }[] = (await call('GET', '/v1/checks')).body;
+  const home = checks.find(({ logicalId }) => logicalId === 'check');
+  for (const page of [`/checks/${home?.id}`, '/settings/variables/CURRENCY/details']) {
+    expect((await visitor.get(page)).body).toMatch(
+      /Managed by the project .*Shop.* as <code>(check|variable)</,
+    );
+  }
+  expect((await visitor.get(`/checks/${own.body.id}`)).body).not.toContain('Managed by');
   const { body } = await call('GET', `/v1/checks/${own.body.id}`);
   expect([body.project, body.logicalId]).toEqual([undefined, undefined]);
   // Kept, but of no project any more.

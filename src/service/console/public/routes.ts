@@ -28,9 +28,9 @@ const files: Readonly<
 };
 
 /**
- * The pages for everybody who has their address, and private ones for those who have a key: no session. They are made of what the JSON routes
- * of public pages answer, by the same handlers. Limits count only what has to be made: readers of a page that
- * is there already cost nothing, and there are many of them when something is down.
+ * The pages for everybody who has their address, and private ones for those who have a key: no session. They are
+ * made of what the JSON routes of public pages answer, by the same handlers. Limits count only what has to be
+ * made: readers of a page that is there already cost nothing, and there are many of them when something is down.
  */
 export function addPublicPages(
   app: FastifyInstance,

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { checkTypes } from '../../../../src/checks/index.ts';
-import { until } from '../../../helpers/service/service.ts';
 import type { Samples } from '../samples/samples.ts';
 import type { StoreStage } from './stage.ts';
 
@@ -50,12 +49,7 @@ export function deployedFieldSuite(stage: StoreStage): void {
     };
     const deploy = async (variant: number) => {
       const started = await call('POST', '/v1/projects/deploy', await projectOf(variant));
-      expect([started.status, started.body.message]).toEqual([202, undefined]);
-      const path = `/v1/projects/project/deployments/${started.body.id}`;
-      const deployment = await until('the deployment ended', async () => {
-        const { body } = await call('GET', path);
-        return body.endedAt === null ? undefined : body;
-      });
+      const deployment = await stage.deploymentEnded(started);
       expect(deployment.error).toBeNull();
       return deployment.result.diff as { logicalId: string; physicalId: string; action: string }[];
     };

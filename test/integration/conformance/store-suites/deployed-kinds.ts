@@ -15,7 +15,6 @@ import { StatusPageInput } from '../../../../src/protocol/pages/status-page.ts';
 import { projectResourceTypes } from '../../../../src/protocol/projects/project.ts';
 import { SloInput } from '../../../../src/protocol/results/slo.ts';
 import { wholeBody } from '../../../helpers/service/api-requests/whole-bodies.ts';
-import { until } from '../../../helpers/service/service.ts';
 import { createAuthority } from '../../../helpers/targets/certificates.ts';
 import { callProvider, smsProvider } from '../channel-receivers/phone.ts';
 import type { StoreStage } from './stage.ts';
@@ -236,12 +235,7 @@ export function deployedKindSuite(stage: StoreStage): void {
     const { call } = stage.harness;
     const issued = await certificates();
     const ended = async (started: Awaited<ReturnType<typeof call>>) => {
-      expect([started.status, started.body.message]).toEqual([202, undefined]);
-      const path = `/v1/projects/project/deployments/${started.body.id}`;
-      const deployment = await until('the deployment ended', async () => {
-        const { body } = await call('GET', path);
-        return body.endedAt === null ? undefined : body;
-      });
+      const deployment = await stage.deploymentEnded(started);
       expect(deployment.error).toBeNull();
       return deployment.result.diff as {
         type: string;

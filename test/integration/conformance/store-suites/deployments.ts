@@ -92,14 +92,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect([answer.status, answer.body.message]).toEqual([200, undefined]);
     return answer.body.diff;
   };
-  const ended = async (started: Answer, options?: Parameters<typeof call>[3]) => {
-    expect([started.status, started.body.message]).toEqual([202, undefined]);
-    const path = `/v1/projects/project/deployments/${started.body.id}`;
-    return until('the deployment ended', async () => {
-      const { body: deployment } = await call('GET', path, undefined, options);
-      return deployment.endedAt === null ? undefined : deployment;
-    });
-  };
+  const ended = (...args: Parameters<typeof stage.deploymentEnded>) => stage.deploymentEnded(...args);
   const deploy = async (resources: readonly Resource[], query = ''): Promise<Change[]> => {
     const started = await call('POST', `/v1/projects/deploy?scheduleOnDeploy=false${query}`, body(resources));
     const deployment = await ended(started);

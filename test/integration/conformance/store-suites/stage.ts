@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
-import { afterEach } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { ManualClock } from '../../../helpers/manual-clock.ts';
 import {
+  type Answer,
   createLocation,
   type HarnessOptions,
   openHarness,
@@ -107,6 +108,19 @@ export class StoreStage {
       'the slot is queued',
       async () => (await this.runsOf(checkId)).length >= before + expected,
     );
+  }
+
+  /** The end of a deployment of the project `project`, whose start was answered. */
+  async deploymentEnded(
+    started: Answer,
+    options?: Parameters<ServiceHarness['call']>[3],
+  ): Promise<Answer['body']> {
+    expect([started.status, started.body.message]).toEqual([202, undefined]);
+    const path = `/v1/projects/project/deployments/${started.body.id}`;
+    return until('the deployment ended', async () => {
+      const { body } = await this.harness.call('GET', path, undefined, options);
+      return body.endedAt === null ? undefined : body;
+    });
   }
 
   runsOf(checkId: string) {
