@@ -47,7 +47,8 @@ const marksHeight = 16;
 
 /**
  * Response time over a range: stacked phases, lines, and what happened meanwhile. Where nothing was measured
- * there is nothing. Where the plot is wider than the screen its axis stays in view. With scripts a stretch of it can be chosen, by pointer or by arrow keys (app.js).
+ * there is nothing. Where the plot is wider than the screen its axis stays in view. With scripts a stretch of it can
+ * be chosen, by pointer or by arrow keys (app.js).
  */
 export function timeChart(chart: TimeChart): Html {
   const { label, from, to, buckets, lines, marks } = chart;
