@@ -2,21 +2,48 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/helpers/longest-first.ts';
 
+/**
+ * Rooms whose tests measure the process they run in (its times, memory, threads and descriptors) or change what is one for all of
+ * it, such as its authorities: each of their files has a process of its own. Files of the other rooms share processes, which
+ * have loaded the service and compiled what is hot in it after the first.
+ */
+const apart = {
+  integration: 'test/integration/{checks,probes}/**/*.test.ts',
+  system: 'test/system/{agent,checks,faults,probes,sandbox}/**/*.test.ts',
+};
+
+// V8's book of JIT pages, kept for protection keys, loses some when threads with WebAssembly come and go (nodejs/node#64500).
+const execArgv = ['--no-memory-protection-keys'];
+
+/** One process for many files. Most of what tests make is garbage at once: the more room it has, the less often it is looked through. */
+const shared = { isolate: false, execArgv: [...execArgv, '--max-semi-space-size=64'] };
+
 export default defineConfig({
   test: {
     projects: [
-      // These keep nothing for each other: one process can run many of their files.
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], isolate: false } },
+      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], ...shared } },
       // Needs no root, no browser, no PostgreSQL and no installed runtime.
-      { extends: true, test: { name: 'integration', include: ['test/integration/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          exclude: [apart.integration],
+          ...shared,
+        },
+      },
+      { extends: true, test: { name: 'integration apart', include: [apart.integration] } },
       {
         extends: true,
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
+          exclude: [apart.system],
+          ...shared,
           globalSetup: ['test/helpers/compiled-program.ts', 'test/helpers/service/shared-postgres.ts'],
         },
       },
+      { extends: true, test: { name: 'system apart', include: [apart.system] } },
     ],
     exclude: ['**/node_modules/**', 'test/bench/**'],
     globalSetup: 'test/helpers/compiled-program.ts',
@@ -24,8 +51,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Real processes, sockets and databases: forks keep a crash in one file from taking others along.
     pool: 'forks',
-    // V8's book of JIT pages, kept for protection keys, loses some when threads with WebAssembly come and go (nodejs/node#64500).
-    execArgv: ['--no-memory-protection-keys'],
+    execArgv,
     sequence: { sequencer: LongestFirst },
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
     maxWorkers: availableParallelism() + 3,

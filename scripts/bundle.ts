@@ -3,9 +3,9 @@
  * needs; a process starts in half the time from few files and takes less memory. All of them lie in FOLDER, so that threads are
  * found next to the file that starts them, as in the sources.
  *
- * `uptime` is an agent alone, with all the packages it needs but those with native code. `full` is every command; there only the
- * packages that an agent loads when it starts are part of the files, the others stay packages. MORE are further entries, which
- * share their modules: what tests preload.
+ * `uptime` is an agent alone, with all the packages it needs but those with native code. `full` is every command; there the
+ * packages that an agent or a service loads when it starts are part of the files, the others stay packages. MORE are further
+ * entries, which share their modules: what tests preload.
  */
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
@@ -19,25 +19,37 @@ if ((kind !== 'full' && kind !== 'uptime') || folder === undefined) {
 }
 
 const native = ['koffi', 'net-ping', 'raw-socket'];
-const loadedByAgents = [
+const loadedAtStart = [
   '@zip.js/zip.js',
   'commander',
   'dns-packet',
   'entities',
+  'fastify',
+  'handlebars',
+  'hono',
   'ipaddr.js',
   'json-p3',
+  'kysely',
+  'mqtt-packet',
+  'nodemailer',
+  'openid-client',
   'p-queue',
+  'pg',
   'pino',
   'prom-client',
   'semver',
+  'tar-stream',
+  'temporal-polyfill',
   'undici',
+  'ws',
+  'yaml',
   'zod',
 ];
 const kinds = {
   full: {
     commands: { cli: 'src/cli.ts', 'health-probe': 'src/cli/health-probe.ts' },
     threadsOf: '*',
-    external: Object.keys(dependencies()).filter((name) => !loadedByAgents.includes(name)),
+    external: Object.keys(dependencies()).filter((name) => !loadedAtStart.includes(name)),
   },
   uptime: {
     commands: { agent: 'src/cli/agent-only.ts', 'health-probe': 'src/cli/health-probe.ts' },

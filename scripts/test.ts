@@ -35,7 +35,7 @@ const absentByDesign = /\((docker|podman|helm) is not installed\)/;
 const given = process.argv.slice(2).filter((argument) => argument !== '--record-durations');
 const isRecording = process.argv.includes('--record-durations');
 const isFiltered = given.some((argument) => !argument.startsWith('-'));
-const tiers = isFiltered ? [] : ['--project=unit', '--project=integration'];
+const tiers = isFiltered ? [] : ['--project=unit', '--project=integration*'];
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
 const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...tiers, ...given], {

@@ -12,6 +12,7 @@ import { ApiSettings } from './cli/api/settings.ts';
 import { addCompletionCommand } from './cli/completion.ts';
 import { addImportCommands, addProjectCommands, addTestCommand } from './cli/deploy/program.ts';
 import type { DoctorOptions } from './cli/doctor-command.ts';
+import { addMcpCommand } from './cli/mcp/program.ts';
 import { addPeopleCommands } from './cli/people-program.ts';
 import type { RunOptions } from './cli/run-command.ts';
 import { describeEnvironment, type VariableDoc } from './lib/env.ts';
@@ -168,6 +169,7 @@ addApiCommands(program, { environment: process.env, help: apiHelp });
 addProjectCommands(program, { environment: process.env, variables: apiVariables, help: apiHelp });
 addTestCommand(program, process.env, apiHelp);
 addImportCommands(program, process.env);
+addMcpCommand(program, process.env, apiVariables);
 addCompletionCommand(program);
 
 try {

@@ -65,6 +65,20 @@ export const errorCatalogue = {
     fix: 'Use a key, or log in as a member, with the role ADMIN.',
     isRetryable: false,
   },
+  FOREIGN_ORIGIN: {
+    statusCode: 403,
+    phrase: 'Forbidden',
+    meaning: 'A page of another site asked the MCP server, as its `Origin` header says.',
+    fix: 'Use a client that is a program. For pages of the service itself set PUBLIC_URL.',
+    isRetryable: false,
+  },
+  MCP_READ_ONLY: {
+    statusCode: 403,
+    phrase: 'Forbidden',
+    meaning: 'A client asked for tools that change something, and the service has MCP=read-only.',
+    fix: 'Connect to `/mcp` without `write`, or ask the operator.',
+    isRetryable: false,
+  },
   BAD_LINK: {
     statusCode: 403,
     phrase: 'Forbidden',
@@ -114,13 +128,6 @@ export const errorCatalogue = {
     phrase: 'Forbidden',
     meaning: 'An import is applied, committed or cancelled when it is not its turn.',
     fix: 'Apply an import first, then commit it; cancel it before it is committed.',
-    isRetryable: false,
-  },
-  MODEL_PROVIDER_MISSING: {
-    statusCode: 402,
-    phrase: 'Payment Required',
-    meaning: 'The operation needs a model provider, and none is configured.',
-    fix: 'There is nothing to configure in this build: it has no model providers.',
     isRetryable: false,
   },
   NOT_FINISHED: {

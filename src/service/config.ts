@@ -171,6 +171,12 @@ export const ServiceConfig = z
       .enum(['on', 'off'])
       .default('on')
       .describe('Whether the service has pages for browsers. off: it is an API only'),
+    MCP: z
+      .enum(['on', 'read-only', 'off'])
+      .default('on')
+      .describe(
+        'Whether programs with a language model may use the API as tools at `/mcp`. Tools that change something are offered to clients that ask for them; read-only: to nobody',
+      ),
     RATE_LIMIT_PER_MINUTE: z.coerce
       .number()
       .int()

@@ -26,10 +26,12 @@ export class ServiceMetrics {
   readonly #results = new Map<string, number>();
   readonly #missed = new Map<string, number>();
   readonly #grouped = new Map<string, number>();
+  readonly #analyses = new Map<string, number>();
   readonly #notifications = new Map<string, number>();
   readonly #deployments = new Map<string, number>();
   readonly #logins = new Map<string, number>();
   readonly #liveRefusals = new Map<string, number>();
+  readonly #mcpCalls = new Map<string, number>();
   /** Connections for live results that are open at this process. */
   liveConnections = 0;
 
@@ -51,6 +53,11 @@ export class ServiceMetrics {
     add(this.#grouped, [accountId, kind], count);
   }
 
+  /** Counts analyses of the causes of errors by how certain they are. */
+  countAnalysis(accountId: string, certainty: string): void {
+    add(this.#analyses, [accountId, certainty.toLowerCase()], 1);
+  }
+
   /** Counts notifications of channels by how they ended. */
   countNotification(accountId: string, channelType: string, outcome: string): void {
     add(this.#notifications, [accountId, channelType, outcome], 1);
@@ -64,6 +71,11 @@ export class ServiceMetrics {
   /** Counts logins at the pages, by their way. */
   countLogin(way: string, outcome: 'done' | 'refused'): void {
     add(this.#logins, [way, outcome], 1);
+  }
+
+  /** Counts tools that were called over MCP. */
+  countMcpCall(accountId: string, tool: string, outcome: 'done' | 'refused' | 'failed'): void {
+    add(this.#mcpCalls, [accountId, tool, outcome], 1);
   }
 
   /** Counts what connections for live results were refused, by why. */
@@ -127,6 +139,15 @@ export class ServiceMetrics {
     for (const { account, count } of await repositories.sloBurns.countByAccount(accountId)) {
       burns.set({ account }, count);
     }
+    const waiting = new Gauge({
+      name: 'picket_incident_failures_waiting',
+      help: 'Failures that open no incident yet: their automation rule cools down, or a maintenance goes on',
+      labelNames: ['account'] as const,
+      registers,
+    });
+    for (const { account, count } of await repositories.ruleFailures.countWaiting(accountId)) {
+      waiting.set({ account }, count);
+    }
     const privateLocations = await repositories.locationMinutes.locations(accountId);
     const queues = new Map(
       (await repositories.locationMinutes.queues(now, accountId)).map((queue) => [
@@ -186,7 +207,9 @@ export class ServiceMetrics {
         notifications.inc({ account, type, outcome }, count);
       }
     }
+    this.#setMcpCalls(registers, accountId);
     await this.#setDeployments(registers, repositories, accountId);
+    await this.#setAnalyses(registers, repositories, accountId);
     if (accountId === undefined) {
       this.#setLogins(registers);
       this.#setLive(registers);
@@ -201,6 +224,45 @@ export class ServiceMetrics {
       open.set({ account }, causes);
     }
     return registry.metrics();
+  }
+
+  #setMcpCalls(registers: Registry[], accountId: string | undefined): void {
+    const calls = new Counter({
+      name: 'picket_mcp_calls_total',
+      help: 'Tools that language models called at this process, by how it ended; refused: the answer said why',
+      labelNames: ['account', 'tool', 'outcome'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#mcpCalls) {
+      const [account = '', tool = '', outcome = ''] = JSON.parse(key) as string[];
+      if (accountId === undefined || account === accountId) calls.inc({ account, tool, outcome }, count);
+    }
+  }
+
+  async #setAnalyses(
+    registers: Registry[],
+    repositories: Repositories,
+    accountId: string | undefined,
+  ): Promise<void> {
+    const made = new Counter({
+      name: 'picket_root_cause_analyses_total',
+      help: 'Root cause analyses that this process made, by how certain the cause is: certain, likely, open',
+      labelNames: ['account', 'certainty'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#analyses) {
+      const [account = '', certainty = ''] = JSON.parse(key) as string[];
+      if (accountId === undefined || account === accountId) made.inc({ account, certainty }, count);
+    }
+    const judged = new Gauge({
+      name: 'picket_root_cause_analyses_judged',
+      help: 'Root cause analyses that people said are right or wrong, of error groups that are kept',
+      labelNames: ['account', 'verdict'] as const,
+      registers,
+    });
+    for (const { account, verdict, count } of await repositories.analyses.countVerdicts(accountId)) {
+      judged.set({ account, verdict: verdict.toLowerCase() }, count);
+    }
   }
 
   async #setDeployments(

@@ -23,6 +23,8 @@ import { locationRoutes, staticIpRoutes } from '../protocol/locations/location.t
 import { locationEventRoutes } from '../protocol/locations/location-event.ts';
 import { locationMetricsRoutes } from '../protocol/locations/location-metrics.ts';
 import { privateLocationRoutes } from '../protocol/locations/private-location.ts';
+import { mcpRoutes } from '../protocol/mcp/mcp.ts';
+import { automationRuleRoutes } from '../protocol/pages/automation-rule.ts';
 import { badgeRoutes } from '../protocol/pages/badge.ts';
 import { dashboardRoutes } from '../protocol/pages/dashboard.ts';
 import { dashboardIncidentRoutes } from '../protocol/pages/dashboard-incident.ts';
@@ -30,14 +32,16 @@ import { incidentRoutes } from '../protocol/pages/incident.ts';
 import { previewRoutes } from '../protocol/pages/preview.ts';
 import { publicPageRoutes } from '../protocol/pages/public-page.ts';
 import { statusPageRoutes } from '../protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '../protocol/pages/status-page-component.ts';
 import { subscriptionRoutes } from '../protocol/pages/subscription.ts';
 import { projectRoutes } from '../protocol/projects/project.ts';
 import { projectImportRoutes } from '../protocol/projects/project-import.ts';
 import { analyticsRoutes, typedAnalyticsRoute } from '../protocol/results/analytics.ts';
 import { artifactRoutes, assetRoutes } from '../protocol/results/artifact.ts';
 import { checkResultRoutes } from '../protocol/results/check-result.ts';
-import { errorGroupRoutes, rootCauseAnalysisRoutes } from '../protocol/results/error-group.ts';
+import { errorGroupRoutes } from '../protocol/results/error-group.ts';
 import { reportingRoutes } from '../protocol/results/reporting.ts';
+import { rootCauseAnalysisRoutes } from '../protocol/results/root-cause-analysis.ts';
 import { locationCoverageRoutes } from '../protocol/runs/location-coverage.ts';
 import { slotRoutes } from '../protocol/runs/slot.ts';
 import { checkSessionRoutes } from '../protocol/sessions/check-session.ts';
@@ -81,6 +85,8 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(dashboardRoutes),
   ...Object.values(dashboardIncidentRoutes),
   ...Object.values(statusPageRoutes),
+  ...Object.values(statusPageComponentRoutes),
+  ...Object.values(automationRuleRoutes),
   ...Object.values(incidentRoutes),
   ...Object.values(subscriptionRoutes),
   ...Object.values(publicPageRoutes),
@@ -98,6 +104,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(loginSessionRoutes),
   ...Object.values(apiKeyRoutes),
   ...Object.values(auditLogRoutes),
+  ...Object.values(mcpRoutes),
   ...Object.values(agentRoutes),
   ...Object.values(examinationRoutes),
   ...Object.values(locationNeedRoutes),

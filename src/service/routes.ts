@@ -6,6 +6,7 @@ import { alertChannelHandlers } from './alerts/channels/routes.ts';
 import { monitoringGapHandlers } from './alerts/gaps/routes.ts';
 import { alertHandlingHandlers } from './alerts/handling/routes.ts';
 import { alertHandlers } from './alerts/routes.ts';
+import { rootCauseAnalysisHandlers } from './analyses/routes.ts';
 import { auditedHandlers } from './audit/audited-handlers.ts';
 import { auditLogHandlers } from './audit/routes.ts';
 import { checkGroupHandlers } from './checks/groups/routes.ts';
@@ -19,6 +20,7 @@ import { heartbeatHandlers } from './heartbeats/routes.ts';
 import { type AppDeps, buildApp } from './http/app.ts';
 import type { AnyHandler } from './http/handler.ts';
 import { incidentHandlers } from './incidents/routes.ts';
+import { automationRuleHandlers } from './incidents/rules/routes.ts';
 import { agentErrorHandlers } from './locations/agents/error-routes.ts';
 import { agentExaminationHandlers } from './locations/agents/examination-routes.ts';
 import { locationEventHandlers } from './locations/event-routes.ts';
@@ -27,11 +29,13 @@ import { locationHandlers, staticIpHandlers } from './locations/public-routes.ts
 import { privateLocationHandlers } from './locations/routes.ts';
 import type { StaticIps } from './locations/static-ips.ts';
 import { maintenanceHandlers } from './maintenance/routes.ts';
+import { type McpDeps, mcpHandlers } from './mcp/routes.ts';
 import type { Mailing } from './members/mails.ts';
 import { memberHandlers } from './members/routes.ts';
 import type { SingleSignOn } from './members/single-sign-on.ts';
 import { addMetricsRoute, type MetricsRouteDeps } from './metrics-route.ts';
 import { badgeHandlers } from './pages/badges/routes.ts';
+import { statusPageComponentHandlers } from './pages/components/routes.ts';
 import { dashboardIncidentHandlers } from './pages/dashboards/incident-routes.ts';
 import { dashboardHandlers } from './pages/dashboards/routes.ts';
 import { previewHandlers } from './pages/preview-routes.ts';
@@ -47,7 +51,7 @@ import type { AnalyticsDeps } from './results/analytics/routes.ts';
 import { analyticsHandlers } from './results/analytics/routes.ts';
 import { artifactHandlers, assetHandlers } from './results/artifacts/routes.ts';
 import { codeBundleHandlers } from './results/bundles/routes.ts';
-import { errorGroupHandlers, rootCauseAnalysisHandlers } from './results/error-groups/routes.ts';
+import { errorGroupHandlers } from './results/error-groups/routes.ts';
 import { reportingHandlers } from './results/report-routes.ts';
 import { checkResultHandlers } from './results/routes.ts';
 import { checkStatusHandlers } from './results/status-routes.ts';
@@ -65,7 +69,8 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
   MetricsRouteDeps &
   Parameters<typeof agentHandlers>[0] &
   Pick<Parameters<typeof alertChannelHandlers>[0], 'channelSettings'> &
-  AnalyticsDeps & {
+  AnalyticsDeps &
+  Pick<McpDeps, 'mcp'> & {
     /** Most bytes of code bundles of an account. */
     readonly codeBundleQuotaBytes?: number;
     /** Source addresses of check runs by location. */
@@ -134,6 +139,8 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...dashboardHandlers(deps),
     ...dashboardIncidentHandlers(deps),
     ...statusPageHandlers(deps),
+    ...statusPageComponentHandlers(deps),
+    ...automationRuleHandlers(deps),
     ...incidentHandlers(deps),
     ...subscriptionHandlers(deps),
     ...publicPageHandlers(deps),
@@ -155,6 +162,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...loginSessionHandlers(deps),
     ...apiKeyHandlers(deps),
     ...auditLogHandlers(deps),
+    ...mcpHandlers({ ...deps, routes: allRoutes }),
     ...agentHandlers(deps),
     ...agentExaminationHandlers(deps),
     ...locationNeedHandlers(deps),

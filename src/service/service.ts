@@ -158,6 +158,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       publicUrl: config.PUBLIC_URL,
       artifactsUrl: config.ARTIFACTS_URL,
       hasPages: config.PAGES === 'on',
+      mcp: config.MCP,
       hasMailer: mail !== undefined,
       mail,
       singleSignOn: configuredSingleSignOn(config),

@@ -11,6 +11,8 @@ import { AlertNotifications } from './alerts/delivery/store.ts';
 import { MonitoringGaps } from './alerts/gaps/store.ts';
 import { AlertActions, AlertLinkKeys, Silences } from './alerts/handling/store.ts';
 import { Alerts } from './alerts/store.ts';
+import { AnalysisEvidence } from './analyses/evidence-store.ts';
+import { RootCauseAnalyses } from './analyses/store.ts';
 import { AuditLog } from './audit/store.ts';
 import { CheckGroups } from './checks/groups/store.ts';
 import { Checks } from './checks/store.ts';
@@ -19,6 +21,8 @@ import { Overviews } from './console/overview/store.ts';
 import { SlotDays } from './coverage/slot-days.ts';
 import { Heartbeats } from './heartbeats/store.ts';
 import { IncidentEvents } from './incidents/event-store.ts';
+import { RuleFailures } from './incidents/rules/failure-store.ts';
+import { AutomationRules } from './incidents/rules/store.ts';
 import { Incidents } from './incidents/store.ts';
 import { Retired } from './jobs/retention-store.ts';
 import { AgentErrors } from './locations/agents/error-store.ts';
@@ -28,6 +32,7 @@ import { Locations } from './locations/store.ts';
 import { SubscriberMails } from './mail/store.ts';
 import { Maintenances } from './maintenance/store.ts';
 import { Members } from './members/store.ts';
+import { StatusPageComponents } from './pages/components/store.ts';
 import { DashboardIncidents } from './pages/dashboards/incident-store.ts';
 import { Dashboards } from './pages/dashboards/store.ts';
 import { Services } from './pages/service-store.ts';
@@ -232,6 +237,9 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     dashboards: new Dashboards(db, dialect),
     dashboardIncidents: new DashboardIncidents(db, dialect),
     statusPages: new StatusPages(db, dialect),
+    components: new StatusPageComponents(db, dialect),
+    automationRules: new AutomationRules(db, dialect),
+    ruleFailures: new RuleFailures(db, dialect),
     services: new Services(db, dialect),
     incidents: new Incidents(db, dialect),
     subscriptions: new Subscriptions(db, dialect),
@@ -241,6 +249,8 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     reports: new Reports(db, dialect),
     heartbeats: new Heartbeats(db, dialect),
     errorGroups: new ErrorGroups(db, dialect),
+    analyses: new RootCauseAnalyses(db, dialect),
+    analysisEvidence: new AnalysisEvidence(db, dialect),
     checkSessions: new CheckSessions(db, dialect),
     testSessions: new TestSessions(db, dialect),
     testDefinitions: new TestDefinitions(db, dialect),

@@ -1,6 +1,7 @@
 import type { AccountTables } from './accounts/tables.ts';
 import type { CauseTables } from './alerts/causes/tables.ts';
 import type { AlertTables } from './alerts/tables.ts';
+import type { AnalysisTables } from './analyses/tables.ts';
 import type { AuditTables } from './audit/tables.ts';
 import type { CheckGroupTables } from './checks/groups/tables.ts';
 import type { CheckTables } from './checks/tables.ts';
@@ -27,6 +28,7 @@ import type { SloTables } from './slos/tables.ts';
 export interface Tables
   extends AccountTables,
     AlertTables,
+    AnalysisTables,
     AuditTables,
     CauseTables,
     CheckTables,

@@ -5,7 +5,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** How long each file took when they were last recorded: `npm test -- --record-durations` writes it. */
 export const durationsFile = join(import.meta.dirname, '../durations.json');
 
-/** Starts the files first that take longest, so that no core waits for one long file at the end. Files not recorded yet come first. */
+/**
+ * Starts the files first that take longest, so that no core waits for one long file at the end. Files not recorded yet come first.
+ * Files that have processes of their own come before those that share them: a process goes on with the next file only if that is
+ * of the same project.
+ */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const durationsMs: Readonly<Record<string, number>> = existsSync(durationsFile)
@@ -13,9 +17,12 @@ export default class LongestFirst extends BaseSequencer {
       : {};
     const durationOf = ({ moduleId }: TestSpecification) =>
       durationsMs[relative(this.ctx.config.root, moduleId)] ?? Number.POSITIVE_INFINITY;
-    return (await super.sort(files)).toSorted((left, right) => {
+    const longestFirst = (await super.sort(files)).toSorted((left, right) => {
       const [one, other] = [durationOf(left), durationOf(right)];
       return one === other ? 0 : other - one;
     });
+    const byProject = [...Map.groupBy(longestFirst, ({ project }) => project)];
+    const isShared = ([{ config }]: (typeof byProject)[number]) => Number(!config.isolate);
+    return byProject.toSorted((left, right) => isShared(left) - isShared(right)).flatMap(([, own]) => own);
   }
 }

@@ -4,7 +4,7 @@ import type { Lane } from '../../checks/contract/check-type.ts';
 import { type UnhealthyKind, unhealthyKinds } from '../../protocol/locations/location-event.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
-import type { SpoolState } from '../delivery/spool/spool.ts';
+import type { SpoolState } from '../delivery/spool/spool-options.ts';
 import type { Settlement } from '../delivery/upload.ts';
 import type { Capabilities, RunFacts } from '../run/contracts.ts';
 import type { ProbePool } from '../runners/probe-pool.ts';

@@ -75,8 +75,9 @@ export class Dispatcher {
 
   /** Check types that the host has no room for now, though their lane may have some. */
   fullTypes(): string[] {
-    return Object.values(this.#options.executors).flatMap(({ isReady, room }) =>
-      isReady && room ? room.fullTypes : [],
+    // Where nothing can be run there is no use for room, which the host's memory is read for.
+    return Object.values(this.#options.executors).flatMap((executor) =>
+      executor.isReady && executor.checkTypes.length > 0 ? (executor.room?.fullTypes ?? []) : [],
     );
   }
 

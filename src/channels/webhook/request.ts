@@ -96,7 +96,9 @@ function bodyOf(
   if (config.template !== null && config.template !== '') {
     return fillTemplate(config.template, variables, placeOf(config));
   }
-  const facts = Object.entries(variables).filter(([name]) => !name.startsWith('AI_'));
+  const facts = Object.entries(variables).filter(
+    ([name, value]) => value !== null || !name.startsWith('AI_'),
+  );
   return JSON.stringify({
     notification_id: message.id,
     ...Object.fromEntries(facts.map(([name, value]) => [name.toLowerCase(), value])),

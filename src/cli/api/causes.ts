@@ -1,6 +1,13 @@
 import { type AlertCause, alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
 import { alertHandlingRoutes, type OpenAlert } from '../../protocol/alerts/alert-handling.ts';
+import { errorGroupRoutes } from '../../protocol/results/error-group.ts';
+import {
+  type RootCauseAnalysis,
+  rootCauseAnalysisRoutes,
+} from '../../protocol/results/root-cause-analysis.ts';
+import { ApiError } from './api-error.ts';
 import type { Run } from './command.ts';
+import { findCheck } from './find-check.ts';
 import { agoText, knownBy, printable, table } from './text.ts';
 
 /** `picket causes` */
@@ -45,3 +52,47 @@ function row(
   const state = !alert ? 'recovered' : alert.isFlapping ? 'FLAPPING' : alert.state;
   return [state, since === null ? '' : agoText(since, now), alert ? knownBy(alert) : '', name, checkId];
 }
+
+const shownGroups = 5;
+
+/** `picket why CHECK` */
+export const showRootCauses: Run = async (api, [named = '']) => {
+  const { id, name } = await findCheck(api, named);
+  const groups = await api.call(errorGroupRoutes.listErrorGroupsOfCheck, {
+    params: { checkId: id },
+    query: { limit: shownGroups },
+  });
+  const now = Date.now();
+  const lines = () => {
+    if (groups.length === 0) return [`${printable(name)} has no errors.`];
+    return groups.flatMap((group, index) => [
+      ...(index === 0 ? [] : ['']),
+      `${printable(group.cleanedErrorMessage)} (${group.count} times, last ${agoText(group.lastSeen, now)} ago)`,
+      ...causeLines(group.rootCauseAnalyses[0]),
+    ]);
+  };
+  return { json: groups, lines };
+};
+
+function causeLines(one: RootCauseAnalysis | undefined): string[] {
+  if (!one) return ['  Nobody has looked for its cause yet.'];
+  const { analysis, id, verdict } = one;
+  return [
+    `  ${printable(analysis.rootCause)}`,
+    `  Impact: ${printable(analysis.userImpact)}`,
+    ...(analysis.codeFix === null ? [] : [`  Next: ${printable(analysis.codeFix)}`]),
+    ...analysis.evidence.map(({ description }) => `  - ${printable(description)}`),
+    `  Analysis ${id}${verdict === null ? '' : `, said to be ${verdict.toLowerCase()}`}`,
+  ];
+}
+
+/** `picket judge ID right|wrong` */
+export const judgeRootCause: Run = async (api, [id = '', said = '']) => {
+  const verdict = said.toUpperCase();
+  if (verdict !== 'RIGHT' && verdict !== 'WRONG') throw new ApiError('Say right or wrong.', true);
+  const one = await api.call(rootCauseAnalysisRoutes.updateRootCauseAnalysis, {
+    params: { id },
+    body: { verdict },
+  });
+  return { json: one, lines: () => [`Noted: ${said.toLowerCase()}.`] };
+};

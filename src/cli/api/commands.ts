@@ -39,6 +39,16 @@ export const apiCommands: readonly ApiCommand[] = [
     load: async () => (await import('./causes.ts')).showCauses,
   },
   {
+    usage: 'why <check>',
+    description: 'what the errors of a check are caused by, what it follows from, and what to do next',
+    load: async () => (await import('./causes.ts')).showRootCauses,
+  },
+  {
+    usage: 'judge <analysis> <verdict>',
+    description: 'say whether an analysis of "picket why", by its id, is right or wrong',
+    load: async () => (await import('./causes.ts')).judgeRootCause,
+  },
+  {
     usage: 'ack <check>',
     description: 'acknowledge what is open of a check, named by id or name',
     options: [comment, ['--undo', 'take an acknowledgement back']],

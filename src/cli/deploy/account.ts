@@ -8,9 +8,11 @@ import { variableApi } from '../../protocol/checks/variable.ts';
 import { cursorPage } from '../../protocol/http/cursor.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { automationRuleRoutes } from '../../protocol/pages/automation-rule.ts';
 import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
 import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
 import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
 import { sloApi } from '../../protocol/results/slo.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
@@ -55,8 +57,19 @@ export async function readAccount(api: ApiClient, onProgress: (what: string) => 
   onProgress('status-pages');
   add('services', await api.allEntries(statusPageRoutes.listServices));
   add('status-pages', await api.allEntries(statusPageRoutes.listStatusPages));
+  add('status-page-components', await api.allEntries(statusPageComponentRoutes.listStatusPageComponents));
+  add('automation-rules', await api.allEntries(automationRuleRoutes.listAutomationRules));
   return [...stored.values()];
 }
+
+const pages: readonly (readonly [Folder, Route])[] = [
+  ['services', statusPageRoutes.listServices],
+  ['status-pages', statusPageRoutes.listStatusPages],
+];
+const componentLists: readonly (readonly [Folder, Route])[] = [
+  ['status-page-components', statusPageComponentRoutes.listStatusPageComponents],
+  ['automation-rules', automationRuleRoutes.listAutomationRules],
+];
 
 const anything = z.looseObject({});
 const anyPage = cursorPage(anything);
@@ -71,11 +84,6 @@ export async function readForeignAccount(
 ): Promise<{ readonly stored: readonly Stored[]; readonly losses: readonly Loss[] }> {
   const stored: Stored[] = [];
   const losses: Loss[] = [];
-  const paged: readonly (readonly [Folder, Route])[] = [
-    ...lists,
-    ['services', statusPageRoutes.listServices],
-    ['status-pages', statusPageRoutes.listStatusPages],
-  ];
   const read = async (folder: Folder, views: () => Promise<readonly Fields[]>) => {
     onProgress(folder);
     try {
@@ -92,14 +100,18 @@ export async function readForeignAccount(
   await read('locations', () =>
     api.call({ ...privateLocationRoutes.listPrivateLocations, response: z.array(anything) }),
   );
-  for (const [folder, route] of paged) {
-    const isByCursor = folder === 'services' || folder === 'status-pages';
-    await read(folder, async () => {
+  const readAll = ([folder, route]: readonly [Folder, Route], isByCursor: boolean) =>
+    read(folder, async () => {
       const views: readonly unknown[] = isByCursor
         ? await api.allEntries({ ...route, response: anyPage })
         : await api.all({ ...route, response: z.array(anything) });
       return views as readonly Fields[];
     });
+  for (const one of lists) await readAll(one, false);
+  for (const one of pages) await readAll(one, true);
+  // Where there are none, it may have no operations for them.
+  if (stored.some(({ folder, view }) => folder === 'status-pages' && view['version'] === 3)) {
+    for (const one of componentLists) await readAll(one, true);
   }
   return { stored, losses };
 }

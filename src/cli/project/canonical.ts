@@ -75,7 +75,7 @@ function byName(one: unknown, other: unknown): number {
 
 /** Where pings go, and the ids of cards, are the service's to say: they are others in another account. */
 function withoutOwn(fields: Fields): Fields {
-  const { heartbeat, cards } = fields;
+  const { heartbeat, cards, version } = fields;
   const changed: Record<string, unknown> = {};
   if (typeof heartbeat === 'object' && heartbeat !== null) {
     const { pingToken: _token, pingUrl: _url, ...rest } = heartbeat as Fields;
@@ -84,5 +84,7 @@ function withoutOwn(fields: Fields): Fields {
   if (Array.isArray(cards)) {
     changed['cards'] = cards.map(({ id: _id, statusPageId: _page, ...card }: Fields) => card);
   }
+  // A page of components has none, whether its file says so or not.
+  if (version === 3) changed['cards'] = undefined;
   return { ...fields, ...changed };
 }

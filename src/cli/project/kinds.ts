@@ -10,9 +10,11 @@ import { ClientCertificateInput } from '../../protocol/checks/client-certificate
 import { SnippetInput } from '../../protocol/checks/snippet.ts';
 import { VariableInput } from '../../protocol/checks/variable.ts';
 import { PrivateLocationInput } from '../../protocol/locations/private-location.ts';
+import { AutomationRuleInput } from '../../protocol/pages/automation-rule.ts';
 import { DashboardInput } from '../../protocol/pages/dashboard.ts';
 import { MaintenanceWindow, MaintenanceWindowInput } from '../../protocol/pages/maintenance-window.ts';
 import { StatusPageInput } from '../../protocol/pages/status-page.ts';
+import { StatusPageComponentInput } from '../../protocol/pages/status-page-component.ts';
 import { Slo, SloInput } from '../../protocol/results/slo.ts';
 import type { Fields, Folder } from './project.ts';
 import type { Reference } from './references.ts';
@@ -182,6 +184,30 @@ const statusPages: Kind = {
   references: [{ file: 'cards.*.services', api: 'cards.*.services', to: 'services', item: 'id' }],
 };
 
+const components: Kind = {
+  folder: 'status-page-components',
+  noun: 'status page component',
+  type: 'status-page-component',
+  id: 'uuid',
+  ...plain(StatusPageComponentInput),
+  references: [
+    { file: 'statusPage', api: 'statusPageId', to: 'status-pages' },
+    { file: 'parent', api: 'parentId', to: 'status-page-components' },
+  ],
+};
+
+const rules: Kind = {
+  folder: 'automation-rules',
+  noun: 'automation rule',
+  type: 'status-page-automation-rule',
+  id: 'uuid',
+  ...plain(AutomationRuleInput),
+  references: [
+    { file: 'statusPage', api: 'statusPageId', to: 'status-pages' },
+    { file: 'components.*.component', api: 'components.*.componentId', to: 'status-page-components' },
+  ],
+};
+
 const windows: Kind = {
   folder: 'maintenance-windows',
   noun: 'maintenance window',
@@ -195,6 +221,11 @@ const windows: Kind = {
       to: 'status-pages',
     },
     { file: 'statusPageVisibility.services', api: 'statusPageVisibility.serviceIds', to: 'services' },
+    {
+      file: 'statusPageVisibility.components',
+      api: 'statusPageVisibility.componentIds',
+      to: 'status-page-components',
+    },
   ],
 };
 
@@ -223,7 +254,7 @@ const slos: Kind = {
 /** Every kind, in an order in which what others name comes first. */
 export const kinds: readonly Kind[] = [
   ...[locations, channels, services, variables, snippets, clientCertificates],
-  ...[groups, checks, statusPages, windows, dashboards, slos],
+  ...[groups, checks, statusPages, components, rules, windows, dashboards, slos],
 ];
 
 export function kindOf(folder: Folder): Kind {

@@ -12,6 +12,8 @@ export const folders = [
   'groups',
   'checks',
   'status-pages',
+  'status-page-components',
+  'automation-rules',
   'maintenance-windows',
   'dashboards',
   'slos',

@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { errorCodeOf } from '../../lib/errors.ts';
 import { hostAndPort, isIpv6Enabled, type ResolvedAddress } from '../address.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import { quickestHandshakeStartMs, usualHandshakeStartMs, writeMoment } from '../kernel-thread/send-time.ts';
+import { quickestHandshakeStartMs, usualHandshakeStartMs } from '../kernel-thread/send-time.ts';
 import type { SentMoment, SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { type LookupTimes, resolveWanted } from '../resolver.ts';
@@ -27,8 +27,6 @@ export class Connection {
   readonly times: ConnectionTimes = { dnsMs: 0, tcpMs: 0, proxyMs: 0, tlsMs: 0 };
   /** How much later than it happened a step was noticed, at most. */
   lagMs = 0;
-  /** By how much the moments of sending may be off. */
-  #sendDoubtMs = 0;
   #timekeeper: Timekeeper | undefined;
   /** True once there was a TCP connection. */
   isConnected = false;
@@ -86,7 +84,7 @@ export class Connection {
 
   /** By how much the times may be off in all, as far as is known. */
   get doubtMs(): number {
-    return this.#sendDoubtMs + (this.#watch?.doubtMs ?? 0);
+    return this.#watch?.doubtMs ?? 0;
   }
 
   /** Bytes the TCP socket has received so far, those of TLS included. */
@@ -120,16 +118,11 @@ export class Connection {
     this.#timekeeper?.interruption();
   }
 
-  /** When data were sent whose writing began at `beforeMs` and has just ended; see writeMoment. */
+  /** When data were sent whose writing began at `beforeMs` and has just ended. */
   sentSince(beforeMs: number, usualMs?: number): number {
     const afterMs = performance.now();
     const stamps = { beforeMs, afterMs, usualMs, interruption: this.#timekeeper?.interruption() };
-    const { atMs, doubtMs } = writeMoment(stamps, {
-      notBefore: () => this.#watch?.notSentBefore(afterMs) ?? beforeMs,
-      isConfirmed: () => this.#watch?.isAllConfirmed() ?? false,
-    });
-    this.#sendDoubtMs += doubtMs;
-    return this.#noted(atMs, afterMs);
+    return this.#noted(this.#watch?.written(stamps) ?? afterMs, afterMs);
   }
 
   /** When data was sent last; by the event that came after it, unless that came much too late. */

@@ -38,6 +38,8 @@ export class KernelLoop {
   readonly #engine: EchoEngine;
   readonly #counter = Buffer.alloc(8);
   readonly #runDelay = openRunDelay();
+  /** When the thread saw last that nothing more was there. */
+  #lookedAtMs = monotonicMs();
   #isEnded = false;
 
   constructor(libc: Libc, start: KernelThreadStart, post: (message: FromKernelThread) => void) {
@@ -105,11 +107,11 @@ export class KernelLoop {
     const atMs = monotonicMs();
     // A wait that was stopped ends without news; what has arrived comes with the next one.
     if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#table.noteStandstill(atMs);
-    if (count === 0) return false;
     const after = this.#runDelay?.();
-    const returned: WakeTime = { atMs, doubtMs: 0 };
-    const woken =
-      before && after ? wakeTime({ askedAtMs, timeoutMs, returnedAtMs: atMs, before, after }) : returned;
+    const wait = { lookedAtMs: this.#lookedAtMs, askedAtMs, timeoutMs, returnedAtMs: atMs };
+    const woken: WakeTime = before && after ? wakeTime({ ...wait, before, after }) : { atMs, doubtMs: 0 };
+    this.#lookedAtMs = atMs - woken.doubtMs;
+    if (count === 0) return false;
     // What else there is came after that, until now.
     const later = { atMs, doubtMs: Math.max(woken.doubtMs, atMs - woken.atMs) };
     const own: number[] = [];

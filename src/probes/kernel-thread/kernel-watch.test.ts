@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TcpInfo } from '../sys/tcp-info.ts';
-import { KernelWatch } from './kernel-watch.ts';
+import { KernelWatch, type WatchRow } from './kernel-watch.ts';
 import { MonotonicOffset, monotonicMs } from './monotonic-clock.ts';
 import type { Edge } from './watch-table.ts';
 
@@ -28,6 +28,56 @@ function lateWatch(note: (nowMs: number) => Edge | undefined): KernelWatch {
   });
 }
 
+/** A watch of a connection of which nobody noted anything but the kernel itself. */
+function unnotedWatch(known: Partial<TcpInfo>, startedMs: number, edges: readonly Edge[] = []): KernelWatch {
+  const row = { edges: () => edges, standstillEndedAtMs: () => 0, waitBeganAtMs: () => 0, isUp: () => false };
+  return new KernelWatch({
+    startedMs,
+    descriptor: -1,
+    row: row as unknown as WatchRow,
+    info: { read: () => true, stepMs: 4, receivedBytes: 700, ...known } as TcpInfo,
+    offset: new MonotonicOffset(),
+  });
+}
+
+it('an arrival that nobody noted was when the kernel counts that it was', () => {
+  const eventMs = performance.now();
+  const watch = unnotedWatch({ sinceDataReceivedMs: 5000 }, eventMs - 60_000);
+  const firstMs = watch.arrivalAfter(0, 700, eventMs);
+  const lateMs = performance.now() - eventMs;
+  expect(firstMs - eventMs).toBeGreaterThanOrEqual(-5004);
+  expect(firstMs - eventMs).toBeLessThanOrEqual(lateMs - 4996);
+  expect(watch.arrivalOf(700, performance.now())).toBe(firstMs);
+  expect(watch.doubtMs).toBeGreaterThanOrEqual(4);
+  expect(watch.doubtMs).toBeLessThanOrEqual(4 + lateMs);
+});
+
+it('an arrival stays what it was taken for when it is noted later', () => {
+  const eventMs = performance.now();
+  const edges: Edge[] = [];
+  const watch = unnotedWatch({ sinceDataReceivedMs: 5000 }, eventMs - 60_000, edges);
+  const firstMs = watch.arrivalAfter(0, 700, eventMs);
+  edges.push({ atMs: monotonicMs(), receivedBytes: 700, sinceSentMs: 0, doubtMs: 4000 });
+  expect(watch.arrivalOf(700, performance.now())).toBe(firstMs);
+});
+
+it('an arrival is not before what it answers, however roughly it is known', () => {
+  const eventMs = performance.now();
+  const watch = unnotedWatch({ sinceDataReceivedMs: 0 }, eventMs - 60_000);
+  watch.written({ beforeMs: eventMs - 1, afterMs: eventMs - 0.9 });
+  expect(watch.arrivalAfter(0, 700, eventMs)).toBeGreaterThanOrEqual(eventMs - 0.9);
+});
+
+it.each([
+  ['the kernel knows of later data', { receivedBytes: 1400, sinceDataReceivedMs: 0 }, 700],
+  ['more was read than comes at once', { receivedBytes: 70_000, sinceDataReceivedMs: 0 }, 70_000],
+])('an arrival that nobody noted is not known where %s', (_what, known, readBytes) => {
+  const eventMs = performance.now();
+  const watch = unnotedWatch(known, eventMs - 60_000);
+  expect(watch.arrivalAfter(0, readBytes, eventMs)).toBe(eventMs);
+  expect(watch.doubtMs).toBe(60_000);
+});
+
 it.each<[string, (nowMs: number) => Edge | undefined]>([
   ['late', (nowMs) => ({ atMs: nowMs, receivedBytes: 700, sinceSentMs: 0, doubtMs: 8 })],
   ['not in time', () => undefined],
@@ -47,4 +97,19 @@ it('what is read later arrived later', () => {
   }));
   const firstMs = watch.arrivalAfter(0, 700, performance.now());
   expect(watch.arrivalOf(1400, performance.now())).toBeGreaterThan(firstMs);
+});
+
+it('a handshake is timed from what was sent before its answer, not from the beginning of an interrupted write', () => {
+  const eventMs = performance.now();
+  const edges: Edge[] = [];
+  const watch = unnotedWatch({ sinceDataSentMs: 5000, unconfirmedCount: 1 }, eventMs - 60_000, edges);
+  const [beforeMs, afterMs] = [eventMs - 30_000, eventMs - 10];
+  const sentMs = watch.written({ beforeMs, afterMs, interruption: { waitedMs: 29_980, turnCount: 3 } });
+  const answeredMs = sentMs - 2;
+  edges.push({ atMs: answeredMs, receivedBytes: 700, sinceSentMs: 0, doubtMs: 0 });
+  const tlsMs = watch.exchangeMs({ atMs: sentMs, earliestMs: beforeMs + 0.4 }, 700, eventMs);
+  expect(tlsMs).toBeGreaterThan(0);
+  // The kernel's ticks leave 8 ms, and what passed while it was asked; the write began 25 s before that.
+  expect(tlsMs).toBeLessThan(20_000);
+  expect(watch.doubtMs).toBeLessThan(20_000);
 });

@@ -1,9 +1,17 @@
 import type { StampClock } from '../sys/kernel-clock.ts';
 import type { TcpInfo } from '../sys/tcp-info.ts';
+import { agreedTime, burstBytes, spanOf, type TimeSpan } from './arrival-time.ts';
 import { maxWaitMs, stoodStillMs } from './messages.ts';
 import type { MonotonicOffset } from './monotonic-clock.ts';
-import { quickestAnswerMs } from './send-time.ts';
+import {
+  momentBefore,
+  quickestAnswerMs,
+  type WriteMoment,
+  type WriteStamps,
+  writeMoment,
+} from './send-time.ts';
 import type { SentMoment, SocketWatch } from './socket-watch.ts';
+import type { WakeTime } from './wake-time.ts';
 import type { Edge } from './watch-table.ts';
 
 /** What Node keeps of a socket's descriptor. */
@@ -34,6 +42,9 @@ export interface WatchRow {
  */
 const shortestPauseMs = 20;
 
+/** A write returns that much later than it has sent its data, at most, when nothing comes in between. */
+const longestReturnMs = 0.5;
+
 /** How long an event waits for the note about its arrival: as long as busy processes keep a processor, as a rule. */
 const longestNoteMs = 25;
 
@@ -50,10 +61,18 @@ export class KernelWatch implements SocketWatch {
   readonly #offset: MonotonicOffset;
   /** Of the arrivals that times were made of, by what had come with them. */
   readonly #doubts = new Map<number, number>();
+  /** Of arrivals that the thread has not noted, by what had come with them. */
+  readonly #unnotedTimes = new Map<number, WakeTime>();
   #isReleased = false;
   #isLost = false;
   /** When the most bytes that were asked about had been read; questions about them may come later. */
   #read = { bytes: 0, atMs: 0 };
+  /** By how much the moments of sending may be off. */
+  #sendDoubtMs = 0;
+  /** When the last write sent its data. */
+  #write: WriteMoment | undefined;
+  /** When the last write began. */
+  #wroteMs = Number.NEGATIVE_INFINITY;
   /** How long the thread did not note what had arrived, at least. */
   #unknownMs = 0;
 
@@ -77,7 +96,10 @@ export class KernelWatch implements SocketWatch {
   }
 
   get doubtMs(): number {
-    return [...this.#doubts.values()].reduce((sum, doubtMs) => sum + doubtMs, this.#unknownMs);
+    return [...this.#doubts.values()].reduce(
+      (sum, doubtMs) => sum + doubtMs,
+      this.#unknownMs + this.#sendDoubtMs,
+    );
   }
 
   connectMs(eventMs: number): number {
@@ -92,7 +114,7 @@ export class KernelWatch implements SocketWatch {
 
   answeredAt(eventMs: number): number {
     const atMs = this.#row.answeredAtMs();
-    return atMs === undefined ? this.#asLateAs(eventMs) : this.#within(atMs, eventMs);
+    return atMs === undefined ? this.#asLateAs(eventMs) : this.#within({ atMs, doubtMs: 0 }, eventMs);
   }
 
   sentAt(eventMs: number): number {
@@ -100,38 +122,39 @@ export class KernelWatch implements SocketWatch {
     return sinceMs >= shortestPauseMs ? Math.max(this.#startedMs, eventMs - sinceMs) : eventMs;
   }
 
-  notSentBefore(nowMs: number): number {
-    if (!this.#info.read(this.#descriptor)) return this.#startedMs;
-    return Math.max(this.#startedMs, nowMs - this.#info.sinceDataSentMs - this.#info.stepMs);
-  }
-
-  isAllConfirmed(): boolean {
-    return this.#info.read(this.#descriptor) && this.#info.unconfirmedCount === 0;
+  written(stamps: WriteStamps): number {
+    this.#wroteMs = stamps.beforeMs;
+    this.#write = writeMoment(stamps, {
+      span: () => this.#sentSpan(),
+      isConfirmed: () => this.#isConfirmedBefore(stamps.afterMs),
+    });
+    this.#sendDoubtMs += this.#write.doubtMs;
+    return this.#write.atMs;
   }
 
   arrivalOf(receivedBytes: number, askedMs: number): number {
     const eventMs = this.#readAt(receivedBytes, askedMs);
-    const edge = this.#edgeWith((one) => one.receivedBytes >= receivedBytes, eventMs);
-    return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
+    const edge = this.#edgeWith((one) => one.receivedBytes >= receivedBytes, { receivedBytes, eventMs });
+    return edge ? this.#within(edge, eventMs) : this.#unnoted(receivedBytes, eventMs);
   }
 
   arrivalAfter(knownBytes: number, receivedBytes: number, askedMs: number): number {
     // What came is known no better than by the read that brought it.
     if (knownBytes >= receivedBytes) return this.arrivalOf(receivedBytes, askedMs);
     const eventMs = this.#readAt(receivedBytes, askedMs);
-    const edge = this.#edgeWith((one) => one.receivedBytes > knownBytes, eventMs);
-    return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
+    const edge = this.#edgeWith((one) => one.receivedBytes > knownBytes, { receivedBytes, eventMs });
+    if (edge) return this.#within(edge, eventMs);
+    const isOneBurst = receivedBytes - knownBytes <= burstBytes;
+    return isOneBurst ? this.#unnoted(receivedBytes, eventMs) : this.#unknown(eventMs);
   }
 
   exchangeMs(sent: SentMoment, receivedBytes: number, eventMs: number): number {
-    const edge = this.#edgeWith((one) => one.receivedBytes >= receivedBytes, eventMs);
-    if (!edge) return this.#unknown(eventMs) - sent.atMs;
-    const stampedMs = this.#within(edge.atMs, eventMs);
+    const edge = this.#edgeWith((one) => one.receivedBytes >= receivedBytes, { receivedBytes, eventMs });
+    const stampedMs = edge ? this.#within(edge, eventMs) : this.#unnoted(receivedBytes, eventMs);
     const endMs = stampedMs > sent.earliestMs ? stampedMs : eventMs;
     this.#unknownMs += endMs - stampedMs;
-    // No answer comes before its question: then the sender was interrupted once it had sent, and saw the time
-    // too late.
-    const sentMs = endMs - sent.atMs > quickestAnswerMs ? sent.atMs : sent.earliestMs;
+    const sentMs = this.#sentBefore(endMs, sent, this.#doubts.get(edge?.receivedBytes ?? receivedBytes));
+    if (!edge) return endMs - sentMs;
     // In TLS 1.2, and after a HelloRetryRequest, this side has to answer a flight before it gets the next
     // one. Whatever arrived before that answer waited for this side from then on.
     const answeredMs = edge.atMs - edge.sinceSentMs;
@@ -159,7 +182,12 @@ export class KernelWatch implements SocketWatch {
    * The first arrival of that kind. On a busy host the reader may run before the thread that notes it, though both
    * were woken at once: the thread knows when that was.
    */
-  #edgeWith(isWanted: (edge: Edge) => boolean, eventMs: number): Edge | undefined {
+  #edgeWith(
+    isWanted: (edge: Edge) => boolean,
+    { receivedBytes, eventMs }: { readonly receivedBytes: number; readonly eventMs: number },
+  ): Edge | undefined {
+    // What was answered without a note stays so, though the note came later.
+    if (this.#unnotedTimes.has(receivedBytes)) return undefined;
     let edge = this.#edges().find(isWanted);
     const untilMs = performance.now() + longestNoteMs;
     while (!edge && this.#row.isUp()) {
@@ -198,14 +226,64 @@ export class KernelWatch implements SocketWatch {
     return performanceMs - this.#offset.toPerformanceMs(0);
   }
 
-  #within(atMs: number, eventMs: number): number {
-    return Math.min(eventMs, Math.max(this.#startedMs, this.#offset.toPerformanceMs(atMs)));
+  #within({ atMs, doubtMs }: WakeTime, eventMs: number): number {
+    return this.#likely({ atMs: this.#offset.toPerformanceMs(atMs), doubtMs }, eventMs);
+  }
+
+  /** An arrival that may have been later than its stamp came after what was written before. */
+  #likely({ atMs, doubtMs }: WakeTime, eventMs: number): number {
+    const answerMs = Math.min(this.#wroteMs + quickestAnswerMs, atMs + doubtMs);
+    return Math.min(eventMs, Math.max(this.#startedMs, atMs, answerMs));
+  }
+
+  /**
+   * When the question was sent to an answer that came then, give or take what is in doubt of that. No answer comes before its
+   * question: then the sender was interrupted once it had sent, and saw the time too late.
+   */
+  #sentBefore(answeredMs: number, { atMs, earliestMs }: SentMoment, doubtMs = 0): number {
+    const write = this.#write ?? { atMs, earliestMs, doubtMs: 0 };
+    const moment = momentBefore(write, answeredMs + doubtMs);
+    this.#sendDoubtMs += moment.doubtMs - write.doubtMs;
+    this.#write = moment;
+    return Math.max(earliestMs, Math.min(moment.atMs, answeredMs - quickestAnswerMs));
+  }
+
+  #sentSpan(): TimeSpan {
+    const askedMs = performance.now();
+    if (!this.#info.read(this.#descriptor)) return { earliestMs: this.#startedMs, latestMs: askedMs };
+    const age = { sinceMs: this.#info.sinceDataSentMs, stepMs: this.#info.stepMs };
+    return spanOf(age, askedMs, performance.now());
+  }
+
+  /** Whether the peer has confirmed all data, and sooner than it could have if they had been sent at that moment. */
+  #isConfirmedBefore(sentMs: number): boolean {
+    if (!this.#info.read(this.#descriptor)) return false;
+    const { unconfirmedCount, quickestRttMs } = this.#info;
+    return unconfirmedCount === 0 && quickestRttMs > performance.now() - sentMs + longestReturnMs;
+  }
+
+  /** When what was read in that event had come, of which the thread has not noted the arrival: the kernel counts it in ticks. */
+  #unnoted(receivedBytes: number, eventMs: number): number {
+    const known = this.#unnotedTimes.get(receivedBytes) ?? this.#agedTime(receivedBytes, eventMs);
+    this.#unnotedTimes.set(receivedBytes, known);
+    this.#doubts.set(receivedBytes, known.doubtMs);
+    this.#asLateAs(eventMs);
+    return this.#likely(known, eventMs);
   }
 
   /** Nobody knows for how long what was read in that event had been there. */
   #unknown(eventMs: number): number {
     this.#unknownMs += eventMs - this.#startedMs;
     return this.#asLateAs(eventMs);
+  }
+
+  #agedTime(receivedBytes: number, eventMs: number): WakeTime {
+    const askedMs = performance.now();
+    const stamp = { atMs: eventMs, doubtMs: eventMs - this.#startedMs };
+    // The kernel knows of what came last only.
+    if (!this.#info.read(this.#descriptor) || this.#info.receivedBytes !== receivedBytes) return stamp;
+    const age = { sinceMs: this.#info.sinceDataReceivedMs, stepMs: this.#info.stepMs };
+    return agreedTime(stamp, spanOf(age, askedMs, performance.now()));
   }
 
   /**

@@ -1,30 +1,58 @@
-import { expect, it } from 'vitest';
-import { type SentData, writeMoment } from './send-time.ts';
+import { describe, expect, it } from 'vitest';
+import { momentBefore, type SentData, writeMoment } from './send-time.ts';
 
 const usualMs = 0.1;
-const unknown: SentData = { notBefore: () => Number.NEGATIVE_INFINITY, isConfirmed: () => false };
-const notBefore = (atMs: number): SentData => ({ ...unknown, notBefore: () => atMs });
+const unknown: SentData = {
+  span: () => ({ earliestMs: Number.NEGATIVE_INFINITY, latestMs: Number.POSITIVE_INFINITY }),
+  isConfirmed: () => false,
+};
+const between = (earliestMs: number, latestMs: number): SentData => ({
+  ...unknown,
+  span: () => ({ earliestMs, latestMs }),
+});
 const confirmed: SentData = { ...unknown, isConfirmed: () => true };
 
 it('is the end of a write that took no longer than writes do', () => {
-  expect(writeMoment({ beforeMs: 10, afterMs: 10.4, usualMs }, unknown)).toEqual({ atMs: 10.4, doubtMs: 0 });
+  expect(writeMoment({ beforeMs: 10, afterMs: 10.4, usualMs }, unknown)).toMatchObject({
+    atMs: 10.4,
+    doubtMs: 0,
+  });
 });
 
 it('is the beginning of a write that was interrupted, and not its end', () => {
-  expect(writeMoment({ beforeMs: 10, afterMs: 15, usualMs }, unknown)).toEqual({ atMs: 10.1, doubtMs: 4.9 });
+  expect(writeMoment({ beforeMs: 10, afterMs: 15, usualMs }, unknown)).toMatchObject({
+    atMs: 10.1,
+    doubtMs: 4.9,
+  });
   // What the kernel knows of the time before says nothing.
-  expect(writeMoment({ beforeMs: 10, afterMs: 15, usualMs }, notBefore(5)).atMs).toBe(10.1);
+  expect(writeMoment({ beforeMs: 10, afterMs: 15, usualMs }, between(5, 15)).atMs).toBe(10.1);
 });
 
 it('is not before what the kernel knows, for a thread that was interrupted before it came to write', () => {
-  const moment = writeMoment({ beforeMs: 10, afterMs: 90, usualMs }, notBefore(76));
-  expect(moment).toEqual({ atMs: 76, doubtMs: 14 });
-  expect(writeMoment({ beforeMs: 10, afterMs: 90, usualMs }, notBefore(95)).atMs).toBe(90);
+  const moment = writeMoment({ beforeMs: 10, afterMs: 90, usualMs }, between(76, 84));
+  expect(moment).toMatchObject({ atMs: 80, doubtMs: 4 });
+  expect(writeMoment({ beforeMs: 10, afterMs: 90, usualMs }, between(95, 103)).atMs).toBe(90);
+});
+
+it('is before or after the one interruption, as the kernel says', () => {
+  const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: { waitedMs: 8, turnCount: 1 } };
+  expect(writeMoment(once, between(6.25, 14.25))).toMatchObject({ atMs: 10.25, doubtMs: 0 });
+  // A near peer confirms at once what was sent at the end.
+  expect(writeMoment(once, { ...between(14.25, 18.25), isConfirmed: () => true })).toMatchObject({
+    atMs: 18.25,
+    doubtMs: 0,
+  });
+  expect(writeMoment(once, between(9, 19))).toMatchObject({ atMs: 10.1, doubtMs: expect.closeTo(8.15) });
+});
+
+it('is between the two moments of a write that takes longer, though it took no longer than it may', () => {
+  const hello = { beforeMs: 10, afterMs: 14, usualMs: 4, interruption: { waitedMs: 3.5, turnCount: 1 } };
+  expect(writeMoment(hello, unknown)).toMatchObject({ atMs: 12.25, doubtMs: 1.75 });
 });
 
 it('is before the one interruption after which the peer had confirmed the data', () => {
   const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: { waitedMs: 8, turnCount: 1 } };
-  expect(writeMoment(once, confirmed)).toEqual({ atMs: 10.25, doubtMs: 0 });
+  expect(writeMoment(once, confirmed)).toMatchObject({ atMs: 10.25, doubtMs: 0 });
   expect(writeMoment(once, unknown).doubtMs).toBeCloseTo(8.15);
 });
 
@@ -34,4 +62,26 @@ it.each([
 ])('is in doubt after %s nobody knows', (_what, interruption) => {
   const stamps = { beforeMs: 10, afterMs: 18.25, usualMs, interruption };
   expect(writeMoment(stamps, confirmed)).toMatchObject({ atMs: 10.1, doubtMs: expect.closeTo(8.15) });
+});
+
+describe('once its answer has come', () => {
+  it('stays what it was where the answer came later', () => {
+    const write = { atMs: 20, doubtMs: 4, earliestMs: 16 };
+    expect(momentBefore(write, 24.1)).toBe(write);
+  });
+
+  it('is before the answer, and known better by that', () => {
+    // Three interruptions: the middle of what the kernel leaves is later than the answer.
+    const spread = momentBefore({ atMs: 20.5, doubtMs: 4, earliestMs: 16.5 }, 18.25);
+    expect(spread).toMatchObject({ atMs: expect.closeTo(17.325), doubtMs: expect.closeTo(0.825) });
+    const early = momentBefore({ atMs: 10.1, doubtMs: 8, earliestMs: 10.1 }, 12.1);
+    expect(early).toMatchObject({ atMs: 10.1, doubtMs: expect.closeTo(1.9) });
+  });
+
+  it('is the earliest that is possible, where the end of the write seemed to be it', () => {
+    expect(momentBefore({ atMs: 14, doubtMs: 0, earliestMs: 10 }, 12)).toMatchObject({
+      atMs: 10,
+      doubtMs: 0,
+    });
+  });
 });

@@ -1,4 +1,5 @@
 import type { StampClock } from '../sys/kernel-clock.ts';
+import type { WriteStamps } from './send-time.ts';
 
 /**
  * What is known of one TCP connection in addition to the events of its thread. All instants are of
@@ -14,10 +15,8 @@ export interface SocketWatch {
   answeredAt(eventMs: number): number;
   /** When data was sent last, if that was long before an event that should have come right after it. */
   sentAt(eventMs: number): number;
-  /** Before when, as far as is known, no data were sent that had been sent at `nowMs`, which is now. */
-  notSentBefore(nowMs: number): number;
-  /** Whether the peer has confirmed by now all that was sent; false where nobody can tell. */
-  isAllConfirmed(): boolean;
+  /** When what has just been written was sent; see writeMoment. */
+  written(stamps: WriteStamps): number;
   /** When the last of the first `receivedBytes` bytes arrived, which have been read in that event. */
   arrivalOf(receivedBytes: number, eventMs: number): number;
   /**
@@ -82,12 +81,8 @@ export class EventWatch implements SocketWatch {
     return eventMs;
   }
 
-  notSentBefore(): number {
-    return this.#startedMs;
-  }
-
-  isAllConfirmed(): boolean {
-    return false;
+  written({ afterMs }: WriteStamps): number {
+    return afterMs;
   }
 
   arrivalOf(_receivedBytes: number, eventMs: number): number {

@@ -12,6 +12,7 @@ const lastDataReceivedOffset = 52;
 const rttOffset = 68;
 const totalRetransOffset = 100;
 const bytesReceivedOffset = 128;
+const quickestRttOffset = 148;
 const sinceBytesReceivedBytes = bytesReceivedOffset + 8;
 
 /**
@@ -58,6 +59,12 @@ export class TcpInfo {
   /** Smoothed round trip time, in milliseconds; right after connecting it is that of the SYN. */
   get rttMs(): number {
     return this.#buffer.readUInt32LE(rttOffset) / 1000;
+  }
+
+  /** The quickest round trip of late, in milliseconds; 0 where the kernel does not say. */
+  get quickestRttMs(): number {
+    const isTold = this.#sizeBytes.readUInt32LE() >= quickestRttOffset + 4;
+    return isTold ? this.#buffer.readUInt32LE(quickestRttOffset) / 1000 : 0;
   }
 
   /** Segments sent again since the connection began, SYN included. */

@@ -42,8 +42,8 @@ export interface Route {
   readonly documentedBody?: z.ZodType;
   /** Success status and the label spec.md gives it. */
   readonly success: { readonly statusCode: 200 | 201 | 202 | 204; readonly label: string };
-  /** Another success that it may answer with, in the same form: the handler sets it. */
-  readonly otherSuccess?: Route['success'];
+  /** Another success that it may answer with, in the same form or without a body: the handler sets it. */
+  readonly otherSuccess?: Route['success'] & { readonly isEmpty?: true };
   /** The request may come without a body; the handler then gets none. */
   readonly isBodyOptional?: true;
   /** Whatever body comes is of no interest: it is read and forgotten, of any kind. */

@@ -4,6 +4,7 @@ import { OffsetDateTime } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { patchOf } from './page-fields.ts';
 import { Service } from './status-page.ts';
+import { ComponentImpact } from './status-page-component.ts';
 
 export const incidentSeverities = ['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR'] as const;
 export const incidentStatuses = ['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'] as const;
@@ -34,11 +35,22 @@ const fields = {
   severity: z.enum(incidentSeverities),
   services: z
     .array(z.object({ id: z.uuid() }))
-    .min(1)
-    .max(100),
+    .max(100)
+    .describe('What pages of cards show')
+    .default([]),
+  components: z
+    .array(z.object({ componentId: z.uuid(), impact: ComponentImpact }))
+    .max(100)
+    .describe('What pages of components show, and how they are while the incident is open')
+    .default([]),
 };
 export const IncidentInput = z
   .object({ ...fields, incidentUpdates: z.array(IncidentUpdateInput).length(1) })
+  .superRefine(({ services, components }, context) => {
+    if (services.length + components.length > 0) return;
+    const message = 'or "components" must say what the incident is about';
+    context.addIssue({ code: 'custom', path: ['services'], message });
+  })
   .meta({ id: 'IncidentInput' });
 export const IncidentPatch = patchOf(fields).meta({ id: 'IncidentPatch' });
 
@@ -54,13 +66,24 @@ export const IncidentUpdate = z
   .meta({ id: 'IncidentUpdate' });
 export type IncidentUpdate = z.output<typeof IncidentUpdate>;
 
-/** An incident of services (check model 4.7). */
+const IncidentComponent = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    statusPageId: z.string(),
+    impact: ComponentImpact,
+  })
+  .meta({ id: 'IncidentComponent' });
+
+/** An incident of services (check model 4.7), or of components of status pages. */
 export const Incident = z
   .object({
     id: z.string(),
     name: z.string(),
     severity: z.enum(incidentSeverities),
     services: z.array(Service),
+    components: z.array(IncidentComponent),
+    automationRuleId: z.string().nullable().describe('The rule that opened it; null: none did'),
     incidentUpdates: z.array(IncidentUpdate).describe('The newest 100, newest first'),
     lastUpdateStatus: z.enum(incidentStatuses),
     duration: z
@@ -115,7 +138,8 @@ export const incidentRoutes = {
     method: 'PUT',
     path: `${base}/{incidentId}`,
     operationId: 'updateIncident',
-    summary: 'Change an incident; absent fields keep their value, services are replaced as a whole',
+    summary:
+      'Change an incident; absent fields keep their value, services and components are replaced as a whole',
     params,
     body: IncidentPatch,
     success: successful,

@@ -13,7 +13,10 @@ const StatusPageVisibility = z
   .object({
     enabled: z.boolean().default(false),
     severity: z.enum(['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR']).default('MINOR'),
-    affectAllServices: z.boolean().default(false),
+    affectAllServices: z
+      .boolean()
+      .describe('Every service, and every component, of the pages')
+      .default(false),
     notifyOnStart: z.boolean().default(false),
     notifyOnEnd: z.boolean().default(false),
     suppressAutoIncidents: z.boolean().default(false),
@@ -22,6 +25,11 @@ const StatusPageVisibility = z
     autoEnd: z.boolean().default(true),
     statusPageIds: z.array(z.uuid()).max(100).default([]),
     serviceIds: z.array(z.uuid()).max(100).default([]),
+    componentIds: z
+      .array(z.uuid())
+      .max(100)
+      .describe('Components of status pages, each with what is in it')
+      .default([]),
   })
   .meta({ id: 'StatusPageVisibility' });
 

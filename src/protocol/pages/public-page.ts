@@ -8,6 +8,7 @@ import { DashboardIncident } from './dashboard-incident.ts';
 import { Incident, incidentSeverities } from './incident.ts';
 import { Maintenance, MaintenanceUpdate } from './maintenance.ts';
 import { StatusPageOptions } from './status-page.ts';
+import { ComponentImpact, componentImpacts, componentTypes } from './status-page-component.ts';
 
 /** What a page says of a check: how its newest final run ended. */
 export const CheckState = z
@@ -77,6 +78,41 @@ const serviceCoverage = Coverage.nullable().describe(
   'How much of what was due in the last 90 days was measured; null where no check opens incidents of it',
 );
 
+/** What a status page says of a component: the worst of its open incidents, and of what is in it. */
+export const ComponentState = z.enum(['OPERATIONAL', ...componentImpacts]);
+export type ComponentState = z.output<typeof ComponentState>;
+
+const shownDays = z.array(
+  z.object({
+    date: z.iso.date(),
+    incidentSeconds: z.int(),
+    measurement: Measurement.nullable().describe(
+      'FULL, PARTIAL, NONE; null where no check opens incidents of it',
+    ),
+    coverage: Coverage.nullable(),
+  }),
+);
+
+const ShownComponent = z
+  .object({
+    id: z.string(),
+    parentId: z.string().nullable().describe('The group that it is in, which stands before it'),
+    type: z.enum(componentTypes),
+    name: z.string(),
+    description: z.string().nullable(),
+    state: ComponentState,
+    isExpanded: z.boolean().describe('Of a group: whether what is in it is shown at once'),
+    uptime: z
+      .number()
+      .nullable()
+      .describe(
+        'Percent of the last 90 days without an incident, maintenance aside; null where it shows no history',
+      ),
+    coverage: serviceCoverage,
+    days: shownDays.describe('The last 90 days (UTC), oldest first; empty where it shows no history'),
+  })
+  .meta({ id: 'ShownComponent' });
+
 /** Everything a status page shows. */
 export const StatusPageData = z
   .object({
@@ -84,9 +120,14 @@ export const StatusPageData = z
       name: z.string(),
       url: z.string(),
       isPrivate: z.boolean().default(false),
+      version: z.union([z.literal(2), z.literal(3)]).default(2),
       ...StatusPageOptions.shape,
     }),
     state: ServiceState,
+    components: z
+      .array(ShownComponent)
+      .default([])
+      .describe('Of a page of components: each before what is in it, in their order'),
     cards: z.array(
       z.object({
         name: z.string(),
@@ -100,26 +141,24 @@ export const StatusPageData = z
             state: ServiceState,
             uptime,
             coverage: serviceCoverage,
-            days: z
-              .array(
-                z.object({
-                  date: z.iso.date(),
-                  incidentSeconds: z.int(),
-                  measurement: Measurement.nullable().describe(
-                    'FULL, PARTIAL, NONE; null where no check opens incidents of the service',
-                  ),
-                  coverage: Coverage.nullable(),
-                }),
-              )
-              .describe('The last 90 days (UTC), oldest first'),
+            days: shownDays.describe('The last 90 days (UTC), oldest first'),
           }),
         ),
       }),
     ),
     incidents: z
       .array(
-        Incident.omit({ services: true, created_at: true, updated_at: true }).extend({
+        Incident.omit({
+          services: true,
+          components: true,
+          automationRuleId: true,
+          created_at: true,
+          updated_at: true,
+        }).extend({
           services: z.array(z.object({ id: z.string(), name: z.string() })),
+          components: z
+            .array(z.object({ id: z.string(), name: z.string(), impact: ComponentImpact }))
+            .default([]),
         }),
       )
       .describe('Open ones and those of the last 90 days, newest first, at most 100'),
@@ -129,6 +168,7 @@ export const StatusPageData = z
           description: z.string().nullable(),
           severity: z.enum(incidentSeverities).describe('What its services are shown with while it goes on'),
           services: z.array(z.object({ id: z.string(), name: z.string() })),
+          components: z.array(z.object({ id: z.string(), name: z.string() })).default([]),
           updates: z.array(
             MaintenanceUpdate.pick({ id: true, status: true, description: true, created_at: true }),
           ),

@@ -4,6 +4,7 @@ import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { ManagedFields } from '../projects/project.ts';
 import { CustomDomain, PageKey, PageUrl, patchOf, WebUrl } from './page-fields.ts';
+import { ThemeColors } from './theme-colors.ts';
 
 const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
 
@@ -13,31 +14,6 @@ export const Service = z
   .meta({ id: 'Service' });
 export type Service = z.output<typeof Service>;
 
-const colorNames = [
-  'bodyBackgroundColor',
-  'headerBackgroundColor',
-  'headerFontColor',
-  'titleFontColor',
-  'bodyFontColor',
-  'bodyFontColorMuted',
-  'navigationFontColor',
-  'linkFontColor',
-  'cardBackgroundColor',
-  'borderColor',
-  'primaryButtonBackgroundColor',
-  'primaryButtonFontColor',
-] as const;
-const color = z
-  .string()
-  .regex(/^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$/, 'must be a color such as #1A2B3C; kept in upper case');
-const theme = z.object(
-  Object.fromEntries(colorNames.map((name) => [name, color])) as Record<
-    (typeof colorNames)[number],
-    typeof color
-  >,
-);
-const ThemeColors = z.object({ light: theme, dark: theme }).meta({ id: 'ThemeColors' });
-
 const options = {
   description: z.string().max(500).nullable().default(null),
   themeColors: ThemeColors.nullable().default(null),
@@ -45,14 +21,38 @@ const options = {
   redirectTo: WebUrl.nullable().describe('Opened when the logo is clicked').default(null),
   favicon: WebUrl.nullable().default(null),
   defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).default('AUTO'),
+  logoDark: WebUrl.nullable().describe('In place of the logo where the page is dark').default(null),
+  privacyPolicyLink: WebUrl.nullable().describe('In the footer').default(null),
+  termsOfServiceLink: WebUrl.nullable().describe('In the footer').default(null),
+  supportLink: WebUrl.nullable().describe('In the footer').default(null),
+  footerText: z.string().max(1000).nullable().default(null),
+  googleAnalyticsTag: z
+    .string()
+    .max(64)
+    .regex(/^(?:[A-Za-z]{1,4}-[A-Za-z0-9-]+)?$/, 'must be a tag such as G-XXXXXXXXXX')
+    .nullable()
+    .describe('Readers load the script of Google Analytics, and Google counts them')
+    .default(null),
+  allowIndexing: z.boolean().describe('Whether search engines may list the page').default(true),
 };
 
 /** The part of a status page that is stored as it is written. */
 export const StatusPageOptions = z.object(options);
 export type StatusPageOptions = z.output<typeof StatusPageOptions>;
 
+const Version = z
+  .union([z.literal(2), z.literal(3)])
+  .describe('2: a page of cards with services; 3: one of components. It stays what it was made as');
+
+/** What is wrong with a page that components or rules are to be on. */
+export const pageOfCards = 'names a page of cards: it has to be one made with "version": 3';
+
+/** What is wrong with cards of a page of components. */
+export const noCards = 'must be left out or empty with version 3: such a page has components';
+
 const fields = {
   ...options,
+  version: Version.default(2),
   name: z.string().min(1).max(255),
   url: PageUrl.describe('Subdomain; unique'),
   customDomain: CustomDomain.nullable().describe('A domain of your own; unique').default(null),
@@ -73,16 +73,24 @@ const fields = {
       }),
     )
     .max(100)
-    .describe('All cards of the page, in order'),
+    .optional()
+    .describe('All cards of the page, in order: required with version 2, and none with version 3'),
 };
-export const StatusPageInput = z.object(fields).meta({ id: 'StatusPageInput' });
+/** The fields of a page, apart from what they say together. */
+export const StatusPageFields = z.object(fields);
+export const StatusPageInput = StatusPageFields.superRefine(({ version, cards }, context) => {
+  const issue = (message: string) => context.addIssue({ code: 'custom', path: ['cards'], message });
+  if (version === 2 && cards === undefined) issue('is required');
+  if (version === 3 && (cards ?? []).length > 0) issue(noCards);
+}).meta({ id: 'StatusPageInput' });
 export const StatusPagePatch = patchOf(fields).meta({ id: 'StatusPagePatch' });
-export type CardInput = z.output<typeof StatusPageInput>['cards'][number];
+export type CardInput = NonNullable<z.output<typeof StatusPageInput>['cards']>[number];
 
 export const StatusPage = z
   .object({
     id: z.string(),
     ...ManagedFields,
+    version: Version,
     name: z.string(),
     url: z.string(),
     customDomain: z.string().nullable(),
@@ -118,7 +126,7 @@ export const statusPageRoutes = {
     path: '/v1/status-pages',
     operationId: 'createStatusPage',
     otherErrors: [404, 409],
-    summary: 'Create a status page',
+    summary: 'Create a status page, of cards or of components',
     body: StatusPageInput,
     success: created,
     response: StatusPage,
@@ -150,7 +158,7 @@ export const statusPageRoutes = {
     method: 'DELETE',
     path: '/v1/status-pages/{statusPageId}',
     operationId: 'deleteStatusPage',
-    summary: 'Delete a status page and its subscriptions; its services stay',
+    summary: 'Delete a status page, its components, rules and subscriptions; its services stay',
     params,
     success: noContent,
   }),

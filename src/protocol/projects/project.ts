@@ -11,6 +11,8 @@ export const projectResourceTypes = [
   'client-certificate',
   'status-page-service',
   'status-page',
+  'status-page-component',
+  'status-page-automation-rule',
   'check-group',
   'check',
   'maintenance-window',

@@ -1,35 +1,9 @@
 import { z } from 'zod';
 import { Paging, QueryBoolean } from '../http/query.ts';
-import { accepted, defineRoute, successful } from '../http/route.ts';
+import { defineRoute, successful } from '../http/route.ts';
+import { RootCauseAnalysis } from './root-cause-analysis.ts';
 
 const DateTime = z.iso.datetime();
-
-/** What a model found out about the cause of an error (check model 3.8). */
-export const RootCauseAnalysis = z
-  .object({
-    id: z.string(),
-    created_at: DateTime,
-    provider: z.string(),
-    model: z.string(),
-    durationMs: z.number(),
-    analysis: z.object({
-      classification: z.string(),
-      rootCause: z.string(),
-      userImpact: z.string(),
-      codeFix: z.string().nullable(),
-      evidence: z
-        .array(
-          z.object({
-            artifacts: z.array(z.object({ name: z.string(), type: z.string() })),
-            description: z.string(),
-          }),
-        )
-        .nullable(),
-      referenceLinks: z.array(z.object({ url: z.string(), title: z.string() })).nullable(),
-    }),
-    userContext: z.array(z.object({ text: z.string(), type: z.string() })).nullable(),
-  })
-  .meta({ id: 'RootCauseAnalysis' });
 
 const GroupFields = {
   id: z.string(),
@@ -40,7 +14,7 @@ const GroupFields = {
   lastSeen: DateTime,
   count: z.int().describe('How many results had the error'),
   archivedUntilNextEvent: z.boolean(),
-  rootCauseAnalyses: z.array(RootCauseAnalysis),
+  rootCauseAnalyses: z.array(RootCauseAnalysis).describe('Those that are done, newest first, the last 10'),
 };
 
 export const ErrorGroup = z.object({ ...GroupFields, checkId: z.string() }).meta({ id: 'ErrorGroup' });
@@ -177,51 +151,5 @@ export const errorGroupRoutes = {
     params,
     body: ErrorGroupPatch,
     response: TestSessionErrorGroup,
-  }),
-};
-
-export const AnalysisRequest = z
-  .object({ userContext: z.string().max(256).nullish().describe('What the model should know besides') })
-  .nullish();
-const AnalysisStarted = z.object({ id: z.string(), status: z.literal('PENDING') });
-
-const analysisRoute = { tag: 'Root cause analyses', credential: 'account' } as const;
-
-export const rootCauseAnalysisRoutes = {
-  analyseErrorGroup: defineRoute({
-    ...analysisRoute,
-    method: 'POST',
-    path: '/v1/root-cause-analyses/error-groups/{id}',
-    operationId: 'analyseErrorGroup',
-    summary: 'Have a model look for the cause of an error group; 402 without a model provider',
-    params,
-    body: AnalysisRequest,
-    isBodyOptional: true,
-    otherErrors: [402],
-    success: accepted,
-    response: AnalysisStarted,
-  }),
-  analyseTestSessionErrorGroup: defineRoute({
-    ...analysisRoute,
-    method: 'POST',
-    path: '/v1/root-cause-analyses/test-session-error-groups/{id}',
-    operationId: 'analyseTestSessionErrorGroup',
-    summary: 'The same for an error group of test sessions',
-    params,
-    body: AnalysisRequest,
-    isBodyOptional: true,
-    otherErrors: [402],
-    success: accepted,
-    response: AnalysisStarted,
-  }),
-  getRootCauseAnalysis: defineRoute({
-    ...analysisRoute,
-    method: 'GET',
-    path: '/v1/root-cause-analyses/{id}',
-    operationId: 'getRootCauseAnalysis',
-    summary: 'An analysis and how far it is',
-    params,
-    success: successful,
-    response: z.object({ ...RootCauseAnalysis.shape, status: z.enum(['PENDING', 'COMPLETED']) }),
   }),
 };

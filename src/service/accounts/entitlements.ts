@@ -27,7 +27,7 @@ export function entitlementsOf(
     entitlements: [
       ...checkTypes.map((type) => flag(`CHECK_TYPE_${type.name}`, type.title, true)),
       flag('STATUS_PAGE_SUBSCRIBERS', 'Mails to subscribers of status pages', hasMailer),
-      flag('ROOT_CAUSE_ANALYSIS', 'Root cause analyses by a model', false),
+      flag('ROOT_CAUSE_ANALYSIS', 'Root cause analyses by rules', true),
       metered('CHECKS', 'Checks'),
       metered('PRIVATE_LOCATIONS', 'Private locations'),
       metered('DASHBOARDS', 'Dashboards'),

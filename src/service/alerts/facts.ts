@@ -1,3 +1,4 @@
+import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { Check } from '../checks/store.ts';
 import type { CauseSummary } from './causes/summary.ts';
 import type { ResultFlags } from './run-verdict.ts';
@@ -51,6 +52,8 @@ export interface AlertFacts {
   readonly locations?: readonly string[];
   /** What it fails by with other checks. Never stored: looked up for each notification. */
   readonly cause?: CauseSummary | undefined;
+  /** What was found out about the cause of its error. Never stored: looked up for each notification. */
+  readonly analysis?: RootCauseAnalysis['analysis'] | undefined;
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
   readonly subject?: 'location' | 'sickness' | 'gap' | 'slo' | 'test';
   /** The silence that kept it from being notified. */

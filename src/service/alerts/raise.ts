@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { locationsOf } from '../checks/slots.ts';
-import { openIncident, resolveIncident } from '../incidents/trigger.ts';
+import { openIncidents, resolveIncidents } from '../incidents/trigger.ts';
 import type { Repositories } from '../store.ts';
 import { recoverByCause, routeByCause } from './causes/inbox.ts';
 import { type StoredChannel, shownConfig, wantsNotice } from './channels/rules.ts';
@@ -41,16 +41,19 @@ interface LocationStatus extends ResultFlags {
  * durable as what caused it, and is made exactly once. Results count in the order of their slots; one of an
  * older slot that comes late does not.
  *
- * @param lastSlots the newest slot of each check before these results; the statuses of the checks are locked.
+ * @param before of the checks, whose statuses are locked: the newest slot before these results, and which have
+ *   a state of alerts.
  * @returns whether there are notifications to send.
  */
 export async function raiseAlerts(
   repositories: Repositories,
   results: readonly CountedResult[],
-  lastSlots: ReadonlyMap<string, number>,
+  before: { readonly lastSlots: ReadonlyMap<string, number>; readonly alerted: ReadonlySet<string> },
   now: number,
 ): Promise<boolean> {
-  const states = await repositories.alerts.lockStates(results.map(({ row }) => row.check_id));
+  const states = await repositories.alerts.lockStates(
+    results.flatMap(({ row }) => (before.alerted.has(row.check_id) ? [row.check_id] : [])),
+  );
   const concerned = results.filter(({ row }) => verdictOf(row) !== 'passed' || states.has(row.check_id));
   const checkIds = [...new Set(concerned.map(({ row }) => row.check_id))].sort();
   if (checkIds.length === 0) return false;
@@ -62,7 +65,7 @@ export async function raiseAlerts(
   for (const id of checkIds) {
     const policy = policies.get(id);
     if (!policy) continue;
-    const last = lastSlots.get(id);
+    const last = before.lastSlots.get(id);
     // A slot that lies in the future is the trace of a clock that was ahead, and counts as older than any
     // other.
     const newest = last === undefined || last > now ? Number.NEGATIVE_INFINITY : last;
@@ -89,7 +92,9 @@ export async function raiseDueAlerts(
   );
   const round = new AlertRound(repositories, now);
   const orphans = rows.filter((row) => !policies.has(row.check_id)).map((row) => row.check_id);
-  await repositories.alerts.forgetStates(orphans);
+  for (const { check, incidents } of await repositories.alerts.forgetStates(orphans)) {
+    await resolveIncidents(repositories, check, incidents, now);
+  }
   for (const row of rows) {
     const policy = policies.get(row.check_id);
     if (!policy) continue;
@@ -235,19 +240,19 @@ class AlertRound {
     if (isOpen(state) && !isOpen(next) && outcome.notice === null) {
       await recoverByCause(this.#repositories, check, this.#now);
     }
-    let { incident } = state;
-    if (outcome.notice === 'failure' && incident === null && !isGrouped) {
-      incident = await openIncident(this.#repositories, check, this.#now);
-      this.hasNews ||= incident !== null;
+    let { incidents } = state;
+    if (outcome.notice === 'failure' && incidents.length === 0 && !isGrouped) {
+      incidents = await openIncidents(this.#repositories, check, this.#now);
+      this.hasNews ||= incidents.length > 0;
     }
     // An incident that is over is resolved whether or not anybody may be notified.
-    if (!isOpen(next) && incident !== null) {
-      await resolveIncident(this.#repositories, check, incident, this.#now);
-      incident = null;
+    if (!isOpen(next) && incidents.length > 0) {
+      await resolveIncidents(this.#repositories, check, incidents, this.#now);
+      incidents = [];
       this.hasNews = true;
     }
     const acknowledgement = outcome.state.acknowledged == null ? null : (state.acknowledgement ?? null);
-    return { ...next, incident, acknowledgement, episodeSince: isOpen(next) ? since : null };
+    return { ...next, incidents, acknowledgement, episodeSince: isOpen(next) ? since : null };
   }
 
   /** Returns whether the alert's cause decides who is notified, and of which incident. */

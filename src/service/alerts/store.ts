@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../store/engine/queries.ts';
 import type { Tables } from '../tables.ts';
@@ -112,9 +113,23 @@ export class Alerts {
       .execute();
   }
 
-  async forgetStates(checkIds: readonly string[]): Promise<void> {
-    if (checkIds.length === 0) return;
-    await this.#db.deleteFrom('alert_states').where(this.#dialect.inList('check_id', checkIds)).execute();
+  /** @returns the incidents that the checks had asked for and not recovered from. */
+  async forgetStates(checkIds: readonly string[]): Promise<
+    {
+      readonly check: { readonly id: string; readonly accountId: string };
+      readonly incidents: readonly TriggeredIncident[];
+    }[]
+  > {
+    if (checkIds.length === 0) return [];
+    const rows = await this.#db
+      .deleteFrom('alert_states')
+      .where(this.#dialect.inList('check_id', checkIds))
+      .returning(['check_id', 'account_id', 'state'])
+      .execute();
+    return rows.map((row) => ({
+      check: { id: row.check_id, accountId: row.account_id },
+      incidents: incidentsIn(JSON.parse(row.state)),
+    }));
   }
 
   /** Stores alerts; one that is stored already is left out. Returns the ids of those inserted. */

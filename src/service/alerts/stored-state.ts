@@ -1,4 +1,4 @@
-import type { TriggeredIncident } from '../incidents/trigger.ts';
+import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
 import type { Repositories } from '../store.ts';
 import type { Actor } from './handling/actor.ts';
 import type { AlertPolicy } from './policy.ts';
@@ -35,7 +35,8 @@ export interface StoredState {
   } | null;
   readonly lastResultId: string | null;
   readonly lastLocations: LastLocations;
-  readonly incident: TriggeredIncident | null;
+  /** What it asked for and has not recovered from. */
+  readonly incidents: readonly TriggeredIncident[];
   /** The first slot since the check last passed; null while it does. */
   readonly episodeSince?: number | null;
   readonly acknowledgement?: Acknowledgement | null;
@@ -48,7 +49,7 @@ const nothingStored: StoredState = {
   undecided: null,
   lastResultId: null,
   lastLocations: [],
-  incident: null,
+  incidents: [],
   episodeSince: null,
   acknowledgement: null,
 };
@@ -60,8 +61,14 @@ export function isOpen({ alert, trend }: Pick<StoredState, 'alert' | 'trend'>): 
 
 export function parseState(row: Pick<AlertStateRow, 'state'> | undefined): StoredState {
   if (!row) return nothingStored;
-  const stored = JSON.parse(row.state) as Partial<StoredState> & Pick<StoredState, 'alert'>;
-  return { ...nothingStored, ...stored, trend: stored.trend ?? { ...steadyTrend, last: stored.alert.phase } };
+  const { incident, ...stored } = JSON.parse(row.state) as Partial<StoredState> &
+    Pick<StoredState, 'alert'> & { readonly incident?: TriggeredIncident | null };
+  return {
+    ...nothingStored,
+    ...stored,
+    incidents: incidentsIn({ ...stored, ...(incident ? { incident } : {}) }),
+    trend: stored.trend ?? { ...steadyTrend, last: stored.alert.phase },
+  };
 }
 
 export async function saveState(
@@ -78,7 +85,7 @@ export async function saveState(
   },
 ): Promise<void> {
   const { id, accountId } = policy.check;
-  const isQuiet = next.alert.phase === 'passed' && next.undecided === null && next.incident === null;
+  const isQuiet = next.alert.phase === 'passed' && next.undecided === null && next.incidents.length === 0;
   if (isQuiet && isSteady(next.trend)) {
     if (stored) await repositories.alerts.forgetStates([id]);
     return;

@@ -18,11 +18,7 @@ const parameter = /^\{(\w+)\}$/;
  * type are checks.
  */
 export function subjectOf(route: Route, routes: readonly Route[]): Subject {
-  const reads = new Map(
-    routes
-      .filter(({ method, response, isResponseRaw }) => method === 'GET' && response && !isResponseRaw)
-      .map((read) => [read.path, read]),
-  );
+  const reads = readsOf(routes);
   const created =
     route.method === 'POST' && !route.path.includes('{') ? memberOf(route.path, reads) : undefined;
   if (created) return created;
@@ -34,6 +30,21 @@ export function subjectOf(route: Route, routes: readonly Route[]): Subject {
   }
   const last = parts.findLastIndex((part) => parameter.test(part));
   return { read: undefined, path: last === -1 ? route.path : parts.slice(0, last + 1).join('/') };
+}
+
+/** Tables of routes never change, and each of their writes asks. */
+const known = new WeakMap<readonly Route[], ReadonlyMap<string, Route>>();
+
+/** The operations that show something, by their paths. */
+function readsOf(routes: readonly Route[]): ReadonlyMap<string, Route> {
+  const found = known.get(routes);
+  if (found) return found;
+  const shown = routes.filter(
+    ({ method, response, isResponseRaw }) => method === 'GET' && response && !isResponseRaw,
+  );
+  const reads = new Map(shown.map((read) => [read.path, read]));
+  known.set(routes, reads);
+  return reads;
 }
 
 /** `/v1/checks/url` makes what `/v1/checks/{id}` shows. */

@@ -156,18 +156,6 @@ export class Checks {
     return rows.map(fromRow);
   }
 
-  /** Of some checks, those that run in all their locations at once. */
-  async parallelAmong(ids: readonly string[]): Promise<Set<string>> {
-    if (ids.length === 0) return new Set();
-    const rows = await this.#db
-      .selectFrom('checks')
-      .select('id')
-      .where(this.#dialect.inList('id', [...new Set(ids)]))
-      .where('run_parallel', '=', 1)
-      .execute();
-    return new Set(rows.map((row) => row.id));
-  }
-
   async delete(id: string): Promise<void> {
     await this.#db.deleteFrom('checks').where('id', '=', id).execute();
   }

@@ -11,6 +11,7 @@ import type { HandlerDeps } from '../http/handler.ts';
 import { requireGroup, requireLocations } from '../http/known-names.ts';
 import { unknownFieldIssues } from '../http/unknown-names.ts';
 import { fieldError, validationError } from '../http/validation.ts';
+import { resolveIncidents } from '../incidents/trigger.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { cancelledSignals } from '../store/engine/signals.ts';
 import type { Repositories } from '../store.ts';
@@ -138,7 +139,7 @@ export class CheckWriter {
         const before = z.array(z.string()).catch([]).parse(stored.definition.parentCheckIds);
         await writeParents(repositories, stored, definition.parentCheckIds, before);
       }
-      if (!after.activated) await repositories.alerts.forgetStates([id]);
+      if (!after.activated) await forgetAlerts(repositories, id, now);
       await writeHeartbeat(repositories, after);
       return { check: await repositories.checks.find(accountId, id), queued: signals };
     });
@@ -155,7 +156,7 @@ export class CheckWriter {
       const now = clock.wallMs();
       const runs = await repositories.runs.cancelAll(id, 'deleted', now);
       await repositories.statuses.delete(id);
-      await repositories.alerts.forgetStates([id]);
+      await forgetAlerts(repositories, id, now);
       await repositories.errorGroups.deleteOfCheck(accountId, id);
       await repositories.triggers.delete({ account_id: accountId, kind: 'check', target_id: id });
       await repositories.checks.delete(id);
@@ -164,6 +165,13 @@ export class CheckWriter {
       return runs;
     });
     store.signals.send(cancelledSignals(cancelled));
+  }
+}
+
+/** Nothing is known any more of a check that does not run: its incidents are not to stay open. */
+async function forgetAlerts(repositories: Repositories, id: string, now: number): Promise<void> {
+  for (const { check, incidents } of await repositories.alerts.forgetStates([id])) {
+    await resolveIncidents(repositories, check, incidents, now);
   }
 }
 

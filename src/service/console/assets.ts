@@ -48,6 +48,11 @@ const files = {
     contentType: 'text/javascript; charset=utf-8',
     sources: [join(folder, 'app.js')],
   },
+  analytics: {
+    name: 'analytics.js',
+    contentType: 'text/javascript; charset=utf-8',
+    sources: [join(folder, 'analytics.js')],
+  },
   icon: { name: 'icon.svg', contentType: 'image/svg+xml', sources: [join(folder, 'icon.svg')] },
 } as const;
 

@@ -94,7 +94,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: formBytes },
+      { parseAs: 'string' },
       (_request, body, done) => done(null, new URLSearchParams(String(body))),
     );
     scope.setErrorHandler((thrown, request, reply) => replies.sendError(toError(thrown), request, reply));
@@ -131,6 +131,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       scope.route({
         method: page.method ?? 'GET',
         url: page.path,
+        bodyLimit: formBytes,
         handler: answerWith(page, { ...deps, assets, replies, feed, limits, links, transfers }),
         onResponse: async (request, reply) => logPage(deps.logger, page.path, request, reply),
       });

@@ -9,6 +9,7 @@ import { maintenancePages } from './maintenance/page.ts';
 import { overviewPages } from './overview/page.ts';
 import type { Page } from './page.ts';
 import { reportPages } from './report/page.ts';
+import { rootCausePages } from './root-causes/page.ts';
 import { runPages } from './run/page.ts';
 import { servicePages } from './services/page.ts';
 import { sessionPages } from './sessions/page.ts';
@@ -21,6 +22,7 @@ export const pages: readonly Page[] = [
   ...checkPages,
   ...editorPages,
   ...runPages,
+  ...rootCausePages,
   ...locationPages,
   ...alertPages,
   ...sessionPages,

@@ -7,7 +7,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Check } from '../checks/store.ts';
 import { measuredValues } from '../results/analytics/measured-values.ts';
 import { failedResult, groupErrors } from '../results/error-groups/group-errors.ts';
-import { insertResults, updateStatusesAndRaiseAlerts } from '../results/settle.ts';
+import { storeOutcome } from '../results/settle.ts';
 import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
@@ -213,8 +213,7 @@ export class HeartbeatRecorder {
       detail: JSON.stringify(detail),
       measured: type ? JSON.stringify(measuredValues(type.analytics, detail, null)) : null,
     };
-    await insertResults(repositories, [{ run, row }]);
-    return updateStatusesAndRaiseAlerts(repositories, [{ run, row }], now);
+    return storeOutcome(repositories, { final: [{ run, row }], attempts: [] }, now);
   }
 }
 

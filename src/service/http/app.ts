@@ -291,7 +291,9 @@ function addRoute(
         } as unknown as Call;
         const answer = await handler(call);
         if (route.isResponseRaw || reply.sent) return reply;
-        reply.code(route.success.statusCode);
+        // 200 is what nobody has set.
+        const isOther = reply.statusCode !== 200 && reply.statusCode === route.otherSuccess?.statusCode;
+        if (!isOther) reply.code(route.success.statusCode);
         if (route.responseContentType) reply.type(route.responseContentType);
         if (route.response) return answer;
         return reply.send();

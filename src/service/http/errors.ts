@@ -25,7 +25,7 @@ export function answerErrors(app: FastifyInstance, routes: readonly Route[]): vo
 
 /** The error of the catalogue that something thrown in a request amounts to; what is our fault is logged. */
 export function reportError(thrown: Error, request: FastifyRequest): AppError {
-  const error = asAppError(thrown);
+  const error = asAppError(thrown, request.routeOptions.bodyLimit);
   if (error.code === 'INTERNAL') request.log.error({ err: thrown, requestId: request.id }, 'internal error');
   else if (error.statusCode >= 500) {
     request.log.warn({ reason: causeOf(error), requestId: request.id }, 'request failed');
@@ -68,13 +68,13 @@ function bodyOf(error: AppError): ErrorBody {
   };
 }
 
-function asAppError(thrown: Error): AppError {
+function asAppError(thrown: Error, bodyLimitBytes: number): AppError {
   const error = asStoreError(thrown);
   if (error instanceof AppError && error.statusCode !== 0) return error;
   const code = errorCodeOf(error) ?? '';
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new AppError('PAYLOAD_TOO_LARGE', 'The body is larger than this operation accepts.');
+      return new AppError('PAYLOAD_TOO_LARGE', `The body has at most ${bodyLimitBytes} bytes here.`);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE_PARAM':
       return new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with "Content-Type: application/json".');

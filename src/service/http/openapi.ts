@@ -43,6 +43,10 @@ export async function buildOpenApi(routes: readonly Route[]): Promise<object> {
 function operation(route: Route, schemas: SchemaCollection): Json {
   const body = route.documentedBody ?? route.body;
   const response = route.documentedResponse ?? route.response;
+  const successes: readonly NonNullable<Route['otherSuccess']>[] = [
+    route.success,
+    ...(route.otherSuccess ? [route.otherSuccess] : []),
+  ];
   return {
     operationId: route.operationId,
     summary: route.summary,
@@ -70,12 +74,12 @@ function operation(route: Route, schemas: SchemaCollection): Json {
     ...(route.isBodyRaw ? { requestBody: { required: true, content: rawContent } } : {}),
     responses: {
       ...Object.fromEntries(
-        [route.success, ...(route.otherSuccess ? [route.otherSuccess] : [])].map(({ statusCode, label }) => [
+        successes.map(({ statusCode, label, isEmpty }) => [
           statusCode,
           {
             description: label,
             ...(route.isResponseRaw ? { content: rawContent } : {}),
-            ...(response
+            ...(response && !isEmpty
               ? {
                   content: {
                     [route.responseContentType?.split(';')[0] ?? 'application/json']: {

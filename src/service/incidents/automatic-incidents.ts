@@ -1,14 +1,11 @@
-import { affectedServices, isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
+import { affectedServices } from '../maintenance/affected.ts';
+import { isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
 import type { Repositories } from '../store.ts';
+import type { OwnIncident } from './asked.ts';
+import { failByRule, type MailingOptions, recoverByRule } from './rules/rule-incidents.ts';
 import { mailIncidentUpdate } from './subscriber-mails.ts';
 import type { IncidentEvent, IncidentHandler } from './trigger.ts';
 import { addUpdate, openIncident } from './writer.ts';
-
-export interface AutomaticIncidentsOptions {
-  /** Whether subscribers can be mailed. */
-  readonly hasMailer: boolean;
-  readonly publicUrl?: string | undefined;
-}
 
 /**
  * Incidents that follow the alerts of checks: returns what is done about one event, within a transaction. One
@@ -17,18 +14,23 @@ export interface AutomaticIncidentsOptions {
  * before the check recovered stays as they left it. While a maintenance of the service goes on whose window
  * says `suppressAutoIncidents`, none is opened.
  */
-export function automaticIncidents(options: AutomaticIncidentsOptions): IncidentHandler {
+export function automaticIncidents(options: MailingOptions): IncidentHandler {
   return async (repositories, event) => {
-    if (event.kind === 'open') await open(repositories, event, options);
-    else await resolve(repositories, event, options);
+    const { incident } = event;
+    if ('ruleId' in incident) {
+      const failed = { ...event, ruleId: incident.ruleId };
+      await (event.kind === 'open' ? failByRule : recoverByRule)(repositories, failed, options);
+    } else {
+      await (event.kind === 'open' ? open : resolve)(repositories, { ...event, incident }, options);
+    }
   };
 }
 
-async function open(
-  repositories: Repositories,
-  event: IncidentEvent,
-  options: AutomaticIncidentsOptions,
-): Promise<void> {
+interface OwnEvent extends IncidentEvent {
+  readonly incident: OwnIncident;
+}
+
+async function open(repositories: Repositories, event: OwnEvent, options: MailingOptions): Promise<void> {
   const { serviceId, severity, name, description, notifySubscribers } = event.incident;
   // Locks the service, so that two deliveries of one event take turns.
   const services = await repositories.services.findMany(event.accountId, [serviceId.toLowerCase()]);
@@ -69,11 +71,7 @@ async function isSuppressed(
   );
 }
 
-async function resolve(
-  repositories: Repositories,
-  event: IncidentEvent,
-  options: AutomaticIncidentsOptions,
-): Promise<void> {
+async function resolve(repositories: Repositories, event: OwnEvent, options: MailingOptions): Promise<void> {
   const incident = await repositories.incidents.findByTrigger(event.triggerId);
   if (!incident || incident.ended !== null) return;
   const update = await addUpdate(

@@ -17,11 +17,19 @@ import {
 } from '../http/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
+import { fieldError } from '../http/validation.ts';
 import type { Repositories } from '../store.ts';
 import { mailIncidentUpdate } from './subscriber-mails.ts';
-import type { IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
+import type { ImpactedComponent, IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 import { durationSeconds } from './timeline.ts';
-import { addUpdate, followUpdates, type NewUpdate, openIncident, requireServices } from './writer.ts';
+import {
+  addUpdate,
+  followUpdates,
+  type NewUpdate,
+  openIncident,
+  requireComponents,
+  requireServices,
+} from './writer.ts';
 
 const updatesShown = 100;
 
@@ -39,11 +47,25 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     await store.transaction(async (repositories) => {
       const row = await locked(repositories, caller.accountId, params.incidentId);
       const { name = row.name, severity = row.severity, services } = body;
+      const components = body.components && impacted(body.components);
       await repositories.incidents.update({ ...row, name, severity, updated: clock.wallMs() });
-      if (!services) return;
-      const serviceIds = services.map(({ id }) => id.toLowerCase());
-      await requireServices(repositories, caller.accountId, serviceIds);
-      await repositories.incidents.replaceServices(row.id, serviceIds);
+      if (services) {
+        const serviceIds = services.map(({ id }) => id.toLowerCase());
+        await requireServices(repositories, caller.accountId, serviceIds);
+        await repositories.incidents.replaceServices(row.id, serviceIds);
+      }
+      if (components) {
+        await requireComponents(repositories, caller.accountId, idsOf(components));
+        await repositories.incidents.replaceComponents(row.id, components);
+      }
+      if (!services && !components) return;
+      const left = [
+        ...(await repositories.incidents.services([row.id])),
+        ...(await repositories.incidents.components([row.id])),
+      ];
+      if (left.length > 0) return;
+      const message = 'or "components" must say what the incident is about';
+      throw fieldError('payload', [{ key: services ? 'services' : 'components', message }]);
     });
     return view(caller.accountId, params.incidentId);
   };
@@ -61,8 +83,10 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const [update] = body.incidentUpdates;
       if (!update) throw new Error('the schema lets no incident without an update through');
       const serviceIds = body.services.map(({ id }) => id.toLowerCase());
+      const components = impacted(body.components);
       const id = await store.transaction(async (repositories) => {
         await requireServices(repositories, caller.accountId, serviceIds);
+        await requireComponents(repositories, caller.accountId, idsOf(components));
         const opened = await openIncident(
           repositories,
           {
@@ -70,6 +94,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             name: body.name,
             severity: body.severity,
             serviceIds,
+            components,
             update: newUpdate(update, now),
           },
           now,
@@ -136,6 +161,14 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   });
 }
 
+function impacted(
+  components: readonly { readonly componentId: string; readonly impact: ImpactedComponent['impact'] }[],
+): ImpactedComponent[] {
+  return components.map(({ componentId, impact }) => ({ componentId: componentId.toLowerCase(), impact }));
+}
+
+const idsOf = (components: readonly ImpactedComponent[]) => components.map(({ componentId }) => componentId);
+
 function newUpdate(body: IncidentUpdateInput, now: number): NewUpdate {
   const { status, description, notifySubscribers, publicIncidentUpdateDate: date } = body;
   return { status, description, notifySubscribers, published: date === undefined ? now : Date.parse(date) };
@@ -162,11 +195,16 @@ async function views(
   const ids = rows.map(({ id }) => id);
   const updates = Map.groupBy(await repositories.incidents.updates(ids), (update) => update.incident_id);
   const services = Map.groupBy(await repositories.incidents.services(ids), (service) => service.incident_id);
+  const components = Map.groupBy(await repositories.incidents.components(ids), (one) => one.incident_id);
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
     severity: row.severity,
     services: (services.get(row.id) ?? []).map(serviceView),
+    components: (components.get(row.id) ?? []).map(({ id, name, status_page_id: statusPageId, impact }) => ({
+      ...{ id, name, statusPageId, impact },
+    })),
+    automationRuleId: row.rule_id,
     incidentUpdates: (updates.get(row.id) ?? []).slice(0, updatesShown).map(updateView),
     lastUpdateStatus: row.last_status,
     duration: durationSeconds(row),

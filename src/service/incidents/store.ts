@@ -1,8 +1,18 @@
+import type { ComponentImpact } from '../../protocol/pages/status-page-component.ts';
 import { accountTable } from '../store/engine/account-table.ts';
 import { batches } from '../store/engine/queries.ts';
-import type { IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
+import type { ImpactedComponent, IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 
-/** Incidents of services, and their updates. */
+/** A component as an incident concerns it. */
+export interface ConcernedComponent {
+  readonly id: string;
+  readonly name: string;
+  readonly status_page_id: string;
+  readonly incident_id: string;
+  readonly impact: ComponentImpact;
+}
+
+/** Incidents of services and components, and their updates. */
 export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', key: 'id' }) {
   /** The incident that an alert opened, locked. */
   async findByTrigger(triggerId: string): Promise<IncidentRow | undefined> {
@@ -73,6 +83,63 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
       .where(this.dialect.inList('incident_services.incident_id', incidentIds))
       .orderBy('incident_services.position')
       .execute();
+  }
+
+  async replaceComponents(incidentId: string, components: readonly ImpactedComponent[]): Promise<void> {
+    await this.db.deleteFrom('incident_components').where('incident_id', '=', incidentId).execute();
+    const impacts = new Map(components.map(({ componentId, impact }) => [componentId, impact]));
+    const rows = [...impacts].map(([component_id, impact], position) => ({
+      ...{ incident_id: incidentId, component_id, position, impact },
+    }));
+    for (const batch of batches(rows)) {
+      await this.db.insertInto('incident_components').values(batch).execute();
+    }
+  }
+
+  /** The components of some incidents, in order. */
+  async components(incidentIds: readonly string[]): Promise<ConcernedComponent[]> {
+    if (incidentIds.length === 0) return [];
+    return this.db
+      .selectFrom('incident_components')
+      .innerJoin('status_page_components', 'status_page_components.id', 'incident_components.component_id')
+      .select(['status_page_components.id', 'status_page_components.name'])
+      .select(['status_page_components.status_page_id', 'incident_components.incident_id'])
+      .select('incident_components.impact')
+      .where(this.dialect.inList('incident_components.incident_id', incidentIds))
+      .orderBy('incident_components.position')
+      .execute();
+  }
+
+  /** Incidents of a page's components that are open, or ended after an instant: one row for each component. */
+  async ofComponents(
+    pageId: string,
+    endedAfter: number,
+  ): Promise<(IncidentRow & { component_id: string; impact: ComponentImpact })[]> {
+    return this.db
+      .selectFrom('incident_components')
+      .innerJoin('status_page_components', 'status_page_components.id', 'incident_components.component_id')
+      .innerJoin('incidents', 'incidents.id', 'incident_components.incident_id')
+      .selectAll('incidents')
+      .select(['incident_components.component_id', 'incident_components.impact'])
+      .where('status_page_components.status_page_id', '=', pageId)
+      .where((eb) => eb.or([eb('incidents.ended', 'is', null), eb('incidents.ended', '>', endedAfter)]))
+      .orderBy('incidents.started', 'desc')
+      .orderBy('incidents.id', 'desc')
+      .orderBy('incident_components.position')
+      .execute();
+  }
+
+  /** The newest incident that a rule opened. */
+  async newestOfRule(ruleId: string): Promise<IncidentRow | undefined> {
+    return this.db
+      .selectFrom('incidents')
+      .selectAll()
+      .where('rule_id', '=', ruleId)
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .modifyEnd(this.dialect.forUpdate)
+      .executeTakeFirst();
   }
 
   async insertUpdate(row: IncidentUpdateRow): Promise<void> {

@@ -1,4 +1,5 @@
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
+import { hiddenAmong } from '../maintenance/affected.ts';
 import type { Repositories } from '../store.ts';
 import type { IncidentRow, IncidentUpdateRow } from './tables.ts';
 
@@ -11,27 +12,46 @@ const words = {
 
 /**
  * Stores the mails about an update, in the transaction that stores the update: one for each verified
- * subscription of each page that shows a service of the incident. The subscriber notifier sends them. Without
- * a mailer there is nobody to send them, and nothing is stored.
+ * subscription of each page that shows a service or a component of the incident. The subscriber notifier sends
+ * them. Without a mailer there is nobody to send them, and nothing is stored.
  */
 export async function mailIncidentUpdate(
-  repositories: Pick<Repositories, 'statusPages' | 'subscriptions' | 'incidents' | 'subscriberMails'>,
+  repositories: Pick<
+    Repositories,
+    'statusPages' | 'components' | 'subscriptions' | 'incidents' | 'subscriberMails'
+  >,
   incident: IncidentRow,
   update: IncidentUpdateRow,
   options: { readonly hasMailer: boolean; readonly publicUrl?: string | undefined },
 ): Promise<void> {
   if (!options.hasMailer || update.notify_subscribers === 0) return;
-  const services = await repositories.incidents.services([incident.id]);
-  const pages = await repositories.statusPages.showing(services.map(({ id }) => id));
   const subject = `${words[update.status]}: ${incident.name}`;
-  await mailSubscribers(repositories, pages, options, {
-    subject,
-    text: [
+  const mail = (pages: readonly Addressed[], concerned: string) =>
+    mailSubscribers(repositories, pages, options, {
       subject,
-      update.description,
-      `Severity: ${incident.severity.toLowerCase()}. Services: ${services.map(({ name }) => name).join(', ')}.`,
-      new Date(update.published).toUTCString(),
-    ].join('\n\n'),
-    at: update.created,
-  });
+      text: [
+        subject,
+        update.description,
+        `Severity: ${incident.severity.toLowerCase()}. ${concerned}.`,
+        new Date(update.published).toUTCString(),
+      ].join('\n\n'),
+      at: update.created,
+    });
+  const { statusPages, incidents } = repositories;
+  const services = await incidents.services([incident.id]);
+  const showing = await statusPages.showing(services.map(({ id }) => id));
+  await mail(showing, `Services: ${services.map(({ name }) => name).join(', ')}`);
+  const components = await incidents.components([incident.id]);
+  for (const [pageId, own] of Map.groupBy(components, (one) => one.status_page_id)) {
+    // What a page hides is nobody's business.
+    const hidden = hiddenAmong(await repositories.components.ofPage(pageId));
+    const names = own.flatMap(({ id, name }) => (hidden.has(id) ? [] : [name]));
+    if (names.length === 0) continue;
+    await mail(await statusPages.findMany(incident.account_id, [pageId]), `Components: ${names.join(', ')}`);
+  }
+}
+
+interface Addressed {
+  readonly id: string;
+  readonly name: string;
 }

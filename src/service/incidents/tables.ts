@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { ComponentImpact } from '../../protocol/pages/status-page-component.ts';
 
 type Flag = 0 | 1;
 
@@ -26,6 +27,8 @@ export interface IncidentRow {
    * The alert that opened it, so that it opens only one however often it is handled; null when a person did.
    */
   trigger_id: string | null;
+  /** The rule that opened it, also after the rule is gone; null when none did. */
+  rule_id: string | null;
   last_status: IncidentStatus;
   started: number;
   /** When it was resolved; null while it is open. */
@@ -38,6 +41,52 @@ export interface IncidentServiceRow {
   incident_id: string;
   service_id: string;
   position: number;
+}
+
+/** A component as it is named for an incident. */
+export interface ImpactedComponent {
+  readonly componentId: string;
+  readonly impact: ComponentImpact;
+}
+
+/** A component that an incident concerns, and how. */
+export interface IncidentComponentRow {
+  incident_id: string;
+  component_id: string;
+  position: number;
+  impact: ComponentImpact;
+}
+
+/** By which failing checks open incidents; see incidents/rules/rule-incidents.ts. */
+export interface AutomationRuleRow {
+  id: string;
+  account_id: string;
+  status_page_id: string;
+  name: string;
+  enabled: Flag;
+  definition: string;
+  created: number;
+  updated: number | null;
+}
+
+export interface AutomationRuleComponentRow {
+  rule_id: string;
+  component_id: string;
+  position: number;
+  impact: ComponentImpact;
+}
+
+/** What fails by a rule until it has recovered: a check, or checks of one cause. */
+export interface RuleFailureRow {
+  trigger_id: string;
+  account_id: string;
+  rule_id: string;
+  check_id: string;
+  /** null while it waits, and after its incident was deleted. */
+  incident_id: string | null;
+  /** When it may open an incident, in epoch milliseconds; null once it has one. */
+  waits_until: number | null;
+  created: number;
 }
 
 export interface IncidentUpdateRow {
@@ -66,6 +115,11 @@ export interface IncidentTables {
   services: ServiceRow;
   incidents: IncidentRow;
   incident_services: IncidentServiceRow;
+  incident_components: IncidentComponentRow;
   incident_updates: IncidentUpdateRow;
+  automation_rules: AutomationRuleRow;
+  automation_rule_tags: { rule_id: string; tag: string };
+  automation_rule_components: AutomationRuleComponentRow;
+  rule_failures: RuleFailureRow;
   incident_events: Omit<IncidentEventRow, 'position'> & { position: Generated<number> };
 }

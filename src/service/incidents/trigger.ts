@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { z } from 'zod';
 import { TriggerIncident } from '../../checks/contract/common-fields.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Check } from '../checks/store.ts';
 import type { Repositories, Store } from '../store.ts';
+import type { AskedIncident, OwnIncident, TriggeredIncident } from './asked.ts';
 
 /**
- * The way from alerts to incidents (check model 2.4). A check with `triggerIncident` that sends a failure
- * alert has an incident opened; its recovery resolves it. The event is stored in the transaction that made
- * the alert, and handed over in another one, which also removes it: an incident is opened exactly once,
- * whatever is killed in between, and an alert never waits for incidents.
+ * The way from alerts to incidents (check model 2.4). A check with `triggerIncident`, or with tags of automation
+ * rules, that sends a failure alert has incidents opened; its recovery resolves them. The event is stored in the
+ * transaction that made the alert, and handed over in another one, which also removes it: an incident is opened
+ * exactly once, whatever is killed in between, and an alert never waits for incidents.
  */
 export interface IncidentEvent {
   readonly kind: 'open' | 'resolve';
@@ -18,7 +17,7 @@ export interface IncidentEvent {
   readonly accountId: string;
   readonly checkId: string;
   /** What the check asked for when it failed. */
-  readonly incident: z.output<typeof TriggerIncident>;
+  readonly incident: AskedIncident;
   /** When the alert was made, in epoch milliseconds. */
   readonly at: number;
 }
@@ -29,39 +28,52 @@ export interface IncidentEvent {
  */
 export type IncidentHandler = (repositories: Repositories, event: IncidentEvent) => Promise<void>;
 
-/** An incident that was asked for and not resolved yet, as the state of the check keeps it. */
-export interface TriggeredIncident {
-  readonly triggerId: string;
-  readonly incident: IncidentEvent['incident'];
+interface CheckId {
+  readonly id: string;
+  readonly accountId: string;
 }
 
-/** Has an incident opened for a check; null when it asks for none. */
-export async function openIncident(
+interface AskingCheck extends CheckId {
+  readonly definition: Readonly<Record<string, unknown>>;
+}
+
+/** The incident of its own that a check asks for, and the rules that it fails by. */
+export async function askedBy(
+  repositories: Pick<Repositories, 'automationRules'>,
+  check: AskingCheck,
+): Promise<{ readonly own: OwnIncident | null; readonly ruleIds: readonly string[] }> {
+  const own = TriggerIncident.nullable().safeParse(check.definition.triggerIncident ?? null);
+  const ruleIds = await repositories.automationRules.matching(check.accountId, check.id);
+  return { own: own.success ? own.data : null, ruleIds };
+}
+
+/** Has the incidents opened that a check asks for. */
+export async function openIncidents(
   repositories: Repositories,
-  check: Check,
+  check: AskingCheck,
   now: number,
-): Promise<TriggeredIncident | null> {
-  const asked = TriggerIncident.nullable().safeParse(check.definition.triggerIncident ?? null);
-  if (!asked.success || asked.data === null) return null;
-  const triggered = { triggerId: randomUUID(), incident: asked.data };
-  await insertEvent(repositories, 'open', check, triggered, now);
+): Promise<TriggeredIncident[]> {
+  const { own, ruleIds } = await askedBy(repositories, check);
+  const asked = [...(own ? [own] : []), ...ruleIds.map((ruleId) => ({ ruleId }))];
+  const triggered = asked.map((incident) => ({ triggerId: randomUUID(), incident }));
+  for (const one of triggered) await insertEvent(repositories, 'open', check, one, now);
   return triggered;
 }
 
-/** Has an incident resolved that `openIncident` asked for. */
-export async function resolveIncident(
+/** Has incidents resolved that `openIncidents` asked for. */
+export async function resolveIncidents(
   repositories: Repositories,
-  check: Check,
-  triggered: TriggeredIncident,
+  check: CheckId,
+  triggered: readonly TriggeredIncident[],
   now: number,
 ): Promise<void> {
-  await insertEvent(repositories, 'resolve', check, triggered, now);
+  for (const one of triggered) await insertEvent(repositories, 'resolve', check, one, now);
 }
 
 async function insertEvent(
   repositories: Repositories,
   kind: IncidentEvent['kind'],
-  check: Check,
+  check: CheckId,
   { triggerId, incident }: TriggeredIncident,
   now: number,
 ): Promise<void> {

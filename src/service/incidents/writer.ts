@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import type { Repositories } from '../store.ts';
-import type { IncidentRow, IncidentSeverity, IncidentStatus, IncidentUpdateRow } from './tables.ts';
+import type {
+  ImpactedComponent,
+  IncidentRow,
+  IncidentSeverity,
+  IncidentStatus,
+  IncidentUpdateRow,
+} from './tables.ts';
 import { timelineOf } from './timeline.ts';
 
 type IncidentNouns = Pick<Repositories, 'incidents' | 'services'>;
@@ -19,12 +25,13 @@ export interface NewIncident {
   readonly name: string;
   readonly severity: IncidentSeverity;
   readonly serviceIds: readonly string[];
+  readonly components?: readonly ImpactedComponent[];
   readonly update: NewUpdate;
-  /** The check and the alert that open it, when nobody does by hand. */
-  readonly cause?: { readonly checkId: string; readonly triggerId: string };
+  /** The check and the alert that open it, when nobody does by hand, and the rule by which. */
+  readonly cause?: { readonly checkId: string; readonly triggerId: string; readonly ruleId?: string };
 }
 
-/** Opens an incident with its first update, within a transaction. The services must be there. */
+/** Opens an incident with its first update, within a transaction. What it concerns must be there. */
 export async function openIncident(
   repositories: IncidentNouns,
   incident: NewIncident,
@@ -40,12 +47,14 @@ export async function openIncident(
     severity: incident.severity,
     check_id: incident.cause?.checkId ?? null,
     trigger_id: incident.cause?.triggerId ?? null,
+    rule_id: incident.cause?.ruleId ?? null,
     ...timeline,
     created: now,
     updated: null,
   };
   await repositories.incidents.insert(row);
   await repositories.incidents.replaceServices(row.id, incident.serviceIds);
+  await repositories.incidents.replaceComponents(row.id, incident.components ?? []);
   return { row, update: await insertUpdate(repositories, row.id, update, now) };
 }
 
@@ -114,4 +123,20 @@ export async function requireServices(
   const known = await repositories.services.findMany(accountId, ids);
   const unknown = ids.find((id) => !known.has(id));
   if (unknown !== undefined) throw new AppError('NOT_FOUND', `There is no service ${unknown}.`);
+}
+
+/**
+ * Makes sure that components are the account's, and stay while this transaction runs.
+ *
+ * @throws AppError NOT_FOUND
+ */
+export async function requireComponents(
+  repositories: Pick<Repositories, 'components'>,
+  accountId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, { readonly status_page_id: string }>> {
+  const known = await repositories.components.findMany(accountId, ids);
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw new AppError('NOT_FOUND', `There is no status page component ${unknown}.`);
+  return known;
 }

@@ -4,10 +4,12 @@ import { CauseWatch } from '../alerts/causes/cause-watch.ts';
 import { type AlertingConfig, configuredNotifier } from '../alerts/delivery/configured-notifier.ts';
 import { noteAway } from '../alerts/gaps/away.ts';
 import { AlertTimers } from '../alerts/timers.ts';
+import { Analyst } from '../analyses/analyst.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { ServiceConfig } from '../config.ts';
 import { HeartbeatWatch } from '../heartbeats/watch.ts';
 import { automaticIncidents } from '../incidents/automatic-incidents.ts';
+import { WaitingFailures } from '../incidents/rules/rule-incidents.ts';
 import { IncidentFeed } from '../incidents/trigger.ts';
 import type { MailServer } from '../mail/mail-server.ts';
 import { SubscriberNotifier } from '../mail/subscriber-notifier.ts';
@@ -50,13 +52,15 @@ const dayMs = 86_400_000;
 /** The background jobs of a process, in the order they start. They stop in the opposite order. */
 export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
   const { config, mail } = deps;
-  const toIncidents = automaticIncidents({ hasMailer: mail !== undefined, publicUrl: config.PUBLIC_URL });
+  const mailing = { hasMailer: mail !== undefined, publicUrl: config.PUBLIC_URL };
   const definitions = [
     notifierJob(deps),
     alertTimersJob(deps),
     alertCausesJob(deps),
+    analysesJob(deps),
     sloBurnsJob(deps),
-    incidentFeedJob({ ...deps, handler: toIncidents }),
+    incidentFeedJob({ ...deps, handler: automaticIncidents(mailing) }),
+    waitingIncidentsJob({ ...deps, ...mailing }),
     ...(mail ? [subscriberNotifierJob({ ...deps, mail, hasPages: config.PAGES === 'on' })] : []),
     ...(mail ? [maintenanceNoticesJob({ ...deps, publicUrl: config.PUBLIC_URL })] : []),
     heartbeatWatchJob(deps),
@@ -103,6 +107,17 @@ export function alertCausesJob(deps: ConstructorParameters<typeof CauseWatch>[0]
   });
 }
 
+export function analysesJob(deps: ConstructorParameters<typeof Analyst>[0]) {
+  const analyst = new Analyst(deps);
+  return defineJob({
+    name: 'root cause analyses',
+    leaderOnly: true,
+    wakesOn: ['alerts'],
+    longestMs: 2_000,
+    run: () => analyst.turn(),
+  });
+}
+
 export function sloBurnsJob(deps: ConstructorParameters<typeof BurnWatch>[0]) {
   const watch = new BurnWatch(deps);
   return defineJob({
@@ -122,6 +137,17 @@ export function incidentFeedJob(deps: ConstructorParameters<typeof IncidentFeed>
     wakesOn: ['alerts'],
     longestMs: 5_000,
     run: () => feed.turn(),
+  });
+}
+
+export function waitingIncidentsJob(deps: ConstructorParameters<typeof WaitingFailures>[0]) {
+  const waiting = new WaitingFailures(deps);
+  return defineJob({
+    name: 'waiting incidents',
+    leaderOnly: false,
+    wakesOn: ['alerts'],
+    longestMs: 30_000,
+    run: () => waiting.turn(),
   });
 }
 

@@ -87,10 +87,10 @@ export class LeaseSweep {
   }
 
   async #takeBackFuture(): Promise<void> {
-    const now = this.#clock.wallMs();
     this.#takesBackAtMs = this.#clock.monotonicMs() + takeBackEveryMs;
+    // The clock is read once there is a connection: after a wait for it, new runs would seem to be in the future.
     const runs = await this.#store.transaction((repositories) =>
-      repositories.runs.takeBackFuture(now, this.#leaseTtlMs),
+      repositories.runs.takeBackFuture(this.#clock.wallMs(), this.#leaseTtlMs),
     );
     if (runs === 0) return;
     this.#logger.warn({ runs }, 'the clock was ahead; took back leases and waits that lay in the future');

@@ -45,6 +45,16 @@ export class Maintenance {
     );
   }
 
+  /** The names of the windows in effect that concern a check, whatever they do to it. */
+  namesInEffect(accountId: string, tags: readonly string[], instant: number): string[] {
+    return (this.#windows.get(accountId) ?? []).flatMap(({ calendar, definition }) => {
+      const { pauseAllChecks, silenceAllAlerts, silenceAlertsTags, tags: named, name } = definition;
+      const concerns =
+        pauseAllChecks || silenceAllAlerts || meet(named, tags) || meet(silenceAlertsTags, tags);
+      return concerns && calendar.isInEffect(instant) ? [name] : [];
+    });
+  }
+
   #holds(accountId: string, instant: number, concerns: (window: WindowDefinition) => boolean): boolean {
     const windows = this.#windows.get(accountId) ?? [];
     return windows.some(({ calendar, definition }) => concerns(definition) && calendar.isInEffect(instant));

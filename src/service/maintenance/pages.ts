@@ -2,6 +2,7 @@ import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
 import type { Repositories } from '../store.ts';
+import { hiddenAmong } from './affected.ts';
 import { longestOverrunMs, type PlannedMaintenance, statusAt } from './calendar.ts';
 import { withCalendars } from './maintenance.ts';
 
@@ -53,29 +54,6 @@ export function isGoingOn({ status }: Pick<VisibleMaintenance, 'status'>): boole
   return status === 'IN_PROGRESS' || status === 'VERIFYING';
 }
 
-/** Those of some services that a maintenance concerns. */
-export function affectedServices(
-  { affectAllServices, serviceIds }: Visibility,
-  shown: readonly string[],
-): string[] {
-  const named = new Set(serviceIds.map((id) => id.toLowerCase()));
-  return affectAllServices ? [...shown] : shown.filter((id) => named.has(id));
-}
-
-/**
- * Whether a page shows a maintenance: the pages that it names, or without names every page of the account
- * that shows a service it concerns.
- */
-export function isShownOn(
-  visibility: Visibility,
-  pageId: string,
-  pageServiceIds: readonly string[],
-): boolean {
-  const { statusPageIds } = visibility;
-  if (statusPageIds.length > 0) return statusPageIds.some((id) => id.toLowerCase() === pageId);
-  return visibility.affectAllServices || affectedServices(visibility, pageServiceIds).length > 0;
-}
-
 export interface MaintenanceMail {
   /** What happens: the beginning of the subject. */
   readonly subject: string;
@@ -86,7 +64,7 @@ export interface MaintenanceMail {
 
 /** Stores the mails to subscribers about a maintenance, in the transaction that makes them necessary. */
 export async function mailMaintenance(
-  repositories: Pick<Repositories, 'statusPages' | 'subscriptions' | 'subscriberMails'>,
+  repositories: Pick<Repositories, 'statusPages' | 'components' | 'subscriptions' | 'subscriberMails'>,
   maintenance: { readonly accountId: string; readonly definition: WindowDefinition },
   options: { readonly hasMailer?: boolean | undefined; readonly publicUrl?: string | undefined },
   mail: MaintenanceMail,
@@ -103,16 +81,27 @@ export async function mailMaintenance(
   });
 }
 
+/** What a page hides is not announced to its subscribers. */
 async function pagesOf(
-  repositories: Pick<Repositories, 'statusPages'>,
+  { statusPages, components }: Pick<Repositories, 'statusPages' | 'components'>,
   accountId: string,
   visibility: Visibility,
 ): Promise<{ id: string; name: string }[]> {
-  const { statusPageIds, serviceIds, affectAllServices } = visibility;
+  const { statusPageIds, serviceIds, componentIds, affectAllServices } = visibility;
   const lower = (ids: readonly string[]) => ids.map((id) => id.toLowerCase());
-  if (statusPageIds.length > 0) return repositories.statusPages.findMany(accountId, lower(statusPageIds));
-  if (affectAllServices) return repositories.statusPages.findMany(accountId);
-  return (await repositories.statusPages.showing(lower(serviceIds))).filter(
-    (page) => page.account_id === accountId,
-  );
+  if (statusPageIds.length > 0) return statusPages.findMany(accountId, lower(statusPageIds));
+  if (affectAllServices) return statusPages.findMany(accountId);
+  const named = await components.findMany(accountId, lower(componentIds));
+  const pageIds = new Set<string>();
+  for (const id of new Set([...named.values()].map((one) => one.status_page_id))) {
+    const hidden = hiddenAmong(await components.ofPage(id));
+    if ([...named.keys()].some((one) => !hidden.has(one) && named.get(one)?.status_page_id === id)) {
+      pageIds.add(id);
+    }
+  }
+  const showing = await statusPages.showing(lower(serviceIds));
+  return [
+    ...showing.filter((page) => page.account_id === accountId),
+    ...(pageIds.size === 0 ? [] : await statusPages.findMany(accountId, [...pageIds])),
+  ];
 }

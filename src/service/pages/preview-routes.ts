@@ -52,7 +52,8 @@ export function previewHandlers({
         found(await store.statusPages.find(caller.accountId, statusPageId), `status page ${statusPageId}`);
       }
       const page: StatusPageRow = {
-        id: statusPageId ?? randomUUID(),
+        id: statusPageId?.toLowerCase() ?? randomUUID(),
+        version: body.version,
         account_id: caller.accountId,
         name: body.name,
         url: body.url.toLowerCase(),
@@ -62,7 +63,7 @@ export function previewHandlers({
         created: now,
         updated: null,
       };
-      const layout = await layoutOf(caller.accountId, page.id, body.cards);
+      const layout = await layoutOf(caller.accountId, page.id, body.cards ?? []);
       return statusPageData(store, analytics, page, now, layout);
     },
     async previewDashboard({ caller, body }) {

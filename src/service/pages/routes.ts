@@ -3,6 +3,7 @@ import { AppError } from '../../lib/errors.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import {
   type CardInput,
+  noCards,
   type StatusPage,
   StatusPageOptions,
   statusPageRoutes,
@@ -37,6 +38,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
       const row: StatusPageRow = {
         id: randomUUID(),
         account_id: caller.accountId,
+        version: body.version,
         name: body.name,
         url: body.url.toLowerCase(),
         custom_domain: body.customDomain?.toLowerCase() || null,
@@ -49,7 +51,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
         store.transaction(async (repositories) => {
           await repositories.statusPages.insert(row);
           // The ids of new cards are the service's to give.
-          const cards = body.cards.map(({ id: _, ...card }) => card);
+          const cards = (body.cards ?? []).map(({ id: _, ...card }) => card);
           await writeCards(repositories, row, cards, now);
           return changeKeys(repositories.statusPages, 'sp_', { before: undefined, after: row, now });
         }),
@@ -69,7 +71,8 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
             await repositories.statusPages.findForUpdate(caller.accountId, params.statusPageId),
             pageNamed(params),
           );
-          const { name, url, customDomain, isPrivate, cards, ...options } = body;
+          const { name, url, customDomain, isPrivate, cards, version, ...options } = body;
+          requireVersion(stored.version, { version, cards });
           const row: StatusPageRow = {
             ...stored,
             name: name ?? stored.name,
@@ -132,6 +135,20 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
       if (!isDeleted) throw notFound(serviceNamed(params));
     },
   });
+}
+
+/** @throws AppError VALIDATION_FAILED where a change makes another kind of page of one. */
+function requireVersion(
+  stored: 2 | 3,
+  change: { readonly version?: 2 | 3 | undefined; readonly cards?: readonly CardInput[] | undefined },
+): void {
+  if (change.version !== undefined && change.version !== stored) {
+    const message = `must be ${stored}: a page stays one of ${stored === 2 ? 'cards' : 'components'}. Make another page`;
+    throw fieldError('payload', [{ key: 'version', message }]);
+  }
+  if (stored === 3 && (change.cards ?? []).length > 0) {
+    throw fieldError('payload', [{ key: 'cards', message: noCards }]);
+  }
 }
 
 /** The options of a stored page; those a newer build added have their defaults. */
@@ -224,6 +241,7 @@ async function views(
   );
   return rows.map((row) => ({
     id: row.id,
+    version: row.version,
     name: row.name,
     url: row.url,
     customDomain: row.custom_domain,

@@ -1,39 +1,36 @@
 import type { StatusPageData } from '../../protocol/pages/public-page.ts';
-import { addedCoverage, type Coverage, type DayCoverage } from '../../protocol/runs/coverage.ts';
-import { type CoverageSource, coverageDays, lastDays } from '../coverage/coverage-query.ts';
-import { updateView } from '../incidents/routes.ts';
-import type { IncidentRow, IncidentUpdateRow, ServiceRow } from '../incidents/tables.ts';
-import {
-  durationSeconds,
-  incidentDays,
-  stateAt,
-  timelineOf,
-  uptimeDays,
-  uptimePercent,
-  worstServiceState,
-} from '../incidents/timeline.ts';
-import {
-  affectedServices,
-  isGoingOn,
-  isShownOn,
-  type VisibleMaintenance,
-  visibleMaintenances,
-} from '../maintenance/pages.ts';
+import { addedCoverage, type Coverage } from '../../protocol/runs/coverage.ts';
+import type { CoverageSource } from '../coverage/coverage-query.ts';
+import type { ServiceRow } from '../incidents/tables.ts';
+import { stateAt, uptimeDays, uptimePercent, worstServiceState } from '../incidents/timeline.ts';
+import { isGoingOn } from '../maintenance/pages.ts';
 import type { Repositories } from '../store.ts';
-import { statusPageOptions } from './routes.ts';
+import { componentPageData } from './components/data.ts';
+import {
+  incidentsShown,
+  maintenanceViews,
+  measuredBy,
+  publishedIncidents,
+  shownDays,
+  shownIncident,
+  shownMaintenances,
+  shownPage,
+} from './shown/parts.ts';
 import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 
 const dayMs = 86_400_000;
-const incidentsShown = 100;
-const updatesShown = 100;
-const maintenancesShown = 50;
-const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
 
 /** The cards of a page with their services, in order. */
 export interface StatusPageLayout {
   readonly cards: readonly StatusPageCardRow[];
   readonly services: readonly (ServiceRow & { readonly card_id: string })[];
 }
+
+/** What a status page is made of. */
+export type PageSources = Pick<
+  Repositories,
+  'statusPages' | 'components' | 'automationRules' | 'incidents' | 'windows' | 'maintenances' | 'reports'
+>;
 
 async function storedLayout(
   { statusPages }: Pick<Repositories, 'statusPages'>,
@@ -50,12 +47,13 @@ async function storedLayout(
  * @param layout in place of the stored cards.
  */
 export async function statusPageData(
-  repositories: Pick<Repositories, 'statusPages' | 'incidents' | 'windows' | 'maintenances' | 'reports'>,
+  repositories: PageSources,
   analytics: CoverageSource,
   page: StatusPageRow,
   now: number,
   layout?: StatusPageLayout,
 ): Promise<StatusPageData> {
+  if (page.version === 3) return componentPageData(repositories, analytics, page, now);
   const { cards, services } = layout ?? (await storedLayout(repositories, page.id));
   const serviceNames = new Map(services.map(({ id, name }) => [id, name]));
   // A day more: the first of the days shown begins at midnight.
@@ -66,8 +64,22 @@ export async function statusPageData(
   for (const { id, service_id: serviceId } of rows) {
     serviceIdsOf.set(id, [...(serviceIdsOf.get(id) ?? []), serviceId]);
   }
-  const maintenances = await shownMaintenances(repositories, page, [...serviceNames.keys()], now);
-  const measured = await measuredServices(repositories, analytics, page, [...serviceNames.keys()], now);
+  const maintenances = await shownMaintenances(
+    repositories,
+    page,
+    { serviceIds: [...serviceNames.keys()], components: [] },
+    now,
+  );
+  const checks =
+    serviceNames.size === 0
+      ? []
+      : await repositories.reports.checksOfServices(page.account_id, [...serviceNames.keys()]);
+  const checkIds = Map.groupBy(checks, ({ serviceId }) => serviceId);
+  const measured = await measuredBy(
+    analytics,
+    new Map([...checkIds].map(([id, own]) => [id, own.map(({ checkId }) => checkId)])),
+    now,
+  );
   const serviceViews = new Map(
     [...serviceNames].map(([id, name]) => {
       const own = incidents.filter((incident) => serviceIdsOf.get(incident.id)?.includes(id));
@@ -76,10 +88,7 @@ export async function statusPageData(
       const severities = worked.map(({ visibility }) => visibility.severity);
       const state = worstServiceState([stateAt(own, now), ...severities]);
       const known = measured.get(id);
-      const days = incidentDays(own, now).map((day) => {
-        const { measurement = null, coverage = null } = known?.days.get(day.date) ?? {};
-        return { ...day, measurement, coverage };
-      });
+      const days = shownDays(own, known, now);
       return [id, { id, name, state, uptime, coverage: known?.total ?? null, days }] as const;
     }),
   );
@@ -96,122 +105,23 @@ export async function statusPageData(
     };
   });
   return {
-    page: {
-      name: page.name,
-      url: page.url,
-      isPrivate: page.is_private === 1,
-      ...statusPageOptions(page),
-    },
+    page: shownPage(page),
     state: worstServiceState(cardViews.map(({ state }) => state)),
+    components: [],
     cards: cardViews,
     incidents: incidents.slice(0, incidentsShown).map((incident) => ({
-      id: incident.id,
-      name: incident.name,
-      severity: incident.severity,
-      incidentUpdates: incident.updates.slice(0, updatesShown).map(updateView),
-      lastUpdateStatus: incident.last_status,
-      duration: durationSeconds(incident),
+      ...shownIncident(incident),
       // Only those that this page shows: others are nobody's business here.
       services: (serviceIdsOf.get(incident.id) ?? []).map((id) => ({ id, name: serviceNames.get(id) ?? '' })),
+      components: [],
     })),
-    maintenances: await Promise.all(
-      maintenances.map(async (one) => {
-        const updates = await repositories.maintenances.updates(one.windowId, [one.planned.id]);
-        return {
-          id: one.planned.id,
-          maintenanceWindowId: one.windowId,
-          name: one.definition.name,
-          description: one.definition.description,
-          severity: one.visibility.severity,
-          status: one.status,
-          startsAt: new Date(one.planned.startsAt).toISOString(),
-          endsAt: new Date(one.planned.endsAt).toISOString(),
-          services: one.serviceIds.map((id) => ({ id, name: serviceNames.get(id) ?? '' })),
-          updates: updates.slice(0, updatesShown).map(({ id, status, description, created }) => ({
-            id,
-            status,
-            description,
-            created_at: new Date(created).toISOString(),
-          })),
-        };
-      }),
-    ),
+    maintenances: await maintenanceViews(repositories, maintenances, serviceNames),
     generatedAt: new Date(now).toISOString(),
   };
-}
-
-interface MeasuredService {
-  readonly total: Coverage;
-  /** By date. */
-  readonly days: ReadonlyMap<string, DayCoverage>;
-}
-
-/** How much of the last 90 days was measured of services whose incidents are opened by checks. */
-async function measuredServices(
-  repositories: Pick<Repositories, 'reports'>,
-  analytics: CoverageSource,
-  page: StatusPageRow,
-  serviceIds: readonly string[],
-  now: number,
-): Promise<Map<string, MeasuredService>> {
-  if (serviceIds.length === 0) return new Map();
-  const checks = await repositories.reports.checksOfServices(page.account_id, serviceIds);
-  const bars = lastDays(now, uptimeDays);
-  const checkIds = checks.map(({ checkId }) => checkId);
-  const found = await analytics.coverage({ ...bars, checkIds, location: null });
-  const byService = Map.groupBy(checks, ({ serviceId }) => serviceId);
-  return new Map(
-    [...byService].map(([serviceId, own]) => {
-      const parts = own.flatMap(({ checkId }) => found.get(checkId) ?? []);
-      const days = coverageDays(parts, bars).map((day) => [day.date, day] as const);
-      return [serviceId, { total: addedCoverage(parts.map(({ total }) => total)), days: new Map(days) }];
-    }),
-  );
 }
 
 /** Of the services that have one. */
 function coverageOfCard(parts: readonly (Coverage | null)[]): Coverage | null {
   const known = parts.filter((part) => part !== null);
   return known.length === 0 ? null : addedCoverage(known);
-}
-
-/**
- * The maintenances that a page shows: those that go on, lie ahead, or were over or cancelled lately; soonest
- * first.
- */
-async function shownMaintenances(
-  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
-  page: StatusPageRow,
-  serviceIds: readonly string[],
-  now: number,
-): Promise<(VisibleMaintenance & { readonly serviceIds: readonly string[] })[]> {
-  const time = { pastMs: maintenanceShownMs.past, aheadMs: maintenanceShownMs.ahead };
-  const all = await visibleMaintenances(repositories, now, time, page.account_id);
-  return all
-    .filter(({ visibility }) => isShownOn(visibility, page.id, serviceIds))
-    .filter(({ status, planned }) => status !== 'COMPLETED' || planned.overAt > now - time.pastMs)
-    .slice(0, maintenancesShown)
-    .map((one) => ({ ...one, serviceIds: affectedServices(one.visibility, serviceIds) }));
-}
-
-interface PublishedIncident extends IncidentRow {
-  readonly updates: readonly IncidentUpdateRow[];
-}
-
-/** Each incident once, as its updates up to an instant describe it; those not announced yet are left out. */
-async function publishedIncidents(
-  repositories: Pick<Repositories, 'incidents'>,
-  rows: readonly IncidentRow[],
-  now: number,
-): Promise<PublishedIncident[]> {
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  const updates = Map.groupBy(
-    await repositories.incidents.updates([...byId.keys()]),
-    (update) => update.incident_id,
-  );
-  return [...byId.values()].flatMap((row) => {
-    const published = (updates.get(row.id) ?? []).filter((update) => update.published <= now);
-    const timeline = timelineOf(published);
-    return timeline ? [{ ...row, ...timeline, updates: published }] : [];
-  });
 }

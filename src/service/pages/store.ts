@@ -44,11 +44,13 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
 
   /**
    * A text for each account with pages that is another one after what its pages show was changed: services,
-   * incidents, maintenance windows and their updates.
+   * components, incidents, maintenance windows and their updates.
    */
   async changeSums(): Promise<Map<string, string>> {
     const parts = await Promise.all(
-      (['services', 'incidents', 'maintenance_windows'] as const).map((name) => this.#changes(name)),
+      (['services', 'status_page_components', 'incidents', 'maintenance_windows'] as const).map((name) =>
+        this.#changes(name),
+      ),
     );
     const updates = await this.db
       .selectFrom('maintenance_updates')
@@ -65,7 +67,7 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
   }
 
   async #changes(
-    name: 'services' | 'incidents' | 'maintenance_windows',
+    name: 'services' | 'status_page_components' | 'incidents' | 'maintenance_windows',
   ): Promise<{ account_id: string; count: unknown; at: unknown }[]> {
     return this.db
       .selectFrom(name)

@@ -61,7 +61,26 @@ export interface StatusPageRow {
   url: string;
   custom_domain: string | null;
   is_private: Flag;
+  /** 2: of cards; 3: of components. */
+  version: 2 | 3;
   definition: string;
+  created: number;
+  updated: number | null;
+}
+
+/** A part of a page of components; parts of a GROUP have it as parent. */
+export interface ComponentRow {
+  id: string;
+  account_id: string;
+  status_page_id: string;
+  parent_id: string | null;
+  type: 'SERVICE' | 'GROUP';
+  name: string;
+  description: string | null;
+  hidden: Flag;
+  display_order: number;
+  shows_history: Flag;
+  is_expanded: Flag;
   created: number;
   updated: number | null;
 }
@@ -100,6 +119,7 @@ export interface PageTables {
   dashboard_incident_updates: DashboardIncidentUpdateRow;
   status_pages: StatusPageRow;
   status_page_keys: StatusPageKeyRow;
+  status_page_components: ComponentRow;
   status_page_cards: StatusPageCardRow;
   status_page_card_services: StatusPageCardServiceRow;
   status_page_subscriptions: SubscriptionRow;

@@ -56,6 +56,8 @@ class Errand {
   readonly #written: Omit<ProjectResourceRow, 'project_id'>[] = [];
   readonly #created: string[] = [];
   readonly #problems: AppError[] = [];
+  /** What the project wishes, as far as it was read, by ids. */
+  readonly #bodies = new Map<unknown, Body>();
   #madeUp = 0;
 
   constructor(work: Work) {
@@ -137,6 +139,8 @@ class Errand {
     const { alertChannelSubscriptions, ...others } = parsed as Body & { alertChannelSubscriptions?: unknown };
     const whole =
       body.alertChannelSubscriptions === undefined ? others : { ...others, alertChannelSubscriptions };
+    this.#bodies.set(this.#idOf(keyOf(wished)), whole);
+    if (this.#work.isDry) await kind.judge?.(whole, (of, named) => this.#lookUp(of, named));
     if (!present || id === undefined) {
       await this.#create(wished, kind, body);
       return;
@@ -275,6 +279,11 @@ class Errand {
       if (thrown instanceof AppError && thrown.code === 'NOT_FOUND') return undefined;
       throw thrown;
     }
+  }
+
+  async #lookUp(type: keyof typeof kinds, id: unknown): Promise<Body | undefined> {
+    if (typeof id !== 'string') return undefined;
+    return this.#bodies.get(id) ?? (this.#isMadeUp([id]) ? undefined : this.#stored(kinds[type], id));
   }
 
   #idOf(key: string): PhysicalId {

@@ -6,9 +6,11 @@ import { snippetApi } from '../../protocol/checks/snippet.ts';
 import { variableApi } from '../../protocol/checks/variable.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { automationRuleRoutes } from '../../protocol/pages/automation-rule.ts';
 import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
 import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
 import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
 import { sloApi } from '../../protocol/results/slo.ts';
 import type { AnyHandler } from '../http/handler.ts';
 import type { Store } from '../store.ts';
@@ -26,6 +28,8 @@ const others: Readonly<Record<KindName, readonly Route[]>> = {
   'private-location': [privateLocationRoutes.listPrivateLocations],
   'status-page-service': [statusPageRoutes.listServices],
   'status-page': [statusPageRoutes.listStatusPages],
+  'status-page-component': [statusPageComponentRoutes.listStatusPageComponents],
+  'status-page-automation-rule': [automationRuleRoutes.listAutomationRules],
   'maintenance-window': [maintenanceWindowApi.routes.list],
   dashboard: [dashboardRoutes.listDashboards],
   variable: [variableApi.routes.list],

@@ -54,6 +54,10 @@ const typesOfFields: Readonly<Record<string, ProjectResourceType>> = {
   serviceId: 'status-page-service',
   serviceIds: 'status-page-service',
   statusPageIds: 'status-page',
+  statusPageId: 'status-page',
+  parentId: 'status-page-component',
+  componentId: 'status-page-component',
+  componentIds: 'status-page-component',
 };
 
 /**

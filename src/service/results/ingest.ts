@@ -17,7 +17,7 @@ import { queuedSignals, type Signal, testedSignals } from '../store/engine/signa
 import type { Repositories, Store } from '../store.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
 import { artifactRows, type ReportOrigin, resultRow, staleRow } from './reported-rows.ts';
-import { insertResults, updateStatusesAndRaiseAlerts } from './settle.ts';
+import { storeOutcome } from './settle.ts';
 import { failedTests } from './stored-detail.ts';
 import type { CountedResultRow, StaleResultRow } from './tables.ts';
 
@@ -142,20 +142,49 @@ class Batch {
   }
 
   async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
+    const ended = await this.#endPassed(entries);
+    const others = entries.filter(({ report }) => !ended.has(report.runId));
     // The runs are locked first: what another batch has stored meanwhile is seen below.
     const runs = await this.#repositories.runs.lockMany([
-      ...new Set(entries.map(({ report }) => report.runId)),
+      ...new Set(others.map(({ report }) => report.runId)),
     ]);
-    const ids = entries.map(({ report }) => report.resultId);
+    const stored = await this.#storedAmong(others, runs);
+    for (const { index, report } of entries) {
+      const run = ended.get(report.runId);
+      const receipt = run
+        ? this.#accept(report, run)
+        : this.#judgeOne(report, runs.get(report.runId), stored);
+      if (receipt.status === 'accepted') stored.add(report.resultId);
+      receipts[index] = receipt;
+    }
+  }
+
+  /**
+   * Ends the runs that passed, as nearly all do: no run is tried again after that, so whether its lease lasts is
+   * all there is to judge. Returns those that were ended.
+   */
+  async #endPassed(entries: readonly Entry[]): Promise<Map<string, RunRow>> {
+    const byRun = Map.groupBy(entries, ({ report }) => report.runId);
+    const leases = [...byRun.values()].flatMap(([entry, another]) => {
+      if (!entry || another || entry.report.failure) return [];
+      const { runId, leaseNumber, resultId } = entry.report;
+      return resultIdOf(runId, leaseNumber) === resultId ? [[runId, leaseNumber] as const] : [];
+    });
+    return this.#repositories.leases.finish(this.#location.id, leases, this.#now);
+  }
+
+  /** The ids of the results that are stored already. Storing one ends its lease: of a lease that lasts there is none. */
+  async #storedAmong(entries: readonly Entry[], runs: ReadonlyMap<string, RunRow>): Promise<Set<string>> {
+    const ids = entries.flatMap(({ report }) => {
+      const run = runs.get(report.runId);
+      const lasts = run?.state === 'leased' && resultIdOf(run.id, run.lease_number) === report.resultId;
+      return lasts ? [] : [report.resultId];
+    });
     const stored = await this.#repositories.results.existing(ids);
     if ([...runs.values()].some((run) => run.test_session_id !== null)) {
       for (const id of await this.#repositories.testSessions.existingResults(ids)) stored.add(id);
     }
-    for (const { index, report } of entries) {
-      const receipt = this.#judgeOne(report, runs.get(report.runId), stored);
-      if (receipt.status === 'accepted') stored.add(report.resultId);
-      receipts[index] = receipt;
-    }
+    return stored;
   }
 
   #judgeOne(report: ResultReport, run: RunRow | undefined, stored: ReadonlySet<string>): ResultReceipt {
@@ -173,8 +202,12 @@ class Batch {
     if (!isHere || run.state !== 'leased' || run.lease_number !== report.leaseNumber) {
       return this.#fence(report, run);
     }
+    return this.#accept(report, run);
+  }
+
+  #accept(report: ResultReport, run: RunRow): ResultReceipt {
     this.#accepted.push({ run, row: resultRow(report, run, this.#origin), report });
-    return { resultId, status: 'accepted', reason: null };
+    return { resultId: report.resultId, status: 'accepted', reason: null };
   }
 
   #fence(report: ResultReport, run: RunRow): ResultReceipt {
@@ -198,14 +231,11 @@ class Batch {
     );
     const accepted = await this.#withErrorGroups(sessions);
     const { final, retried } = await this.#decideRetries(accepted, sessions);
-    await insertResults(repositories, [...final, ...retried]);
     await repositories.artifacts.insert(
       accepted.flatMap(({ run, report }) => artifactRows(report, run, this.#origin)),
     );
-    const finalIds = final.map(({ run }) => run.id);
-    await repositories.runs.finish(finalIds, this.#now);
     await this.#requeue(retried);
-    const hasAlerts = await updateStatusesAndRaiseAlerts(repositories, final, this.#now);
+    const hasAlerts = await storeOutcome(repositories, { final, attempts: retried }, this.#now);
     return [
       ...retrySignals(retried),
       ...testedSignals(accepted.map(({ run }) => run)),

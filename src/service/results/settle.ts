@@ -5,7 +5,9 @@ import { missOf } from '../alerts/gaps/gap.ts';
 import { noteMeasured, noteMissed } from '../alerts/gaps/watch.ts';
 import { raiseAlerts } from '../alerts/raise.ts';
 import type { RunRow } from '../runs/tables.ts';
+import type { Change } from '../store/engine/dialect.ts';
 import type { Repositories } from '../store.ts';
+import type { StatusChange } from './status-store.ts';
 import type { CountedResultRow, ResultRow } from './tables.ts';
 
 /** A final result and the run it ends. */
@@ -16,49 +18,84 @@ export interface FinalResult {
   readonly report?: { readonly detail?: unknown };
 }
 
-/** Stores results: those of test sessions apart from those that count. */
-export async function insertResults(
+/** A result to be stored, with its run. */
+interface NewResult {
+  readonly run: RunRow;
+  readonly row: CountedResultRow;
+}
+
+/** What is to be stored: the results that end their runs, and those of attempts that others follow. */
+interface Outcome {
+  readonly final: readonly (NewResult & FinalResult)[];
+  readonly attempts: readonly NewResult[];
+}
+
+/**
+ * Stores results, those of test sessions apart from those that count, ends the runs of the final ones, and
+ * makes these count.
+ *
+ * @returns whether there are notifications to send.
+ */
+export async function storeOutcome(
   repositories: Repositories,
-  results: readonly { readonly run: RunRow; readonly row: CountedResultRow }[],
-): Promise<void> {
-  await repositories.results.insert(
-    results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row),
-  );
+  { final, attempts }: Outcome,
+  now: number,
+): Promise<boolean> {
+  const results = [...final, ...attempts];
   await repositories.testSessions.insertResults(
     results.flatMap(({ run, row: { measured: _measured, ...row } }) =>
       run.test_session_id === null ? [] : [{ ...row, test_session_id: run.test_session_id }],
     ),
   );
+  const stored = [
+    ...repositories.results.inserting(
+      results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row),
+    ),
+    ...repositories.runs.finishing(
+      // Those that passed, and those of heartbeats, have ended already.
+      final.flatMap(({ run }) => (run.state === 'final' ? [] : [run.id])),
+      now,
+    ),
+  ];
+  return updateStatusesAndRaiseAlerts(repositories, final, now, stored);
 }
 
 /**
  * Makes final results count, in the transaction that stored them: the statuses of their checks follow, and
  * alerts are raised. Results of test sessions never count.
  *
+ * @param stored what stores them.
  * @returns whether there are notifications to send.
  */
-export async function updateStatusesAndRaiseAlerts(
+async function updateStatusesAndRaiseAlerts(
   repositories: Repositories,
   all: readonly FinalResult[],
   now: number,
+  stored: readonly Change[],
 ): Promise<boolean> {
   const results = all.filter(({ run }) => run.test_session_id === null);
-  const lastSlots = await updateStatuses(repositories, results, now);
+  const checkIds = results.map(({ row }) => row.check_id);
+  const lastSlots = await repositories.statuses.lockLastSlots(checkIds);
+  // Read behind the lock: what other transactions said of these checks is there.
+  const { parallel, alerted, unmeasured } = await repositories.statuses.followed(checkIds);
+  await repositories.statuses.apply(results.map(statusChange), parallel, now, stored);
   const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
-  const hasAlerts = await raiseAlerts(repositories, counted, lastSlots, now);
-  return (await noteGaps(repositories, results, now)) || hasAlerts;
+  const hasAlerts = await raiseAlerts(repositories, counted, { lastSlots, alerted }, now);
+  return (await noteGaps(repositories, results, unmeasured, now)) || hasAlerts;
 }
 
 /** What was measured ends gaps; an error of ours measured nothing. */
 async function noteGaps(
   repositories: Repositories,
   results: readonly FinalResult[],
+  unmeasured: ReadonlySet<string>,
   now: number,
 ): Promise<boolean> {
   const [broken, measured] = [1, 0].map((flag) => results.filter(({ row }) => row.has_errors === flag));
+  const ofGaps = (measured ?? []).filter(({ run }) => unmeasured.has(run.check_id));
   const isOver = await noteMeasured(
     repositories,
-    (measured ?? []).map(({ run }) => ({
+    ofGaps.map(({ run }) => ({
       checkId: run.check_id,
       location: run.slot_location,
       slotAt: run.slot_at,
@@ -77,13 +114,8 @@ function statusTarget(detail: unknown) {
   return { targetHost: host, targetAddress: address };
 }
 
-/** Returns the newest slot of each check before these results. */
-async function updateStatuses(
-  repositories: Repositories,
-  results: readonly FinalResult[],
-  now: number,
-): Promise<Map<string, number>> {
-  const changes = results.map(({ run, row: result, report }) => ({
+function statusChange({ run, row: result, report }: FinalResult): StatusChange {
+  return {
     ...statusTarget(report?.detail),
     checkId: result.check_id,
     accountId: result.account_id,
@@ -96,12 +128,7 @@ async function updateStatuses(
     slotLocation: run.slot_location,
     checkRunId: result.check_run_id,
     slotAt: result.slot_at,
-  }));
-  const checkIds = changes.map(({ checkId }) => checkId);
-  const parallel = await repositories.checks.parallelAmong(checkIds);
-  const lastSlots = await repositories.statuses.lockLastSlots(checkIds);
-  await repositories.statuses.apply(changes, parallel, now);
-  return lastSlots;
+  };
 }
 
 /**
@@ -122,11 +149,11 @@ export async function promoteLastAttempts(
     const row = promoted.get(run.id);
     return row ? [{ run, row }] : [];
   });
-  await updateStatusesAndRaiseAlerts(repositories, final, now);
-  await repositories.runs.finish(
+  const ended = repositories.runs.finishing(
     runs.map((run) => run.id),
     now,
   );
+  await updateStatusesAndRaiseAlerts(repositories, final, now, ended);
 }
 
 /** Whether the response time is one: the target answered. */

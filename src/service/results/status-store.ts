@@ -1,6 +1,6 @@
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import type { ColumnTypes, Dialect } from '../store/engine/dialect.ts';
+import type { Change, ColumnTypes, Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 import type { LocationStatusRow, StatusRow } from './tables.ts';
 
@@ -25,6 +25,16 @@ export interface StatusChange {
   readonly slotAt: number;
 }
 
+/** Checks whose results bear on more than their status. */
+export interface FollowedChecks {
+  /** They run in all of their locations at once. */
+  readonly parallel: ReadonlySet<string>;
+  /** They have a state of alerts. */
+  readonly alerted: ReadonlySet<string>;
+  /** They have a gap: slots that were not measured. */
+  readonly unmeasured: ReadonlySet<string>;
+}
+
 /** The present state of every check that has run. */
 export class Statuses {
   readonly #db: Kysely<Tables>;
@@ -42,15 +52,21 @@ export class Statuses {
    * adds up.
    *
    * @param parallel the checks among them that run in parallel.
+   * @param stored what stores the results, and ends their runs: carried out with it.
    */
-  async apply(changes: readonly StatusChange[], parallel: ReadonlySet<string>, now: number): Promise<void> {
+  async apply(
+    changes: readonly StatusChange[],
+    parallel: ReadonlySet<string>,
+    now: number,
+    stored: readonly Change[],
+  ): Promise<void> {
     const byLocation = changes.filter(({ checkId }) => parallel.has(checkId));
     for (const round of roundsOf(byLocation, ({ checkId, slotLocation }) => `${checkId} ${slotLocation}`)) {
       for (const portion of this.#dialect.portions(round)) await this.#upsertLocations(portion, now);
     }
-    for (const round of roundsOf(changes, ({ checkId }) => checkId)) {
-      for (const portion of this.#dialect.portions(round)) await this.#upsert(portion, now);
-    }
+    const [first = [], ...others] = roundsOf(changes, ({ checkId }) => checkId);
+    await this.#dialect.together(this.#db, [...stored, ...this.#upserting(first, now)]);
+    for (const round of others) await this.#dialect.together(this.#db, this.#upserting(round, now));
     // Now that the statuses are locked, all that other transactions said of these locations is visible.
     await this.#addUp([...new Set(byLocation.map(({ checkId }) => checkId))].sort());
   }
@@ -109,7 +125,7 @@ export class Statuses {
       .execute();
   }
 
-  async #upsert(changes: readonly StatusChange[], now: number): Promise<void> {
+  #upserting(changes: readonly StatusChange[], now: number): Change[] {
     const kept = <Value>(column: string) => newer<Value>('statuses', column, 'last_slot_at', now);
     const rows = changes.map(
       (change): StatusRow => ({
@@ -130,9 +146,8 @@ export class Statuses {
         target_address: change.targetAddress,
       }),
     );
-    await this.#dialect
-      .rows(this.#db.insertInto('statuses'), statusColumnTypes, rows)
-      .onConflict((conflict) =>
+    return Array.from(this.#dialect.portions(rows), (portion) =>
+      this.#dialect.rows(this.#db.insertInto('statuses'), statusColumnTypes, portion).onConflict((conflict) =>
         conflict.column('check_id').doUpdateSet({
           has_failures: kept<0 | 1>('has_failures'),
           has_errors: kept<0 | 1>('has_errors'),
@@ -147,8 +162,8 @@ export class Statuses {
           target_host: keptTarget('target_host', now),
           target_address: keptTarget('target_address', now),
         }),
-      )
-      .execute();
+      ),
+    );
   }
 
   /**
@@ -165,6 +180,37 @@ export class Statuses {
       .modifyEnd(this.#dialect.forUpdate)
       .execute();
     return new Map(rows.map((row) => [row.check_id, row.last_slot_at]));
+  }
+
+  /** What else results of some checks may bear on. Mostly nothing, so it is asked at once. */
+  async followed(checkIds: readonly string[]): Promise<FollowedChecks> {
+    const followed = {
+      parallel: new Set<string>(),
+      alerted: new Set<string>(),
+      unmeasured: new Set<string>(),
+    };
+    if (checkIds.length === 0) return followed;
+    const ids = [...new Set(checkIds)];
+    const rows = await this.#db
+      .selectFrom('checks')
+      .select(['id', sql.lit<keyof FollowedChecks>('parallel').as('kind')])
+      .where(this.#dialect.inList('id', ids))
+      .where('run_parallel', '=', 1)
+      .unionAll((eb) =>
+        eb
+          .selectFrom('alert_states')
+          .select(['check_id as id', sql.lit<keyof FollowedChecks>('alerted').as('kind')])
+          .where(this.#dialect.inList('check_id', ids)),
+      )
+      .unionAll((eb) =>
+        eb
+          .selectFrom('monitoring_gaps')
+          .select(['check_id as id', sql.lit<keyof FollowedChecks>('unmeasured').as('kind')])
+          .where(this.#dialect.inList('check_id', ids)),
+      )
+      .execute();
+    for (const { id, kind } of rows) followed[kind].add(id);
+    return followed;
   }
 
   /** What the locations of some checks said last. */

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
-import type { ColumnTypes, Dialect } from '../store/engine/dialect.ts';
+import type { Change, ColumnTypes, Dialect } from '../store/engine/dialect.ts';
 import { batches, isBehind, readPage } from '../store/engine/queries.ts';
 import type { Tables } from '../tables.ts';
 import type { CountedResultRow, ResultRow, StaleResultRow } from './tables.ts';
@@ -28,9 +28,14 @@ export class Results {
   }
 
   async insert(rows: readonly CountedResultRow[]): Promise<void> {
-    for (const portion of this.#dialect.portions(rows)) {
-      await this.#dialect.rows(this.#db.insertInto('results'), resultColumnTypes, portion).execute();
-    }
+    for (const change of this.inserting(rows)) await change.execute();
+  }
+
+  /** The statements that store results. */
+  inserting(rows: readonly CountedResultRow[]): Change[] {
+    return Array.from(this.#dialect.portions(rows), (portion) =>
+      this.#dialect.rows(this.#db.insertInto('results'), resultColumnTypes, portion),
+    );
   }
 
   /** Keeps late results; one that is kept already stays as it was. */

@@ -3,7 +3,7 @@ import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
-import { lockedRuns } from './store.ts';
+import { isNowOneOf, lockedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
 
 // As in store.ts: SQLite uses a partial index only when it sees its states.
@@ -12,11 +12,10 @@ const leased = sql.lit('leased' as const);
 
 export interface ClaimFilter {
   readonly locationId: string;
-  readonly lane: string;
+  readonly lanes: readonly { readonly lane: string; readonly limit: number }[];
   readonly checkTypes: readonly string[];
   /** Runs that use another runtime are left to agents that have it. */
   readonly runtimes: readonly string[];
-  readonly limit: number;
   readonly agentId: string;
   readonly sessionId: string;
   readonly claimNumber: number | null;
@@ -42,39 +41,12 @@ export class Leases {
     this.#dialect = dialect;
   }
 
-  /** Whether a claim would find anything; keeps idle polls from opening write transactions. */
-  async hasClaimable(locationId: string, now: number): Promise<boolean> {
-    const row = await this.#db
-      .selectFrom('runs')
-      .select('id')
-      .where('location_id', '=', locationId)
-      .where('state', '=', queued)
-      .where('ready_at', '<=', now)
-      .limit(1)
-      .executeTakeFirst();
-    return row !== undefined;
-  }
-
-  /** Leases up to `limit` due runs of a lane, oldest slot first. To be called in a transaction. */
+  /**
+   * Leases due runs, oldest slot first, up to the limit of each lane. One statement: where nothing is due it
+   * writes nothing.
+   */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
-    const { locationId, lane, checkTypes, limit, now } = filter;
-    const picked = await this.#db
-      .selectFrom('runs')
-      .select('id')
-      .where('location_id', '=', locationId)
-      .where('lane', '=', lane)
-      .where('state', '=', queued)
-      .where('ready_at', '<=', now)
-      .where('expires_at', '>', now)
-      .where(this.#dialect.inList('check_type', checkTypes))
-      .where((eb) =>
-        eb.or([eb('runtime_id', 'is', null), this.#dialect.inList('runtime_id', filter.runtimes)]),
-      )
-      .orderBy('slot_at')
-      .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
-      .execute();
-    if (picked.length === 0) return [];
+    if (filter.lanes.length === 0) return [];
     const rows = await this.#db
       .updateTable('runs')
       .set((eb) => ({
@@ -84,18 +56,31 @@ export class Leases {
         agent_id: filter.agentId,
         session_id: filter.sessionId,
         claim_number: filter.claimNumber,
-        first_leased_at: eb.fn.coalesce('first_leased_at', eb.val(now)),
+        first_leased_at: eb.fn.coalesce('first_leased_at', eb.val(filter.now)),
       }))
-      .where(
-        this.#dialect.inList(
-          'id',
-          picked.map((row) => row.id),
-        ),
-      )
-      .where('state', '=', queued)
+      .where((eb) => eb.or(filter.lanes.map((lane) => this.#due(filter, lane))))
+      .where(isNowOneOf([queued]))
       .returningAll()
       .execute();
     return rows.sort((left, right) => left.slot_at - right.slot_at);
+  }
+
+  #due(filter: ClaimFilter, { lane, limit }: ClaimFilter['lanes'][number]): RawBuilder<boolean> {
+    const ids = this.#db
+      .selectFrom('runs')
+      .select('id')
+      .where('location_id', '=', filter.locationId)
+      .where('lane', '=', lane)
+      .where('state', '=', queued)
+      .where('ready_at', '<=', filter.now)
+      .where('expires_at', '>', filter.now)
+      .where(this.#dialect.inList('check_type', filter.checkTypes))
+      .where((eb) =>
+        eb.or([eb('runtime_id', 'is', null), this.#dialect.inList('runtime_id', filter.runtimes)]),
+      )
+      .orderBy('slot_at')
+      .limit(limit);
+    return this.#dialect.inLocked('id', ids.modifyEnd(this.#dialect.forUpdateSkipLocked));
   }
 
   /** When the earliest run that waits for its time may be claimed at a location, or null. */
@@ -117,10 +102,37 @@ export class Leases {
       .updateTable('runs')
       .set({ lease_until: leaseUntil })
       .where(this.#heldBy(held))
-      .where('state', '=', leased)
+      .where(isNowOneOf([leased]))
       .returning('id')
       .execute();
     return rows.map((row) => row.id);
+  }
+
+  /**
+   * Ends runs as measured that are leased to a location under these fencing tokens; returns them, ended. It takes
+   * a lock, a look and a change at once.
+   */
+  async finish(
+    locationId: string,
+    leases: readonly (readonly [runId: string, leaseNumber: number])[],
+    now: number,
+  ): Promise<Map<string, RunRow>> {
+    if (leases.length === 0) return new Map();
+    const rows = await this.#db
+      .updateTable('runs')
+      .set({ state: 'final', lease_until: null, ended: now })
+      .where(
+        lockedRuns(this.#db, this.#dialect, (runs) =>
+          runs
+            .where(this.#holds(leases))
+            .where(isNowOneOf([leased]))
+            .where('location_id', '=', locationId),
+        ),
+      )
+      .where(isNowOneOf([leased]))
+      .returningAll()
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
   }
 
   /** Of some runs of a location, those that were cancelled. */
@@ -172,17 +184,23 @@ export class Leases {
         expires_at: eb('freshness_ms', '+', now),
       }))
       .where(which)
-      .where('state', '=', leased)
+      .where(isNowOneOf([leased]))
       .returningAll()
       .execute();
+  }
+
+  /** The runs of these leases. The ids are said twice: of pairs, PostgreSQL may look through the whole table. */
+  #holds(leases: SessionLeases['leases']): RawBuilder<boolean> {
+    const ids = leases.map(([id]) => id);
+    return sql<boolean>`${this.#dialect.inList('id', ids)} and ${this.#dialect.inPairs(['id', 'lease_number'], leases)}`;
   }
 
   /** The leases that are still a session's; locked. */
   #heldBy(held: SessionLeases): RawBuilder<boolean> {
     return lockedRuns(this.#db, this.#dialect, (runs) =>
       runs
-        .where(this.#dialect.inPairs(['id', 'lease_number'], held.leases))
-        .where('state', '=', leased)
+        .where(this.#holds(held.leases))
+        .where(isNowOneOf([leased]))
         .where('location_id', '=', held.locationId)
         .where('agent_id', '=', held.agentId)
         .where('session_id', '=', held.sessionId),

@@ -87,8 +87,7 @@ export class Ledger {
     const endMs = this.#clock.monotonicMs() + request.waitMs;
     try {
       while (!stop.aborted && !poll.isDismissed && poll.cancelledRunIds.length === 0) {
-        const runs =
-          freeLanes.length === 0 ? [] : await this.#take(location.id, freeLanes, { ...request, checkTypes });
+        const runs = await this.#take(location.id, freeLanes, { ...request, checkTypes });
         if (runs.length > 0) {
           if (!gone.aborted) {
             this.#store.signals.send(testedSignals(runs));
@@ -116,25 +115,16 @@ export class Ledger {
     request: ClaimRequest,
   ): Promise<RunRow[]> {
     const now = this.#clock.wallMs();
-    if (!(await this.#store.leases.hasClaimable(locationId, now))) return [];
-    return this.#store.transaction(async (repositories) => {
-      const taken: RunRow[] = [];
-      for (const lane of freeLanes) {
-        const rows = await repositories.leases.claim({
-          locationId,
-          lane,
-          checkTypes: request.checkTypes,
-          runtimes: request.runtimes,
-          limit: request.freeSlots[lane],
-          agentId: request.agentId,
-          sessionId: request.sessionId,
-          claimNumber: request.claimNumber ?? null,
-          now,
-          leaseUntil: now + this.leaseTtlMs,
-        });
-        taken.push(...rows);
-      }
-      return taken;
+    return this.#store.leases.claim({
+      locationId,
+      lanes: freeLanes.map((lane) => ({ lane, limit: request.freeSlots[lane] })),
+      checkTypes: request.checkTypes,
+      runtimes: request.runtimes,
+      agentId: request.agentId,
+      sessionId: request.sessionId,
+      claimNumber: request.claimNumber ?? null,
+      now,
+      leaseUntil: now + this.leaseTtlMs,
     });
   }
 

@@ -25,9 +25,9 @@ export function endChildrenOnSignal(): Disposable {
   };
 }
 
-/** Ids of the processes that this one started, whichever thread did it, and of those below them. */
-function descendants(): number[] {
-  const found = childrenOf(process.pid);
+/** Ids of the processes that this one, or another, started, whichever thread did it, and of those below them. */
+export function descendants(of = process.pid): number[] {
+  const found = childrenOf(of);
   for (const pid of found) found.push(...childrenOf(pid));
   return found;
 }

@@ -194,6 +194,41 @@ const objective = fc.record({
   channel: fc.option(anyIndex),
 });
 
+type Call = (kind: string, path: string, body: Body) => void;
+
+/** A page of components, and rules of it. */
+function callForComponents(
+  call: Call,
+  components: readonly (readonly [
+    name: string,
+    isGroup: boolean,
+    isHidden: boolean,
+    parent: number | null,
+  ])[],
+  rules: readonly (readonly [name: string, enabled: boolean, component: number])[],
+): void {
+  if (components.length === 0) return;
+  const page = { url: 'c{{unique}}', version: 3, themeColors: { dark: { linkFontColor: '#ABCDEF' } } };
+  call('componentPage', '/v1/status-pages', { name: 'Components', ...page });
+  const statusPageId = '{{componentPage:0}}';
+  for (const [index, [name, isGroup, hidden, parent]] of components.entries()) {
+    const above = parent === null || index === 0 ? undefined : parent % index;
+    const isIn = above !== undefined && components[above]?.[1] === true;
+    call('component', '/v1/status-pages/components', {
+      ...{ statusPageId, name: `${name} ${index}`, hidden, displayOrder: index },
+      ...(isGroup ? { type: 'GROUP', configuration: { expandedByDefault: hidden } } : {}),
+      ...(isIn ? { parentId: `{{component:${above}}}` } : {}),
+    });
+  }
+  for (const [name, enabled, component] of rules) {
+    const componentId = `{{component:${component % components.length}}}`;
+    call('rule', '/v1/status-pages/automation-rules', {
+      ...{ statusPageId, name, enabled, tags: ['prod'], firstUpdate: 'a', lastUpdate: 'b' },
+      components: [{ componentId, targetImpact: enabled ? 'PARTIAL_OUTAGE' : 'UNDER_MAINTENANCE' }],
+    });
+  }
+}
+
 /**
  * Small accounts with everything that files can hold. Names are used once: equal ones are kept apart by when they were
  * made, which no deployment keeps.
@@ -230,6 +265,10 @@ export const generatedAccount = (certificate: KeyAndCertificate): fc.Arbitrary<G
         },
       ),
       pages: fc.array(fc.tuple(label, anyIndex), { maxLength: 1 }),
+      components: fc.array(fc.tuple(label, fc.boolean(), fc.boolean(), fc.option(anyIndex)), {
+        maxLength: 3,
+      }),
+      rules: fc.array(fc.tuple(label, fc.boolean(), anyIndex), { maxLength: 1 }),
       windows: fc.array(fc.tuple(label, fc.option(anyIndex)), { maxLength: 1 }),
       dashboards: fc.array(label, { maxLength: 1 }),
     })
@@ -290,6 +329,7 @@ export const generatedAccount = (certificate: KeyAndCertificate): fc.Arbitrary<G
         const cards = [{ name: 'first', services: service ? [{ id: service }] : [] }];
         call('page', '/v1/status-pages', { name, url: 'p{{unique}}', cards });
       }
+      callForComponents(call, made.components, made.rules);
       for (const [name, index] of made.windows) {
         const page = id('page', made.pages, index);
         const statusPageVisibility = { enabled: true, statusPageIds: page ? [page] : [] };

@@ -8,6 +8,10 @@ export function minimalBody(route: { readonly operationId: string; readonly body
   const body = minimalOf(route.body);
   const isEither = route.operationId === 'updateAlertChannelSubscriptions';
   if (isEither) return { ...(body as object), checkId: guesses.uuid };
+  if (/^(create|preview)StatusPage$/.test(route.operationId)) return { ...(body as object), cards: [] };
+  if (route.operationId === 'createIncident') {
+    return { ...(body as object), services: [{ id: guesses.uuid }] };
+  }
   return route.operationId === 'updateMaintenance' ? { endsAt: '2030-01-01T00:00:00Z' } : body;
 }
 

@@ -60,6 +60,7 @@ export interface ServiceHarness {
   startRetention(): void;
   startPageCopies(): void;
   startDeployments(): void;
+  startAnalyses(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -93,6 +94,8 @@ export interface HarnessOptions {
   readonly hasMailer?: boolean;
   /** Whether there are pages for browsers; true when absent. */
   readonly hasPages?: boolean;
+  /** Whether there are tools for language models; on when absent. */
+  readonly mcp?: RouteDeps['mcp'];
   /** Another host name of the service, at which files of runs open. */
   readonly artifactsUrl?: string;
   /** Where clients reach it; links are paths without it. */
@@ -148,6 +151,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     logger,
     isReady: () => true,
     hasPages: options.hasPages ?? true,
+    ...(options.mcp === undefined ? {} : { mcp: options.mcp }),
     ...(options.artifactsUrl === undefined ? {} : { artifactsUrl: options.artifactsUrl }),
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(codeBundleQuotaBytes === undefined ? {} : { codeBundleQuotaBytes }),
@@ -197,6 +201,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     startRetention: () => start('retention'),
     startPageCopies: () => start('copies of pages'),
     startDeployments: () => start('deployments'),
+    startAnalyses: () => start('root cause analyses'),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {

@@ -27,6 +27,8 @@ let visitors: Readonly<Record<KeyRole, { visitor: Visitor; csrf: string }>>;
 let stranger: { visitor: Visitor; csrf: string };
 /** Objects of the account by the beginning of the paths that lead to them. */
 let objects: readonly (readonly [start: string, id: string])[];
+/** Parts of objects, by the names of their parameters. */
+let parts: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
   harness = await openHarness();
@@ -87,6 +89,17 @@ beforeAll(async () => {
     services: [{ id: service.id }],
     incidentUpdates: [{ status: 'INVESTIGATING', description: marker }],
   });
+  const componentPage = await make('/v1/status-pages', { name: marker, url: 'owned-parts', version: 3 });
+  const component = await make('/v1/status-pages/components', {
+    statusPageId: componentPage.id,
+    name: marker,
+  });
+  const rule = await make('/v1/status-pages/automation-rules', {
+    ...{ statusPageId: componentPage.id, name: marker, tags: [marker] },
+    ...{ firstUpdate: marker, lastUpdate: marker },
+    components: [{ componentId: component.id, targetImpact: 'MAJOR_OUTAGE' }],
+  });
+  parts = { component: component.id, rule: rule.id };
   const dashboard = await make('/v1/dashboards', { header: marker, customUrl: 'owned-too', tags: [marker] });
   await make('/v1/variables', { key: 'OWNED', value: marker });
   objects = [
@@ -96,6 +109,8 @@ beforeAll(async () => {
     ['/settings/variables', 'OWNED'],
     ['/pages/maintenance', String(window.id)],
     ['/pages/services', service.id],
+    ['/pages/status/:id/components', componentPage.id],
+    ['/pages/status/:id/rules', componentPage.id],
     ['/pages/status', statusPage.id],
     ['/pages/incidents', incident.id],
     ['/pages/dashboards', dashboard.dashboardId],
@@ -144,7 +159,10 @@ describe.each(titled(pages))('%s', (_name, page) => {
 
   it('shows an admin of another account nothing', async () => {
     const [, id = ''] = objects.find(([start]) => page.path.startsWith(start)) ?? [];
-    const path = filled(page.path, id);
+    const path = filled(
+      page.path.replaceAll(/:(component|rule)\b/g, (_, name: string) => parts[name] ?? ''),
+      id,
+    );
     const { status, body } = await ask(page, stranger, path);
     // What was sent may be shown again, and nothing more.
     expect(body.replaceAll(path, '').replaceAll(encodeURIComponent(path), '')).not.toContain(marker);
@@ -179,6 +197,8 @@ it('left everything of the account where it was', async () => {
     '/v1/private-locations',
     '/v1/alert-channels?limit=100',
     '/v1/api-keys?limit=100',
+    '/v1/status-pages/components',
+    '/v1/status-pages/automation-rules',
     '/v1/accounts/me/members',
   ];
   for (const path of paths) {

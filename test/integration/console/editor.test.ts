@@ -225,9 +225,9 @@ describe('trying', () => {
     expect(tried.body).toContain('On its way');
     const session = formOf(tried.body)['$try'] ?? '';
     const agent = new TestAgent(harness, location);
-    const [run] = await agent.claim();
+    // Runs of checks that other tests made may be due, too.
+    const run = (await agent.claim()).find(({ isTestSession }) => isTestSession);
     expect(run).toMatchObject({
-      isTestSession: true,
       check: { spec: { request: { url: 'https://shop.test/' } } },
     });
     if (run) expect(await agent.report([reportOf(run)])).toEqual(['accepted']);

@@ -15,6 +15,7 @@ import {
   type ServiceHarness,
   TestAgent,
   temporaryFolder,
+  until,
 } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 import { listen } from '../../helpers/targets/listening.ts';
@@ -120,4 +121,35 @@ it('a failed run is compared with the last one that passed', async () => {
   expect(body).toContain(`/checks/${check.id}/runs/${passed}`);
   const none = await visitor.get(`/checks/${check.id}/runs/${passed}/compare`);
   expect(textOf(none.body)).toContain('nothing to compare with');
+});
+
+it('a failed run shows its root cause, which is judged and looked for again', async () => {
+  const agent = new TestAgent(harness, await createLocation(harness, 'yard'));
+  await agent.claim();
+  const check = await createCheck(harness, { privateLocations: ['yard'] });
+  await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
+  const [leased] = await agent.claim();
+  if (!leased) throw new Error('nothing to run');
+  const message = 'connect ECONNREFUSED 10.0.0.5:8443';
+  const failed = failure('CONNECTION_REFUSED', message);
+  await agent.report([reportOf(leased, { failure: failed, errorMessages: [message] })]);
+  const page = `/checks/${check.id}/runs/${leased.resultId}`;
+  expect(textOf((await visitor.get(page)).body)).toContain('Nobody has looked for its cause yet');
+  harness.startAnalyses();
+  const shown = await until('it is looked into', async () => {
+    const { body } = await visitor.get(page);
+    return body.includes('refuses connections') ? body : undefined;
+  });
+  expect(textOf(shown)).toContain('What to do next');
+  const csrf = await visitor.csrf(page);
+  const judging = /action="([^"]*root-cause\/[^"]*)"/.exec(shown)?.[1] ?? '';
+  expect((await visitor.post(judging, { csrf, verdict: 'WRONG' })).status).toBe(303);
+  expect(textOf((await visitor.get(page)).body)).toContain('Somebody said that this is wrong');
+  expect((await visitor.post(`${page}/root-cause`, { csrf })).status).toBe(303);
+  const analysed = await until('it is looked into again', async () => {
+    const [group] = (await harness.call('GET', `/v1/error-groups/checks/${check.id}`)).body;
+    return group.rootCauseAnalyses.length === 2;
+  });
+  expect(analysed).toBe(true);
+  expect(textOf((await visitor.get(`/checks/${check.id}`)).body)).toContain('refuses connections');
 });

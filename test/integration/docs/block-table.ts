@@ -8,6 +8,7 @@ import { expectLinted } from './block-lint.ts';
 import { type Block, blocksOf, root } from './command-blocks.ts';
 import { configurationTests } from './configuration.ts';
 import { exampleTests } from './examples.ts';
+import { mcpTests } from './mcp.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
 import { tutorialTests } from './tutorial.ts';
@@ -254,6 +255,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   ...configurationTests,
   ...exampleTests,
+  ...mcpTests,
   ...tutorialTests,
 };
 

@@ -19,6 +19,7 @@ afterAll(async () => await harness.close());
 
 /** What has no right request here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
+  callMcp: 'its messages are those of another protocol, which real clients speak in test/integration/mcp',
   callTrigger: 'waits for runs',
   awaitCheckSession: 'waits for runs',
   awaitTestSession: 'waits for runs',
@@ -28,9 +29,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   peekClientBundle: 'needs a bundle that was uploaded over a real connection',
   followDeployment: 'goes on until the deployment has ended',
   awaitDeployment: 'waits for the job of deployments',
-  analyseErrorGroup: 'no model provider: 402',
-  analyseTestSessionErrorGroup: 'no model provider: 402',
-  getRootCauseAnalysis: 'there is none without a provider',
+  getRootCauseAnalysis: 'nobody lists them: an error group names its own',
+  updateRootCauseAnalysis: 'needs an analysis that is done',
   getAsset: 'bytes come over real connections',
   getTestSessionAsset: 'bytes come over real connections',
   getCodeBundle: 'bytes come over real connections',

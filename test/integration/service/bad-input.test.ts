@@ -11,7 +11,8 @@ import {
   PrivateLocationPatch,
 } from '../../../src/protocol/locations/private-location.ts';
 import { CheckResultQuery } from '../../../src/protocol/results/check-result.ts';
-import { AnalysisRequest, ErrorGroupPatch } from '../../../src/protocol/results/error-group.ts';
+import { ErrorGroupPatch } from '../../../src/protocol/results/error-group.ts';
+import { AnalysisRequest } from '../../../src/protocol/results/root-cause-analysis.ts';
 import { CancelSession, CheckSessionTrigger } from '../../../src/protocol/sessions/check-session.ts';
 import { TestSessionTrigger } from '../../../src/protocol/sessions/test-session.ts';
 import { sampleOf } from '../../helpers/night.ts';

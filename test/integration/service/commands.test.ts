@@ -8,7 +8,7 @@ import type { Shown } from '../../../src/cli/api/command.ts';
 import { apiCommands } from '../../../src/cli/api/commands.ts';
 import { testCommand } from '../../../src/cli/deploy/test-command.ts';
 import type { CauseMember, OpenCause } from '../../../src/service/alerts/causes/course.ts';
-import { createCheck, reportOf } from '../../helpers/service/service.ts';
+import { createCheck, reportOf, until } from '../../helpers/service/service.ts';
 import { StoreStage, sqlitePlace } from '../conformance/store-suites/stage.ts';
 
 // What a person types, against a service with a check that fails and one whose slots are missed.
@@ -35,14 +35,15 @@ async function typed(line: string, options: Options = {}, key = stage.harness.ke
 }
 const lines = async (line: string, options: Options = {}) => (await typed(line, options)).lines(80);
 
-async function failingCheck(name = 'Shop'): Promise<string> {
+async function failingCheck(name = 'Shop', errorMessages: string[] = []): Promise<string> {
   const { id } = await createCheck(stage.harness, {
     ...{ name, tags: ['shop'], privateLocations: ['lab'], retryStrategy: null, doubleCheck: false },
   });
   await stage.queueNextSlot(id);
   const run = (await stage.agent.claim()).find(({ check }) => check.id === id);
   if (!run) throw new Error('nothing was leased');
-  await stage.agent.report([reportOf(run, { failure: failure('CONNECTION_REFUSED', 'refused') })]);
+  const failed = failure('CONNECTION_REFUSED', errorMessages[0] ?? 'refused');
+  await stage.agent.report([reportOf(run, { failure: failed, errorMessages })]);
   return id;
 }
 
@@ -99,6 +100,22 @@ it('shows what checks fail by, with the checks of each cause and those that fail
     causes: [{ id: cause.id, memberCount: 3 }],
     alone: [{ name: 'Alone' }],
   });
+});
+
+it('says what the errors of a check are caused by, and takes what people say of it', async () => {
+  const id = await failingCheck('Shop', ['connect ECONNREFUSED 10.0.0.5:8443']);
+  expect((await lines('why Shop')).join('\n')).toContain('Nobody has looked for its cause yet.');
+  stage.harness.startAnalyses();
+  const shown = await until('it is looked into', async () => {
+    const said = await lines('why Shop');
+    return said.length > 2 ? said : undefined;
+  });
+  expect(shown[0]).toMatch(/^connect ECONNREFUSED <ip> \(1 times/);
+  expect(shown[1]).toContain('  Certain: 10.0.0.5:8443 refuses connections');
+  const analysis = /Analysis ([0-9a-f-]{36})$/.exec(shown.at(-1) ?? '')?.[1];
+  expect(await lines(`judge ${analysis} wrong`)).toEqual(['Noted: wrong.']);
+  expect((await lines(`why ${id}`)).at(-1)).toContain('said to be wrong');
+  await expect(lines(`judge ${analysis} perhaps`)).rejects.toThrow('Say right or wrong.');
 });
 
 it('silences, lists what is silent, and ends it', async () => {

@@ -70,10 +70,10 @@ describe('bodies that are no documents', () => {
   });
 
   it('refuses other media types, too large bodies and broken lengths', async () => {
-    const send = async (headers: Record<string, string>, payload: string) => {
+    const send = async (headers: Record<string, string>, payload: string, url = '/v1/checks/url') => {
       const answer = await harness.app.inject({
         method: 'POST',
-        url: '/v1/checks/url',
+        url,
         headers: { authorization: `Bearer ${harness.key}`, ...headers },
         payload,
       });
@@ -87,9 +87,19 @@ describe('bodies that are no documents', () => {
       status: 415,
     });
     expect(await send({ 'content-type': 'nonsense' }, '{}')).toMatchObject({ status: 415 });
-    expect(
-      await send({ 'content-type': 'application/json' }, JSON.stringify({ name: 'x'.repeat(1_100_000) })),
-    ).toMatchObject({ status: 413, body: { statusCode: 413, error: 'Payload Too Large' } });
+    for (const [url, limitMb] of [
+      ['/v1/checks/url', 1],
+      ['/v1/projects/deploy', 32],
+    ] as const) {
+      const large = JSON.stringify({ name: 'x'.repeat(limitMb * 2 ** 20) });
+      expect(await send({ 'content-type': 'application/json' }, large, url)).toMatchObject({
+        status: 413,
+        body: {
+          ...{ statusCode: 413, error: 'Payload Too Large' },
+          message: `The body has at most ${limitMb * 2 ** 20} bytes here.`,
+        },
+      });
+    }
   });
 
   it('takes details nested too deeply as one bad report', async () => {

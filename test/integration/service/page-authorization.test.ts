@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../../src/protocol/http/route.ts';
+import { automationRuleRoutes } from '../../../src/protocol/pages/automation-rule.ts';
 import { dashboardRoutes } from '../../../src/protocol/pages/dashboard.ts';
 import { dashboardIncidentRoutes } from '../../../src/protocol/pages/dashboard-incident.ts';
 import { incidentRoutes } from '../../../src/protocol/pages/incident.ts';
 import { statusPageRoutes } from '../../../src/protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '../../../src/protocol/pages/status-page-component.ts';
 import { subscriptionRoutes } from '../../../src/protocol/pages/subscription.ts';
 import { minimalOf } from '../../helpers/service/minimal-value.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
@@ -18,6 +20,8 @@ const groups: readonly (readonly [string, Readonly<Record<string, Route>>])[] = 
   ['dashboards', dashboardRoutes],
   ['dashboard incidents', dashboardIncidentRoutes],
   ['status pages', statusPageRoutes],
+  ['components', statusPageComponentRoutes],
+  ['automation rules', automationRuleRoutes],
   ['incidents', incidentRoutes],
   ['subscriptions', subscriptionRoutes],
 ];
@@ -36,9 +40,13 @@ function bodyOf(route: Route): unknown {
   const body = minimalOf(route.body) as Record<string, unknown>;
   return {
     ...body,
-    ...('services' in body ? { services: [{ id: ids.serviceId }] } : {}),
+    ...('incidentUpdates' in body && !('dashboardId' in body) ? { services: [{ id: ids.serviceId }] } : {}),
+    ...('statusPageId' in body ? { statusPageId: ids.componentPageId } : {}),
+    ...('components' in body
+      ? { components: [{ componentId: ids.componentId, targetImpact: 'MAJOR_OUTAGE' }] }
+      : {}),
     ...('dashboardId' in body ? { dashboardId: ids.dashboardId } : {}),
-    ...('url' in body ? { url: `p${Math.random().toString(36).slice(2)}` } : {}),
+    ...('url' in body ? { url: `p${Math.random().toString(36).slice(2)}`, cards: [] } : {}),
   };
 }
 
@@ -61,6 +69,13 @@ beforeAll(async () => {
   });
   const service = await make('/v1/status-pages/services', { name: 'secret service' });
   const page = await make('/v1/status-pages', { name: 'secret page', url: 'secret-page', cards: [] });
+  const statusPageId = (await make('/v1/status-pages', { name: 'secret', url: 'secret-parts', version: 3 }))
+    .id;
+  const component = await make('/v1/status-pages/components', { statusPageId, name: 'secret component' });
+  const rule = await make('/v1/status-pages/automation-rules', {
+    ...{ statusPageId, name: 'secret rule', tags: ['secret'], firstUpdate: 'secret', lastUpdate: 'secret' },
+    components: [{ componentId: component.id, targetImpact: 'MAJOR_OUTAGE' }],
+  });
   const incident = await make('/v1/status-pages/incidents', {
     name: 'secret incident',
     severity: 'MINOR',
@@ -78,6 +93,9 @@ beforeAll(async () => {
     updateId: legacy.incidentUpdates[0].id,
     serviceId: service.id,
     statusPageId: page.id,
+    componentPageId: statusPageId,
+    componentId: component.id,
+    automationRuleId: rule.id,
     incidentId: incident.id,
     incidentUpdateId: incident.incidentUpdates[0].id,
     subscriptionId: listed.body.entries[0].id,
@@ -96,6 +114,7 @@ describe.each(groups)('%s', (_name, group) => {
       const namesForeignObjects =
         route.params !== undefined ||
         JSON.stringify(body ?? '').includes(String(ids.serviceId)) ||
+        JSON.stringify(body ?? '').includes(String(ids.componentPageId)) ||
         JSON.stringify(body ?? '').includes(String(ids.dashboardId));
       if (namesForeignObjects) expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
       else expect(answer.status).toBeLessThan(300);

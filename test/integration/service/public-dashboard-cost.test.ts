@@ -107,7 +107,7 @@ it('a public dashboard of 2,000 checks costs the same with ten times as many res
   expect(many?.rowCount).toBe(few?.rowCount);
   // A few for each check that is shown, none for those on further pages.
   expect(many?.statementCount).toBeLessThan(4 * 500);
-  expect(many?.plans).toMatch(/INDEX results_by_type\b/);
+  expect(many?.plans).toMatch(/INDEX results_by_check\b/);
   expect(many?.plans).toMatch(/INDEX runs_of_schedule\b/);
   expect(many?.plans).not.toMatch(/SCAN (results|runs|result_chunks|result_columns|slot_days|slot_seals)$/m);
 });

@@ -13,10 +13,14 @@ let stage: ClientStage;
 /** Commands that have ended as they should. */
 const ran = new Set<string>();
 /** What there is to read: ids by name. */
-const known: Record<'check' | 'result' | 'errorGroup' | 'channel' | 'session' | 'sessionResult', string> = {
+const known: Record<
+  'check' | 'result' | 'errorGroup' | 'testErrorGroup' | 'channel' | 'session' | 'sessionResult',
+  string
+> = {
   check: '',
   result: '',
   errorGroup: '',
+  testErrorGroup: '',
   channel: '',
   session: '',
   sessionResult: '',
@@ -66,10 +70,12 @@ async function measure(): Promise<void> {
   if (!tried) throw new Error('nothing was leased');
   expect(await agent.report([reportOf(tried, failing)])).toEqual(['accepted']);
   const [group] = (await call('GET', `/v1/error-groups/checks/${check.id}`)).body;
+  const [ofTests] = (await call('GET', '/v1/test-session-error-groups')).body;
   Object.assign(known, {
     check: check.id,
     result: run.resultId,
     errorGroup: group.id,
+    testErrorGroup: ofTests.id,
     channel: String(channel.body.id),
     session: started.body.testSessionId,
     sessionResult: tried.resultId,
@@ -234,15 +240,29 @@ it('needs no service for what is local', async () => {
   expect(readFileSync(file('checkly.config.ts'), 'utf8')).toMatch(/playwrightConfig[\s\S]*de-DE/);
 });
 
+it('looks for root causes, and shows them', async () => {
+  const { check, errorGroup, testErrorGroup } = known;
+  const context = ['--user-context', 'after the move'];
+  const started = await output('rca', 'run', '--error-group', errorGroup, ...context, '--output', 'json');
+  const { id, status } = JSON.parse(started) as { id: string; status: string };
+  expect(status).toBe('pending');
+  stage.harness.startAnalyses();
+  const watched = await output('rca', 'get', id, '--watch');
+  expect(watched).toContain('INFRASTRUCTURE_ERROR');
+  expect(watched).toContain('refuses connections');
+  expect(await output('rca', 'get', id, '--output', 'md')).toContain('## Root Cause Analysis');
+  const ofTests = await output('rca', 'run', '--test-session-error-group', testErrorGroup, '--watch');
+  expect(ofTests).toContain('refuses connections');
+  expect(await output('checks', 'get', check, '--error-group', errorGroup)).toContain('refuses connections');
+  const unknown = await refusal('rca', 'run', '--error-group', check);
+  expect(unknown).toMatchObject({ exitCode: 1, output: expect.stringContaining('not found') });
+});
+
 it('says what a service of your own does not have', async () => {
   for (const what of ['terms', 'summary', 'series']) {
     const end = await refusal('account', 'usage', what);
     expect(end).toMatchObject({ exitCode: 1, output: expect.stringContaining('No usage terms cover') });
   }
-  const analysis = await refusal('rca', 'run', '--error-group', known.errorGroup);
-  expect(analysis).toMatchObject({ exitCode: 1, output: expect.stringContaining('not available') });
-  const read = await refusal('rca', 'get', known.errorGroup);
-  expect(read).toMatchObject({ exitCode: 1, output: expect.stringContaining('Failed to retrieve') });
   const login = (await refusal('login')).output.replaceAll(/\s+[›]?\s*/g, ' ');
   expect(login).toContain('You must delete them to use `npx checkly login`');
 });

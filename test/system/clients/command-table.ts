@@ -23,7 +23,6 @@ const refuses = (notes: Readonly<Record<string, string>>): ClientCommand[] =>
 
 const isLocal = 'needs no service';
 const hasNoContracts = 'there are no contracts: it says so';
-const hasNoModel = 'there is no model provider: it says so';
 
 /** Every command of the command line, hidden ones too. */
 export const commandTable: readonly ClientCommand[] = [
@@ -65,6 +64,8 @@ export const commandTable: readonly ClientCommand[] = [
     'incidents create': '',
     'incidents update': '',
     'incidents resolve': '',
+    'rca run': 'with `--watch`, `--user-context` and `--test-session-error-group`',
+    'rca get': '',
     'test-sessions list': '',
     'test-sessions get': '',
     'assets list': '',
@@ -90,8 +91,6 @@ export const commandTable: readonly ClientCommand[] = [
     'account usage terms': hasNoContracts,
     'account usage summary': hasNoContracts,
     'account usage series': hasNoContracts,
-    'rca run': hasNoModel,
-    'rca get': hasNoModel,
   }),
 ];
 

@@ -33,6 +33,25 @@ it('previews, deploys, finds nothing to change, deploys a change, and destroys t
   const checks = await names('/v1/checks?limit=100');
   expect(checks).not.toEqual([]);
   const before = (await stage.harness.call('GET', '/v1/checks?limit=100')).body;
+  const { body: page } = await stage.harness.call('GET', '/v1/public/status-pages/shop-status');
+  expect(page.page).toMatchObject({ version: 3, footerText: 'Open day and night.', allowIndexing: false });
+  expect(page.page.themeColors.light.linkFontColor).toBe('#0A0');
+  expect(page.components).toMatchObject([
+    { name: 'Shop', type: 'GROUP', isExpanded: true },
+    { name: 'Cart', description: 'Where things wait.', uptime: null },
+  ]);
+  const { entries: rules } = (await stage.harness.call('GET', '/v1/status-pages/automation-rules')).body;
+  expect(rules).toMatchObject([
+    {
+      ...{
+        name: 'The shop has problems',
+        tags: ['shop'],
+        coolDownWindowMinutes: 0,
+        notifySubscribers: false,
+      },
+      components: [{ targetImpact: 'DEGRADED_PERFORMANCE' }, { targetImpact: 'MAJOR_OUTAGE' }],
+    },
+  ]);
   expect(await output('deploy', '--preview')).not.toMatch(/Create:|Update|Delete:/);
   expect(await output('deploy', '--force', '--output')).toContain('Successfully deployed project');
   const same = (await stage.harness.call('GET', '/v1/checks?limit=100')).body;
@@ -57,10 +76,22 @@ it('plans, applies and commits an import of what the account has', async () => {
     writeFileSync(join(stage.projectFolder, name), 'export {};\n');
   }
   // The project makes a check of each such file by itself, which would be another one than the imported.
-  rmSync(join(stage.projectFolder, 'src/home.spec.ts'));
+  for (const name of ['home.spec.ts', 'status-page.check.ts']) rmSync(join(stage.projectFolder, 'src', name));
   const left = await names('/v1/checks?limit=100');
   expect(left).not.toEqual([]);
-  const plan = ['import', 'plan', 'check', 'check-group', 'alert-channel', '--root'];
+  const { call } = stage.harness;
+  const statusPageId = (await call('POST', '/v1/status-pages', { name: 'P', url: 'imported', version: 3 }))
+    .body.id;
+  const group = await call('POST', '/v1/status-pages/components', { statusPageId, name: 'G', type: 'GROUP' });
+  const component = await call('POST', '/v1/status-pages/components', {
+    ...{ statusPageId, name: 'C', parentId: group.body.id },
+  });
+  await call('POST', '/v1/status-pages/automation-rules', {
+    ...{ statusPageId, name: 'R', tags: ['shop'], firstUpdate: 'a', lastUpdate: 'b' },
+    components: [{ componentId: component.body.id, targetImpact: 'PARTIAL_OUTAGE' }],
+  });
+  const pageTypes = ['status-page', 'status-page-component', 'status-page-automation-rule'];
+  const plan = ['import', 'plan', 'check', 'check-group', 'alert-channel', ...pageTypes, '--root'];
   const uncommitted = async () =>
     (await stage.harness.call('GET', '/next/projects/imports?onlyUncommitted=true')).body.length;
   await output(...plan, '__dropped__');

@@ -1,13 +1,13 @@
 import { describe } from 'vitest';
+import { expectNoNestedQueries } from '../../helpers/service/nested-queries.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
-import { expectNoNestedQueries } from '../../helpers/service/query-warnings.ts';
-import { migratedDatabase } from '../../helpers/service/shared-database.ts';
+import { emptiedDatabase } from '../../helpers/service/shared-database.ts';
 import { AlertStage } from '../../integration/conformance/alert-suites/alert-stage.ts';
 import { alertSuites } from '../../integration/conformance/alert-suites/alert-suites.ts';
 
 const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)(`alerts on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  alertSuites(new AlertStage(async () => ({ databaseUrl: await migratedDatabase() })), true);
+  alertSuites(new AlertStage(async () => ({ databaseUrl: await emptiedDatabase() })), true);
   expectNoNestedQueries();
 });

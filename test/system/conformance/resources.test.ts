@@ -1,12 +1,12 @@
 import { describe } from 'vitest';
+import { expectNoNestedQueries } from '../../helpers/service/nested-queries.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
-import { expectNoNestedQueries } from '../../helpers/service/query-warnings.ts';
-import { migratedDatabase } from '../../helpers/service/shared-database.ts';
+import { emptiedDatabase } from '../../helpers/service/shared-database.ts';
 import { resourceSuites } from '../../integration/conformance/resource-suites.ts';
 
 const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)(`resources on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  resourceSuites(async () => ({ databaseUrl: await migratedDatabase() }));
+  resourceSuites(async () => ({ databaseUrl: await emptiedDatabase() }));
   expectNoNestedQueries();
 });

@@ -1,13 +1,13 @@
 import { describe } from 'vitest';
+import { expectNoNestedQueries } from '../../helpers/service/nested-queries.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
-import { expectNoNestedQueries } from '../../helpers/service/query-warnings.ts';
-import { migratedDatabase } from '../../helpers/service/shared-database.ts';
+import { emptiedDatabase } from '../../helpers/service/shared-database.ts';
 import { StoreStage } from '../../integration/conformance/store-suites/stage.ts';
 import { storeSuites } from '../../integration/conformance/store-suites/store-suites.ts';
 
 const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)(`a store on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  storeSuites(new StoreStage(async () => ({ databaseUrl: await migratedDatabase() })));
+  storeSuites(new StoreStage(async () => ({ databaseUrl: await emptiedDatabase() })));
   expectNoNestedQueries();
 });

@@ -27,6 +27,7 @@ beforeAll(async () => {
     '/alerts/channels/new?type=WEBHOOK',
     `/alerts/channels/${made.id}`,
     ...(await publishedPaths(harness)),
+    ...(await componentPaths(harness)),
   ];
 });
 afterAll(() => stage.close());
@@ -62,6 +63,25 @@ async function publishedPaths({ call }: ServiceHarness): Promise<string[]> {
     `/pages/maintenance/${window.id}`,
     `/pages/maintenance/${window.id}/edit`,
     '/settings/variables/TOKEN/details',
+  ];
+}
+
+/** A page of components, and the forms of what is on it. */
+async function componentPaths({ call }: ServiceHarness): Promise<string[]> {
+  const make = async (path: string, body: object): Promise<string> =>
+    (await call('POST', `/v1/status-pages${path}`, body)).body.id;
+  const statusPageId = await make('', { name: 'Parts', url: 'parts', version: 3 });
+  const group = await make('/components', { statusPageId, name: 'Shop', type: 'GROUP' });
+  const cart = await make('/components', { statusPageId, name: 'Cart', parentId: group });
+  await make('/components', { statusPageId, name: 'Search', parentId: group, hidden: true });
+  const rule = await make('/automation-rules', {
+    ...{ statusPageId, name: 'Trouble', tags: ['shop'], firstUpdate: 'a', lastUpdate: 'b' },
+    components: [{ componentId: cart, targetImpact: 'MAJOR_OUTAGE' }],
+  });
+  const here = `/pages/status/${statusPageId}`;
+  return [
+    ...['/pages/status/new?version=3', here, `${here}/components/new`, `${here}/components/${cart}`],
+    ...[`${here}/components/${group}`, `${here}/rules/new`, `${here}/rules/${rule}`],
   ];
 }
 

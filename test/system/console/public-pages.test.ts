@@ -53,6 +53,20 @@ beforeAll(async () => {
     endsAt: at(25),
     statusPageVisibility: { enabled: true, serviceIds: [service.id] },
   });
+  const { id: statusPageId } = await call('POST', '/v1/status-pages', {
+    ...{ name: hostile, url: 'parts', version: 3, footerText: naughty.slice(0, 900) },
+    ...{ supportLink: 'https://acme.test/help', privacyPolicyLink: 'https://acme.test/privacy' },
+  });
+  const component = async (fields: object): Promise<string> =>
+    (await call('POST', '/v1/status-pages/components', { statusPageId, name: hostile, ...fields })).id;
+  const group = await component({ type: 'GROUP', description: naughty.slice(0, 400) });
+  const within = await component({ parentId: group });
+  await component({ parentId: await component({ parentId: group, type: 'GROUP' }) });
+  await component({ name: 'Mail', displayOrder: 1 });
+  await call('POST', '/v1/status-pages/incidents', {
+    ...{ name: hostile, severity: 'MAJOR', components: [{ componentId: within, impact: 'PARTIAL_OUTAGE' }] },
+    incidentUpdates: [{ status: 'INVESTIGATING', description: hostile }],
+  });
   const board = { header: hostile, description: naughty, tags: ['public'], expandChecks: true };
   await call('POST', '/v1/dashboards', {
     ...board,
@@ -68,7 +82,13 @@ it('public pages have nothing for axe, fit 320 pixels, run no script of anybody 
   for (const colorScheme of ['light', 'dark'] as const) {
     await using window = await stage.visit({ colorScheme });
     const { page } = window;
-    for (const path of ['/status/open', '/dashboards/wall', '/dashboards/shut', '/status/nowhere']) {
+    for (const path of [
+      '/status/open',
+      '/status/parts',
+      '/dashboards/wall',
+      '/dashboards/shut',
+      '/status/nowhere',
+    ]) {
       await window.go(path);
       expect(await page.locator('main').count()).toBe(1);
       expect(await page.locator('main script, main img, main iframe, main [onerror]').count()).toBe(0);

@@ -1,44 +1,29 @@
 import { join } from 'node:path';
-import { type Clock, waitAtMost } from '../../../lib/clock.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { ServiceClock } from '../../client/service-clock.ts';
+import { waitAtMost } from '../../../lib/clock.ts';
 import type { Report } from '../../run/contracts.ts';
 import { sizeOf, type WaitingReport } from '../outbox.ts';
 import type { SpoolKind } from './segment.ts';
 import type { SpoolFacts, SpoolItem } from './spool-message.ts';
+import type { SpoolOptions, SpoolState } from './spool-options.ts';
 import { SpoolProblem, SpoolThread } from './spool-thread.ts';
 import { reportOf, spooledText } from './spooled-report.ts';
 
 /** One append holds at most this much, so that the first of many is not kept waiting by the last. */
 const appendLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
+/** Appends begin this far apart at least: each has a sync of its own, which costs more than many results. */
+const gatherMs = 20;
 /** How long to leave a broken disk alone, and how long one may take before results count as not kept. */
 const retryMs = 5000;
 const slowMs = 5000;
 const closeMs = 2000;
 
-export interface SpoolState {
-  /** `memory`: results are kept in memory alone, and why. */
-  readonly mode: 'disk' | 'memory';
-  readonly problem: string | undefined;
-  readonly facts: SpoolFacts | undefined;
-  /** Results that are in memory alone. */
-  readonly memoryCount: number;
-  /**
-   * How many results were dropped unsent since the agent started; `other`: neither disk nor memory had room.
-   */
-  readonly dropped: Readonly<Record<DropKind, number>>;
-}
-
-/** Why results were dropped unsent: for want of room on disk, because they grew too old, or in memory. */
-export type DropKind = 'attempts' | 'finals' | 'expired' | 'other';
-
 /**
  * Keeps results until the service has them, on disk where that works.
  *
- * A result that is added is `sending`, and goes to disk together with those that came while the disk was busy
- * (one sync for all of them). Once it lies there `onDurable` is called. The reporter either settles it, or
- * releases it to the backlog: then memory forgets it, and `take` brings it back, oldest first, together with
- * what an earlier agent left.
+ * A result that is added is `sending`, and goes to disk together with those that came while the disk was busy,
+ * and within 20 ms of the append before (one sync for all of them). Once it lies there `onDurable` is called.
+ * The reporter either settles it, or releases it to the backlog: then memory forgets it, and `take` brings it
+ * back, oldest first, together with what an earlier agent left.
  *
  * DISK: appends work. → MEMORY when one fails or takes too long, when the folder cannot be had or its thread
  * ended. Results then wait in memory, up to `maxMemorySize`; beyond that the oldest attempts are dropped,
@@ -58,9 +43,13 @@ export class Spool {
   /** Whether the log says that results are kept in memory. */
   #isProblemLogged = false;
   #isStoring = false;
+  #appendedAtMs = Number.NEGATIVE_INFINITY;
+  #gathering: NodeJS.Timeout | undefined;
   #isStopping = false;
   #retryTimer: NodeJS.Timeout | undefined;
   #releasesUnderWay = 0;
+  /** Places on disk whose results are settled; the thread hears of those of one receipt together. */
+  #settledRefs: number[] = [];
   #droppedCount = 0;
   #stored: PromiseWithResolvers<void> | undefined;
 
@@ -128,7 +117,7 @@ export class Spool {
     waiting.state = 'settled';
     this.#forget(waiting);
     const { place } = waiting;
-    if (place?.epoch === this.#epoch) this.#request({ op: 'settle', refs: [place.ref] });
+    if (place?.epoch === this.#epoch) this.#settleOnDisk([place.ref]);
   }
 
   /** Results that are not sent now: they wait for their turn. */
@@ -167,7 +156,7 @@ export class Spool {
       const place = { ref, epoch };
       if (report) return { report, kind: 'final', atMs: 0, place, state: 'sending' };
       this.#options.log.error('unreadable spooled result skipped');
-      this.#request({ op: 'settle', refs: [ref] });
+      this.#settleOnDisk([ref]);
       return [];
     });
   }
@@ -178,6 +167,8 @@ export class Spool {
     clearTimeout(this.#retryTimer);
     const thread = this.#thread;
     if (!thread) return;
+    this.#storeNow();
+    this.#sendSettled();
     await waitAtMost(this.#options.clock, this.#finish(thread), closeMs);
     await thread.terminate();
   }
@@ -186,6 +177,7 @@ export class Spool {
   async stored(): Promise<void> {
     if (this.#unstored.size === 0 || this.#problem !== undefined) return;
     this.#stored ??= Promise.withResolvers();
+    this.#storeNow();
     await waitAtMost(this.#options.clock, this.#stored.promise, closeMs);
   }
 
@@ -240,14 +232,28 @@ export class Spool {
   /** Writes what waits for the disk, one append at a time. */
   #store(): void {
     if (this.#isStoring || this.#problem !== undefined || !this.#thread) return;
-    const batch = this.#nextBatch();
-    if (batch.length === 0) {
+    if (this.#unstored.size === 0) {
       this.#stored?.resolve();
       this.#stored = undefined;
       return;
     }
+    const nowMs = this.#options.clock.monotonicMs();
+    const waitMs = this.#appendedAtMs + gatherMs - nowMs;
+    const isUrgent = this.#stored !== undefined || this.#unstored.size >= appendLimits.maxCount;
+    if (waitMs > 0 && !isUrgent) {
+      this.#gathering ??= setTimeout(() => this.#storeNow(), waitMs);
+      return;
+    }
     this.#isStoring = true;
-    void this.#append(this.#thread, batch);
+    this.#appendedAtMs = nowMs;
+    void this.#append(this.#thread, this.#nextBatch());
+  }
+
+  #storeNow(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    this.#appendedAtMs = Number.NEGATIVE_INFINITY;
+    this.#store();
   }
 
   async #append(thread: SpoolThread, batch: readonly WaitingReport[]): Promise<void> {
@@ -280,7 +286,7 @@ export class Spool {
       else this.#options.onDurable(waiting);
       if (waiting.state === 'backlog') released.push(ref);
     });
-    if (settled.length > 0) this.#request({ op: 'settle', refs: settled });
+    this.#settleOnDisk(settled);
     void this.#releaseRefs(released);
   }
 
@@ -348,9 +354,16 @@ export class Spool {
     if (this.#unstored.delete(waiting)) this.#unstoredSize -= sizeOf(waiting);
   }
 
-  /** Asks for something whose outcome changes nothing here. */
-  #request(request: { readonly op: 'settle'; readonly refs: readonly number[] }): void {
-    this.#thread?.ask<'settle'>(request).then(
+  #settleOnDisk(refs: readonly number[]): void {
+    if (refs.length > 0 && this.#settledRefs.length === 0) queueMicrotask(() => this.#sendSettled());
+    this.#settledRefs.push(...refs);
+  }
+
+  #sendSettled(): void {
+    const refs = this.#settledRefs;
+    this.#settledRefs = [];
+    if (refs.length === 0) return;
+    this.#thread?.ask<'settle'>({ op: 'settle', refs }).then(
       () => this.#options.onBacklog(),
       (thrown: unknown) => this.#failed(thrown),
     );
@@ -376,23 +389,4 @@ export class Spool {
     }, retryMs);
     this.#retryTimer.unref();
   }
-}
-
-export interface SpoolOptions {
-  readonly directory: string;
-  readonly tag: string;
-  readonly maxBytes: number;
-  /** What may wait in memory while the disk does not work, in characters. */
-  readonly maxMemorySize: number;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly serviceClock: ServiceClock;
-  /** Results that were spooled before that are dropped unsent; 0 while the service's clock is not known. */
-  readonly notBeforeMs: () => number;
-  /** A result is on disk. */
-  readonly onDurable: (waiting: WaitingReport) => void;
-  /** A result was dropped before anybody took it. */
-  readonly onDropped: (waiting: WaitingReport) => void;
-  /** There may be something in the backlog now, or less than before. */
-  readonly onBacklog: () => void;
 }

@@ -119,4 +119,22 @@ describe('the course of a cause', () => {
     expect(end.incidents.map(({ kind }) => kind)).toEqual(['resolve']);
     expect(end.incidents[0]?.incident.triggerId).toBe(begun.incidents[0]?.incident.triggerId);
   });
+
+  it('asks each rule of its members once, and lets it know with the last one that it concerns', () => {
+    const step = (open: OpenCause[], ...news: News[]) =>
+      advanceCauses(open, news, { now: 1, context, newId: () => 'cause' });
+    const by = (checkId: string, ruleIds: string[]) => ({ ...fails(checkId), ruleIds }) as News;
+    const asked = ({ incidents }: ReturnType<typeof step>) =>
+      incidents.map(({ kind, incident }) => [kind, incident.checkId, incident.incident]);
+    const begun = step([], by('a', ['shop']), by('b', ['shop', 'all']), by('c', []));
+    expect(asked(begun)).toEqual([
+      ['open', 'a', { ruleId: 'shop' }],
+      ['open', 'b', { ruleId: 'all' }],
+    ]);
+    const one = step([...begun.changed], recovers('b'));
+    expect(asked(one)).toEqual([['resolve', 'b', { ruleId: 'all' }]]);
+    const end = step([...one.changed], recovers('a'));
+    expect(asked(end)).toEqual([['resolve', 'a', { ruleId: 'shop' }]]);
+    expect(end.incidents[0]?.incident.triggerId).toBe(begun.incidents[0]?.incident.triggerId);
+  });
 });

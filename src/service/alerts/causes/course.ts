@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { z } from 'zod';
-import type { TriggerIncident } from '../../../checks/contract/common-fields.ts';
+import type { AskedIncident, OwnIncident } from '../../incidents/asked.ts';
 import { causes } from './causes.ts';
 import { type CauseContext, type CauseKind, type FailingCheck, passesElsewhere } from './failing-check.ts';
 
@@ -29,14 +28,12 @@ export interface OpenCause {
   readonly opened: number;
   readonly members: readonly CauseMember[];
   readonly notified: readonly Notified[];
-  /** Incidents that its members asked for, one for each service. */
+  /** Incidents that its members asked for, one for each service and rule. */
   readonly incidents: readonly CauseIncident[];
   /** When the location was found healthy again, for a cause that it explains. */
   readonly wellSince: number | null;
   readonly closed: number | null;
 }
-
-type AskedIncident = z.output<typeof TriggerIncident>;
 
 export interface CauseIncident {
   /** The same in the event that opens it and in the one that resolves it. */
@@ -48,8 +45,10 @@ export interface CauseIncident {
 
 export interface CauseMember {
   readonly fact: FailingCheck;
-  /** The incident it asks for. */
-  readonly incident: AskedIncident | null;
+  /** The incident of its own that it asks for. */
+  readonly incident: OwnIncident | null;
+  /** The rules that it fails by; absent in what earlier builds stored. */
+  readonly ruleIds?: readonly string[];
   readonly alertId: string;
   /** The channels that hear of this member. */
   readonly channelIds: readonly number[];
@@ -72,7 +71,8 @@ export type News =
   | {
       readonly kind: 'failure';
       readonly fact: FailingCheck;
-      readonly incident: AskedIncident | null;
+      readonly incident: OwnIncident | null;
+      readonly ruleIds?: readonly string[];
       readonly alertId: string;
       readonly channelIds: readonly number[];
       /** Whether it was held for as long as it may be. */
@@ -278,7 +278,7 @@ class Course implements CourseStep {
     const cause = this.#causes.get(causeId);
     const member = cause?.members.find(({ fact }) => fact.checkId === checkId);
     if (!cause || !member || cause.isLocationsOwn) return;
-    this.#openIncident(cause, member);
+    this.#openIncidents(cause, member);
     const active = new Set(cause.notified.filter(({ isOver }) => !isOver).map(({ channelId }) => channelId));
     const channelIds = member.channelIds.filter((id) => !active.has(id));
     if (channelIds.length === 0) return;
@@ -289,20 +289,23 @@ class Course implements CourseStep {
     this.#set({ ...(this.#causes.get(causeId) ?? cause), notified: [...others, ...notified] });
   }
 
-  #openIncident(cause: OpenCause, { incident, fact: { checkId } }: CauseMember): void {
-    if (!incident || cause.incidents.some((one) => one.incident.serviceId === incident.serviceId)) return;
-    const opened = { triggerId: randomUUID(), checkId, incident };
-    this.incidents.push({ kind: 'open', incident: opened });
-    this.#set({ ...cause, incidents: [...cause.incidents, opened] });
+  #openIncidents(cause: OpenCause, member: CauseMember): void {
+    const known = new Set(cause.incidents.map(({ incident }) => subjectOf(incident)));
+    const opened = askedOf(member)
+      .filter((incident) => !known.has(subjectOf(incident)))
+      .map((incident) => ({ triggerId: randomUUID(), checkId: member.fact.checkId, incident }));
+    if (opened.length === 0) return;
+    for (const incident of opened) this.incidents.push({ kind: 'open', incident });
+    this.#set({ ...cause, incidents: [...cause.incidents, ...opened] });
   }
 
   /** Resolves the incidents whose members have all recovered, as soon as the cause is calm. */
   resolveIncidents(): void {
     for (const cause of this.#causes.values()) {
       if (cause.incidents.length === 0 || (cause.closed === null && !this.#isCalm(cause))) continue;
-      const lasting = cause.incidents.filter(({ incident: { serviceId } }) =>
-        cause.members.some((member) => member.recovered === null && member.incident?.serviceId === serviceId),
-      );
+      const failing = cause.members.filter(({ recovered }) => recovered === null);
+      const asked = new Set(failing.flatMap(askedOf).map(subjectOf));
+      const lasting = cause.incidents.filter(({ incident }) => asked.has(subjectOf(incident)));
       if (lasting.length === cause.incidents.length) continue;
       for (const incident of cause.incidents) {
         if (!lasting.includes(incident)) this.incidents.push({ kind: 'resolve', incident });
@@ -350,6 +353,16 @@ class Course implements CourseStep {
   #set(cause: OpenCause): void {
     this.#causes.set(cause.id, cause);
   }
+}
+
+/** The incidents that a member asks for. */
+function askedOf({ incident, ruleIds = [] }: CauseMember): AskedIncident[] {
+  return [...(incident ? [incident] : []), ...ruleIds.map((ruleId) => ({ ruleId }))];
+}
+
+/** What an incident is about: no two of a cause are about the same. */
+function subjectOf(incident: AskedIncident): string {
+  return 'ruleId' in incident ? `rule ${incident.ruleId}` : `service ${incident.serviceId}`;
 }
 
 /** How long a cause at one location must be calm before it is over. */

@@ -1,7 +1,7 @@
-import { TriggerIncident } from '../../../checks/contract/common-fields.ts';
 import { findCheckType } from '../../../checks/index.ts';
 import { gridOf } from '../../checks/slots.ts';
 import type { Check } from '../../checks/store.ts';
+import { askedBy } from '../../incidents/trigger.ts';
 import type { Repositories } from '../../store.ts';
 import type { StoredChannel } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
@@ -60,16 +60,15 @@ export async function routeByCause(
   let news: StoredNews;
   if (alert.notice === 'failure' && reminder === 0) {
     const fact = await factOf(repositories, routed);
-    const asked = TriggerIncident.nullable().safeParse(check.definition.triggerIncident ?? null);
-    const incident = asked.success ? asked.data : null;
-    const isAlone = channelIds.length === 0 && incident === null;
+    const { own: incident, ruleIds } = await askedBy(repositories, check);
+    const isAlone = channelIds.length === 0 && incident === null && ruleIds.length === 0;
     if (
       !fact ||
       (!isFollowed && (isAlone || !(await repositories.alertCauses.hasCompany(check.accountId, fact))))
     ) {
       return { isGrouped: false, channels };
     }
-    news = { kind: 'failure', fact, incident, ...base };
+    news = { kind: 'failure', fact, incident, ruleIds, ...base };
   } else if (!isFollowed) {
     return { isGrouped: false, channels };
   } else if (alert.notice === 'recovery') {

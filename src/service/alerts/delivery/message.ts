@@ -210,13 +210,13 @@ function variablesOf(message: AlertMessage): Record<string, unknown> {
     CAUSE_REASON: facts.cause?.reason ?? null,
     CAUSE_MEMBER_COUNT: facts.cause?.memberCount ?? null,
     CAUSE_MEMBERS: facts.cause?.firstNames ?? [],
-    // Names that public templates use; this service analyses nothing.
-    AI_ANALYSIS_CLASSIFICATION: null,
-    AI_ANALYSIS_ROOT_CAUSE: null,
-    AI_ANALYSIS_USER_IMPACT: null,
-    AI_ANALYSIS_CODE_FIX: null,
-    AI_ANALYSIS_EVIDENCE: null,
-    AI_ANALYSIS_LINK: null,
+    // Names that public templates use, for analyses of any maker.
+    AI_ANALYSIS_CLASSIFICATION: facts.analysis?.classification ?? null,
+    AI_ANALYSIS_ROOT_CAUSE: facts.analysis?.rootCause ?? null,
+    AI_ANALYSIS_USER_IMPACT: facts.analysis?.userImpact ?? null,
+    AI_ANALYSIS_CODE_FIX: facts.analysis?.codeFix ?? null,
+    AI_ANALYSIS_EVIDENCE: facts.analysis?.evidence.map(({ description }) => description).join('\n') ?? null,
+    AI_ANALYSIS_LINK: facts.analysis ? message.resultLink : null,
   };
 }
 
@@ -234,6 +234,7 @@ export function factLines(
   const error = plainText(facts.error ?? '').trim();
   const lines: [label: string, value: string | null][] = [
     ['Cause', cause],
+    ...likelyCause(facts.analysis),
     ['Checks', facts.cause ? memberText(facts.cause) : null],
     ['Check', facts.cause ? facts.checkName : null],
     ['Fault of', isOver ? null : ownerOf(message)],
@@ -260,6 +261,15 @@ export function factLines(
     const text = plainText(value ?? '').trim();
     return text === '' ? [] : [{ label, value: text }];
   });
+}
+
+const analysisLabels = { CERTAIN: 'Root cause', LIKELY: 'Likely cause', OPEN: null } as const;
+
+/** The cause that was found, without the word that says how certain it is: the label does. */
+function likelyCause(analysis: AlertFacts['analysis']): [label: string, value: string][] {
+  const label = analysis && analysisLabels[analysis.certainty];
+  if (!analysis || !label) return [];
+  return [[label, cut(oneLine(analysis.rootCause.replace(/^\w+: /, '')), 2 * maxCauseLength)]];
 }
 
 function membersLine({ members }: AlertFacts): string {

@@ -4,12 +4,14 @@ import { findChannelKind } from '../../../channels/index.ts';
 import type { WebhookConfig } from '../../../channels/webhook/config.ts';
 import { TemplateError } from '../../../checks/judging/templating.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { toError } from '../../../lib/errors.ts';
+import { AppError, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { type AnalysisCounter, analysisOfResult } from '../../analyses/analyst.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
 import type { Store } from '../../store.ts';
-import { type CauseSummary, summaryOf } from '../causes/summary.ts';
+import { summaryOf } from '../causes/summary.ts';
 import type { AlertChannel } from '../channels/store.ts';
+import type { AlertFacts } from '../facts.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
 import { channelMessage } from './message.ts';
@@ -42,7 +44,7 @@ export interface NotifierOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly outlets: Outlets;
-  readonly metrics: NotificationCounter;
+  readonly metrics: NotificationCounter & AnalysisCounter;
   /** Where clients reach the API, for links; there are none without it. */
   readonly publicUrl?: string | undefined;
   /** Links to runs lead to their pages; else to what the API has of them. */
@@ -179,9 +181,27 @@ export class Notifier {
     if (await this.#isOverLimit(row, quiet.since)) return;
     const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
     const cause = summaryOf(causes.get(alert.cause_id ?? ''), row.channel_id);
-    const message = this.#messageOf(row, alert, { signingKey, cause });
+    const analysis = await this.#analysisOf(alert);
+    const message = this.#messageOf(row, alert, { signingKey, cause, analysis });
     const delivery = await this.#deliver(row, channel, message);
     await this.#record(row, delivery);
+  }
+
+  /** What was found out about the error of a failure. */
+  async #analysisOf({
+    notice,
+    check_id: checkId,
+    result_id: resultId,
+  }: AlertRow): Promise<AlertFacts['analysis']> {
+    const { logger } = this.#options;
+    if (notice !== 'failure' || resultId === null) return undefined;
+    try {
+      return await analysisOfResult(this.#options, { checkId, resultId });
+    } catch (thrown) {
+      if (thrown instanceof AppError) throw thrown;
+      logger.error({ checkId, resultId, err: toError(thrown) }, 'analysis failed; notified without it');
+      return undefined;
+    }
   }
 
   /**
@@ -323,7 +343,7 @@ export class Notifier {
   #messageOf(
     row: AlertNotificationRow,
     alert: AlertRow,
-    { signingKey, cause }: { readonly signingKey: string; readonly cause: CauseSummary | undefined },
+    { signingKey, ...known }: { readonly signingKey: string } & Pick<AlertFacts, 'cause' | 'analysis'>,
   ): ChannelMessage {
     const base = this.#options.publicUrl?.replace(/\/+$/, '');
     const { check_id: checkId, result_id: resultId } = alert;
@@ -339,7 +359,7 @@ export class Notifier {
       filedUnder: row.check_id,
       resultId,
       accountId: alert.account_id,
-      facts: { ...storedFacts(alert), cause },
+      facts: { ...storedFacts(alert), ...known },
       created: alert.created,
       resultLink: base === undefined || resultId === null ? null : `${base}${runPath}`,
       pageLink:

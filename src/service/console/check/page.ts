@@ -116,6 +116,11 @@ function groupSection(groups: readonly ErrorGroup[], now: number): Content {
       empty: '',
       columns: [
         { title: 'Error', cell: ({ cleanedErrorMessage }) => visible(shortened(cleanedErrorMessage, 240)) },
+        {
+          title: 'Cause',
+          cell: ({ rootCauseAnalyses: [newest] }) =>
+            newest ? visible(shortened(newest.analysis.rootCause, 240)) : '',
+        },
         { title: 'Times', cell: ({ count }) => count, isNumber: true },
         { title: 'Last', cell: ({ lastSeen }) => ago(Date.parse(lastSeen), now) },
         { title: 'First', cell: ({ firstSeen }) => instant(firstSeen), isMinor: true },

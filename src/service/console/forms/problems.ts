@@ -14,7 +14,6 @@ const correctable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'VALIDATION_FAILED',
   'CONFLICT',
   'RATE_LIMITED',
-  'MODEL_PROVIDER_MISSING',
   'PAYLOAD_TOO_LARGE',
 ]);
 

@@ -8,6 +8,7 @@ import { attempt, type Problems } from '../forms/problems.ts';
 import { type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
+import { componentFields, impactsOf } from './components.ts';
 import { severityChoices, statusChoices } from './words.ts';
 
 const { createIncident } = incidentRoutes;
@@ -17,28 +18,31 @@ interface Refused {
   readonly problems: Problems;
 }
 
-/** Name, severity and services. */
+/** Name, severity, services and components. */
 export async function incidentFields(
-  { api }: PageCall,
+  call: PageCall,
   values: URLSearchParams,
   problems?: Problems,
 ): Promise<Html> {
+  const { api } = call;
   const services = await api.call(statusPageRoutes.listServices, { query: { paginated: 'false' } });
   const error = (name: string) => problems?.fields.get(name);
   const wrong = [...(problems?.fields ?? [])].find(([name]) => name.startsWith('services'))?.[1];
+  const components = await componentFields(call, values, problems);
   return html`${textField({ name: 'name', label: 'What is wrong', value: values.get('name') ?? '', isRequired: true, error: error('name') })}
 ${selectField({ name: 'severity', label: 'Severity', value: values.get('severity') ?? 'MINOR', choices: severityChoices, error: error('severity') })}
 ${boxes({
   name: 'services',
   label: 'Services',
   hint:
-    services.entries.length === 0
+    services.entries.length === 0 && components === ''
       ? html`Incidents are about services. <a href="/pages/services">Make one</a> first.`
       : 'Status pages that show any of them show the incident.',
   error: wrong,
   choices: services.entries.map(({ id, name }) => ({ value: id, word: visible(shortened(name, 80)) })),
   chosen: values.getAll('services'),
-})}`;
+})}
+${components}`;
 }
 
 /** The fields of an update. */
@@ -67,6 +71,7 @@ export function incidentOf(form: URLSearchParams) {
     name: form.get('name') ?? '',
     severity: (form.get('severity') ?? '') as 'MINOR',
     services: form.getAll('services').map((id) => ({ id })),
+    components: impactsOf(form),
   };
 }
 

@@ -8,6 +8,8 @@ import { attempt, type Problems } from '../forms/problems.ts';
 import { type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
+import { impactWord } from '../public/components/component-view.ts';
+import { impactFields } from './components.ts';
 import { incidentFields, incidentOf, updateFields, updateOf } from './editor.ts';
 import { incidentBadge, statusWord } from './words.ts';
 
@@ -27,8 +29,13 @@ const incidentIdOf = ({ params }: PageCall) => ({ incidentId: params['id'] ?? ''
 export async function showIncident(call: PageCall, refused?: Refused): Promise<View> {
   const { api, store, viewer } = call;
   const incident = await api.call(getIncident, { params: incidentIdOf(call) });
+  const { accountId } = viewer;
   const showing = await store.statusPages.showing(incident.services.map(({ id }) => id));
-  const pages = showing.filter((page) => page.account_id === viewer.accountId);
+  const having = incident.components.map(({ statusPageId }) => statusPageId);
+  const pages = [
+    ...showing.filter((page) => page.account_id === accountId),
+    ...(await store.statusPages.findMany(accountId, [...new Set(having)])),
+  ];
   const mayWrite = api.allows(updateIncident);
   const name = visible(shortened(incident.name, 160));
   const here = path`/pages/incidents/${incident.id}`;
@@ -52,6 +59,17 @@ ${facts([
       (service) => html`<span class="tag">${visible(shortened(service.name, 60))}</span> `,
     ),
   ],
+  ...(incident.components.length === 0
+    ? []
+    : [
+        [
+          'Components',
+          incident.components.map(
+            ({ name: component, impact }) =>
+              html`<span class="tag">${visible(shortened(component, 60))}: ${impactWord(impact)}</span> `,
+          ),
+        ] as const,
+      ]),
   [
     'Shown on',
     pages.length === 0
@@ -77,6 +95,7 @@ async function forms(
     ['name', incident.name],
     ['severity', incident.severity],
     ...incident.services.map(({ id }): [string, string] => ['services', id]),
+    ...impactFields(incident.components),
   ]);
   const [update, changed] = [of('update'), of('change')];
   return html`<section><h2>Next update</h2><form class="form" method="post" action="${here}/updates">${csrfField(viewer)}
@@ -86,7 +105,7 @@ ${updateFields('', update?.values ?? next, update?.problems)}
       ? html`<button class="button" type="submit" name="resolve" value="true">Post it and resolve</button>`
       : ''
   }</div></form></section>
-<details${changed ? html` open` : ''}><summary>Change name, severity or services</summary><form class="form" method="post" action="${here}">${csrfField(viewer)}
+<details${changed ? html` open` : ''}><summary>Change name, severity, services or components</summary><form class="form" method="post" action="${here}">${csrfField(viewer)}
 ${await incidentFields(call, changed?.values ?? stored, changed?.problems)}
 <div class="actions"><button class="button" type="submit">Save</button></div></form></details>`;
 }

@@ -37,11 +37,13 @@ ${table({
         html`<a href="${path`/pages/incidents/${id}`}">${visible(shortened(name, 120))}</a>`,
     },
     {
-      title: 'Services',
-      cell: ({ services }) =>
-        services.length === 0
+      title: 'Concerns',
+      cell: ({ services, components }) =>
+        services.length + components.length === 0
           ? '–'
-          : services.map(({ name }) => html`<span class="tag">${visible(shortened(name, 40))}</span> `),
+          : [...services, ...components].map(
+              ({ name }) => html`<span class="tag">${visible(shortened(name, 40))}</span> `,
+            ),
     },
     { title: 'Begun', cell: ({ created_at: at }) => instant(at) },
     {

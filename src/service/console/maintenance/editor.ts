@@ -3,6 +3,7 @@ import type { Route } from '../../../protocol/http/route.ts';
 import { incidentSeverities } from '../../../protocol/pages/incident.ts';
 import { MaintenanceWindowInput, maintenanceWindowApi } from '../../../protocol/pages/maintenance-window.ts';
 import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '../../../protocol/pages/status-page-component.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
@@ -31,10 +32,11 @@ const unitChoices = [
 const severityChoices = incidentSeverities.map((value) => ({ value, word: statusWord(value) }));
 
 async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
-  const [choices, pages, services] = await Promise.all([
+  const [choices, pages, services, components] = await Promise.all([
     store.overviews.choices(viewer.accountId),
     api.call(statusPageRoutes.listStatusPages, { query: { limit: mostChoices } }),
     api.call(statusPageRoutes.listServices, { query: { limit: mostChoices } }),
+    api.call(statusPageComponentRoutes.listStatusPageComponents, { query: { limit: mostChoices } }),
   ]);
   const known = choices.tags.slice(0, 20).map((tag) => visible(shortened(tag, 40)));
   const tagHint = `One in a line.${known.length === 0 ? '' : ` There are: ${known.join(', ')}.`}`;
@@ -60,7 +62,7 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
     [visibility]: { label: 'On status pages', boxLabel: 'Show it on status pages' },
     [`${visibility}.enabled`]: { isLeftOut: true },
     [`${visibility}.severity`]: { label: 'Severity', choices: severityChoices },
-    [`${visibility}.affectAllServices`]: { label: 'It concerns every service of the pages' },
+    [`${visibility}.affectAllServices`]: { label: 'It concerns every service and component of the pages' },
     [`${visibility}.notifyOnStart`]: { label: 'Mail subscribers when it begins' },
     [`${visibility}.notifyOnEnd`]: { label: 'Mail subscribers when it is over' },
     [`${visibility}.suppressAutoIncidents`]: { label: 'Checks open no incidents meanwhile' },
@@ -73,9 +75,19 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
     [`${visibility}.statusPageIds`]: {
       label: 'Status pages',
       choices: named(pages.entries),
-      hint: 'None: every page that shows one of its services.',
+      hint: 'None: every page that shows one of its services or components.',
     },
     [`${visibility}.serviceIds`]: { label: 'Services', choices: named(services.entries) },
+    [`${visibility}.componentIds`]: {
+      label: 'Components',
+      choices: named(
+        components.entries.map(({ id, name, statusPageId }) => {
+          const page = pages.entries.find((one) => one.id === statusPageId)?.name;
+          return { id, name: page === undefined ? name : `${name} (${page})` };
+        }),
+      ),
+      hint: 'Each with what is in it.',
+    },
   };
 }
 

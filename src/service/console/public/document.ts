@@ -8,6 +8,8 @@ export interface PublicFrame {
   /** The name in the header, with its image and what it links to. */
   readonly name: string | null;
   readonly logo?: string | null;
+  /** In its place where the page is dark. */
+  readonly logoDark?: string | null;
   readonly link?: string | null;
   readonly favicon?: string | null;
   readonly theme: 'auto' | 'light' | 'dark';
@@ -20,9 +22,20 @@ export interface PublicFrame {
   readonly style?: { readonly nonce: string; readonly css: string };
   /** Without scripts, for places where none may run. */
   readonly isStill?: boolean;
+  /** Whether search engines may list it. */
+  readonly isListed?: boolean;
+  /** By which Google counts its readers. */
+  readonly analyticsTag?: string | null;
   readonly main: Content;
   readonly footer: Content;
 }
+
+const analyticsOrigin = 'https://www.googletagmanager.com';
+const analyticsReceivers = [
+  'https://*.google-analytics.com',
+  'https://*.analytics.google.com',
+  'https://*.googletagmanager.com',
+];
 
 /** A whole document for anybody: no navigation, no account, nothing of who reads it. */
 export function publicDocument(assets: Assets, frame: PublicFrame): string {
@@ -34,12 +47,14 @@ export function publicDocument(assets: Assets, frame: PublicFrame): string {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 ${description ? html`<meta name="description" content="${description}">` : ''}
+${frame.isListed === false ? html`<meta name="robots" content="noindex">` : ''}
 <link rel="icon" href="${favicon || assets.icon.path}">
 <link rel="stylesheet" href="${assets.style.path}">
 ${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
 ${feeds.map((feed) => html`<link rel="alternate" type="${feed.type}" title="${feed.title}" href="${feed.path}">`)}
 ${frame.style ? html`<style nonce="${frame.style.nonce}">${raw(frame.style.css.replaceAll(/<\/(?=style)/gi, '<\\/'))}</style>` : ''}
 ${frame.isStill ? '' : html`<script src="${assets.app.path}" defer></script>`}
+${frame.analyticsTag && !frame.isStill ? analytics(assets, frame.analyticsTag) : ''}
 </head>
 <body class="public${frame.isWide ? ' public-wide' : ''}">
 <a class="skip" href="#main">Skip to the content</a>
@@ -50,11 +65,22 @@ ${header(frame)}
 </html>`}`;
 }
 
-function header({ name, logo, link }: PublicFrame): Html | '' {
+function analytics(assets: Assets, tag: string): Html {
+  const script = `${analyticsOrigin}/gtag/js?id=${encodeURIComponent(tag)}`;
+  return html`<script src="${assets.analytics.path}" data-tag="${tag}"></script>
+<script src="${script}" async></script>`;
+}
+
+function header({ name, logo: light, logoDark, link, theme }: PublicFrame): Html | '' {
+  const logo = (theme === 'dark' && logoDark) || light || logoDark;
   if (name === null && !logo) return '';
-  const inside = html`${logo ? html`<img class="public-logo" src="${logo}" alt="${name ? '' : 'Logo'}">` : ''}${
-    name === null ? '' : html`<span>${name}</span>`
-  }`;
+  const image = html`<img class="public-logo" src="${logo ?? ''}" alt="${name ? '' : 'Logo'}">`;
+  const both = html`<picture>${
+    logoDark && theme === 'auto'
+      ? html`<source media="(prefers-color-scheme: dark)" srcset="${logoDark}">`
+      : ''
+  }${image}</picture>`;
+  const inside = html`${logo ? both : ''}${name === null ? '' : html`<span>${name}</span>`}`;
   return html`<header class="public-top">${
     link
       ? html`<a class="public-name" href="${link}" rel="noopener nofollow">${inside}</a>`
@@ -64,13 +90,21 @@ function header({ name, logo, link }: PublicFrame): Html | '' {
 
 /**
  * What browsers are held to: files of this service, and the images that the page's owner named. Nothing of
- * what a page shows can bring in anything else.
+ * what a page shows can bring in anything else; of Google Analytics, what its owner chose.
  */
-export function publicHeaders(images: readonly (string | null | undefined)[]): Record<string, string> {
+export function publicHeaders(
+  images: readonly (string | null | undefined)[],
+  { hasAnalytics = false }: { readonly hasAnalytics?: boolean } = {},
+): Record<string, string> {
   const origins = new Set(images.flatMap((image) => (image && URL.parse(image)?.origin) || []));
+  const counting = hasAnalytics ? analyticsReceivers : [];
   const policy = pageHeaders['content-security-policy']
-    .replace("img-src 'self' data:", ["img-src 'self'", ...origins].join(' '))
-    .replace("media-src 'self'; connect-src 'self'; ", '');
+    .replace("script-src 'self'", ["script-src 'self'", ...(hasAnalytics ? [analyticsOrigin] : [])].join(' '))
+    .replace("img-src 'self' data:", ["img-src 'self'", ...origins, ...counting].join(' '))
+    .replace(
+      "media-src 'self'; connect-src 'self'; ",
+      hasAnalytics ? `connect-src ${counting.join(' ')}; ` : '',
+    );
   return { ...pageHeaders, 'content-security-policy': policy };
 }
 

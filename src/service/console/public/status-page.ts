@@ -54,6 +54,9 @@ export function statusDocument(data: StatusPageData, options: StatusDocument): s
     title: name,
     name,
     logo: page.logo,
+    logoDark: page.logoDark,
+    isListed: page.allowIndexing,
+    analyticsTag: page.googleAnalyticsTag,
     link: page.redirectTo,
     favicon: page.favicon,
     theme: ({ AUTO: 'auto', LIGHT: 'light', DARK: 'dark' } as const)[page.defaultTheme],
@@ -63,7 +66,7 @@ export function statusDocument(data: StatusPageData, options: StatusDocument): s
     isStill,
     ...(style ? { style } : {}),
     main: html`${isStale ? staleNotice(data.generatedAt) : ''}${statusMain(data, takesSubscriptions ? subscribeForm(withQuery(path`/status/${page.url}/subscribe`, { key })) : '')}`,
-    footer: html`<span>As of ${instant(data.generatedAt)}</span>${feeds.map((feed) => html`<a href="${feed.path}">${feed.title}</a>`)}`,
+    footer: html`${page.footerText ? html`<span class="prose">${visible(page.footerText)}</span>` : ''}${footerLinks(page)}<span>As of ${instant(data.generatedAt)}</span>${feeds.map((feed) => html`<a href="${feed.path}">${feed.title}</a>`)}`,
   });
 }
 
@@ -99,8 +102,22 @@ export async function statusPageFiles(
       ? await publicFile('text/css; charset=utf-8', coloursOf(page.themeColors))
       : null,
     isPrivate: page.isPrivate,
-    headers: publicHeaders([page.logo, page.favicon]),
+    headers: {
+      ...publicHeaders([page.logo, page.logoDark, page.favicon], {
+        hasAnalytics: Boolean(page.googleAnalyticsTag),
+      }),
+      ...(page.allowIndexing ? {} : { 'x-robots-tag': 'noindex' }),
+    },
   };
+}
+
+function footerLinks(page: StatusPageData['page']) {
+  const links = [
+    [page.supportLink, 'Support'],
+    [page.privacyPolicyLink, 'Privacy policy'],
+    [page.termsOfServiceLink, 'Terms of service'],
+  ] as const;
+  return links.map(([to, word]) => (to ? html`<a href="${to}" rel="noopener nofollow">${word}</a>` : ''));
 }
 
 /** What stands over a page that could not be made anew. */

@@ -5,6 +5,12 @@ import { counted, instant, percent } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
+import {
+  componentCards,
+  componentsHeadline,
+  impactWord,
+  incidentStanding,
+} from './components/component-view.ts';
 import { dayBars, dayLegend } from './day-bars.ts';
 import { type Notice, openNotice, pastNotice, since, statusWord } from './incidents.ts';
 
@@ -41,14 +47,17 @@ export function statusMain(data: StatusPageData, more: Content): Html {
   const running = data.maintenances.filter(isRunning);
   const planned = data.maintenances.filter(({ status }) => status === 'SCHEDULED');
   const over = data.maintenances.filter(({ status }) => status === 'COMPLETED' || status === 'CANCELLED');
-  const days = data.cards.flatMap(({ services }) => services.flatMap((service) => service.days));
-  const { state, word } = headline(data, open, running);
+  const shown = [...data.cards.flatMap(({ services }) => services), ...data.components];
+  const days = shown.flatMap((one) => one.days);
+  const { state, word } =
+    data.page.version === 3 ? componentsHeadline(data.components) : headline(data, open, running);
   return html`<h1 class="hidden">${visible(data.page.name)}</h1>
 <p class="overall overall-${state}">${stateBadge(state, word)}</p>
 ${data.page.description ? html`<p class="prose soft">${visible(data.page.description)}</p>` : ''}
 ${part('Open incidents', open.map(incidentNotice).map(openNotice))}
 ${part('Maintenance going on', running.map(maintenanceNotice).map(openNotice))}
 ${data.cards.map((card) => cardSection(card, open))}
+${componentCards(data.components, availability)}
 ${dayLegend(days)}
 ${part('Planned maintenance', planned.map(maintenanceNotice).map(openNotice))}
 <section><h2>History</h2>${
@@ -130,17 +139,21 @@ export function startOf({ incidentUpdates }: Incident): string {
 }
 
 function incidentNotice(incident: Incident): Notice {
-  const { id, name, severity, duration, services, lastUpdateStatus } = incident;
+  const { id, name, severity, duration, services, components, lastUpdateStatus } = incident;
+  const { state, word } = incidentStanding(incident) ?? {
+    state: severityStates[severity],
+    word: severityWords[severity],
+  };
   return {
     id: `incident-${id}`,
     name,
-    state: duration === null ? severityStates[severity] : 'passed',
-    word:
-      duration === null
-        ? `${severityWords[severity]} · ${statusWord(lastUpdateStatus)}`
-        : severityWords[severity],
+    state: duration === null ? state : 'passed',
+    word: duration === null ? `${word} · ${statusWord(lastUpdateStatus)}` : word,
     when: since(startOf(incident), duration),
-    services: services.map((service) => service.name),
+    services: [
+      ...services.map((service) => service.name),
+      ...components.map((one) => `${one.name} (${impactWord(one.impact).toLowerCase()})`),
+    ],
     updates: incident.incidentUpdates.map((update) => ({
       status: update.status,
       description: update.description,
@@ -156,7 +169,7 @@ function maintenanceNotice(one: Maintenance): Notice {
     state: isRunning(one) ? 'degraded' : 'off',
     word: `Maintenance · ${statusWord(one.status)}`,
     when: html`${instant(one.startsAt)} to ${instant(one.endsAt)}`,
-    services: one.services.map(({ name }) => name),
+    services: [...one.services, ...one.components].map(({ name }) => name),
     description: one.description,
     updates: one.updates.map(({ status, description, created_at: at }) => ({ status, description, at })),
   };

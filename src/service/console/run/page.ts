@@ -11,6 +11,7 @@ import { facts, table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import type { Page, PageAnswer, PageCall, View } from '../page.ts';
+import { rootCauseSection } from '../root-causes/section.ts';
 import { comparePage } from './compare.ts';
 import { copyFile, copyPage } from './copy.ts';
 import { detailParts } from './detail.ts';
@@ -50,10 +51,11 @@ async function runPage(call: PageCall): Promise<View> {
   const check = await call.store.checks.find(call.viewer.accountId, checkId);
   // Nobody runs what calls in by itself.
   const isRun = check !== undefined && !findCheckType(check.checkType)?.pings;
-  const [attempts, lastPassed, evidence] = await Promise.all([
+  const [attempts, lastPassed, evidence, rootCause] = await Promise.all([
     attemptsOf(call, result),
     verdict.state === 'passed' ? undefined : lastPassedBefore(call, result),
     evidenceSections(call, result),
+    rootCauseSection(call, result),
   ]);
   const { sections, log } = detailParts(result);
   const main = html`${crumbs(checkId, result.name)}
@@ -76,7 +78,7 @@ ${facts([
       ? html`<a class="button" href="${path`/checks/${checkId}/runs/${resultId}/compare`}">Compare with the last pass</a><a class="button" href="${path`/checks/${checkId}/runs/${lastPassed.id}`}">Last pass (${duration(lastPassed.responseTime)})</a>`
       : ''
   }${isRun ? html`<a class="button" href="${path`/checks/${checkId}/file`}">Run it yourself</a>` : ''}</div></div>
-${attempts}${sections}${evidence}${log}${leaseFacts(result)}`;
+${rootCause}${attempts}${sections}${evidence}${log}${leaseFacts(result)}`;
   return { title: `${verdict.word}: ${shortened(result.name, 80)}`, main };
 }
 

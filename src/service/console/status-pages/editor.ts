@@ -1,4 +1,9 @@
-import { type StatusPage, StatusPageInput, statusPageRoutes } from '../../../protocol/pages/status-page.ts';
+import {
+  type StatusPage,
+  StatusPageFields,
+  type StatusPageInput,
+  statusPageRoutes,
+} from '../../../protocol/pages/status-page.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { pageKeyOnce, pageKeys } from '../elements/page-keys.ts';
@@ -12,6 +17,7 @@ import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { cardFields } from './card-fields.ts';
 import { arranged, cardsOf, withCards } from './cards.ts';
+import { componentSections } from './components.ts';
 import { colourNames, withColours } from './theme-values.ts';
 
 const { createStatusPage, deleteStatusPage, getStatusPage, listServices, updateStatusPage } =
@@ -40,47 +46,72 @@ const words: Words = {
   },
   themeColors: { label: 'Colours', boxLabel: 'Colours of its own' },
   cards: { isLeftOut: true },
+  version: { isLeftOut: true },
+  logoDark: { label: 'Logo on a dark page', hint: 'Address of an image.' },
+  footerText: { label: 'Text in the footer', rows: 2 },
+  supportLink: { label: 'Support', hint: 'Address, linked in the footer.' },
+  privacyPolicyLink: { label: 'Privacy policy', hint: 'Address, linked in the footer.' },
+  termsOfServiceLink: { label: 'Terms of service', hint: 'Address, linked in the footer.' },
+  allowIndexing: { label: 'Search engines may list it' },
+  googleAnalyticsTag: {
+    label: 'Google Analytics tag',
+    hint: 'Such as G-XXXXXXXXXX: readers load a script of Google, which counts them.',
+  },
   ...Object.fromEntries(colourNames.map((name) => [name, { type: 'color' as const }])),
 };
-const what = StatusPageInput.pick({
+const what = StatusPageFields.pick({
   name: true,
   url: true,
   customDomain: true,
   isPrivate: true,
   description: true,
 });
-const looks = StatusPageInput.pick({
+const looks = StatusPageFields.pick({
   logo: true,
   redirectTo: true,
+  logoDark: true,
   favicon: true,
   defaultTheme: true,
   themeColors: true,
 });
+const around = StatusPageFields.pick({
+  footerText: true,
+  supportLink: true,
+  privacyPolicyLink: true,
+  termsOfServiceLink: true,
+  allowIndexing: true,
+  googleAnalyticsTag: true,
+});
 
 /** What the form says, as the API takes it. */
 export function bodyOf(form: URLSearchParams) {
-  const body = objectOf(StatusPageInput, form, { words });
+  const options = objectOf(StatusPageFields, form, { words });
+  if (form.get('version') === '3') return { ...options, version: 3 } as never;
   const cards = cardsOf(form).map(({ id, name, services }) => ({
     ...(id === undefined ? {} : { id }),
     name,
     services: services.map((service) => ({ id: service })),
   }));
-  return { ...body, cards } as Parameters<typeof StatusPageInput.parse>[0] as never;
+  return { ...options, cards } as Parameters<typeof StatusPageInput.parse>[0] as never;
 }
 
 function valuesFrom(page: StatusPage): URLSearchParams {
-  const { name, url, customDomain, isPrivate, description, logo, redirectTo, favicon } = page;
-  const { defaultTheme, themeColors } = page;
-  const values = valuesOf({
-    ...{ name, url, customDomain, isPrivate, description, logo, redirectTo, favicon },
-    ...{ defaultTheme, themeColors },
-  });
+  const { cards: _, keys: _keys, project: _project, ...written } = page;
+  const values = valuesOf(written);
+  if (page.version === 3) return values;
   const cards = page.cards.map((card) => ({
     id: card.id,
     name: card.name,
     services: card.services.map(({ id }) => id),
   }));
   return withCards(values, cards);
+}
+
+function newValues(version: 2 | 3): URLSearchParams {
+  const values = defaultsOf(StatusPageFields);
+  if (version === 2) return withCards(values, [{ id: undefined, name: 'Services', services: [] }]);
+  values.set('version', '3');
+  return values;
 }
 
 export interface PageForm {
@@ -100,11 +131,9 @@ export async function pageEditor(call: PageCall, shown: PageForm = {}): Promise<
   const services = await api.call(listServices, { query: { paginated: 'false' } });
   const { problems, newKey } = shown;
   const given =
-    shown.values ??
-    (stored
-      ? valuesFrom(stored)
-      : withCards(defaultsOf(StatusPageInput), [{ id: undefined, name: 'Services', services: [] }]));
+    shown.values ?? (stored ? valuesFrom(stored) : newValues(call.query.get('version') === '3' ? 3 : 2));
   const values = withColours(given);
+  const version = stored?.version ?? (values.get('version') === '3' ? 3 : 2);
   const name = stored && visible(shortened(stored.name, 100));
   const here = stored ? path`/pages/status/${stored.id}` : `${base}/new`;
   reply.header('content-security-policy', previewPolicy());
@@ -117,10 +146,12 @@ export async function pageEditor(call: PageCall, shown: PageForm = {}): Promise<
     stored ? html`<input type="hidden" name="statusPageId" value="${stored.id}">` : ''
   }
 ${schemaFields(what, state)}
-${cardFields(cardsOf(values), services.entries, problems)}
+${version === 3 ? html`<input type="hidden" name="version" value="3">` : cardFields(cardsOf(values), services.entries, problems)}
 <details${hasProblem(problems, Object.keys(looks.shape)) ? html` open` : ''}><summary>Looks</summary>${schemaFields(looks, state)}</details>
+<details${hasProblem(problems, Object.keys(around.shape)) ? html` open` : ''}><summary>Footer and search engines</summary>${schemaFields(around, state)}</details>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the page'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
 ${previewFrame('The page as it would be')}</div>
+${stored?.version === 3 ? await componentSections(call, stored) : ''}
 ${stored?.isPrivate ? pageKeys('page', stored.keys) : ''}`;
   return {
     title: name ?? 'New status page',

@@ -21,14 +21,14 @@ export async function listPages({ api, query }: PageCall): Promise<View> {
   const main = html`${heading(
     'Status pages',
     mayWrite
-      ? html`<div class="actions"><a class="button primary" href="/pages/status/new">New status page</a></div>`
+      ? html`<div class="actions"><a class="button primary" href="/pages/status/new?version=3">New page of components</a><a class="button" href="/pages/status/new">New page of cards</a></div>`
       : '',
   )}${statusTabs('/pages/status')}
 <p class="lead soft">What your customers see: your services, their incidents and maintenance, and how much of it was measured.</p>
 ${table({
   caption: 'Status pages, newest first',
   rows: pages.entries,
-  empty: html`There is no status page. ${mayWrite ? html`<a href="/pages/status/new">Make one</a>.` : 'Somebody whose key may write can make one.'}`,
+  empty: html`There is no status page. ${mayWrite ? html`<a href="/pages/status/new?version=3">Make one</a>.` : 'Somebody whose key may write can make one.'}`,
   columns: [
     {
       title: 'Page',
@@ -62,7 +62,8 @@ ${table({
   return { main };
 }
 
-function shownWords({ cards }: StatusPage): string {
+function shownWords({ cards, version }: StatusPage): string {
+  if (version === 3) return 'Components';
   const services = new Set(cards.flatMap((card) => card.services.map(({ id }) => id)));
   return `${counted(services.size, 'service')} on ${counted(cards.length, 'card')}`;
 }

@@ -1,7 +1,9 @@
-import { type Page, posts } from '../page.ts';
+import { type Page, type PageCall, posts } from '../page.ts';
+import { componentEditor, deleteComponent, moveComponent, saveComponent } from './components.ts';
 import { arrangePage, deletePage, pageEditor, savePage } from './editor.ts';
 import { listPages } from './list.ts';
 import { previewPage } from './preview.ts';
+import { deleteRule, ruleEditor, saveRule } from './rules.ts';
 import { addSubscribers, removeSubscriber, showSubscribers } from './subscribers.ts';
 
 const base = '/pages/status';
@@ -28,7 +30,27 @@ export const statusPagePages: readonly Page[] = [
     role: 'READ_ONLY',
     handler: (call) => showSubscribers(call),
   },
+  ...(['components/new', 'components/:component'] as const).map((end) => ({
+    path: `${base}/:id/${end}`,
+    title: 'Component',
+    role: 'READ_WRITE' as const,
+    handler: (call: PageCall) => componentEditor(call),
+  })),
+  ...(['rules/new', 'rules/:rule'] as const).map((end) => ({
+    path: `${base}/:id/${end}`,
+    title: 'Automation rule',
+    role: 'READ_WRITE' as const,
+    handler: (call: PageCall) => ruleEditor(call),
+  })),
   ...posts(base, {
+    '/:id/components/new': ['Add a component', saveComponent],
+    '/:id/components/:component': ['Change a component', saveComponent],
+    '/:id/components/:component/up': ['Move a component up', (call) => moveComponent(call, -1)],
+    '/:id/components/:component/down': ['Move a component down', (call) => moveComponent(call, 1)],
+    '/:id/components/:component/delete': ['Delete a component', deleteComponent],
+    '/:id/rules/new': ['Add an automation rule', saveRule],
+    '/:id/rules/:rule': ['Change an automation rule', saveRule],
+    '/:id/rules/:rule/delete': ['Delete an automation rule', deleteRule],
     '/new': ['New status page', savePage],
     '/arrange': ['Arrange a status page', arrangePage],
     '/preview': ['Preview a status page', previewPage],

@@ -17,9 +17,9 @@ export async function previewPage(call: PageCall): Promise<PageAnswer> {
     }),
   );
   if (problems) return sendPreview(call, { problems });
-  const { logo, favicon, themeColors } = data.page;
+  const { logo, logoDark, favicon, themeColors } = data.page;
   return sendPreview(call, {
-    images: [logo, favicon],
+    images: [logo, logoDark, favicon],
     document: (nonce) =>
       statusDocument(data, {
         assets,

@@ -1,38 +1,4 @@
-import type { StatusPageOptions } from '../../../protocol/pages/status-page.ts';
-
-type Colours = NonNullable<StatusPageOptions['themeColors']>['light'];
-
-/** What a page without colours of its own looks like: where somebody who chooses colours begins. */
-const colours: Readonly<Record<'light' | 'dark', Colours>> = {
-  light: {
-    bodyBackgroundColor: '#F6F6F3',
-    headerBackgroundColor: '#FFFFFF',
-    headerFontColor: '#15171C',
-    titleFontColor: '#15171C',
-    bodyFontColor: '#15171C',
-    bodyFontColorMuted: '#555B66',
-    navigationFontColor: '#0A56C2',
-    linkFontColor: '#0A56C2',
-    cardBackgroundColor: '#FFFFFF',
-    borderColor: '#DDDCD6',
-    primaryButtonBackgroundColor: '#15171C',
-    primaryButtonFontColor: '#FFFFFF',
-  },
-  dark: {
-    bodyBackgroundColor: '#0E1014',
-    headerBackgroundColor: '#16191F',
-    headerFontColor: '#E9EBEF',
-    titleFontColor: '#E9EBEF',
-    bodyFontColor: '#E9EBEF',
-    bodyFontColorMuted: '#A3ABB8',
-    navigationFontColor: '#82B5FF',
-    linkFontColor: '#82B5FF',
-    cardBackgroundColor: '#16191F',
-    borderColor: '#2B303A',
-    primaryButtonBackgroundColor: '#E9EBEF',
-    primaryButtonFontColor: '#0E1014',
-  },
-};
+import { plainColours as colours } from '../../../protocol/pages/theme-colors.ts';
 
 /** Names of the fields of colours, as words of forms. */
 export const colourNames = Object.entries(colours).flatMap(([theme, of]) =>

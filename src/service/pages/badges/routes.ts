@@ -107,9 +107,9 @@ export function badgeHandlers({
 }
 
 /** What a page says in a word or two. What nobody measures is not called well. */
-function pageWords({ state, cards }: StatusPageData): Pick<Badge, 'message' | 'state'> {
+function pageWords({ state, cards, components }: StatusPageData): Pick<Badge, 'message' | 'state'> {
   if (state === 'OPERATIONAL') {
-    return cards.some(({ services }) => services.some(isUnmeasured))
+    return [...cards.flatMap(({ services }) => services), ...components].some(isUnmeasured)
       ? { message: 'no known incident', state: 'unknown' }
       : { message: 'operational', state: 'passing' };
   }

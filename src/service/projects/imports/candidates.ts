@@ -41,6 +41,10 @@ const idsOf: Ids = {
     (await services.listBehind(accountId)).map(({ id }) => id),
   'status-page': async ({ statusPages }, accountId) =>
     (await statusPages.listBehind(accountId)).map(({ id }) => id),
+  'status-page-component': async ({ components }, accountId) =>
+    (await components.listBehind(accountId)).map(({ id }) => id),
+  'status-page-automation-rule': async ({ automationRules }, accountId) =>
+    (await automationRules.listBehind(accountId)).map(({ id }) => id),
   'check-group': async ({ groups }, accountId) => (await groups.listBehind(accountId)).map(({ id }) => id),
   check: async ({ checks }, accountId) => {
     const ids: string[] = [];

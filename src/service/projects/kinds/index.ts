@@ -9,6 +9,7 @@ import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
 import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
 import { sloApi } from '../../../protocol/results/slo.ts';
 import { checkGroups, checks } from './checks.ts';
+import { automationRules, statusPageComponents } from './components.ts';
 import { clientCertificates, variables } from './hidden-values.ts';
 import { kindWith, lowerCase, named, type ResourceKind } from './kind.ts';
 import { statusPages } from './status-pages.ts';
@@ -42,6 +43,8 @@ export const kinds: Readonly<Record<KindName, ResourceKind>> = {
   'client-certificate': clientCertificates,
   'status-page-service': named('Service', statusPageRoutes),
   'status-page': statusPages,
+  'status-page-component': statusPageComponents,
+  'status-page-automation-rule': automationRules,
   'check-group': checkGroups,
   check: checks,
   'maintenance-window': kindWith(maintenanceWindowApi.routes),

@@ -13,6 +13,12 @@ interface Routes {
   readonly delete: Route;
 }
 
+/** What a resource is, or is to be; undefined where that is not known. */
+export type Lookup = (
+  type: 'status-page' | 'status-page-component',
+  id: unknown,
+) => Promise<Body | undefined>;
+
 /** What a deployment must know of a kind of resources to write them by their own operations. */
 export interface ResourceKind {
   readonly routes: Routes;
@@ -39,6 +45,12 @@ export interface ResourceKind {
   readonly keepsFirst?: true;
   /** Whether the stored one has to go, and another one be made. */
   readonly isReplaced?: (wished: Body, stored: Body) => boolean;
+  /**
+   * What its operation would refuse because of what it names: a dry run calls no operation that writes.
+   *
+   * @throws AppError VALIDATION_FAILED
+   */
+  readonly judge?: (body: Body, lookup: Lookup) => Promise<void>;
   /** What a query of its operation of creation says. */
   readonly createQuery?: Body;
   /** Imported only where its type is asked for by name: other programs that import everything do not know it. */

@@ -1,4 +1,5 @@
 import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
+import { fieldError } from '../../http/validation.ts';
 import { type Body, isRecord, lowerCase, named, type ResourceKind } from './kind.ts';
 
 export const statusPages: ResourceKind = {
@@ -34,8 +35,16 @@ function writtenCard({ id, name, services }: Body): Body {
   return { id, name, services: (services as Body[]).map((service) => ({ id: service.id })) };
 }
 
-/** Cards keep their ids by their names. */
+/**
+ * Cards keep their ids by their names.
+ *
+ * @throws AppError VALIDATION_FAILED where another kind of page is to be made of one: its subscribers would be lost.
+ */
 function keeping(wished: Body, stored: Body): Body {
+  if (wished.version !== stored.version) {
+    const message = `must be ${stored.version}: a page stays one of ${stored.version === 3 ? 'components' : 'cards'}. Give the new page another logicalId`;
+    throw fieldError('payload', [{ key: 'version', message }]);
+  }
   const ids = Map.groupBy(cardsOf(stored), ({ name }) => name);
   const cards = cardsOf(wished).map((card) => {
     const id = ids.get(card.name)?.shift()?.id;

@@ -70,6 +70,7 @@ export async function groupErrors(
   }
   const comparisons = { left: maxComparisons };
   let newGroups = 0;
+  const madeGroups: ErrorGroupRow[] = [];
   for (const occurrence of occurrences) {
     let found =
       byHash.get(groupKey(occurrence.owner, occurrence.hash)) ??
@@ -77,7 +78,9 @@ export async function groupErrors(
     if (!found) {
       if (newGroups === maxNewGroups) continue;
       newGroups += 1;
-      found = await makeGroup(repositories, occurrence, newest, now);
+      const made = await makeGroup(repositories, occurrence, newest, now);
+      found = made.group;
+      if (made.isNew) madeGroups.push(made.group);
     }
     const group = await kept(repositories, found, now);
     const entry = joined.get(group.id) ?? {
@@ -100,6 +103,7 @@ export async function groupErrors(
     })),
     now,
   );
+  await askForCauses(repositories, madeGroups, now);
   for (const [groupId, { resultIds }] of joined) {
     for (const id of resultIds) groupIds.set(id, [...(groupIds.get(id) ?? []), groupId]);
   }
@@ -193,7 +197,7 @@ async function makeGroup(
   { owner, raw, cleaned, hash }: Occurrence,
   newest: Map<string, ErrorGroupRow[]>,
   now: number,
-): Promise<ErrorGroupRow> {
+): Promise<{ readonly group: ErrorGroupRow; readonly isNew: boolean }> {
   const row: ErrorGroupRow = {
     id: randomUUID(),
     account_id: owner.accountId,
@@ -213,7 +217,22 @@ async function makeGroup(
   const made = await repositories.errorGroups.insert(row);
   const others = newest.get(groupKey(owner, '')) ?? [];
   newest.set(groupKey(owner, ''), [made, ...others.slice(0, comparedGroups - 1)]);
-  return made;
+  return { group: made, isNew: made.id === row.id };
+}
+
+/** The cause of a new error is looked for once, by itself. */
+async function askForCauses(
+  { analyses }: Repositories,
+  groups: readonly ErrorGroupRow[],
+  now: number,
+): Promise<void> {
+  await analyses.ask(
+    groups.map(({ id, account_id: accountId, kind }) => ({
+      id: randomUUID(),
+      ...{ accountId, groupId: id, groupKind: kind, isAutomatic: true, userContext: null },
+    })),
+    now,
+  );
 }
 
 function mergedEnvironments(group: ErrorGroupRow, seen: ReadonlySet<string>): string {

@@ -4,9 +4,9 @@ import {
   type ErrorGroupPatch,
   errorGroupRoutes,
   maxListed,
-  rootCauseAnalysisRoutes,
   type TestSessionErrorGroup,
 } from '../../../protocol/results/error-group.ts';
+import type { RootCauseAnalysis } from '../../../protocol/results/root-cause-analysis.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import type { ErrorGroupRow } from '../tables.ts';
@@ -49,54 +49,45 @@ export function errorGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     if (!changed) throw noGroup(id);
     return changed;
   };
+  const views = async <View>(
+    groups: readonly ErrorGroupRow[],
+    of: (row: ErrorGroupRow, analyses: RootCauseAnalysis[]) => View,
+  ): Promise<View[]> => {
+    const analyses = await store.analyses.ofGroups(groups.map(({ id }) => id));
+    return groups.map((group) => of(group, analyses.get(group.id) ?? []));
+  };
+  const view = async <View>(
+    group: ErrorGroupRow,
+    of: (row: ErrorGroupRow, analyses: RootCauseAnalysis[]) => View,
+  ): Promise<View> => of(group, (await store.analyses.ofGroups([group.id])).get(group.id) ?? []);
   return handlersById(errorGroupRoutes, {
     async listErrorGroups(call) {
-      return (await list('check', call)).map(groupView);
+      return views(await list('check', call), groupView);
     },
     async listErrorGroupsOfCheck(call) {
       const { caller, params } = call;
       const check = await store.checks.find(caller.accountId, params.checkId);
       if (!check) throw new AppError('NOT_FOUND', `There is no check ${params.checkId}.`);
-      return (await list('check', call, check.id)).map(groupView);
+      return views(await list('check', call, check.id), groupView);
     },
     async getErrorGroup({ caller, params }) {
-      return groupView(await find(caller.accountId, 'check', params.id));
+      return view(await find(caller.accountId, 'check', params.id), groupView);
     },
     async updateErrorGroup({ caller, params, body }) {
-      return groupView(await archive(caller.accountId, 'check', params.id, body));
+      return view(await archive(caller.accountId, 'check', params.id, body), groupView);
     },
     async listTestSessionErrorGroups(call) {
-      return (await list('test-session', call)).map(testGroupView);
+      return views(await list('test-session', call), testGroupView);
     },
     async listTestSessionErrorGroupsOfProject(call) {
       const query = { ...call.query, limit: call.query.limit ?? maxListed };
-      return (await list('test-session', { ...call, query }, call.params.projectId)).map(testGroupView);
+      return views(await list('test-session', { ...call, query }, call.params.projectId), testGroupView);
     },
     async getTestSessionErrorGroup({ caller, params }) {
-      return testGroupView(await find(caller.accountId, 'test-session', params.id));
+      return view(await find(caller.accountId, 'test-session', params.id), testGroupView);
     },
     async updateTestSessionErrorGroup({ caller, params, body }) {
-      return testGroupView(await archive(caller.accountId, 'test-session', params.id, body));
-    },
-  });
-}
-
-/** The routes of root cause analyses. They need a model provider, which this build has none of. */
-export function rootCauseAnalysisHandlers({ store }: HandlerDeps): [string, AnyHandler][] {
-  const analyse = async (accountId: string, kind: ErrorGroupRow['kind'], id: string): Promise<never> => {
-    if (!(await store.errorGroups.find(accountId, kind, id))) throw noGroup(id);
-    throw new AppError(
-      'MODEL_PROVIDER_MISSING',
-      'Root cause analysis needs a model provider, and none is configured.',
-      { attributes: {} },
-    );
-  };
-  return handlersById(rootCauseAnalysisRoutes, {
-    analyseErrorGroup: ({ caller, params }) => analyse(caller.accountId, 'check', params.id),
-    analyseTestSessionErrorGroup: ({ caller, params }) =>
-      analyse(caller.accountId, 'test-session', params.id),
-    async getRootCauseAnalysis({ params }) {
-      throw new AppError('NOT_FOUND', `There is no root cause analysis ${params.id}.`);
+      return view(await archive(caller.accountId, 'test-session', params.id, body), testGroupView);
     },
   });
 }
@@ -117,7 +108,7 @@ function changeOf(
   };
 }
 
-function commonView(row: ErrorGroupRow) {
+function commonView(row: ErrorGroupRow, rootCauseAnalyses: RootCauseAnalysis[]) {
   return {
     id: row.id,
     errorHash: row.error_hash,
@@ -127,17 +118,17 @@ function commonView(row: ErrorGroupRow) {
     lastSeen: new Date(row.last_seen).toISOString(),
     count: row.count,
     archivedUntilNextEvent: row.is_archived === 1 || row.is_archived_for_ever === 1,
-    rootCauseAnalyses: [],
+    rootCauseAnalyses,
   };
 }
 
-function groupView(row: ErrorGroupRow): ErrorGroup {
-  return { ...commonView(row), checkId: row.owner_id };
+function groupView(row: ErrorGroupRow, analyses: RootCauseAnalysis[]): ErrorGroup {
+  return { ...commonView(row, analyses), checkId: row.owner_id };
 }
 
-function testGroupView(row: ErrorGroupRow): TestSessionErrorGroup {
+function testGroupView(row: ErrorGroupRow, analyses: RootCauseAnalysis[]): TestSessionErrorGroup {
   return {
-    ...commonView(row),
+    ...commonView(row, analyses),
     projectId: row.owner_id === '' ? null : row.owner_id,
     environments: JSON.parse(row.environments),
     pwtMetadata: row.tests === null ? null : JSON.parse(row.tests),

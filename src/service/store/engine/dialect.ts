@@ -5,6 +5,7 @@ import {
   type InsertQueryBuilder,
   type InsertResult,
   Kysely,
+  type OperationNodeSource,
   PostgresDialect,
   type PostgresPool,
   type RawBuilder,
@@ -13,16 +14,21 @@ import {
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
+import { arrayOf, type ColumnType } from './postgres-arrays.ts';
 import { PostgresHosts, readOnlyState } from './postgres-hosts.ts';
 import { keepPrivate } from './private-file.ts';
 import { batches } from './queries.ts';
 import { sqliteKyselyDialect } from './sqlite.ts';
 
-/** The types of a table's columns. `json text` is JSON in a column of type text. */
+/** The types of a table's columns. */
 export type ColumnTypes<Row> = {
   readonly [Column in keyof Row]: ColumnType;
 };
-export type ColumnType = 'text' | 'bigint' | 'integer' | 'double precision' | 'json' | 'json text';
+
+/** A statement whose rows nobody reads. */
+export interface Change extends OperationNodeSource {
+  execute(): Promise<unknown>;
+}
 
 /** All that differs between the two engines. No other file knows which one it talks to. */
 export interface Dialect {
@@ -77,6 +83,11 @@ export interface Dialect {
     types: ColumnTypes<Tables[Table]>,
     rows: readonly Tables[Table][],
   ): InsertQueryBuilder<Tables, Table, InsertResult>;
+  /**
+   * Carries out changes of which none depends on another. PostgreSQL gets them as one statement: each one more
+   * costs a way there and back.
+   */
+  together(db: Kysely<Tables>, changes: readonly Change[]): Promise<void>;
   /** Pairs of a text and an integer as rows of these two columns, for `from`. */
   pairRows(
     columns: readonly [string, string],
@@ -139,6 +150,9 @@ const sqliteSql: Dialect = {
   },
   portions: batches,
   rows: (insert, _types, rows) => insert.values(rows as never),
+  together: async (_db, changes) => {
+    for (const change of changes) await change.execute();
+  },
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} in ${query}`,
   inList: (column, values) =>
     sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
@@ -153,24 +167,6 @@ const sqliteSql: Dialect = {
 
 /** Any number that other programs on the same database are unlikely to use for an advisory lock. */
 const schemaLock = 7_425_381_001;
-
-/**
- * Between the texts of a list, and in place of one that is null. JSON has no such characters, it escapes
- * them.
- */
-const [separator, noText] = ['\u001e', '\u001f'] as const;
-
-/**
- * The values of a column as one array. JSON goes as one text that the database takes apart: as an element of
- * an array every quotation mark in it would have to be escaped here and unescaped there, and results are full
- * of them.
- */
-function arrayOf(type: ColumnType, values: readonly unknown[]): RawBuilder<unknown> {
-  if (type !== 'json' && type !== 'json text') return sql`${values}::${sql.raw(type)}[]`;
-  const list = values.map((value) => value ?? noText).join(separator);
-  const texts = sql`string_to_array(${list}, ${sql.lit(separator)}, ${sql.lit(noText)})`;
-  return type === 'json' ? sql`${texts}::json[]` : texts;
-}
 
 const postgresSql: Dialect = {
   name: 'postgres',
@@ -207,6 +203,13 @@ const postgresSql: Dialect = {
     return insert
       .columns(columns.map(([column]) => column) as never)
       .expression(sql`select * from unnest(${sql.join(arrays)})` as never);
+  },
+  together: async (db, changes) => {
+    const [last, ...others] = changes.toReversed();
+    if (!last) return;
+    const named = others.map((change, index) => sql`${sql.raw(`change_${index}`)} as (${change})`);
+    if (others.length === 0) await last.execute();
+    else await sql`with ${sql.join(named)} ${last}`.execute(db);
   },
   inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
   pairRows: ([text, integer], pairs) =>

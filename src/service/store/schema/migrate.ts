@@ -36,6 +36,7 @@ export async function migrate(
       const migration = all[position];
       if (!migration) break;
       for (const statement of migration.statements) {
+        if (statement.startsWith(postgresOnly) && dialect.name !== 'postgres') continue;
         await sql.raw(withTypes(statement, dialect)).execute(transaction);
       }
       await sql`insert into schema_migrations (position, name, applied_at)
@@ -69,8 +70,11 @@ async function compareChecksums(transaction: Kysely<Tables>, all: readonly Migra
   }
 }
 
+const postgresOnly = '{postgres}';
+
 function withTypes(statement: string, dialect: Dialect): string {
   return statement
+    .replace(postgresOnly, '')
     .replaceAll('{json}', dialect.jsonColumn)
     .replaceAll('{blob}', dialect.blobColumn)
     .replaceAll('{serial}', dialect.serialKey)

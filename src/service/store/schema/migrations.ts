@@ -6,8 +6,11 @@ import {
   heldNotifications,
   monitoringGaps,
 } from './alert-migration.ts';
+import { rootCauseAnalyses } from './analysis-migration.ts';
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
+import { statusPageComponents } from './component-migration.ts';
+import { leanLedger } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration } from './member-migration.ts';
 import { statusPageKeys } from './page-key-migration.ts';
@@ -20,7 +23,7 @@ import { followedTestSessions, sessionMigrations, testDefinitions } from './sess
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end.
  * Each runs once, in order, in a transaction together with its record. `{json}` and `{blob}` stand for the
  * engine's column types, `{serial}` for that of a primary key that the database counts up, `{instant}` for
- * that of an instant by the database's clock.
+ * that of an instant by the database's clock. A statement that begins with `{postgres}` is for PostgreSQL alone.
  */
 export interface Migration {
   readonly name: string;
@@ -330,4 +333,7 @@ export const migrations: readonly Migration[] = [
   followedTestSessions,
   failedTries,
   statusPageKeys,
+  statusPageComponents,
+  leanLedger,
+  rootCauseAnalyses,
 ];

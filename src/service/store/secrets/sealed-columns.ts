@@ -13,6 +13,7 @@ import {
   ColumnNode,
   InsertQueryNode as Insert,
   PrimitiveValueListNode,
+  RawNode,
   TableNode,
   UpdateQueryNode as Update,
   ValueListNode,
@@ -86,6 +87,7 @@ export class SealedColumns implements KyselyPlugin {
   transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
     if (Insert.is(node)) return this.#insert(node);
     if (Update.is(node)) return this.#update(node);
+    if (RawNode.is(node)) refuseSealed(node);
     return node;
   }
 
@@ -141,6 +143,15 @@ export class SealedColumns implements KyselyPlugin {
 
   #seal(kind: SealedKind | undefined, value: unknown): unknown {
     return kind === undefined || typeof value !== 'string' ? value : sealValue(this.#box, kind, value);
+  }
+}
+
+/** Changes within a statement that is written out would not be sealed. */
+function refuseSealed({ parameters }: RawNode): void {
+  for (const node of parameters) {
+    if (RawNode.is(node)) refuseSealed(node);
+    if (Insert.is(node) && columnsOf(node.into)) throw unsealable();
+    if (Update.is(node) && columnsOf(node.table)) throw unsealable();
   }
 }
 

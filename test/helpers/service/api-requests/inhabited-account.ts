@@ -192,6 +192,15 @@ async function fillPages(make: Make, send: Send, known: KnownObjects): Promise<v
   known.add('/v1/status-pages/services/{}', [service.id]);
   const page = await make('status-pages', { name: 'p', url: 'known-page', cards: [] });
   known.add('/v1/status-pages/{}', [page.id]);
+  const statusPageId = (await make('status-pages', { name: 'c', url: 'known-components', version: 3 })).id;
+  known.add('/v1/status-pages/{}', [statusPageId]);
+  const component = await make('status-pages/components', { statusPageId, name: 'c' });
+  known.add('/v1/status-pages/components/{}', [component.id]);
+  const rule = await make('status-pages/automation-rules', {
+    ...{ statusPageId, name: 'r', tags: ['t'], firstUpdate: 'a', lastUpdate: 'b' },
+    components: [{ componentId: component.id, targetImpact: 'MAJOR_OUTAGE' }],
+  });
+  known.add('/v1/status-pages/automation-rules/{}', [rule.id]);
   known.add('/v1/public/status-pages/{}', ['known-page']);
   known.add('/v1/badges/status-pages/{}', ['known-page']);
   const incident = await make('status-pages/incidents', {

@@ -84,6 +84,31 @@ export const textFields: readonly TextField[] = [
     shown: ({ name, description, cards }) => [name, description, (cards as Json[])[0]?.name],
   },
   {
+    name: 'a component of a status page',
+    path: '/v1/status-pages/components',
+    body: (text, { known }) => ({
+      name: text,
+      description: text,
+      statusPageId: known.idOf('/v1/status-pages/{}', 1),
+    }),
+    shown: ({ name, description }) => [name, description],
+  },
+  {
+    name: 'an automation rule',
+    path: '/v1/status-pages/automation-rules',
+    body: (text, { known }) => ({
+      ...{ name: text, tags: [text], firstUpdate: text, lastUpdate: text },
+      statusPageId: known.idOf('/v1/status-pages/{}', 1),
+      components: [
+        { componentId: known.idOf('/v1/status-pages/components/{}', 0), targetImpact: 'PARTIAL_OUTAGE' },
+      ],
+    }),
+    shown: ({ name, tags, firstUpdate, lastUpdate }) => [
+      ...[name, firstUpdate, lastUpdate],
+      ...(tags as string[]),
+    ],
+  },
+  {
     name: 'an incident',
     path: '/v1/status-pages/incidents',
     body: (text, { known }) => ({

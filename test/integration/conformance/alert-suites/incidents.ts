@@ -79,6 +79,39 @@ export function incidentSuite(stage: AlertStage): void {
     expect(events).toHaveLength(3);
   });
 
+  it('asks the rules with its tags, once for each failure, and ends that when it does not run any more', async () => {
+    const call = async (path: string, body: object) => {
+      const answer = await stage.harness.call('POST', `/v1/status-pages${path}`, body);
+      expect([path, answer.status]).toEqual([path, 201]);
+      return answer.body.id as string;
+    };
+    const statusPageId = await call('', {
+      name: 'Ours',
+      url: `page-${randomUUID().slice(0, 8)}`,
+      version: 3,
+    });
+    const componentId = await call('/components', { statusPageId, name: 'Shop' });
+    const ruleId = await call('/automation-rules', {
+      ...{ statusPageId, name: 'Trouble', tags: ['shop'], firstUpdate: 'a', lastUpdate: 'b' },
+      components: [{ componentId, targetImpact: 'MAJOR_OUTAGE' }],
+    });
+    const checkId = await stage.check({ triggerIncident, tags: ['shop'] });
+    const muted = await stage.check({ tags: ['shop'], muted: true });
+    const other = await stage.check({ tags: ['other'] });
+    for (const id of [checkId, muted, other]) await stage.runs(id, 'failed', 'failed');
+    const events = startFeed();
+    await stage.advanceUntil('both were opened', async () => events.length === 2);
+    expect(events.map(({ kind, incident }) => [kind, incident])).toEqual([
+      ['open', triggerIncident],
+      ['open', { ruleId }],
+    ]);
+    await stage.harness.call('PUT', `/v1/checks/${checkId}`, { activated: false });
+    await stage.advanceUntil('both are over', async () => events.length === 4);
+    expect(events.slice(2).map(({ kind, triggerId }) => [kind, triggerId])).toEqual(
+      events.slice(0, 2).map(({ triggerId }) => ['resolve', triggerId]),
+    );
+  });
+
   it('opens none for a muted check, and resolves one whose check was muted meanwhile', async () => {
     const checkId = await stage.check({ triggerIncident, muted: true });
     await stage.runs(checkId, 'failed', 'passed');

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
 import { channelKinds } from '../../../../src/channels/index.ts';
@@ -9,9 +10,11 @@ import { ClientCertificateInput } from '../../../../src/protocol/checks/client-c
 import { SnippetInput } from '../../../../src/protocol/checks/snippet.ts';
 import { VariableInput } from '../../../../src/protocol/checks/variable.ts';
 import { PrivateLocationInput } from '../../../../src/protocol/locations/private-location.ts';
+import { AutomationRuleInput } from '../../../../src/protocol/pages/automation-rule.ts';
 import { DashboardInput } from '../../../../src/protocol/pages/dashboard.ts';
 import { MaintenanceWindowInput } from '../../../../src/protocol/pages/maintenance-window.ts';
 import { StatusPageInput } from '../../../../src/protocol/pages/status-page.ts';
+import { StatusPageComponentInput } from '../../../../src/protocol/pages/status-page-component.ts';
 import { projectResourceTypes } from '../../../../src/protocol/projects/project.ts';
 import { SloInput } from '../../../../src/protocol/results/slo.ts';
 import { wholeBody } from '../../../helpers/service/api-requests/whole-bodies.ts';
@@ -50,6 +53,15 @@ function shownColors(themeColors: unknown): unknown {
   return JSON.parse(text.replaceAll(/"#[0-9a-f]+"/gi, (color) => color.toUpperCase()));
 }
 
+/** Addresses are derived by no schema. */
+const pageAddresses = (v: string) => ({
+  logoDark: image,
+  privacyPolicyLink: `https://example.com/privacy/${v}`,
+  termsOfServiceLink: `https://example.com/terms/${v}`,
+  supportLink: `https://example.com/support/${v}`,
+  googleAnalyticsTag: `G-${v.toUpperCase()}`,
+});
+
 const certificates = async () => {
   const authority = await createAuthority();
   return [await authority.issue(), await authority.issue()] as const;
@@ -76,6 +88,25 @@ function resourcesOf(
     favicon: image,
     redirectTo: `https://example.com/${v}`,
     cards: [{ name: `Card ${v}`, services: [] }],
+    version: 2,
+    ...pageAddresses(v),
+  });
+  const { cards: _, ...componentPage } = whole(StatusPageInput, variant, {
+    ...page,
+    url: `components-${v}`,
+    customDomain: `components.${v}.example.com`,
+    version: 3,
+    cards: [],
+  });
+  const component = (name: string) =>
+    whole(StatusPageComponentInput, variant, {
+      ...{ name: `${name} ${v}`, statusPageId: randomUUID(), parentId: null, type: 'GROUP' },
+    });
+  const outer = (name: string) => ({ ...component(name), statusPageId: ref('components') });
+  const impact = variant === 1 ? 'PARTIAL_OUTAGE' : 'MAJOR_OUTAGE';
+  const rule = whole(AutomationRuleInput, variant, {
+    ...{ name: `Rule ${v}`, statusPageId: randomUUID(), tags: [v] },
+    components: [{ componentId: randomUUID(), targetImpact: impact }],
   });
   const window = whole(MaintenanceWindowInput, variant, {
     startsAt: `2031-01-0${variant}T00:00:00.000Z`,
@@ -85,7 +116,12 @@ function resourcesOf(
     repeatEndsAt: `2032-01-0${variant}T00:00:00.000Z`,
     timezone: variant === 1 ? 'Europe/Berlin' : 'Asia/Tokyo',
   });
-  const visibility = { ...(window.statusPageVisibility as Body), statusPageIds: [], serviceIds: [] };
+  const visibility = {
+    ...(window.statusPageVisibility as Body),
+    statusPageIds: [],
+    serviceIds: [],
+    componentIds: [],
+  };
   const slo = whole(SloInput, variant, { checkId: null, groupId: null, tags: [v], alertChannelIds: [] });
   const variable = whole(VariableInput, variant, { key: 'TOKEN', value: `value-${v}` });
   const certificate = { host: `${v}.example.com`, ...(variant === 1 ? first : second) };
@@ -160,6 +196,42 @@ function resourcesOf(
       },
     },
     {
+      type: 'status-page',
+      logicalId: 'components',
+      path: '/v1/status-pages',
+      payload: componentPage,
+      shown: { ...componentPage, themeColors: shownColors(componentPage.themeColors), cards: [] },
+    },
+    {
+      type: 'status-page-component',
+      logicalId: 'all',
+      path: '/v1/status-pages/components',
+      payload: outer('All'),
+      shown: { ...outer('All'), statusPageId: expect.any(String), parentId: null },
+    },
+    {
+      type: 'status-page-component',
+      logicalId: 'one',
+      path: '/v1/status-pages/components',
+      payload: { ...outer('One'), parentId: ref('all') },
+      shown: { ...outer('One'), statusPageId: expect.any(String), parentId: expect.any(String) },
+    },
+    {
+      type: 'status-page-automation-rule',
+      logicalId: 'rule',
+      path: '/v1/status-pages/automation-rules',
+      payload: {
+        ...rule,
+        statusPageId: ref('components'),
+        components: [{ componentId: ref('one'), targetImpact: impact }],
+      },
+      shown: {
+        ...rule,
+        statusPageId: expect.any(String),
+        components: [{ componentId: expect.any(String), targetImpact: impact }],
+      },
+    },
+    {
       type: 'check-group',
       logicalId: 'group',
       path: '/v1/check-groups',
@@ -178,7 +250,12 @@ function resourcesOf(
       path: '/v1/maintenance-windows',
       payload: {
         ...window,
-        statusPageVisibility: { ...visibility, statusPageIds: [ref('page')], serviceIds: [ref('service')] },
+        statusPageVisibility: {
+          ...visibility,
+          statusPageIds: [ref('page')],
+          serviceIds: [ref('service')],
+          componentIds: [ref('one')],
+        },
       },
       shown: {
         ...(MaintenanceWindowInput.parse(window) as Body),
@@ -186,6 +263,7 @@ function resourcesOf(
           ...visibility,
           statusPageIds: [expect.any(String)],
           serviceIds: [expect.any(String)],
+          componentIds: [expect.any(String)],
         },
       },
     },

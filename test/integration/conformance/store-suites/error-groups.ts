@@ -115,9 +115,6 @@ export function errorGroupSuite(stage: StoreStage): void {
     expect((await patch({ archivedUntilNextEvent: false })).archivedUntilNextEvent).toBe(false);
     const neither = await stage.harness.call('PATCH', `/v1/error-groups/${id}`, {});
     expect([neither.status, neither.body]).toEqual([200, await get(id)]);
-    const analysis = await stage.harness.call('POST', `/v1/root-cause-analyses/error-groups/${id}`);
-    expect(analysis.status).toBe(402);
-    expect(analysis.body).toMatchObject({ statusCode: 402, error: 'Payment Required' });
     expect((await stage.harness.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
     expect((await get(id)).statusCode).toBe(404);
   });

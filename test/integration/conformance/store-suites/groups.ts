@@ -205,7 +205,8 @@ export function groupSuite(stage: StoreStage): void {
     await put(group.id, { privateLocations: ['b', 'c'], runParallel: true });
     expect(await statesOf(check.id)).toEqual(['cancelled']);
     expect(await nextSlotOf(check.id)).toBe(slotAt);
-    expect(await stage.harness.store.checks.parallelAmong([check.id])).toEqual(new Set([check.id]));
+    const followed = await stage.harness.store.statuses.followed([check.id]);
+    expect(followed.parallel).toEqual(new Set([check.id]));
     await stage.queueNextSlot(check.id, 2);
     const places = (await stage.runsOf(check.id)).map(({ location }) => location);
     expect(places.sort()).toEqual(['b', 'c', 'lab']);

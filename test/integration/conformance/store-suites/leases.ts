@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { resultIdOf } from '../../../../src/service/runs/lease-store.ts';
 import {
   createCheck,
   reportOf,
@@ -115,6 +116,34 @@ export function leaseSuite(stage: StoreStage): void {
     expect(results.body.map(({ id }: { id: string }) => id)).toEqual([again.resultId]);
     const evidence = await stage.harness.store.results.staleOf(late.runId);
     expect(evidence.map(({ id, lease_number }) => [id, lease_number])).toEqual([[late.resultId, 1]]);
+  });
+
+  it('judges each of several reports of one run in a batch, and the others beside them', async () => {
+    await stage.start();
+    const runs = [];
+    for (const name of ['one', 'two']) {
+      const check = await createCheck(stage.harness, { name, privateLocations: ['lab'] });
+      await stage.queueNextSlot(check.id);
+      runs.push(...(await stage.agent.claim()));
+    }
+    const [one, two] = runs;
+    if (!one || !two) throw new Error('too little was leased');
+    const failure = { owner: 'target', code: 'CONNECTION_REFUSED', message: 'refused' } as const;
+    const foreign = { ...reportOf(two), resultId: one.resultId };
+    const late = { ...reportOf(two), leaseNumber: 2, resultId: resultIdOf(two.runId, 2) };
+    const batch = [late, reportOf(one, { failure }), reportOf(one), foreign, reportOf(two)];
+    expect(await stage.agent.report(batch)).toEqual([
+      'stale',
+      'accepted',
+      'duplicate',
+      'duplicate',
+      'accepted',
+    ]);
+    const shown = await stage.harness.call('GET', `/v1/check-results/${one.check.id}?resultType=ALL`);
+    expect(shown.body).toMatchObject([{ id: one.resultId, hasFailures: true }]);
+    const states = await Promise.all([one, two].map(({ check }) => stage.runsOf(check.id)));
+    // The one that failed is tried again.
+    expect(states.flat().map(({ state }) => state)).toEqual(['queued', 'final']);
   });
 
   it('stores one result when the same batch arrives several times at once', async () => {

@@ -264,6 +264,7 @@ export function occurrenceSuite(stage: StoreStage): void {
         startsAt: window.startsAt,
         endsAt: window.endsAt,
         services: [{ id: service.id, name: 'API' }],
+        components: [],
         updates: [],
       },
     ]);

@@ -1,3 +1,4 @@
+import { analysisSuite } from './analyses.ts';
 import { analyticsSuite } from './analytics.ts';
 import { apiSuite } from './api.ts';
 import { auditSuite } from './audit.ts';
@@ -20,6 +21,7 @@ import { leaseSuite } from './leases.ts';
 import { maintenanceSuite } from './maintenance.ts';
 import { occurrenceSuite } from './maintenance-occurrences.ts';
 import { memberSuite } from './members.ts';
+import { pageComponentSuite } from './page-components.ts';
 import { pageRecordSuite } from './page-records.ts';
 import { pageSuite } from './pages.ts';
 import { reportSuite } from './reports.ts';
@@ -47,6 +49,7 @@ export function storeSuites(stage: StoreStage): void {
   factSuite(stage);
   pageSuite(stage);
   pageRecordSuite(stage);
+  pageComponentSuite(stage);
   resourceSuite(stage);
   groupSuite(stage);
   maintenanceSuite(stage);
@@ -54,6 +57,7 @@ export function storeSuites(stage: StoreStage): void {
   incidentSuite(stage);
   heartbeatSuite(stage);
   errorGroupSuite(stage);
+  analysisSuite(stage);
   sessionSuite(stage);
   definitionRunSuite(stage);
   suiteErrorSuite(stage);

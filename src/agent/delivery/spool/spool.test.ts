@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createLogger } from '../../../lib/log.ts';
+import { ServiceClock } from '../../client/service-clock.ts';
+import type { Report } from '../../run/contracts.ts';
+import { readBack } from '../../scrub/scrubber.ts';
+import { Spool } from './spool.ts';
+
+/** Stands still: every append is one right after another, however long it takes. */
+const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>(() => undefined) };
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'picket-spool-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** A spool that is open, and the results of each append, by their ids. */
+async function openSpool() {
+  const appends: string[][] = [];
+  const log = createLogger('test', 'silent');
+  log.debug = (fields: unknown) => {
+    appends.push((fields as { readonly results: string[] }).results);
+  };
+  const stored = new Map<string, PromiseWithResolvers<void>>();
+  const spool = new Spool({
+    directory,
+    tag: 'tag',
+    maxBytes: 1_000_000,
+    maxMemorySize: 1_000_000,
+    clock,
+    log,
+    serviceClock: new ServiceClock(clock),
+    notBeforeMs: () => 0,
+    onDurable: ({ report }) => stored.get(report.resultId)?.resolve(),
+    onDropped: () => undefined,
+    onBacklog: () => undefined,
+  });
+  const add = (resultId: string) => {
+    const durable = Promise.withResolvers<void>();
+    stored.set(resultId, durable);
+    return { waiting: spool.add(reportOf(resultId), 'final'), durable: durable.promise };
+  };
+  const left = async () => {
+    const taken = await spool.take({ maxCount: 10, maxSize: 1_000_000 });
+    return taken.map(({ report }) => report.resultId);
+  };
+  await spool.open();
+  return { spool, add, left, appends };
+}
+
+function reportOf(resultId: string): Report {
+  const texts = { envelopeJson: readBack('{}'), detailJson: readBack('null') };
+  return { runId: resultId, leaseNumber: 1, resultId, ...texts };
+}
+
+it('writes the first result at once, and those that follow it together', async () => {
+  const { spool, add, appends } = await openSpool();
+  await add('first').durable;
+  await Promise.all(['second', 'third', 'fourth'].map((resultId) => add(resultId).durable));
+  expect(appends).toEqual([['first'], ['second', 'third', 'fourth']]);
+  await spool.close();
+});
+
+it('closes with everything on disk that waited for company, and without what is settled', async () => {
+  const before = await openSpool();
+  const settled = before.add('settled');
+  await settled.durable;
+  before.add('gathering');
+  before.spool.settle(settled.waiting);
+  await before.spool.close();
+  const after = await openSpool();
+  expect(await after.left()).toEqual(['gathering']);
+  await after.spool.close();
+});

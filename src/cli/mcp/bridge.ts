@@ -1,0 +1,136 @@
+import { type JSONRPCMessage, type JSONRPCRequest, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { toError } from '../../lib/errors.ts';
+import type { ApiSettings } from '../api/settings.ts';
+
+/** Longer than any operation of the service waits. */
+const timeoutMs = 120_000;
+
+const versionKey = 'io.modelcontextprotocol/protocolVersion';
+
+/** Methods whose subject stands in a header, too, and the parameter that says it. */
+const subjects: Readonly<Record<string, string>> = { 'tools/call': 'name', 'resources/read': 'uri' };
+
+/**
+ * Carries messages of a client at standard input to the MCP server of a service, and its answers back. It knows
+ * nothing of what they mean: tools, and who may call them, are the service's.
+ */
+export class Bridge {
+  readonly #url: URL;
+  readonly #key: string;
+  readonly #send: (message: JSONRPCMessage) => Promise<void>;
+  /** What is on its way, by the id of its request. */
+  readonly #open = new Map<string | number, AbortController>();
+  /** What client and service agreed on, where they opened with a handshake. */
+  #version: string | undefined;
+
+  /** @param send takes a message for the client. */
+  constructor(
+    settings: ApiSettings,
+    { isWriting, send }: { isWriting: boolean; send: (message: JSONRPCMessage) => Promise<void> },
+  ) {
+    this.#url = new URL(`${settings.PICKET_URL.replace(/\/+$/, '')}/mcp`);
+    if (isWriting) this.#url.searchParams.set('write', 'true');
+    this.#key = settings.PICKET_API_KEY;
+    this.#send = send;
+  }
+
+  /** Takes a message of the client. What goes wrong is an answer to it. */
+  async take(message: JSONRPCMessage): Promise<void> {
+    // The service asks the client nothing, so there is nothing that it waits for.
+    if (!('method' in message)) return;
+    if (message.method === 'notifications/cancelled') {
+      const { requestId } = (message.params ?? {}) as { readonly requestId?: string | number };
+      if (requestId !== undefined) this.#open.get(requestId)?.abort();
+      return;
+    }
+    if ('id' in message) await this.#answer(message);
+  }
+
+  /** Gives up what is on its way. */
+  close(): void {
+    for (const controller of this.#open.values()) controller.abort();
+  }
+
+  async #answer(request: JSONRPCRequest): Promise<void> {
+    const controller = new AbortController();
+    this.#open.set(request.id, controller);
+    try {
+      const answer = await this.#ask(request, controller.signal);
+      if (!controller.signal.aborted) await this.#send(answer);
+    } finally {
+      this.#open.delete(request.id);
+    }
+  }
+
+  async #ask(request: JSONRPCRequest, signal: AbortSignal): Promise<JSONRPCMessage> {
+    const refused = (message: string): JSONRPCMessage => ({
+      jsonrpc: '2.0',
+      id: request.id,
+      error: { code: ProtocolErrorCode.InternalError, message },
+    });
+    const place = this.#url.origin + this.#url.pathname;
+    try {
+      const response = await fetch(this.#url, {
+        method: 'POST',
+        headers: { ...this.#headersFor(request), authorization: `Bearer ${this.#key}` },
+        body: JSON.stringify(request),
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      });
+      const text = await response.text();
+      const said = parseJson(text);
+      if (said?.['jsonrpc'] === '2.0') {
+        this.#note(request, said);
+        return said as JSONRPCMessage;
+      }
+      const message = typeof said?.['message'] === 'string' ? said['message'] : `${place} is no MCP server.`;
+      return refused(`The service refused (${response.status}): ${message}`);
+    } catch (thrown) {
+      const { cause, message } = toError(thrown);
+      const reason = cause === undefined ? message : toError(cause).message;
+      return refused(`The service at ${place} does not answer: ${reason}. PICKET_URL says where it is.`);
+    }
+  }
+
+  #headersFor({ method, params }: JSONRPCRequest): Record<string, string> {
+    const values = (params ?? {}) as Readonly<Record<string, unknown>>;
+    const meta = (values['_meta'] ?? {}) as Readonly<Record<string, unknown>>;
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const version = meta[versionKey];
+    if (typeof version !== 'string') {
+      return {
+        ...headers,
+        ...(this.#version === undefined ? {} : { 'mcp-protocol-version': this.#version }),
+      };
+    }
+    const subject = values[subjects[method] ?? ''];
+    return {
+      ...headers,
+      'mcp-protocol-version': version,
+      'mcp-method': headerValue(method),
+      ...(typeof subject === 'string' ? { 'mcp-name': headerValue(subject) } : {}),
+    };
+  }
+
+  #note({ method }: JSONRPCRequest, { result }: Readonly<Record<string, unknown>>): void {
+    if (method !== 'initialize' || typeof result !== 'object' || result === null) return;
+    const { protocolVersion } = result as { readonly protocolVersion?: unknown };
+    if (typeof protocolVersion === 'string') this.#version = protocolVersion;
+  }
+}
+
+/** A text as a header holds it: what is not plain ASCII in Base64, as the protocol marks it. */
+function headerValue(text: string): string {
+  if (/^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/.test(text) && !text.startsWith('=?base64?')) return text;
+  return `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
+
+function parseJson(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    // What stands before a service answers with pages of its own.
+    return undefined;
+  }
+}

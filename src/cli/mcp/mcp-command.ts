@@ -1,0 +1,30 @@
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { readApiSettings } from '../api/settings.ts';
+import { Bridge } from './bridge.ts';
+
+/**
+ * `picket mcp`: the MCP server of a service for clients that start programs. Standard output holds messages of the
+ * protocol and nothing else.
+ *
+ * @throws AppError CONFIG_INVALID without an address or a key.
+ */
+export async function mcpCommand(
+  environment: Readonly<Record<string, string | undefined>>,
+  { write = false }: { readonly write?: boolean },
+): Promise<void> {
+  const settings = await readApiSettings(environment);
+  const transport = new StdioServerTransport();
+  const bridge = new Bridge(settings, { isWriting: write, send: (message) => transport.send(message) });
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  transport.onclose = () => {
+    bridge.close();
+    resolve();
+  };
+  transport.onerror = ({ message }) => console.error(`picket mcp: ${message}`);
+  transport.onmessage = (message) => {
+    bridge.take(message).catch((thrown: unknown) => console.error('picket mcp:', thrown));
+  };
+  await transport.start();
+  console.error(`picket mcp: tools of ${settings.PICKET_URL}${write ? ', those that write, too' : ''}`);
+  await closed;
+}

@@ -1,0 +1,15 @@
+import type { Command } from 'commander';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Adds `mcp`. */
+export function addMcpCommand(program: Command, environment: Environment, help: string): void {
+  program
+    .command('mcp')
+    .description('give a language model the tools of the service: an MCP server on standard input and output')
+    .option('--write', 'offer the tools that change something or run checks, too')
+    .addHelpText('after', help)
+    .action(async (options: { readonly write?: boolean }) =>
+      (await import('./mcp-command.ts')).mcpCommand(environment, options),
+    );
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { QueryBoolean } from '../http/query.ts';
+import { accepted, defineRoute, successful } from '../http/route.ts';
+
+const jsonrpc = z.literal('2.0');
+const id = z.union([z.string().max(200), z.int()]);
+
+/** A message of JSON-RPC 2.0. What else it must hold says the Model Context Protocol, by method. */
+const RpcMessage = z
+  .union([
+    z.object({
+      jsonrpc,
+      id: id.optional().describe('Absent in notifications'),
+      method: z.string().max(200),
+      params: z.looseObject({}).optional(),
+    }),
+    // Clients may answer what nobody asked them; nothing waits for it.
+    z.object({ jsonrpc, id, result: z.looseObject({}) }),
+    z.object({ jsonrpc, id, error: z.looseObject({ code: z.int(), message: z.string().max(10_000) }) }),
+  ])
+  .meta({ id: 'RpcMessage' });
+
+/** The Model Context Protocol: operations of this API as tools of programs that work with a language model. */
+export const mcpRoutes = {
+  callMcp: defineRoute({
+    method: 'POST',
+    path: '/mcp',
+    operationId: 'callMcp',
+    summary:
+      'Operations of this API as tools for language models: one message of the Model Context Protocol (streamable HTTP, no sessions)',
+    tag: 'Model Context Protocol',
+    credential: 'account',
+    // A tool that writes is called as the operation that it is.
+    isReadOnly: true,
+    otherErrors: [404],
+    // What a tool asks counts as the operation that it calls; this holds the messages around it.
+    rateLimit: { requests: 600, windowSeconds: 60 },
+    query: z.object({
+      write: QueryBoolean.default(false).describe('Offer the tools that change something or run checks, too'),
+    }),
+    body: RpcMessage,
+    success: successful,
+    // Notifications get no answer.
+    otherSuccess: { ...accepted, isEmpty: true },
+    response: z.looseObject({ jsonrpc }).meta({ id: 'RpcAnswer' }),
+  }),
+};

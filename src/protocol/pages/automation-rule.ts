@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { ManagedFields } from '../projects/project.ts';
+import { patchOf } from './page-fields.ts';
+import { ComponentImpact } from './status-page-component.ts';
+
+const text = z.string().min(1).max(10_000);
+const fields = {
+  name: z.string().min(1).max(255).describe('Also the name of the incidents it opens'),
+  enabled: z.boolean().default(true).describe('false: it opens no incidents; open ones are still resolved'),
+  firstUpdate: text.describe('What the update says that opens an incident'),
+  lastUpdate: text.describe('What the update says that resolves it'),
+  notifySubscribers: z.boolean().default(true).describe('Whether subscribers are mailed both updates'),
+  tags: z
+    .array(z.string().min(1).max(255))
+    .min(1)
+    .max(100)
+    .describe('Checks with any of these tags, their own or their group’s'),
+  coolDownWindowMinutes: z
+    .int()
+    .min(0)
+    .max(10_080)
+    .default(5)
+    .describe(
+      'Minutes after one of its incidents ended before it opens the next; what still fails by then opens it. 0: none',
+    ),
+  components: z
+    .array(z.object({ componentId: z.uuid(), targetImpact: ComponentImpact }))
+    .min(1)
+    .max(100)
+    .describe('The components of the page that its incidents concern, and how'),
+};
+
+export const AutomationRuleInput = z
+  .object({
+    statusPageId: z.uuid().describe('A page made with `version: 3`; the rule stays with it'),
+    ...fields,
+  })
+  .meta({ id: 'AutomationRuleInput' });
+export type AutomationRuleInput = z.output<typeof AutomationRuleInput>;
+export const AutomationRulePatch = patchOf({
+  statusPageId: z.uuid().describe('The page it is of already'),
+  ...fields,
+}).meta({ id: 'AutomationRulePatch' });
+
+/** By which failing checks open incidents on a status page. */
+export const AutomationRule = z
+  .object({
+    id: z.string(),
+    ...ManagedFields,
+    statusPageId: z.string(),
+    name: z.string(),
+    enabled: z.boolean(),
+    firstUpdate: z.string(),
+    lastUpdate: z.string(),
+    notifySubscribers: z.boolean(),
+    tags: z.array(z.string()),
+    coolDownWindowMinutes: z.int(),
+    components: z.array(z.object({ componentId: z.string(), targetImpact: ComponentImpact })),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'AutomationRule' });
+export type AutomationRule = z.output<typeof AutomationRule>;
+
+const route = { tag: 'Status pages', credential: 'account' } as const;
+const base = '/v1/status-pages/automation-rules';
+const params = z.object({ automationRuleId: z.uuid() });
+
+export const automationRuleRoutes = {
+  listAutomationRules: defineRoute({
+    ...route,
+    method: 'GET',
+    path: base,
+    operationId: 'listAutomationRules',
+    summary: 'Rules by which failing checks open incidents on status pages, newest first',
+    query: z.object({ ...CursorPaging, statusPageId: z.uuid().optional().describe('Those of one page') }),
+    success: successful,
+    response: cursorPage(AutomationRule),
+  }),
+  createAutomationRule: defineRoute({
+    ...route,
+    method: 'POST',
+    path: base,
+    operationId: 'createAutomationRule',
+    otherErrors: [404],
+    summary: 'Have checks with some tags open and resolve incidents on a status page',
+    body: AutomationRuleInput,
+    success: created,
+    response: AutomationRule,
+  }),
+  getAutomationRule: defineRoute({
+    ...route,
+    method: 'GET',
+    path: `${base}/{automationRuleId}`,
+    operationId: 'getAutomationRule',
+    summary: 'One rule of a status page',
+    params,
+    success: successful,
+    response: AutomationRule,
+  }),
+  updateAutomationRule: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: `${base}/{automationRuleId}`,
+    operationId: 'updateAutomationRule',
+    otherErrors: [404],
+    summary: 'Change a rule; absent fields keep their value, components are replaced as a whole',
+    params,
+    body: AutomationRulePatch,
+    success: successful,
+    response: AutomationRule,
+  }),
+  deleteAutomationRule: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: `${base}/{automationRuleId}`,
+    operationId: 'deleteAutomationRule',
+    summary: 'Delete a rule; an incident that it opened is still resolved when its checks recover',
+    params,
+    success: noContent,
+  }),
+};

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { ManagedFields } from '../projects/project.ts';
+
+export const componentTypes = ['SERVICE', 'GROUP'] as const;
+
+/** How an incident leaves a component, from the mildest. */
+export const componentImpacts = [
+  'UNDER_MAINTENANCE',
+  'DEGRADED_PERFORMANCE',
+  'PARTIAL_OUTAGE',
+  'MAJOR_OUTAGE',
+] as const;
+export const ComponentImpact = z.enum(componentImpacts);
+export type ComponentImpact = z.output<typeof ComponentImpact>;
+
+const parentId = z.uuid().nullable().describe('The GROUP of the same page that it is in; null: none');
+const configuration = {
+  showHistoricalData: z.boolean().describe('Whether the page shows its days and its uptime'),
+  expandedByDefault: z.boolean().describe('Of a GROUP: whether the page shows what is in it at once'),
+};
+const fields = {
+  name: z.string().min(1).max(255),
+  description: z.string().max(500).nullable().default(null),
+  hidden: z
+    .boolean()
+    .default(false)
+    .describe('Left out of the page, with what is in it; incidents and rules may name it anyway'),
+  displayOrder: z
+    .int()
+    .min(-1_000_000)
+    .max(1_000_000)
+    .default(0)
+    .describe('Its place among those next to it; lower comes first'),
+};
+
+export const StatusPageComponentInput = z
+  .object({
+    statusPageId: z.uuid().describe('The page it is on, made with `version: 3`; it stays on that page'),
+    parentId: parentId.default(null),
+    type: z
+      .enum(componentTypes)
+      .default('SERVICE')
+      .describe('SERVICE: something with a state of its own; GROUP: holds others'),
+    ...fields,
+    configuration: z
+      .object({
+        showHistoricalData: configuration.showHistoricalData.default(true),
+        expandedByDefault: configuration.expandedByDefault.default(false),
+      })
+      .prefault({}),
+  })
+  .meta({ id: 'StatusPageComponentInput' });
+export type StatusPageComponentInput = z.output<typeof StatusPageComponentInput>;
+
+export const StatusPageComponentPatch = z
+  .object({
+    statusPageId: z.uuid().optional().describe('The page it is on already'),
+    parentId: parentId.optional(),
+    type: z.enum(componentTypes).optional().describe('What it is already'),
+    name: fields.name.optional(),
+    description: fields.description.unwrap().optional(),
+    hidden: fields.hidden.unwrap().optional(),
+    displayOrder: fields.displayOrder.unwrap().optional(),
+    configuration: z.object(configuration).partial().optional(),
+  })
+  .meta({ id: 'StatusPageComponentPatch' });
+
+/** A part of a status page without cards. */
+export const StatusPageComponent = z
+  .object({
+    id: z.string(),
+    ...ManagedFields,
+    statusPageId: z.string(),
+    parentId: z.string().nullable(),
+    type: z.enum(componentTypes),
+    name: z.string(),
+    description: z.string().nullable(),
+    hidden: z.boolean(),
+    displayOrder: z.int(),
+    configuration: z
+      .object({
+        showHistoricalData: z.boolean(),
+        expandedByDefault: z.boolean().optional().describe('Of a GROUP'),
+      })
+      .meta({ id: 'StatusPageComponentConfiguration' }),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'StatusPageComponent' });
+export type StatusPageComponent = z.output<typeof StatusPageComponent>;
+
+const route = { tag: 'Status pages', credential: 'account' } as const;
+const base = '/v1/status-pages/components';
+const params = z.object({ componentId: z.uuid() });
+
+export const statusPageComponentRoutes = {
+  listStatusPageComponents: defineRoute({
+    ...route,
+    method: 'GET',
+    path: base,
+    operationId: 'listStatusPageComponents',
+    summary: 'Components of status pages, newest first',
+    query: z.object({ ...CursorPaging, statusPageId: z.uuid().optional().describe('Those of one page') }),
+    success: successful,
+    response: cursorPage(StatusPageComponent),
+  }),
+  createStatusPageComponent: defineRoute({
+    ...route,
+    method: 'POST',
+    path: base,
+    operationId: 'createStatusPageComponent',
+    otherErrors: [404],
+    summary: 'Create a component on a status page of version 3',
+    body: StatusPageComponentInput,
+    success: created,
+    response: StatusPageComponent,
+  }),
+  getStatusPageComponent: defineRoute({
+    ...route,
+    method: 'GET',
+    path: `${base}/{componentId}`,
+    operationId: 'getStatusPageComponent',
+    summary: 'One component of a status page',
+    params,
+    success: successful,
+    response: StatusPageComponent,
+  }),
+  updateStatusPageComponent: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: `${base}/{componentId}`,
+    operationId: 'updateStatusPageComponent',
+    summary: 'Change a component; absent fields keep their value. Its page and its type stay',
+    params,
+    body: StatusPageComponentPatch,
+    success: successful,
+    response: StatusPageComponent,
+  }),
+  deleteStatusPageComponent: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: `${base}/{componentId}`,
+    operationId: 'deleteStatusPageComponent',
+    summary:
+      'Delete a component; what is in a group moves to where the group was, incidents and rules lose it',
+    params,
+    success: noContent,
+  }),
+};

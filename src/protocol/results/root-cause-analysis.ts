@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { accepted, defineRoute, successful } from '../http/route.ts';
+
+export const classifications = [
+  'CONFIGURATION_ERROR',
+  'INFRASTRUCTURE_ERROR',
+  'APPLICATION_ERROR',
+  'PERFORMANCE_ERROR',
+  'MONITORING_ERROR',
+  'UNKNOWN',
+] as const;
+export const certainties = ['CERTAIN', 'LIKELY', 'OPEN'] as const;
+export const analysisVerdicts = ['RIGHT', 'WRONG'] as const;
+
+/** What was found out about the cause of an error (check model 3.8; `certainty` and `verdict` are ours). */
+export const RootCauseAnalysis = z
+  .object({
+    id: z.string(),
+    created_at: z.iso.datetime(),
+    provider: z.string().describe('`picket`: this service by itself'),
+    model: z.string().describe('`rules`: fixed rules, without a model'),
+    durationMs: z.number(),
+    analysis: z.object({
+      classification: z
+        .enum(classifications)
+        .describe(
+          'What is wrong: a setting (of target, certificate, name or check); network, host or gateway; the program that answers; its speed; the monitoring itself; not known',
+        ),
+      certainty: z
+        .enum(certainties)
+        .describe(
+          'CERTAIN: the evidence shows it; LIKELY: something else would fit as well, and less well; OPEN: what is known, and no cause',
+        ),
+      rootCause: z.string().describe('Begins with the certainty'),
+      userImpact: z.string(),
+      codeFix: z.string().nullable().describe('What to do next'),
+      evidence: z
+        .array(
+          z.object({
+            artifacts: z.array(z.object({ name: z.string(), type: z.string() })),
+            description: z.string(),
+          }),
+        )
+        .describe('What it follows from, and where to see it'),
+      referenceLinks: z.array(z.object({ url: z.string(), title: z.string() })).nullable(),
+    }),
+    userContext: z
+      .array(z.object({ text: z.string(), type: z.string() }))
+      .nullable()
+      .describe('What who asked for it wrote; rules do not read it'),
+    verdict: z.enum(analysisVerdicts).nullable().describe('What people say of it'),
+  })
+  .meta({ id: 'RootCauseAnalysis' });
+export type RootCauseAnalysis = z.output<typeof RootCauseAnalysis>;
+
+export const AnalysisRequest = z
+  .object({
+    userContext: z.string().max(256).nullish().describe('What readers of the analysis should know besides'),
+  })
+  .meta({ id: 'RootCauseAnalysisRequest' })
+  .nullish();
+
+const AnalysisPending = z
+  .object({ id: z.string(), status: z.literal('PENDING') })
+  .meta({ id: 'RootCauseAnalysisPending' });
+const AnalysisCompleted = RootCauseAnalysis.extend({ status: z.literal('COMPLETED') }).meta({
+  id: 'RootCauseAnalysisCompleted',
+});
+
+export const RootCauseAnalysisPatch = z
+  .object({ verdict: z.enum(analysisVerdicts).nullable().describe('null takes it back') })
+  .meta({ id: 'RootCauseAnalysisPatch' });
+
+const params = z.object({ id: z.uuid() });
+const analysisRoute = { tag: 'Root cause analyses', credential: 'account', params } as const;
+const startRoute = {
+  ...analysisRoute,
+  method: 'POST',
+  body: AnalysisRequest,
+  isBodyOptional: true,
+  success: accepted,
+  response: AnalysisPending,
+} as const;
+
+export const rootCauseAnalysisRoutes = {
+  analyseErrorGroup: defineRoute({
+    ...startRoute,
+    path: '/v1/root-cause-analyses/error-groups/{id}',
+    operationId: 'analyseErrorGroup',
+    summary: 'Look for the cause of an error group now; new groups are looked into by themselves',
+  }),
+  analyseTestSessionErrorGroup: defineRoute({
+    ...startRoute,
+    path: '/v1/root-cause-analyses/test-session-error-groups/{id}',
+    operationId: 'analyseTestSessionErrorGroup',
+    summary: 'The same for an error group of test sessions',
+  }),
+  getRootCauseAnalysis: defineRoute({
+    ...analysisRoute,
+    method: 'GET',
+    path: '/v1/root-cause-analyses/{id}',
+    operationId: 'getRootCauseAnalysis',
+    summary: 'An analysis; 202 until it is done',
+    success: successful,
+    otherSuccess: accepted,
+    response: z.discriminatedUnion('status', [AnalysisPending, AnalysisCompleted]),
+  }),
+  updateRootCauseAnalysis: defineRoute({
+    ...analysisRoute,
+    method: 'PATCH',
+    path: '/v1/root-cause-analyses/{id}',
+    operationId: 'updateRootCauseAnalysis',
+    summary: 'Say whether an analysis is right or wrong',
+    body: RootCauseAnalysisPatch,
+    success: successful,
+    response: AnalysisCompleted,
+  }),
+};

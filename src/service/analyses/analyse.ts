@@ -1,0 +1,59 @@
+import { type Analysis, analysisOf, type Conclusion, shown } from './conclusion.ts';
+import type { Evidence } from './evidence.ts';
+import { changeItems } from './rules/change.ts';
+import { rules } from './rules/index.ts';
+import { sentence } from './rules/location.ts';
+import { type Case, caseOf } from './seen/case.ts';
+
+/**
+ * What an error was caused by, by fixed rules: the same evidence has the same analysis. Pure, and never throws,
+ * whatever the results hold. It says nothing that the evidence does not hold, and where no rule fits it says what is
+ * known and that the cause is open: that is where a model could word and rank further.
+ */
+export function analyse(evidence: Evidence): Analysis {
+  const given = caseOf(evidence);
+  if (!given) return analysisOf(nothingLeft(evidence), []);
+  const conclusion = firstOf(given) ?? unknown(given);
+  const known = JSON.stringify(conclusion.evidence);
+  const changes = changeItems(given).filter((item) => !known.includes(JSON.stringify(item)));
+  return analysisOf(conclusion, [...changes, ...otherErrors(given)]);
+}
+
+function firstOf(given: Case): Conclusion | undefined {
+  for (const rule of rules) {
+    const conclusion = rule(given);
+    if (conclusion) return conclusion;
+  }
+  return undefined;
+}
+
+function nothingLeft({ errorMessage, check }: Evidence): Conclusion {
+  return {
+    certainty: 'OPEN',
+    classification: 'UNKNOWN',
+    cause: `No result with this error is kept any more, so only its message is known. ${sentence(errorMessage)}`,
+    impact: `What ${check.name} checks did not pass then.`,
+    next: 'Ask again when the error comes back.',
+    evidence: [shown(sentence(errorMessage), 'error')],
+  };
+}
+
+function unknown({ run, before, target }: Case): Conclusion {
+  return {
+    certainty: 'OPEN',
+    classification: 'UNKNOWN',
+    cause: `No rule explains this failure of ${target}. ${sentence(run.message)}${before ? ` It passed at ${before.facts.startedAt},.` : ' It has not passed before.'}`,
+    impact: 'What the check looks at did not pass.',
+    next: before ? 'Compare the run with the last pass.' : 'Look at the run: its log and what it found.',
+    evidence: [shown(run.message, 'error', ...run.files)],
+  };
+}
+
+/** What else the newest run had against its target. */
+function otherErrors({ run }: Case) {
+  return run.facts.errorMessages
+    .slice(1, 4)
+    .flatMap((message) =>
+      sentence(message) === '' ? [] : [shown(`Besides: ${sentence(message)}`, 'error')],
+    );
+}

@@ -1,0 +1,100 @@
+import type { Clock } from '../../lib/clock.ts';
+import { AppError, toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Store } from '../store.ts';
+import { analyse } from './analyse.ts';
+import type { Analysis } from './conclusion.ts';
+import { gatherEvidence } from './gather.ts';
+import type { RootCauseAnalysisRow } from './tables.ts';
+
+/** Analyses of one turn: the others of an account that has very many wait for those of the others. */
+const perTurn = 20;
+/** What failed with it and what the other locations found is known by then. */
+export const secondLookMs = 3 * 60_000;
+/** One that could not be made is tried again then. */
+const retryMs = 10 * 60_000;
+
+/** Counts analyses by how certain they are. */
+export interface AnalysisCounter {
+  countAnalysis(accountId: string, certainty: string): void;
+}
+
+export interface AnalystOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: AnalysisCounter;
+}
+
+/**
+ * Looks for the causes of error groups. A group that is new has asked for it in the transaction that made it, and
+ * people ask for more. What nobody asked for is looked at once more a few minutes later, when it is known what else
+ * failed and what other locations found; what people have judged stays as it is.
+ */
+export class Analyst {
+  readonly #options: AnalystOptions;
+
+  constructor(options: AnalystOptions) {
+    this.#options = options;
+  }
+
+  async turn(): Promise<number | null> {
+    const { store, clock } = this.#options;
+    for (const row of await store.analyses.due(clock.wallMs(), perTurn)) await this.#make(row);
+    return store.analyses.nextDueAt();
+  }
+
+  /** One that breaks makes no other wait. */
+  async #make(row: RootCauseAnalysisRow): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    try {
+      await makeAnalysis(this.#options, row);
+    } catch (thrown) {
+      if (thrown instanceof AppError) throw thrown;
+      logger.error({ analysisId: row.id, err: toError(thrown) }, 'analysis failed; it will be retried');
+      await store.analyses.postpone(row.id, clock.wallMs() + retryMs);
+    }
+  }
+}
+
+/** Makes an analysis and stores it; undefined where its group is gone. */
+export async function makeAnalysis(
+  { store, clock, metrics }: Omit<AnalystOptions, 'logger'>,
+  row: RootCauseAnalysisRow,
+): Promise<Analysis | undefined> {
+  const startMs = performance.now();
+  const group = await store.errorGroups.find(row.account_id, row.group_kind, row.group_id);
+  if (!group) {
+    await store.analyses.postpone(row.id, null);
+    return undefined;
+  }
+  const now = clock.wallMs();
+  const analysis = analyse(await gatherEvidence(store, group, now));
+  const isFirst = row.content === null;
+  await store.analyses.complete(row.id, {
+    content: JSON.stringify(analysis),
+    duration_ms: Math.round((performance.now() - startMs) * 1000) / 1000,
+    completed: now,
+    due: isFirst && row.automatic === 1 ? now + secondLookMs : null,
+  });
+  if (isFirst) metrics.countAnalysis(row.account_id, analysis.certainty);
+  return analysis;
+}
+
+/**
+ * What is known of the cause of a result's first error. One that nobody has looked into yet is looked into now, in a
+ * few queries: who notifies of it does not have to wait for a turn.
+ */
+export async function analysisOfResult(
+  parts: Omit<AnalystOptions, 'logger'>,
+  result: { readonly checkId: string; readonly resultId: string },
+): Promise<Analysis | undefined> {
+  const { analyses, analysisEvidence } = parts.store;
+  const groupIds = await analysisEvidence.groupsOf(result.checkId, result.resultId);
+  const [groupId] = groupIds;
+  if (groupId === undefined) return undefined;
+  const [newest] = (await analyses.ofGroups([groupId])).get(groupId) ?? [];
+  if (newest) return newest.analysis;
+  const [pending] = await analyses.pendingOf([groupId]);
+  return pending && (await makeAnalysis(parts, pending));
+}

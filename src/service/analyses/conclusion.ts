@@ -1,0 +1,76 @@
+import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
+
+export type Analysis = RootCauseAnalysis['analysis'];
+export type Classification = Analysis['classification'];
+export type Certainty = Analysis['certainty'];
+export type Artifact = Analysis['evidence'][number]['artifacts'][number];
+export type EvidenceItem = Analysis['evidence'][number];
+
+/** What a rule concludes from evidence. */
+export interface Conclusion {
+  /**
+   * `CERTAIN`: the evidence shows it and nothing else fits. `LIKELY`: something else would fit as well, and less
+   * well. `OPEN`: what is known, and no cause.
+   */
+  readonly certainty: Certainty;
+  readonly classification: Classification;
+  /** What is the cause, in whole sentences. */
+  readonly cause: string;
+  readonly impact: string;
+  /** What to do next. */
+  readonly next: string;
+  readonly evidence: readonly EvidenceItem[];
+  readonly links?: readonly { readonly url: string; readonly title: string }[];
+}
+
+/** A rule: what it concludes, or undefined where it has nothing to say. It is given evidence of any kind, whole or not. */
+export type Rule<Given> = (given: Given) => Conclusion | undefined;
+
+const beginnings: Readonly<Record<Certainty, string>> = {
+  CERTAIN: 'Certain',
+  LIKELY: 'Likely',
+  OPEN: 'Open',
+};
+
+/** A conclusion in the form of the API. The certainty is its first word. */
+export function analysisOf(conclusion: Conclusion, asides: readonly EvidenceItem[]): Analysis {
+  const { certainty, classification, cause, impact, next, evidence, links } = conclusion;
+  return {
+    classification,
+    certainty,
+    rootCause: `${beginnings[certainty]}: ${cause}`,
+    userImpact: impact,
+    codeFix: next,
+    evidence: [...evidence, ...asides],
+    referenceLinks: links && links.length > 0 ? [...links] : null,
+  };
+}
+
+const named = {
+  request: { name: 'HTTP_REQUEST', type: 'REQUEST' },
+  response: { name: 'HTTP_RESPONSE', type: 'RESPONSE' },
+  phases: { name: 'TIMING_PHASES', type: 'TIMINGS' },
+  certificate: { name: 'CERTIFICATE', type: 'CERTIFICATE' },
+  assertions: { name: 'ASSERTIONS', type: 'ASSERTIONS' },
+  answer: { name: 'DNS_ANSWER', type: 'RESPONSE' },
+  pings: { name: 'PING_RESULTS', type: 'RESPONSE' },
+  error: { name: 'ERROR', type: 'LOG' },
+  steps: { name: 'STEPS', type: 'LOG' },
+  lastPass: { name: 'LAST_PASS', type: 'RESULT' },
+  checks: { name: 'OTHER_CHECKS', type: 'CHECKS' },
+  locations: { name: 'OTHER_LOCATIONS', type: 'RESULT' },
+  locationEvent: { name: 'LOCATION_EVENT', type: 'LOCATION' },
+  change: { name: 'CHANGE', type: 'AUDIT_LOG' },
+  maintenance: { name: 'MAINTENANCE_WINDOW', type: 'MAINTENANCE' },
+} as const satisfies Record<string, Artifact>;
+
+/** A piece of evidence: what it shows, and where to see it. */
+export function shown(
+  description: string,
+  ...where: readonly (keyof typeof named | Artifact)[]
+): EvidenceItem {
+  return {
+    artifacts: where.map((one) => (typeof one === 'string' ? { ...named[one] } : one)),
+    description,
+  };
+}

@@ -1,0 +1,265 @@
+import type { Kysely } from 'kysely';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+import type { Company, LocationEventFacts, RunFacts } from './evidence.ts';
+
+/** Where results are: those that count, or those of test sessions. */
+export type ResultTable = 'results' | 'test_results';
+
+/** A result without its detail. */
+export interface ResultMark {
+  readonly id: string;
+  readonly check_id: string;
+  readonly run_location: string;
+  readonly created: number;
+  readonly slot_at: number;
+  readonly has_failures: 0 | 1;
+  readonly has_errors: 0 | 1;
+}
+
+const marks = ['id', 'check_id', 'run_location', 'created', 'slot_at', 'has_failures', 'has_errors'] as const;
+const iso = (at: number) => new Date(at).toISOString();
+
+/** What analyses read of results, statuses and locations. */
+export class AnalysisEvidence {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** The newest results of a check with an error, stored up to an instant. */
+  async withError(checkId: string, groupId: string, until: number, limit: number): Promise<ResultMark[]> {
+    const rows = await this.#db
+      .selectFrom('results')
+      .select([...marks, 'error_group_ids'])
+      .where('check_id', '=', checkId)
+      .where('created', '<=', until)
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc')
+      .limit(50)
+      .execute();
+    return rows.filter((row) => row.error_group_ids.includes(`"${groupId}"`)).slice(0, limit);
+  }
+
+  /** The same of the newest test sessions of a project; '' for sessions without one. */
+  async withErrorOfTests(
+    owner: { readonly accountId: string; readonly projectId: string },
+    groupId: string,
+    until: number,
+    limit: number,
+  ): Promise<ResultMark[]> {
+    const { accountId, projectId } = owner;
+    const sessions = await this.#db
+      .selectFrom('test_sessions')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('project_id', projectId === '' ? 'is' : '=', projectId === '' ? null : projectId)
+      .where('started', '<=', until)
+      .orderBy('started', 'desc')
+      .limit(20)
+      .execute();
+    if (sessions.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('test_results')
+      .select([...marks, 'error_group_ids'])
+      .where(
+        this.#dialect.inList(
+          'test_session_id',
+          sessions.map(({ id }) => id),
+        ),
+      )
+      .where('created', '<=', until)
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc')
+      .limit(500)
+      .execute();
+    return rows.filter((row) => row.error_group_ids.includes(`"${groupId}"`)).slice(0, limit);
+  }
+
+  /** The error groups of a result, in the order of its errors. */
+  async groupsOf(checkId: string, resultId: string): Promise<readonly string[]> {
+    const row = await this.#db
+      .selectFrom('results')
+      .select('error_group_ids')
+      .where('id', '=', resultId)
+      .where('check_id', '=', checkId)
+      .executeTakeFirst();
+    return row ? (JSON.parse(row.error_group_ids) as string[]) : [];
+  }
+
+  /** Final results of a check from between two instants, newest first. */
+  async passes(
+    table: ResultTable,
+    checkId: string,
+    between: { readonly after: number; readonly before: number },
+    limit: number,
+  ): Promise<ResultMark[]> {
+    return this.#db
+      .selectFrom(table)
+      .select(marks)
+      .where('check_id', '=', checkId)
+      .where('result_type', '=', 'FINAL')
+      .where('created', '>', between.after)
+      .where('created', '<', between.before)
+      .where('has_failures', '=', 0)
+      .where('has_errors', '=', 0)
+      .orderBy('created', 'desc')
+      .limit(limit)
+      .execute();
+  }
+
+  /** The first result of a check at a location that did not pass after an instant. */
+  async firstFailure(
+    table: ResultTable,
+    checkId: string,
+    location: string,
+    after: number,
+  ): Promise<(ResultMark & { readonly started: number }) | undefined> {
+    return this.#db
+      .selectFrom(table)
+      .select([...marks, 'started'])
+      .where('check_id', '=', checkId)
+      .where('run_location', '=', location)
+      .where('created', '>', after)
+      .where((eb) => eb.or([eb('has_failures', '=', 1), eb('has_errors', '=', 1)]))
+      .orderBy('created')
+      .limit(1)
+      .executeTakeFirst();
+  }
+
+  /** Results of a check since an instant, newest first. */
+  async since(checkId: string, from: number, limit: number): Promise<ResultMark[]> {
+    return this.#db
+      .selectFrom('results')
+      .select(marks)
+      .where('check_id', '=', checkId)
+      .where('created', '>=', from)
+      .orderBy('created', 'desc')
+      .limit(limit)
+      .execute();
+  }
+
+  /** Results with their details, in the order of their ids given. */
+  async runs(table: ResultTable, ids: readonly string[]): Promise<RunFacts[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom(table)
+      .select([
+        'id',
+        'started',
+        'run_location',
+        'code',
+        'message',
+        'error_messages',
+        'response_time',
+        'detail',
+      ])
+      .where(this.#dialect.inList('id', ids))
+      .execute();
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return ids.flatMap((id) => {
+      const row = byId.get(id);
+      if (!row) return [];
+      return [
+        {
+          id,
+          startedAt: iso(row.started),
+          location: row.run_location,
+          code: row.code,
+          message: row.message,
+          errorMessages: JSON.parse(row.error_messages) as string[],
+          responseTime: row.response_time,
+          detail: row.detail === null ? null : (JSON.parse(row.detail) as unknown),
+        },
+      ];
+    });
+  }
+
+  /** How many other checks share a value with one, and how many of them do not pass now. */
+  async company(
+    of: { readonly accountId: string; readonly checkId: string },
+    { kind, value }: Pick<Company, 'kind' | 'value'>,
+    heardSince: number,
+  ): Promise<Company> {
+    const column = (
+      { host: 'target_host', address: 'target_address', location: 'last_run_location' } as const
+    )[kind];
+    const others = this.#db
+      .selectFrom('statuses')
+      .innerJoin('checks', 'checks.id', 'statuses.check_id')
+      .where('statuses.account_id', '=', of.accountId)
+      .where('statuses.check_id', '!=', of.checkId)
+      .where('checks.activated', '=', 1)
+      .where(`statuses.${column}`, '=', value)
+      .where((eb) =>
+        eb.or([eb('statuses.updated', '>=', heardSince), eb('statuses.created', '>=', heardSince)]),
+      );
+    const failing = others.where((eb) =>
+      eb.or([eb('statuses.has_failures', '=', 1), eb('statuses.has_errors', '=', 1)]),
+    );
+    const all = await others.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirst();
+    const bad = await failing
+      .select((eb) => [
+        eb.fn.countAll<number>().as('count'),
+        eb.fn
+          .count<number>(
+            eb.fn.coalesce('statuses.target_host', 'statuses.target_address', 'statuses.check_id'),
+          )
+          .distinct()
+          .as('hosts'),
+      ])
+      .executeTakeFirst();
+    const names = await failing
+      .select('checks.name')
+      .orderBy('checks.name')
+      .orderBy('checks.id')
+      .limit(3)
+      .execute();
+    return {
+      kind,
+      value,
+      checks: Number(all?.count ?? 0),
+      failing: Number(bad?.count ?? 0),
+      failingHosts: Number(bad?.hosts ?? 0),
+      names: names.map(({ name }) => name),
+    };
+  }
+
+  /** What agents reported of a private location, as far as it lasted into a time. */
+  async locationEvents(
+    accountId: string,
+    location: string,
+    time: { readonly from: number; readonly to: number },
+  ): Promise<LocationEventFacts[]> {
+    const rows = await this.#db
+      .selectFrom('location_events')
+      .innerJoin('private_locations', 'private_locations.id', 'location_events.location_id')
+      .select([
+        'location_events.kind',
+        'location_events.evidence',
+        'location_events.started',
+        'location_events.ended',
+      ])
+      .where('private_locations.account_id', '=', accountId)
+      .where('private_locations.slug_name', '=', location)
+      .where('location_events.started', '<=', time.to)
+      .where((eb) =>
+        eb.or([
+          eb('location_events.ended', '>=', time.from),
+          eb.and([eb('location_events.ended', 'is', null), eb('location_events.told', '>=', time.from)]),
+        ]),
+      )
+      .orderBy('location_events.started', 'desc')
+      .limit(3)
+      .execute();
+    return rows.map(({ kind, evidence, started, ended }) => ({
+      kind,
+      evidence,
+      startedAt: iso(started),
+      endedAt: ended === null ? null : iso(ended),
+    }));
+  }
+}

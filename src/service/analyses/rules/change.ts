@@ -1,0 +1,85 @@
+import { type Conclusion, type EvidenceItem, shown } from '../conclusion.ts';
+import type { ChangeFacts } from '../evidence.ts';
+import { type Case, impactOf } from '../seen/case.ts';
+import { sentence } from './location.ts';
+
+/** Fields of a check that change nothing of what its runs do. */
+const idleFields =
+  /^(name|tags|description|muted|activated|frequency|frequencyOffset|alert\w*|useGlobalAlertSettings|retryStrategy|doubleCheck|group(Id|Order)|parentCheckIds|triggerIncident|runParallel|logicalId|project|degraded\w*|created_at|createdAt|id)$/;
+/** Failures that a definition can bring about. */
+const causedByDefinition =
+  /^(STATUS_UNEXPECTED|ASSERTION_FAILED|SCRIPT_|NAME_NOT_FOUND|CONNECTION_REFUSED|CONNECTION_UNEXPECTED|CONNECTION_TIMEOUT|HOST_UNREACHABLE|TLS_|RESPONSE_CODE_UNEXPECTED|REPLY_UNEXPECTED|MAX_RESPONSE_TIME|REDIRECT_|DNS_NO_ANSWER|NO_REPLY)/;
+
+/** Changes between the last pass and the first failure that a run could notice, newest first. */
+export function relevantChanges({ evidence }: Case): ChangeFacts[] {
+  return evidence.changes.flatMap((change) => {
+    const fields = change.resource.startsWith('checks/')
+      ? change.fields.filter((field) => !idleFields.test(field))
+      : change.fields;
+    return fields.length === 0 ? [] : [{ ...change, fields }];
+  });
+}
+
+export function changeItems(given: Case): EvidenceItem[] {
+  return relevantChanges(given)
+    .slice(0, 3)
+    .map(({ at, resource, fields }) =>
+      shown(`Changed at ${at}: ${resource} (${fields.join(', ')})`, 'change'),
+    );
+}
+
+/** The check was changed between its last pass and its first failure. */
+export function changedCheck(given: Case): Conclusion | undefined {
+  const { run, before, evidence } = given;
+  const [change] = relevantChanges(given);
+  if (!change || !before || !causedByDefinition.test(run.code)) return undefined;
+  const difference = differenceOf(given);
+  // Without a difference between the two runs the change may be a coincidence, unless it is of what scripts are made of.
+  if (difference === null && run.script === null && change.resource.startsWith('checks/')) return undefined;
+  const what = change.resource.startsWith('checks/')
+    ? 'The check'
+    : `What the check uses (${change.resource})`;
+  return {
+    certainty: 'LIKELY',
+    classification: 'CONFIGURATION_ERROR',
+    cause: `${what} was changed at ${change.at} (${change.fields.join(', ')}), between its last pass at ${before.facts.startedAt} and its first failure${evidence.failingSince === null ? '' : ` at ${evidence.failingSince}`}.${difference === null ? '' : ` ${difference}`} ${sentence(run.message)}`,
+    impact: impactOf(given, 'Perhaps none: the check asks for something else than before.'),
+    next: 'Look at the change in the history of the check; correct it, or take it back.',
+    evidence: [
+      ...changeItems(given),
+      shown('The run before the change passed', 'lastPass'),
+      shown(run.message, 'error', ...run.files),
+    ],
+  };
+}
+
+/** What the two runs asked or judged differently. */
+function differenceOf({ run, before }: Case): string | null {
+  if (!before) return null;
+  if (run.script === null && run.url !== null && before.url !== null && run.url !== before.url) {
+    return `It asks for ${run.url} since, and asked for ${before.url} before.`;
+  }
+  if (
+    run.dns &&
+    before.dns &&
+    (run.dns.query !== before.dns.query || run.dns.recordType !== before.dns.recordType)
+  ) {
+    return `It asks for ${run.dns.query} ${run.dns.recordType} since, and asked for ${before.dns.query} ${before.dns.recordType} before.`;
+  }
+  if (run.script === null && run.host !== null && before.host !== null && run.host !== before.host) {
+    return `It asks ${run.host} since, and asked ${before.host} before.`;
+  }
+  if (run.code === 'ASSERTION_FAILED') {
+    const known = new Set(before.assertions.map(keyOf));
+    const added = run.assertions.find((one) => one.failed && !known.has(keyOf(one)));
+    if (added) {
+      return `The assertion that fails is new: ${[added.source, added.property, added.comparison, added.target].filter((word) => word !== '').join(' ')}.`;
+    }
+  }
+  const portOf = (peer: string | null) => peer?.slice(peer.lastIndexOf(':')) ?? null;
+  const [port, earlier] = [portOf(run.peer), portOf(before.peer)];
+  return port !== null && earlier !== null && port !== earlier ? `It asks ${run.peer} since.` : null;
+}
+
+const keyOf = ({ source, property, comparison, target }: Case['run']['assertions'][number]) =>
+  JSON.stringify([source, property, comparison, target]);

@@ -1,0 +1,89 @@
+import { type Conclusion, shown } from '../conclusion.ts';
+import { type Case, impactOf } from '../seen/case.ts';
+import { quoted } from '../seen/read.ts';
+import type { SeenAssertion } from '../seen/run-view.ts';
+import { companyItems } from './location.ts';
+
+/** An assertion on what was answered: what is different from the last pass. */
+export function changedContent(given: Case): Conclusion | undefined {
+  const { run, before } = given;
+  if (run.code !== 'ASSERTION_FAILED') return undefined;
+  const failed = run.assertions.find((one) => one.failed && !/_TIME$|^LATENCY$/.test(one.source));
+  if (!failed) return undefined;
+  const same = before?.assertions.find(
+    (one) =>
+      one.source === failed.source &&
+      one.property === failed.property &&
+      one.comparison === failed.comparison,
+  );
+  const what = nameOf(failed);
+  const wanted = `the check expects ${failed.comparison}${failed.target === '' ? '' : ` ${quoted(failed.target)}`}`;
+  const told = {
+    impact: impactOf(given, `Users of ${given.target} get something else than the check expects.`),
+    evidence: [
+      shown(run.message, 'assertions', 'response', ...run.files),
+      ...(before ? [shown(`The last pass, at ${before.facts.startedAt}`, 'lastPass')] : []),
+      ...companyItems(given),
+    ],
+  };
+  const line = failed.source === 'TEXT_BODY' || failed.source === 'RESPONSE_DATA' ? changedLine(given) : null;
+  if (before && line !== null) {
+    return {
+      ...told,
+      certainty: 'CERTAIN',
+      classification: 'APPLICATION_ERROR',
+      cause: `${what} has changed since the last pass at ${before.facts.startedAt}: ${line}; ${wanted}.`,
+      next: 'Look at what was released or written in between; if the answer is as meant, change the assertion.',
+    };
+  }
+  if (before && same && !isAlike(same.actual, failed.actual)) {
+    return {
+      ...told,
+      certainty: 'CERTAIN',
+      classification: 'APPLICATION_ERROR',
+      cause: `${what} is ${foundText(failed)}, and was ${foundText(same)} at the last pass at ${before.facts.startedAt}; ${wanted}.`,
+      next: 'Look at what was released or written in between; if the answer is as meant, change the assertion.',
+    };
+  }
+  return {
+    ...told,
+    certainty: 'OPEN',
+    classification: 'UNKNOWN',
+    cause: `${what} is ${foundText(failed)}, and ${wanted}. The target answers${run.status === null ? '' : ` with ${run.status}`}, so name, connection and TLS are ruled out; ${before ? 'the last pass does not show what is different' : 'the check has not passed before, so what changed is not known'}.`,
+    next: before ? 'Compare the run with the last pass.' : 'See whether the assertion says what was meant.',
+  };
+}
+
+function nameOf({ source, property }: SeenAssertion): string {
+  const names: Readonly<Record<string, string>> = {
+    JSON_BODY: 'The value at',
+    HEADERS: 'The header',
+    TEXT_BODY: 'The body',
+    RESPONSE_DATA: 'The answer',
+    CONNECTION: 'The connection’s',
+  };
+  return [names[source] ?? source, property].filter((word) => word !== '').join(' ');
+}
+
+function foundText({ actual }: SeenAssertion): string {
+  return actual === null || actual === undefined || actual === '' ? 'nothing' : quoted(actual);
+}
+
+function isAlike(left: unknown, right: unknown): boolean {
+  return JSON.stringify(left ?? null) === JSON.stringify(right ?? null);
+}
+
+/** The first line of the body that is another one than before; null where they are alike, or not whole. */
+function changedLine({ run, before }: Case): string | null {
+  if (!before || run.isBodyCut || before.isBodyCut || run.body === before.body) return null;
+  const [lines, earlier] = [run.body, before.body].map((body) => body.split('\n', 2_000)) as [
+    string[],
+    string[],
+  ];
+  const at = lines.findIndex((line, index) => line !== earlier[index]);
+  const [now, was] = at === -1 ? ['', earlier[lines.length]] : [lines[at], earlier[at]];
+  return `where it said ${wordOf(was)} it says ${wordOf(now)}`;
+}
+
+const wordOf = (line: string | undefined) =>
+  line === undefined || line.trim() === '' ? 'nothing' : `“${quoted(line)}”`;

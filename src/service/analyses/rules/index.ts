@@ -1,0 +1,29 @@
+import type { Rule } from '../conclusion.ts';
+import type { Case } from '../seen/case.ts';
+import { changedCheck } from './change.ts';
+import { brokenAnswer, failedConnection, failedProxy } from './connection.ts';
+import { changedContent } from './content.ts';
+import { changedAnswer, failingResolver, missingName, responseCode, silentNameServer } from './dns.ts';
+import { endlessRedirects, unexpectedStatus } from './http-status.ts';
+import { lostPings } from './icmp.ts';
+import { crowdedLocation, incapableLocation, onlyHere, unhealthyLocation } from './location.ts';
+import { egressRefusal, maintenance, missedPing, ownError, unusableDefinition } from './own.ts';
+import { scriptError } from './script.ts';
+import { grownPhase, lateAnswer } from './slow.ts';
+import { badCertificate, failedHandshake } from './tls.ts';
+
+/**
+ * Every rule, in the order in which they are asked: the first that concludes anything has the word. First what says
+ * nothing of the target, then what explains many failures at once, then what people did, then what failed by itself.
+ */
+export const rules: readonly Rule<Case>[] = [
+  ...[ownError, unusableDefinition, egressRefusal, incapableLocation, failedProxy],
+  ...[unhealthyLocation, maintenance, crowdedLocation, onlyHere],
+  changedCheck,
+  ...[missingName, failingResolver, silentNameServer, responseCode, changedAnswer],
+  ...[badCertificate, failedHandshake],
+  ...[failedConnection, lostPings, brokenAnswer],
+  ...[lateAnswer, grownPhase],
+  ...[endlessRedirects, unexpectedStatus, changedContent],
+  ...[scriptError, missedPing],
+];

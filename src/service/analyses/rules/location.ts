@@ -1,0 +1,133 @@
+import { type Conclusion, shown } from '../conclusion.ts';
+import type { Company } from '../evidence.ts';
+import { type Case, impactOf } from '../seen/case.ts';
+
+/** This many hosts that fail at once, and this share of all checks there, say that it is the location. */
+const minHosts = 3;
+const minShare = 0.6;
+
+/** What the agents of the location found unhealthy themselves. */
+export function unhealthyLocation(given: Case): Conclusion | undefined {
+  const { run, evidence, fromLocation } = given;
+  const [event] = evidence.locationEvents;
+  const isSick = run.code === 'LOCATION_SICK';
+  if (!isSick && (!event || fromLocation === null)) return undefined;
+  const { location } = run.facts;
+  const said = event ? ` since ${event.startedAt} (${event.kind}: ${event.evidence})` : '';
+  return {
+    certainty: isSick ? 'CERTAIN' : 'LIKELY',
+    classification: 'INFRASTRUCTURE_ERROR',
+    cause: `The location ${location} is unhealthy, not the target. Its agents found that themselves${said}.`,
+    impact: impactOf(given, 'Nothing is known of the target: users elsewhere may notice nothing.'),
+    next: `Look at the network and the resolver of ${location}; the page of the location shows the evidence.`,
+    evidence: [
+      ...(event
+        ? [
+            shown(
+              `An agent reported ${event.kind} from ${event.startedAt}: ${event.evidence}`,
+              'locationEvent',
+            ),
+          ]
+        : []),
+      shown(run.message, 'error'),
+    ],
+  };
+}
+
+/** What this location cannot do at all. */
+export function incapableLocation(given: Case): Conclusion | undefined {
+  const { run, before } = given;
+  const { location } = run.facts;
+  const base = {
+    certainty: 'CERTAIN' as const,
+    impact: 'Nothing is known of the target: the location could not ask it.',
+    evidence: [shown(run.message, 'error', ...run.files)],
+  };
+  if (run.code === 'NETWORK_UNAVAILABLE') {
+    return {
+      ...base,
+      classification: 'INFRASTRUCTURE_ERROR',
+      cause: `The location ${location} has no network route to ${given.target}.`,
+      next: `Check the routes, interfaces and firewall of the host of the agent at ${location}${before ? '' : ', and whether it has the address family that the check asks for'}.`,
+    };
+  }
+  if (run.code === 'ICMP_UNAVAILABLE') {
+    return {
+      ...base,
+      classification: 'CONFIGURATION_ERROR',
+      cause: `The location ${location} does not allow its agent to send ICMP.`,
+      next: 'Allow it: the sysctl net.ipv4.ping_group_range, or the capability CAP_NET_RAW. `picket doctor` examines it.',
+    };
+  }
+  return undefined;
+}
+
+/** Most checks of the location fail at once, with targets that have nothing to do with each other. */
+export function crowdedLocation(given: Case): Conclusion | undefined {
+  const { run, evidence, fromLocation } = given;
+  const here = companyOf(given, 'location');
+  if (fromLocation === null || !here) return undefined;
+  if (here.failingHosts < minHosts || here.failing < here.checks * minShare) return undefined;
+  return {
+    certainty: 'LIKELY',
+    classification: 'INFRASTRUCTURE_ERROR',
+    cause: `The location ${here.value} itself: ${here.failing} of its other ${here.checks} checks fail at the same time, with ${here.failingHosts} different hosts.`,
+    impact: impactOf(given, 'Users elsewhere may notice nothing; at this location little is measured.'),
+    next: `Look at the network, the resolver and the proxy of ${here.value} before any single target.`,
+    evidence: [
+      shown(`Fail as well: ${here.names.join(', ')}`, 'checks'),
+      shown(run.message, 'error', ...run.files),
+      ...elsewhereItem(evidence.elsewhere),
+    ],
+  };
+}
+
+/** It fails here and passes elsewhere, in a way that the location could bring about. */
+export function onlyHere(given: Case): Conclusion | undefined {
+  const { run, evidence, fromLocation, passesAt } = given;
+  if (fromLocation === null || passesAt.length === 0) return undefined;
+  if (evidence.elsewhere.some(({ passes }) => !passes)) return undefined;
+  const { location } = run.facts;
+  const part = fromLocation === 'resolver' ? `the resolver of ${location}` : `the way from ${location} to it`;
+  return {
+    certainty: 'LIKELY',
+    classification: 'INFRASTRUCTURE_ERROR',
+    cause: `Not the target but ${part}: the check fails at ${location} and passes at ${passesAt.join(', ')}. ${sentence(run.message)}`,
+    impact: impactOf(given, ''),
+    next:
+      fromLocation === 'resolver'
+        ? `Ask the resolver of ${location} for the name, and compare its answer with that of another.`
+        : `Look at the route and the firewalls between ${location} and the target, and whether the target refuses addresses of ${location}.`,
+    evidence: [shown(run.message, 'error', ...run.files), ...elsewhereItem(evidence.elsewhere)],
+  };
+}
+
+/** Other checks that ask the same host or address and fail with this one: part of what is known. */
+export function companyItems(given: Case) {
+  return (given.evidence.company ?? []).flatMap((one) =>
+    one.kind === 'location' || one.failing === 0
+      ? []
+      : [
+          shown(
+            `${one.failing} of ${one.checks} other checks of the ${one.kind} ${one.value} fail as well: ${one.names.join(', ')}`,
+            'checks',
+          ),
+        ],
+  );
+}
+
+export function companyOf({ evidence }: Case, kind: Company['kind']): Company | undefined {
+  return evidence.company?.find((one) => one.kind === kind);
+}
+
+function elsewhereItem(elsewhere: Case['evidence']['elsewhere']) {
+  const said = elsewhere.map(({ location, passes }) => `${passes ? 'passes' : 'fails'} at ${location}`);
+  return said.length === 0 ? [] : [shown(`The check ${said.join(', ')}`, 'locations')];
+}
+
+/** A message as a sentence. */
+export function sentence(message: string): string {
+  const [line = ''] = message.trim().split('\n');
+  const cut = line.length > 300 ? `${line.slice(0, 300).toWellFormed()}…` : line;
+  return /[.!?…]$/.test(cut) || cut === '' ? cut : `${cut}.`;
+}

@@ -1,0 +1,82 @@
+import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
+import { type Conclusion, shown } from '../conclusion.ts';
+import type { Case } from '../seen/case.ts';
+import { changeItems, relevantChanges } from './change.ts';
+import { sentence } from './location.ts';
+
+/** Errors of agents: they say nothing of the target. */
+export function ownError({ run, owner }: Case): Conclusion | undefined {
+  if (owner !== 'agent') return undefined;
+  return {
+    certainty: 'CERTAIN',
+    classification: 'MONITORING_ERROR',
+    cause: `The agent could not measure, so nothing is known of the target. ${meaningOf(run.code)} ${sentence(run.message)}`,
+    impact: 'None by this: users may or may not be concerned, nobody has looked.',
+    next: 'Look at the agents of the location: `picket doctor` examines them, and their error reports say more.',
+    evidence: [shown(run.message, 'error')],
+  };
+}
+
+/** Definitions of checks that cannot be run. */
+export function unusableDefinition(given: Case): Conclusion | undefined {
+  const { run, owner } = given;
+  if (owner !== 'config' || run.code === 'EGRESS_DENIED') return undefined;
+  const [change] = relevantChanges(given);
+  const since = change ? ` It was changed at ${change.at}, and passed before.` : '';
+  return {
+    certainty: 'CERTAIN',
+    classification: 'CONFIGURATION_ERROR',
+    cause: `The definition of the check cannot be run. ${sentence(run.message)}${since}`,
+    impact: 'None by this: the target was not asked.',
+    next: change
+      ? 'Take the change back or complete it; the history of the check shows what was there before.'
+      : `Correct the definition: ${meaningOf(run.code)}`,
+    evidence: [shown(run.message, 'error'), ...changeItems(given)],
+  };
+}
+
+export function egressRefusal({ run }: Case): Conclusion | undefined {
+  if (run.code !== 'EGRESS_DENIED') return undefined;
+  return {
+    certainty: 'CERTAIN',
+    classification: 'CONFIGURATION_ERROR',
+    cause: `The egress policy of the agents at ${run.facts.location} refuses the connection. ${sentence(run.message)}`,
+    impact: 'None by this: the target was not asked.',
+    next: 'Ask another address, or allow this one in the settings of the agents (EGRESS_ALLOW, EGRESS_DENY).',
+    evidence: [shown(run.message, 'error')],
+  };
+}
+
+/** A maintenance window that is in effect. */
+export function maintenance({ run, evidence }: Case): Conclusion | undefined {
+  const [name] = evidence.maintenance;
+  if (name === undefined) return undefined;
+  return {
+    certainty: 'LIKELY',
+    classification: 'INFRASTRUCTURE_ERROR',
+    cause: `The maintenance window "${name}" is in effect. ${sentence(run.message)}`,
+    impact: 'What the maintenance announces.',
+    next: 'Wait for the end of the maintenance; what fails after it has another cause.',
+    evidence: [
+      shown(`In effect at ${run.facts.startedAt}: ${name}`, 'maintenance'),
+      shown(run.message, 'error'),
+    ],
+  };
+}
+
+export function missedPing({ run, before }: Case): Conclusion | undefined {
+  if (run.code !== 'PING_MISSED') return undefined;
+  const last = before ? ` The last one came at ${before.facts.startedAt}.` : ' None has ever come.';
+  return {
+    certainty: 'OPEN',
+    classification: 'UNKNOWN',
+    cause: `No ping came in time.${last} Whether the job did not run, failed on its way, or could not reach this service, a missing ping does not tell.`,
+    impact: 'What the job does may not have been done.',
+    next: 'Look whether the job ran, and whether its host reaches the ping address.',
+    evidence: [shown(run.message, 'error'), ...(before ? [shown('The last ping', 'lastPass')] : [])],
+  };
+}
+
+function meaningOf(code: string): string {
+  return isFailureCode(code) ? failureCatalogue[code].meaning : '';
+}

@@ -1,0 +1,115 @@
+import { type Conclusion, shown } from '../conclusion.ts';
+import { type Case, impactOf } from '../seen/case.ts';
+import { quoted } from '../seen/read.ts';
+import { companyItems, sentence } from './location.ts';
+
+/** What failed in a script or a suite, apart from the network, of which the rules of the network tell. */
+export function scriptError(given: Case): Conclusion | undefined {
+  const { run, before } = given;
+  const { script } = run;
+  if (!script || script.kind === 'network') return undefined;
+  const where = script.test === null ? 'The script' : `The test “${quoted(script.test)}”`;
+  const limit = limitReached(given, where);
+  if (limit) return limit;
+  const trouble = pageTrouble(given);
+  const told = {
+    evidence: [
+      shown(sentence(script.message), 'error', 'steps', ...run.files),
+      ...trouble.items,
+      ...companyItems(given),
+    ],
+    impact: impactOf(given, 'Users who do the same steps may get stuck there.'),
+  };
+  const history = before ? ` It found what it wanted at ${before.facts.startedAt}.` : '';
+  switch (script.kind) {
+    case 'navigation-timeout':
+      return {
+        ...told,
+        certainty: 'LIKELY',
+        classification: 'PERFORMANCE_ERROR',
+        cause: `${where} waited for a page that did not load in time${script.url === null ? '' : `: ${quoted(script.url)}`}. ${sentence(script.message)}${trouble.words}`,
+        next: 'Look at the server of the page, and at the files that the page waits for; the trace of the run shows them.',
+      };
+    case 'locator':
+      return {
+        ...told,
+        certainty: trouble.words === '' && before ? 'LIKELY' : 'OPEN',
+        classification: trouble.words === '' && before ? 'APPLICATION_ERROR' : 'UNKNOWN',
+        cause: `${where} waited for ${script.locator === null ? 'an element' : quoted(script.locator)}, which the page did not show in time, or not as the script wants it.${trouble.words}${history}${before ? ' The page has changed, or did not get that far.' : ' Whether the page lacks it or the script names it wrongly is not known: the check has not passed before.'}`,
+        next: 'Look at the screenshot and the trace: if the page is as meant, correct the locator in the script; else restore the page.',
+      };
+    case 'assertion':
+      return {
+        ...told,
+        certainty: before ? 'LIKELY' : 'OPEN',
+        classification: before ? 'APPLICATION_ERROR' : 'UNKNOWN',
+        cause: `${where} expects ${script.expected === null ? 'something else' : quoted(script.expected)} and got ${script.received === null ? 'what the message says' : quoted(script.received)}. ${sentence(script.message)}${trouble.words}${before ? ` What the page or the service answers has changed since ${before.facts.startedAt}.` : ' The check has not passed before, so what changed is not known.'}`,
+        next: 'If what came is as meant, correct the expectation in the script; else look at what was released since.',
+      };
+    case 'test-timeout':
+      return {
+        ...told,
+        certainty: 'OPEN',
+        classification: 'UNKNOWN',
+        cause: `${where} took longer than it may, and its error does not say what it waited for. ${sentence(script.message)}${trouble.words}`,
+        next: 'Look at the longest steps of the run and at its trace.',
+      };
+    default:
+      return thrown(given, where, told);
+  }
+}
+
+/** Errors of the programming language itself: the script is at fault whatever the page did. */
+const ownErrors = /^(ReferenceError|SyntaxError|TypeError|RangeError)$/;
+
+function thrown(
+  { run, before }: Case,
+  where: string,
+  told: Pick<Conclusion, 'evidence' | 'impact'>,
+): Conclusion {
+  const { script } = run;
+  const name = script?.errorName ?? null;
+  const isOwn = name !== null && ownErrors.test(name);
+  const isSurely = name === 'ReferenceError' || name === 'SyntaxError';
+  return {
+    ...told,
+    certainty: isSurely ? 'CERTAIN' : isOwn ? 'LIKELY' : 'OPEN',
+    classification: isOwn ? 'CONFIGURATION_ERROR' : 'UNKNOWN',
+    cause: isOwn
+      ? `${where} threw a ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or an answer of another form than it takes for granted.'} ${sentence(script?.message ?? '')}${before ? ` It ran to its end at ${before.facts.startedAt}.` : ''}`
+      : `${where} failed with an error of its own, whose cause its message does not tell. ${sentence(script?.message ?? '')}`,
+    next: 'Correct the script at the place that the stack of the error names; its log and its trace show what came before.',
+  };
+}
+
+function limitReached(given: Case, where: string): Conclusion | undefined {
+  const { run, before } = given;
+  if (!/^SCRIPT_(TIMED_OUT|OUT_OF_MEMORY|LIMIT_EXCEEDED)$/.test(run.facts.code ?? '')) return undefined;
+  const isTime = run.facts.code === 'SCRIPT_TIMED_OUT';
+  return {
+    certainty: isTime ? 'OPEN' : 'CERTAIN',
+    classification: isTime ? 'UNKNOWN' : 'CONFIGURATION_ERROR',
+    cause: isTime
+      ? `${where} was not done in time. ${sentence(run.facts.message ?? '')} A slow target and a script that waits for something that never comes look alike.${before ? ` It took ${Math.round(before.facts.responseTime)} ms at the last pass.` : ''}`
+      : `${where} used more than it may. ${sentence(run.facts.message ?? '')}`,
+    impact: impactOf(
+      given,
+      isTime ? 'Users may wait as long as the script did.' : 'None by this: nothing is known of the target.',
+    ),
+    next: isTime ? 'Look at the longest steps of the run.' : 'Split the script, or have it do less at once.',
+    evidence: [shown(run.facts.message ?? '', 'error', 'steps', ...run.files)],
+  };
+}
+
+/** What the page said was wrong while the script looked at it. */
+function pageTrouble({ run }: Case) {
+  const found = (run.script?.pageErrors ?? []).filter(
+    ({ kind }) => kind === 'network' || kind === 'document',
+  );
+  const [first] = found;
+  if (!first) return { words: '', items: [] };
+  return {
+    words: ` Meanwhile the page could not load ${quoted(first.url)} (${quoted(first.message)}).`,
+    items: found.slice(0, 3).map(({ url, message }) => shown(`${quoted(url)}: ${quoted(message)}`, 'error')),
+  };
+}

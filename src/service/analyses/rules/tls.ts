@@ -1,0 +1,146 @@
+import { type Conclusion, shown } from '../conclusion.ts';
+import { type Case, impactOf } from '../seen/case.ts';
+import { companyItems, sentence } from './location.ts';
+
+/** What is wrong with a certificate, by the words of OpenSSL, Node and Chromium. */
+const flaws = [
+  [/CERT_HAS_EXPIRED|has expired/, 'expired'],
+  [/CERT_NOT_YET_VALID|not yet valid/, 'early'],
+  [/ERR_CERT_DATE_INVALID/, 'dated'],
+  [/ALTNAME|altnames|COMMON_NAME_INVALID|HOSTNAME_MISMATCH/i, 'name'],
+  [/REVOKED/, 'revoked'],
+  [/SELF_SIGNED|self[- ]signed/i, 'self-signed'],
+  [/UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|unable to (get|verify)|AUTHORITY_INVALID|UNTRUSTED/i, 'issuer'],
+] as const;
+type Flaw = (typeof flaws)[number][1];
+
+/** A certificate that is no good, and why. */
+export function badCertificate(given: Case): Conclusion | undefined {
+  const { run } = given;
+  if (run.code !== 'TLS_CERTIFICATE_INVALID') return undefined;
+  const flaw = flaws.find(([pattern]) => pattern.test(run.message))?.[1];
+  const { certainty, cause, next } = explained(given, flaw);
+  const { certificate } = run;
+  const seen = certificate
+    ? `${certificate.subject ?? 'no name'}, issued by ${certificate.issuer ?? 'nobody'}, valid to ${certificate.validTo}`
+    : run.message;
+  return {
+    certainty,
+    classification: 'CONFIGURATION_ERROR',
+    cause,
+    impact: impactOf(given, 'Browsers and programs that check certificates refuse the connection.'),
+    next,
+    evidence: [shown(seen, 'certificate'), shown(run.message, 'error', ...run.files), ...companyItems(given)],
+  };
+}
+
+function explained(given: Case, flaw: Flaw | undefined): Pick<Conclusion, 'certainty' | 'cause' | 'next'> {
+  const { run, before } = given;
+  const host = run.host ?? given.target;
+  const { subject, issuer, validTo } = run.certificate ?? { subject: null, issuer: null, validTo: null };
+  const clock = /this host's clock says (\S+)/.exec(run.message)?.[1];
+  switch (flaw) {
+    case 'expired': {
+      // A chain has more certificates than the first, and a host a clock of its own.
+      const isLeaf = validTo !== null && validTo <= run.facts.startedAt;
+      return {
+        certainty: isLeaf ? 'CERTAIN' : 'LIKELY',
+        cause: isLeaf
+          ? `The certificate of ${host} expired on ${validTo}.`
+          : `A certificate in the chain of ${host} has expired${validTo === null ? '' : `; that of the host itself is valid to ${validTo}`}${clock ? `. The clock of the agent says ${clock}` : ''}.`,
+        next: `Renew the certificate of ${host} and have the server load it; see why it was not renewed by itself.`,
+      };
+    }
+    case 'early':
+    case 'dated': {
+      const isOver = flaw === 'dated' && validTo !== null && validTo <= run.facts.startedAt;
+      return {
+        certainty: 'LIKELY',
+        cause:
+          flaw === 'dated'
+            ? `The certificate of ${host} is ${isOver ? `expired since ${validTo}` : 'expired or not valid yet'}, says the browser.`
+            : `The certificate of ${host} is not valid yet${clock ? `, by the clock of the agent (${clock})` : ''}: it was put in place too early, or that clock is slow.`,
+        next: `Install a certificate that is valid now; compare the clock of the agent with the right time.`,
+      };
+    }
+    case 'name':
+      return {
+        certainty: 'CERTAIN',
+        cause: `The certificate that ${given.target} shows is not for the name ${host}${subject === null ? '' : `, but for ${subject}`}. ${sentence(run.message)}${before?.certificate?.subject && before.certificate.subject !== subject ? ` At the last pass it was for ${before.certificate.subject}.` : ''}`,
+        next: `Have the server show the certificate of ${host}: a wrong virtual host, or a new certificate without the name.`,
+      };
+    case 'self-signed':
+    case 'issuer': {
+      const swapped =
+        before?.certificate?.issuer && issuer !== null && before.certificate.issuer !== issuer
+          ? ` At the last pass the issuer was ${before.certificate.issuer}.`
+          : '';
+      return {
+        certainty: 'CERTAIN',
+        cause: `The certificate of ${host}${issuer === null ? '' : `, issued by ${issuer},`} does not lead to an authority that the location ${run.facts.location} trusts.${swapped} Either its server does not send the certificates in between, or its authority is a private one.`,
+        next: `Have the server send its whole chain; for an authority of your own, give it to the agents (custom CA certificates).`,
+      };
+    }
+    case 'revoked':
+      return {
+        certainty: 'CERTAIN',
+        cause: `The certificate of ${host} was revoked by its authority.`,
+        next: `Install a new certificate for ${host}.`,
+      };
+    default:
+      return {
+        certainty: 'LIKELY',
+        cause: `The certificate of ${host} is not accepted. ${sentence(run.message)}`,
+        next: `Correct the certificate of ${host} as the message says.`,
+      };
+  }
+}
+
+/** A handshake that failed before there was a certificate to judge. */
+export function failedHandshake(given: Case): Conclusion | undefined {
+  const { run, before } = given;
+  if (run.code !== 'TLS_HANDSHAKE_FAILED') return undefined;
+  const told = {
+    impact: impactOf(given, 'Nobody whose program speaks TLS as the agent does gets through.'),
+    evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
+  };
+  const { message } = run;
+  if (
+    /protocol version|unsupported protocol|UNSUPPORTED_PROTOCOL|VERSION_OR_CIPHER|no shared cipher|handshake failure/i.test(
+      message,
+    )
+  ) {
+    return {
+      ...told,
+      certainty: 'LIKELY',
+      classification: 'CONFIGURATION_ERROR',
+      cause: `${given.target} and the agent share no version of TLS or no cipher. ${sentence(message)}`,
+      next: 'Look at the versions and ciphers that the server allows; a server that only speaks versions older than those that are safe has to be updated.',
+    };
+  }
+  if (/certificate required|bad certificate|unknown ca|CLIENT_AUTH/i.test(message)) {
+    return {
+      ...told,
+      certainty: 'LIKELY',
+      classification: 'CONFIGURATION_ERROR',
+      cause: `${given.target} wants a client certificate, or does not accept the one it got. ${sentence(message)}`,
+      next: 'Give the account a client certificate for this host, or renew it.',
+    };
+  }
+  if (/wrong version number|packet length too long|http request/i.test(message)) {
+    return {
+      ...told,
+      certainty: 'LIKELY',
+      classification: 'CONFIGURATION_ERROR',
+      cause: `What answers at ${given.target} does not speak TLS. ${sentence(message)}`,
+      next: 'Ask it without TLS, or have the server speak TLS at this port.',
+    };
+  }
+  return {
+    ...told,
+    certainty: 'LIKELY',
+    classification: 'INFRASTRUCTURE_ERROR',
+    cause: `${given.target} accepted the connection and broke it off in the TLS handshake. ${sentence(message)}${before ? ' The check passed before: the server, or what stands before it, has changed or fails.' : ''}`,
+    next: 'Look at the log of the server or of the load balancer before it: it says why it ended the handshake.',
+  };
+}

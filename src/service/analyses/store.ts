@@ -1,0 +1,182 @@
+import { type Kysely, sql } from 'kysely';
+import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import { batches } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { RootCauseAnalysisRow } from './tables.ts';
+
+/** Who makes analyses, as they say of themselves. */
+export const ownMaker = { provider: 'picket', model: 'rules' } as const;
+
+/** Analyses that an error group shows; older ones are kept as long as the group. */
+const maxShown = 10;
+/** An instant that is further ahead was set by a clock that was. */
+const longestWaitMs = 30 * 60_000;
+
+/** What an analysis is asked for. */
+export interface AskedAnalysis {
+  readonly id: string;
+  readonly accountId: string;
+  readonly groupId: string;
+  readonly groupKind: RootCauseAnalysisRow['group_kind'];
+  readonly isAutomatic: boolean;
+  readonly userContext: string | null;
+}
+
+/** What was found out about the causes of error groups, and what waits to be. */
+export class RootCauseAnalyses {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Asks for analyses; they are made at once. */
+  async ask(asked: readonly AskedAnalysis[], now: number): Promise<void> {
+    const rows = asked.map(
+      (one): RootCauseAnalysisRow => ({
+        ...{ id: one.id, account_id: one.accountId, group_id: one.groupId, group_kind: one.groupKind },
+        ...{ automatic: one.isAutomatic ? 1 : 0, ...ownMaker, content: null, duration_ms: null },
+        ...{ user_context: one.userContext, verdict: null, created: now, completed: null, due: now },
+      }),
+    );
+    for (const batch of batches(rows)) {
+      await this.#db.insertInto('root_cause_analyses').values(batch).execute();
+    }
+  }
+
+  /** How many of an account nobody has looked into yet. */
+  async countPending(accountId: string, limit: number): Promise<number> {
+    const rows = await this.#db
+      .selectFrom('root_cause_analyses')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('content', 'is', null)
+      .limit(limit)
+      .execute();
+    return rows.length;
+  }
+
+  /** Those that are due: the first of each account before the second of any. */
+  async due(now: number, limit: number): Promise<RootCauseAnalysisRow[]> {
+    const { rows } = await sql<RootCauseAnalysisRow>`
+      select * from (
+        select root_cause_analyses.*,
+          row_number() over (partition by account_id order by due, id) as turn
+        from root_cause_analyses
+        where due is not null and (due <= ${now} or due > ${now + longestWaitMs})) as ranked
+      where turn <= ${limit} order by turn, due, id limit ${limit}`.execute(this.#db);
+    return rows;
+  }
+
+  async nextDueAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('root_cause_analyses')
+      .select((eb) => eb.fn.min('due').as('at'))
+      .where('due', 'is not', null)
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  /** Keeps what was found, and when to look again. What people have judged stays as it was. */
+  async complete(
+    id: string,
+    { due, ...done }: Pick<RootCauseAnalysisRow, 'content' | 'duration_ms' | 'completed' | 'due'>,
+  ): Promise<void> {
+    await this.postpone(id, due);
+    await this.#db
+      .updateTable('root_cause_analyses')
+      .set(done)
+      .where('id', '=', id)
+      .where('verdict', 'is', null)
+      .execute();
+  }
+
+  /** Looks at one later, or, with null, no more. */
+  async postpone(id: string, due: number | null): Promise<void> {
+    await this.#db.updateTable('root_cause_analyses').set({ due }).where('id', '=', id).execute();
+  }
+
+  async find(accountId: string, id: string): Promise<RootCauseAnalysisRow | undefined> {
+    return this.#db
+      .selectFrom('root_cause_analyses')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+  }
+
+  async judge(
+    accountId: string,
+    id: string,
+    verdict: RootCauseAnalysisRow['verdict'],
+  ): Promise<RootCauseAnalysisRow | undefined> {
+    return this.#db
+      .updateTable('root_cause_analyses')
+      .set({ verdict })
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .where('content', 'is not', null)
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  /** The analyses of some groups that are done, newest first, as the API shows them. */
+  async ofGroups(groupIds: readonly string[]): Promise<Map<string, RootCauseAnalysis[]>> {
+    if (groupIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('root_cause_analyses')
+      .selectAll()
+      .where(this.#dialect.inList('group_id', [...new Set(groupIds)]))
+      .where('content', 'is not', null)
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc')
+      .execute();
+    const byGroup = Map.groupBy(rows, (row) => row.group_id);
+    return new Map([...byGroup].map(([id, list]) => [id, list.slice(0, maxShown).map(analysisView)]));
+  }
+
+  /** What nobody has looked into yet of some groups. */
+  async pendingOf(groupIds: readonly string[]): Promise<RootCauseAnalysisRow[]> {
+    if (groupIds.length === 0) return [];
+    return this.#db
+      .selectFrom('root_cause_analyses')
+      .selectAll()
+      .where(this.#dialect.inList('group_id', [...new Set(groupIds)]))
+      .where('content', 'is', null)
+      .execute();
+  }
+
+  /** How many analyses people found right and wrong, by account. */
+  async countVerdicts(accountId?: string): Promise<{ account: string; verdict: string; count: number }[]> {
+    let query = this.#db
+      .selectFrom('root_cause_analyses')
+      .select(['account_id', 'verdict'])
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('verdict', 'is not', null)
+      .groupBy(['account_id', 'verdict']);
+    if (accountId !== undefined) query = query.where('account_id', '=', accountId);
+    const rows = await query.execute();
+    return rows.map((row) => ({
+      account: row.account_id,
+      verdict: row.verdict ?? '',
+      count: Number(row.count),
+    }));
+  }
+}
+
+/** A finished analysis as the API shows it. */
+export function analysisView(row: RootCauseAnalysisRow): RootCauseAnalysis {
+  return {
+    id: row.id,
+    created_at: new Date(row.created).toISOString(),
+    provider: row.provider,
+    model: row.model,
+    durationMs: row.duration_ms ?? 0,
+    analysis: JSON.parse(row.content ?? 'null') as RootCauseAnalysis['analysis'],
+    userContext: row.user_context === null ? null : [{ text: row.user_context, type: 'TEXT' }],
+    verdict: row.verdict,
+  };
+}

@@ -1,0 +1,97 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import { mcpRoutes } from '../../protocol/mcp/mcp.ts';
+import { type AnyHandler, baseUrlOf, handlersById } from '../http/handler.ts';
+import type { ServiceMetrics } from '../metrics.ts';
+import { callsAs } from './calls.ts';
+import type { ToolUse } from './exchange.ts';
+
+/** on: tools that change something are offered to clients that ask for them; read-only: to nobody. */
+export type McpMode = 'on' | 'read-only' | 'off';
+
+export interface McpDeps {
+  /** Every operation of the API. */
+  readonly routes: readonly Route[];
+  readonly logger: Logger;
+  readonly metrics: ServiceMetrics;
+  readonly publicUrl?: string | undefined;
+  /** on when absent. */
+  readonly mcp?: McpMode;
+}
+
+/** The route by which programs with a language model use the API. */
+export function mcpHandlers(deps: McpDeps): [string, AnyHandler][] {
+  const { mcp = 'on', logger, metrics } = deps;
+  // The library and the tools are not loaded where nobody uses them.
+  let parts: ReturnType<typeof load> | undefined;
+  return handlersById(mcpRoutes, {
+    async callMcp({ caller, query, body, request, reply }) {
+      if (mcp === 'off') throw new AppError('NOT_FOUND', 'The MCP server of this service is off (MCP=off).');
+      refuseOrigin(request, deps.publicUrl);
+      if (query.write && mcp === 'read-only') {
+        throw new AppError(
+          'MCP_READ_ONLY',
+          'This service offers no tools that change anything: leave out "write".',
+        );
+      }
+      parts ??= load(deps.routes);
+      const { exchange, toolbox, resources } = await parts;
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const onUse = ({ tool, outcome }: ToolUse) => {
+        metrics.countMcpCall(caller.accountId, tool, outcome);
+        const { accountId, actor } = caller;
+        logger.info({ requestId: request.id, tool, outcome, accountId, keyId: actor.id }, 'tool called');
+      };
+      const user = { caller, wantsToWrite: query.write, call: callsAs(request, gone.signal) };
+      const answer = await exchange(webRequest(request, deps.publicUrl, gone.signal), body, {
+        ...{ toolbox, resources, user, onUse },
+      });
+      return send(answer, reply);
+    },
+  });
+}
+
+async function load(routes: readonly Route[]) {
+  const [{ exchange }, { Toolbox }, { Resources }] = await Promise.all([
+    import('./exchange.ts'),
+    import('./toolbox.ts'),
+    import('./resources.ts'),
+  ]);
+  return { exchange, toolbox: new Toolbox(routes), resources: new Resources(routes) };
+}
+
+/**
+ * Pages of other sites must not reach the service through a browser, not even under a name that leads here (DNS
+ * rebinding). Browsers say which page a request is from; programs send no such header.
+ *
+ * @throws AppError FOREIGN_ORIGIN
+ */
+function refuseOrigin({ headers: { origin } }: FastifyRequest, publicUrl: string | undefined): void {
+  if (origin === undefined || (publicUrl !== undefined && origin === new URL(publicUrl).origin)) return;
+  throw new AppError('FOREIGN_ORIGIN', `Pages of ${origin.slice(0, 200)} may not use the MCP server.`);
+}
+
+function webRequest(request: FastifyRequest, publicUrl: string | undefined, signal: AbortSignal): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && name !== 'authorization') headers.set(name, String(value));
+  }
+  // It is answered with JSON, whatever else a client would take.
+  headers.set('accept', 'application/json, text/event-stream');
+  return new Request(new URL('/mcp', `${baseUrlOf(request, publicUrl)}/`), {
+    method: 'POST',
+    headers,
+    signal,
+  });
+}
+
+async function send(answer: Response, reply: FastifyReply): Promise<never> {
+  const text = await answer.text();
+  const contentType = answer.headers.get('content-type');
+  if (contentType !== null) reply.type(contentType);
+  await reply.code(answer.status).send(text);
+  return undefined as never;
+}

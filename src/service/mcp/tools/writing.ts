@@ -1,0 +1,91 @@
+import type { ToolSpec } from './spec.ts';
+
+const ofCheck = { id: 'checkId' };
+const check = (what: string) => ({
+  name: 'check',
+  description: `${what}; describe_check_type says which there are`,
+});
+
+/**
+ * Tools that run checks or change something: offered where the client asks for them and the key may do it. None
+ * deletes what cannot be made again.
+ */
+export const writingTools: readonly ToolSpec[] = [
+  {
+    name: 'run_checks',
+    title: 'Run checks now',
+    description:
+      'Runs checks now: by id, or by tags. Answers with sessions; wait_for_check_session tells how they end.',
+    operations: ['triggerCheckSessions'],
+  },
+  {
+    name: 'create_check',
+    title: 'Create a check',
+    description: 'Creates a check. Call describe_check_type first for the fields of its type.',
+    operations: ['createCheck'],
+    bodyAs: check('The fields of the check, checkType among them'),
+  },
+  {
+    name: 'update_check',
+    title: 'Change a check',
+    description: 'Changes the given fields of a check; all others keep their value.',
+    operations: ['updateCheck'],
+    names: ofCheck,
+    bodyAs: check('The fields to change'),
+  },
+  {
+    name: 'acknowledge_alert',
+    title: 'Acknowledge an alert',
+    description:
+      'Acknowledges what is open of a check: no reminders and no escalation until it has recovered.',
+    operations: ['acknowledgeAlert'],
+    names: ofCheck,
+  },
+  {
+    name: 'withdraw_acknowledgement',
+    title: 'Take an acknowledgement back',
+    description: 'Reminders and escalation of a check go on.',
+    operations: ['withdrawAcknowledgement'],
+    names: ofCheck,
+  },
+  {
+    name: 'create_silence',
+    title: 'Silence alerts',
+    description:
+      'Notifies nobody of a check, of checks with tags, or of what fails at a location, until a time.',
+    operations: ['createSilence'],
+  },
+  {
+    name: 'end_silence',
+    title: 'End a silence',
+    description: 'Ends a silence now.',
+    operations: ['endSilence'],
+    names: { id: 'silenceId' },
+  },
+  {
+    name: 'archive_error_group',
+    title: 'Archive an error group',
+    description: 'Archives an error group until it recurs or for ever, or takes it back.',
+    operations: ['updateErrorGroup'],
+    names: { id: 'errorGroupId' },
+  },
+  {
+    name: 'create_incident',
+    title: 'Open an incident',
+    description: 'Opens an incident on status pages. It is public: subscribers may be mailed.',
+    operations: ['createIncident'],
+  },
+  {
+    name: 'add_incident_update',
+    title: 'Update an incident',
+    description:
+      'Says how an incident goes on, or that it is resolved. It is public: subscribers may be mailed.',
+    operations: ['createIncidentUpdate'],
+  },
+  {
+    name: 'create_maintenance_window',
+    title: 'Plan maintenance',
+    description: 'Plans a time in which checks are paused or alerts are silenced.',
+    operations: ['createMaintenanceWindow'],
+  },
+];

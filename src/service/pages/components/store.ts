@@ -1,0 +1,61 @@
+import type { Cursor } from '../../../protocol/http/cursor.ts';
+import { accountTable } from '../../store/engine/account-table.ts';
+import { isBehind } from '../../store/engine/queries.ts';
+import type { ComponentRow } from '../tables.ts';
+
+/** The components of status pages. */
+export class StatusPageComponents extends accountTable<ComponentRow>()({
+  name: 'status_page_components',
+  key: 'id',
+}) {
+  /** Those of a page, in their order; what is in one comes in the same list. */
+  async ofPage(pageId: string): Promise<ComponentRow[]> {
+    return this.db
+      .selectFrom('status_page_components')
+      .selectAll()
+      .where('status_page_id', '=', pageId)
+      .orderBy('display_order')
+      .orderBy('created')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Those of a page of an account, newest first, from behind a cursor. */
+  async listOfPage(
+    accountId: string,
+    pageId: string,
+    limit: number,
+    cursor: Cursor | undefined,
+  ): Promise<ComponentRow[]> {
+    let query = this.db
+      .selectFrom('status_page_components')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('status_page_id', '=', pageId);
+    if (cursor) query = query.where(isBehind(cursor));
+    return query.orderBy('created', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  }
+
+  /** Of some ids, the components of the account, locked so that none goes before this transaction ends. */
+  async findMany(accountId: string, ids: readonly string[]): Promise<Map<string, ComponentRow>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('status_page_components')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where(this.dialect.inList('id', [...new Set(ids)]))
+      .orderBy('id')
+      .modifyEnd(this.dialect.forUpdate)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** Puts what is in one component into another one, or on the page itself. */
+  async moveChildren(id: string, parentId: string | null): Promise<void> {
+    await this.db
+      .updateTable('status_page_components')
+      .set({ parent_id: parentId })
+      .where('parent_id', '=', id)
+      .execute();
+  }
+}

@@ -1,0 +1,49 @@
+import { automationRuleRoutes } from '../../../protocol/pages/automation-rule.ts';
+import { pageOfCards } from '../../../protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '../../../protocol/pages/status-page-component.ts';
+import { fieldError } from '../../http/validation.ts';
+import { type Body, isRecord, type Lookup, named, type ResourceKind } from './kind.ts';
+
+export const statusPageComponents: ResourceKind = {
+  ...named('StatusPageComponent', statusPageComponentRoutes),
+  // Answers show only what a component of its type can have.
+  asWritten: ({ configuration, ...shown }) => ({
+    ...shown,
+    configuration: { expandedByDefault: false, ...(isRecord(configuration) ? configuration : {}) },
+  }),
+  bodyOf: (payload) => ({ ...payload, description: payload.description || null }),
+  isReplaced: (wished, stored) => wished.statusPageId !== stored.statusPageId || wished.type !== stored.type,
+  judge: async (body, lookup) => {
+    await requireComponentPage(body, lookup);
+    const parent = await lookup('status-page-component', body.parentId);
+    if (!parent) return;
+    if (parent.type !== 'GROUP') throw refuse('parentId', `must name a GROUP: "${parent.name}" is none`);
+    requireSamePage('parentId', body, parent);
+  },
+};
+
+export const automationRules: ResourceKind = {
+  ...named('AutomationRule', automationRuleRoutes),
+  isReplaced: (wished, stored) => wished.statusPageId !== stored.statusPageId,
+  judge: async (body, lookup) => {
+    await requireComponentPage(body, lookup);
+    for (const [index, { componentId }] of (body.components as { componentId: string }[]).entries()) {
+      const component = await lookup('status-page-component', componentId);
+      if (component) requireSamePage(`components.${index}.componentId`, body, component);
+    }
+  },
+};
+
+async function requireComponentPage(body: Body, lookup: Lookup): Promise<void> {
+  const page = await lookup('status-page', body.statusPageId);
+  if (page && page.version !== 3) throw refuse('statusPageId', pageOfCards);
+}
+
+function requireSamePage(key: string, body: Body, component: Body): void {
+  if (String(component.statusPageId).toLowerCase() === String(body.statusPageId).toLowerCase()) return;
+  throw refuse(key, `names a component of another status page: "${component.name}"`);
+}
+
+function refuse(key: string, message: string): Error {
+  return fieldError('payload', [{ key, message }]);
+}

@@ -1,0 +1,18 @@
+/** What was found out about the causes of error groups, and what waits to be. */
+export const rootCauseAnalyses = {
+  name: '0062-root-cause-analyses',
+  statements: [
+    `create table root_cause_analyses (
+      id text primary key,
+      account_id text not null references accounts (id) on delete cascade,
+      group_id text not null references error_groups (id) on delete cascade,
+      group_kind text not null, automatic integer not null,
+      provider text not null, model text not null,
+      content {json}, duration_ms double precision,
+      user_context text, verdict text,
+      created bigint not null, completed bigint, due bigint)`,
+    `create index root_cause_analyses_by_group on root_cause_analyses (group_id, created, id)`,
+    `create index root_cause_analyses_by_account on root_cause_analyses (account_id)`,
+    `create index root_cause_analyses_due on root_cause_analyses (due) where due is not null`,
+  ],
+} as const;

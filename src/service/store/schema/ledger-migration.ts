@@ -1,0 +1,22 @@
+/**
+ * Every change of a run's state writes a new version of its row, and an entry into each index that holds it:
+ * the partial ones name the state. So there is no index that another one can stand in for.
+ */
+export const leanLedger = {
+  name: '0061-lean-ledger',
+  statements: [
+    // The queue's index and that of leases have all runs of a location that are on their way.
+    `{postgres} drop index runs_live_by_location`,
+    // Unique as before, and in the order of time, which runs_of_schedule was there for.
+    `{postgres} create unique index runs_by_slot on runs (check_id, slot_at, slot_location)`,
+    `{postgres} alter table runs drop constraint runs_check_id_slot_location_slot_at_key`,
+    `{postgres} drop index runs_of_schedule`,
+    // One for final results and for all: few results are attempts.
+    `drop index results_by_type`,
+    `drop index results_by_check`,
+    `create index results_by_check on results
+      (check_id, created, id, result_type, has_errors, has_failures, code, response_time)`,
+    // Room for the next version of a row next to it.
+    `{postgres} alter table statuses set (fillfactor = 70)`,
+  ],
+};

@@ -1,0 +1,79 @@
+import type { Outcome, RunContext, Runner } from '../../../src/checks/contract/check-type.ts';
+import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition.ts';
+import { findCheckType } from '../../../src/checks/index.ts';
+import { analyse } from '../../../src/service/analyses/analyse.ts';
+import type { Evidence, RunFacts } from '../../../src/service/analyses/evidence.ts';
+import { runContext } from '../run-context.ts';
+
+/** Runs a check as an agent does, and gives its result the form in which the service stores it. */
+export async function realRun(
+  typeName: string,
+  body: Readonly<Record<string, unknown>>,
+  context: Partial<RunContext> = {},
+): Promise<RunFacts> {
+  const type = findCheckType(typeName);
+  if (!type?.load) throw new Error(`nobody runs checks of type ${typeName}`);
+  const run = (await type.load()).run as Runner<unknown, unknown>;
+  const definition = definitionSchema(type).parse({ name: 'Shop', ...body });
+  const startedAt = new Date().toISOString();
+  return factsOf(await run(runnableSpec(type, definition), runContext(context)), startedAt);
+}
+
+let runs = 0;
+
+/** The outcome of a run as a stored result. */
+export function factsOf(outcome: Outcome<unknown>, startedAt: string): RunFacts {
+  runs += 1;
+  return {
+    ...{ id: `run-${runs}`, startedAt, location: 'lab' },
+    code: outcome.failure?.code ?? null,
+    message: outcome.failure?.message ?? null,
+    errorMessages: outcome.errorMessages,
+    responseTime: outcome.responseTimeMs,
+    detail: JSON.parse(JSON.stringify(outcome.detail)),
+  };
+}
+
+/** All that is known of a failing run: nothing but itself, unless it is said. */
+export function evidenceOf(failing: RunFacts, known: Partial<Evidence> = {}): Evidence {
+  return {
+    check: { name: 'Shop', type: 'URL', createdAt: null },
+    errorMessage: failing.message ?? '',
+    failing: [failing],
+    ...{ passed: [], failingSince: failing.startedAt, elsewhere: [], company: null },
+    ...{ locationEvents: [], changes: [], maintenance: [] },
+    ...known,
+  };
+}
+
+/** A fault that was made, and what its analysis has to say. */
+export interface SeededFault {
+  readonly name: string;
+  /** What the run fails with: else another fault was made than meant. */
+  readonly code: string;
+  /** Makes the fault and runs the check. */
+  readonly evidence: () => Promise<Evidence>;
+  /** The cause, in the words of the analysis. */
+  readonly cause: RegExp;
+  readonly classification: string;
+  /** How certain it may be: what could have another cause as well must not be certain. */
+  readonly certainty: 'CERTAIN' | 'LIKELY' | 'OPEN';
+}
+
+/** What the rules say of a fault. */
+export async function judged({ evidence, code, cause, classification, certainty }: SeededFault) {
+  const given = await evidence();
+  const analysis = analyse(given);
+  const isRight =
+    cause.test(analysis.rootCause) &&
+    analysis.classification === classification &&
+    analysis.certainty === certainty &&
+    certainty !== 'OPEN';
+  return {
+    analysis,
+    isFault: given.failing[0]?.code === code,
+    isRight,
+    /** What the seeded fault is not, said with certainty. */
+    isCertainlyWrong: analysis.certainty === 'CERTAIN' && !cause.test(analysis.rootCause),
+  };
+}

@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { foreignNotice } from '../../../src/service/mcp/answers.ts';
+import { Toolbox } from '../../../src/service/mcp/toolbox.ts';
+import { allRoutes } from '../../../src/service/route-table.ts';
+import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
+import { connectMcp, listening, textsOf } from '../../helpers/service/mcp/client.ts';
+import { toolArguments } from '../../helpers/service/mcp/tool-arguments.ts';
+import { openHarness, type ServiceHarness, temporaryFolder } from '../../helpers/service/service.ts';
+
+const folder = temporaryFolder();
+let harness: ServiceHarness;
+let account: InhabitedAccount;
+let address: string;
+
+beforeAll(async () => {
+  harness = await openHarness({ folder: folder.path });
+  account = await inhabit(harness);
+  address = await listening(harness);
+});
+afterAll(async () => {
+  await harness.close();
+  folder.remove();
+});
+
+const allTools = new Toolbox(allRoutes).names;
+const running = ['run_checks'];
+const writing = allTools.slice(allTools.indexOf('run_checks'));
+const reading = allTools.filter((name) => !writing.includes(name));
+/** What this account has none of. */
+const absent = new Set(['read_artifact', 'get_alert_cause']);
+
+const roles = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
+
+async function withClient<T>(
+  role: (typeof roles)[number],
+  query: string,
+  use: (client: Awaited<ReturnType<typeof connectMcp>>) => Promise<T>,
+): Promise<T> {
+  const client = await connectMcp(address, { key: await harness.addKey(role), query });
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+const namesFor = (role: (typeof roles)[number], query: string) =>
+  withClient(role, query, async (client) => (await client.listTools()).tools.map(({ name }) => name));
+
+/** All that the database holds, but for when keys were last used. */
+function stored(): unknown {
+  const database = new DatabaseSync(join(folder.path, 'picket.sqlite'), { readOnly: true });
+  try {
+    const tables = database
+      .prepare("select name from sqlite_master where type = 'table' order by name")
+      .all();
+    return tables.map(({ name }) => {
+      const rows = database.prepare(`select * from "${String(name)}"`).all();
+      return [name, rows.map(({ last_used: _, ...row }) => JSON.stringify(row)).sort()];
+    });
+  } finally {
+    database.close();
+  }
+}
+
+describe('tools', () => {
+  it('are some fifty with names of one form, and small enough to be read each time', () => {
+    const listed = new Toolbox(allRoutes).list({ caller: { role: 'ADMIN' }, wantsToWrite: true });
+    expect(listed.length).toBeLessThan(60);
+    expect(listed.map(({ name }) => name).filter((name) => !/^[a-z]+(_[a-z]+)+$/.test(name))).toEqual([]);
+    const text = JSON.stringify(listed);
+    expect(text.length).toBeLessThan(60_000);
+    for (const { name, inputSchema } of listed) {
+      const named = [...JSON.stringify(inputSchema).matchAll(/"\$ref":"#\/\$defs\/(\w+)"/g)].map(
+        ([, one]) => one,
+      );
+      expect(Object.keys(inputSchema['$defs'] ?? {}), name).toEqual(expect.arrayContaining(named));
+      expect(Object.keys(inputSchema.properties ?? {}).length, name).toBeGreaterThan(0);
+    }
+  });
+
+  it.each(roles)('for %s are those that read, unless others are asked for', async (role) => {
+    expect(await namesFor(role, '')).toEqual(reading);
+  });
+
+  it.each([
+    ['ADMIN', [...reading, ...writing]],
+    ['READ_WRITE', [...reading, ...writing]],
+    ['READ_RUN', [...reading, ...running]],
+    ['READ_ONLY', reading],
+  ] as const)('for %s with ?write=true are what the key may do', async (role, names) => {
+    expect(await namesFor(role, '?write=true')).toEqual(names);
+  });
+
+  it('that read answer a viewer, each of them', async () => {
+    const given = toolArguments(account);
+    const wrong = await withClient('READ_ONLY', '', async (client) => {
+      const problems: string[] = [];
+      for (const name of reading) {
+        const answer = await client.callTool({ name, arguments: { ...given.get(name) } });
+        const isRefused = answer.isError === true;
+        if (isRefused !== absent.has(name))
+          problems.push(`${name}: ${textsOf(answer).join(' ').slice(0, 300)}`);
+      }
+      return problems;
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('that write refuse a viewer, and change nothing, asked for or not', async () => {
+    const given = toolArguments(account);
+    for (const query of ['', '?write=true']) {
+      const before = stored();
+      const answers = await withClient('READ_ONLY', query, async (client) => {
+        const texts: string[] = [];
+        for (const name of writing.filter((one) => one !== 'describe_check_type')) {
+          const answer = await client.callTool({ name, arguments: { ...given.get(name) } });
+          texts.push(`${name}: ${answer.isError === true} ${textsOf(answer).join(' ')}`);
+        }
+        return texts;
+      });
+      expect(answers.filter((text) => !/: true Refused \(403\): .*READ_ONLY/.test(text))).toEqual([]);
+      // The key of this client is new.
+      expect(withoutKeys(stored())).toEqual(withoutKeys(before));
+    }
+  });
+
+  it('that write are refused on a connection that only reads, and say how they are had', async () => {
+    const before = stored();
+    const answer = await withClient('ADMIN', '', (client) =>
+      client.callTool({ name: 'create_silence', arguments: { tags: ['a'], minutes: 5 } }),
+    );
+    expect([answer.isError, textsOf(answer)[0]]).toEqual([true, expect.stringContaining('?write=true')]);
+    expect(withoutKeys(stored())).toEqual(withoutKeys(before));
+  });
+
+  it('that write do as the operation does, with its line in the audit log', async () => {
+    const given = toolArguments(account);
+    const wrong = await withClient('READ_WRITE', '?write=true', async (client) => {
+      const problems: string[] = [];
+      for (const name of writing) {
+        const answer = await client.callTool({ name, arguments: { ...given.get(name) } });
+        const isRefused = answer.isError === true;
+        if (isRefused !== absent.has(name))
+          problems.push(`${name}: ${textsOf(answer).join(' ').slice(0, 300)}`);
+      }
+      return problems;
+    });
+    expect(wrong).toEqual([]);
+    const { body } = await harness.call('GET', '/v1/audit-log?limit=100&operation=createIncident');
+    expect(body.entries[0]).toMatchObject({
+      operation: 'createIncident',
+      outcome: 'DONE',
+      address: '127.0.0.1',
+    });
+  });
+
+  it('mark what targets said as data from outside', async () => {
+    const given = toolArguments(account);
+    await withClient('READ_ONLY', '', async (client) => {
+      const [notice, result = ''] = textsOf(
+        await client.callTool({ name: 'get_check_result', arguments: { ...given.get('get_check_result') } }),
+      );
+      expect(notice).toBe(foreignNotice);
+      expect(JSON.parse(result)).toMatchObject({ hasFailures: true });
+    });
+  });
+});
+
+function withoutKeys(tables: unknown): unknown {
+  return (tables as [string, unknown][]).filter(([name]) => !/key/.test(name));
+}
