@@ -3,7 +3,8 @@
  * PostgreSQL and no installed runtime; `npm run test:system` runs the third, and a filter finds files of every tier. Other arguments
  * go to vitest. `--record-durations` writes test/durations.json, by which the longest files start first.
  *
- * Ends with one line `N passed, N failed`, counted from vitest's own report, and with exit code 1 when anything failed. With CI=true
+ * Ends with a line `FAILED: file > test` for each test that failed, and one line `N passed, N failed`, both from vitest's own report,
+ * and with exit code 1 when anything failed. With CI=true
  * a skipped test counts as failed, unless it says that it needs a program that no build machine has.
  */
 import { spawn } from 'node:child_process';
@@ -64,11 +65,14 @@ function summarise(vitestCode: number): number {
       .map(({ fullName }) => fullName),
   );
   for (const name of skipped) console.log(`skipped: ${name}`);
+  for (const { name, assertionResults } of report.testResults)
+    for (const { fullName } of assertionResults.filter(({ status }) => status === 'failed'))
+      console.log(`FAILED: ${relative(root, name)} > ${fullName}`);
   // A file that could not be loaded has no tests of its own to count as failed.
   const brokenFiles = report.testResults.filter(
     (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
   );
-  for (const file of brokenFiles) console.log(`failed to run: ${file.name}`);
+  for (const { name } of brokenFiles) console.log(`FAILED: ${relative(root, name)} could not be run`);
   const skippedInCi = isCi ? skipped.filter((name) => !absentByDesign.test(name)).length : 0;
   let failed = report.numFailedTests + brokenFiles.length + skippedInCi;
   if (failed === 0 && (vitestCode !== 0 || !report.success || report.numPassedTests === 0)) failed = 1;
