@@ -53,7 +53,8 @@ async function install(id: string): Promise<number> {
   const modules = join(directory, 'node_modules');
   const stampFile = join(modules, stampName);
   const stamp = wantedStamp(directory);
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
+  const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp;
+  if (isInstalled()) {
     console.log(`${title(id)} is installed.`);
     return 0;
   }
@@ -76,8 +77,11 @@ async function install(id: string): Promise<number> {
       console.error(`${output}\n${title(id)} could not be installed (npm exit code ${code}).`);
       return 1;
     }
-    if (existsSync(modules)) renameSync(modules, join(aside, 'old'));
-    renameSync(join(aside, 'node_modules'), modules);
+    // What another process has installed meanwhile may be in use: it stays.
+    if (!isInstalled()) {
+      if (existsSync(modules)) renameSync(modules, join(aside, 'old'));
+      renameSync(join(aside, 'node_modules'), modules);
+    }
   } finally {
     clearInterval(timer);
     rmSync(aside, { recursive: true, force: true });

@@ -17,6 +17,8 @@ export interface KillFigures {
   readonly kills: Readonly<Record<VictimKind, number>>;
   /** Runs by what became of them: `passed`, or the code of their failure. */
   readonly ends: Readonly<Record<string, number>>;
+  /** What the runs say that neither passed nor failed of their script, for a reader of a failed test. */
+  readonly otherFailures: readonly string[];
   /** Processes of runs that are over, five seconds after the last result; processes that wait for a script are none. */
   readonly strayProcesses: number;
   /** Folders of runs that are over, in the sandboxes and where artifacts wait. */
@@ -122,9 +124,12 @@ export async function runUnderKills(options: {
     }
     await delay(settleMs);
     const ends: Record<string, number> = {};
+    const otherFailures: string[] = [];
     for (const { runId } of runs) {
-      const code = stage.service.resultOf(runId)?.failure?.code ?? 'passed';
+      const failure = stage.service.resultOf(runId)?.failure;
+      const code = failure?.code ?? 'passed';
       ends[code] = (ends[code] ?? 0) + 1;
+      if (failure && code !== 'SCRIPT_FAILED') otherFailures.push(`${code}: ${failure.message}`);
     }
     const used = usedSlots(sandboxes.path);
     const strayProcesses = view.processes().filter(({ home }) => isOver(home)).length;
@@ -132,7 +137,7 @@ export async function runUnderKills(options: {
     agent.signal('SIGTERM');
     await agent.exited;
     const leftAfterStop = view.processes().length + slotsOf(sandboxes.path).length;
-    return { runs: runs.length, kills, ends, strayProcesses, leftFolders, leftAfterStop };
+    return { runs: runs.length, kills, ends, otherFailures, strayProcesses, leftFolders, leftAfterStop };
   } finally {
     sandboxes.remove();
     spool.remove();
