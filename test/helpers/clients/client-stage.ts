@@ -1,7 +1,8 @@
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runtimesDirectory } from '../scripts/script-stage.ts';
 import {
   createLocation,
   type HarnessOptions,
@@ -16,24 +17,37 @@ export interface ClientStage {
   readonly harness: ServiceHarness;
   /** Where the service listens. */
   readonly url: string;
-  /** The private location that the sample project runs at; no agent is there. */
+  /** The private location that the project runs at; no agent is there. */
   readonly office: TestLocation;
-  /** A copy of the sample project, of this stage alone. */
+  /** A copy of the project, of this stage alone. */
   readonly projectFolder: string;
   /** Runs a command in the project's folder with the account's key, unless the settings say otherwise. */
   run(args: readonly string[], settings?: Partial<CommandSettings>): Promise<CommandEnd>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The service in this process, listening, and a project that the real command line is run in. */
-export async function openClientStage(options: HarnessOptions = {}): Promise<ClientStage> {
+/**
+ * The service in this process, listening, and a project that the real command line is run in.
+ *
+ * @param project the folder next to this file that the project is a copy of.
+ */
+export async function openClientStage(
+  options: HarnessOptions = {},
+  project: 'sample-project' | 'every-construct' = 'sample-project',
+): Promise<ClientStage> {
   const modules = await installedClients();
   const harness = await openHarness(options);
   await harness.app.listen({ port: 0, host: '127.0.0.1' });
   const url = `http://127.0.0.1:${(harness.app.server.address() as AddressInfo).port}`;
   const projectFolder = mkdtempSync(join(tmpdir(), 'picket-client-project-'));
-  cpSync(join(import.meta.dirname, 'sample-project'), projectFolder, { recursive: true });
-  symlinkSync(modules, join(projectFolder, 'node_modules'));
+  cpSync(join(import.meta.dirname, project), projectFolder, { recursive: true });
+  // As its author has them installed: the command line reads the configuration of suites.
+  mkdirSync(join(projectFolder, 'node_modules'));
+  symlinkSync(join(modules, 'checkly'), join(projectFolder, 'node_modules/checkly'));
+  for (const name of ['@playwright', 'playwright', 'playwright-core']) {
+    const installed = join(runtimesDirectory, '2026.04/node_modules', name);
+    if (existsSync(installed)) symlinkSync(installed, join(projectFolder, 'node_modules', name));
+  }
   const { key, accountId: account } = harness;
   return {
     harness,

@@ -1,0 +1,134 @@
+import {
+  ApiCheck,
+  AssertionBuilder,
+  DnsAssertionBuilder,
+  DnsMonitor,
+  Frequency,
+  HeartbeatMonitor,
+  IcmpAssertionBuilder,
+  IcmpMonitor,
+  RetryStrategyBuilder,
+  TcpAssertionBuilder,
+  TcpMonitor,
+  UrlAssertionBuilder,
+  UrlMonitor,
+} from 'checkly/constructs';
+import { common, group } from './common.ts';
+
+/** Only these two can tell such errors from others. */
+const retryStrategy = RetryStrategyBuilder.fixedStrategy({ maxRetries: 4, onlyOn: 'NETWORK_ERROR' });
+const times = { degradedResponseTime: 1500, maxResponseTime: 2500, frequency: Frequency.EVERY_5M };
+
+new ApiCheck('api', {
+  ...common,
+  ...times,
+  name: 'API',
+  retryStrategy,
+  group,
+  shouldFail: true,
+  runtimeId: '2025.04',
+  environmentVariables: [
+    { key: 'PLAIN', value: 'plain' },
+    { key: 'SECRET', value: 'api-secret', secret: true },
+  ],
+  setupScript: { content: 'request.headers["x-set-up"] = "1";' },
+  tearDownScript: { content: 'console.log(response.statusCode);' },
+  request: {
+    method: 'PATCH',
+    url: 'https://shop.example.com/orders',
+    ipFamily: 'IPv6',
+    followRedirects: false,
+    skipSSL: true,
+    headers: [{ key: 'accept', value: 'application/json' }],
+    queryParameters: [{ key: 'limit', value: '1' }],
+    body: '{"ping": true}',
+    bodyType: 'JSON',
+    basicAuth: { username: 'shop', password: 'api-basic' },
+    assertions: [
+      AssertionBuilder.statusCode().equals(200),
+      AssertionBuilder.jsonBody('$.ok').equals(true),
+      AssertionBuilder.headers('content-type').contains('json'),
+      AssertionBuilder.textBody('order (\\d+)').notEmpty(),
+      AssertionBuilder.responseTime().lessThan(2000),
+    ],
+  },
+});
+
+new UrlMonitor('url', {
+  ...common,
+  ...times,
+  name: 'URL',
+  retryStrategy,
+  group,
+  request: {
+    url: 'https://shop.example.com/',
+    ipFamily: 'IPv6',
+    followRedirects: false,
+    skipSSL: true,
+    assertions: [UrlAssertionBuilder.statusCode().lessThan(400)],
+  },
+});
+
+new TcpMonitor('tcp', {
+  ...common,
+  ...times,
+  name: 'TCP',
+  frequency: Frequency.EVERY_10S,
+  group,
+  request: {
+    hostname: 'mail.shop.example.com',
+    port: 25,
+    ipFamily: 'IPv6',
+    data: 'EHLO shop\r\n',
+    assertions: [
+      TcpAssertionBuilder.responseData().contains('250'),
+      TcpAssertionBuilder.responseTime().lessThan(900),
+    ],
+  },
+});
+
+new DnsMonitor('dns', {
+  ...common,
+  ...times,
+  name: 'DNS',
+  group,
+  degradedResponseTime: 300,
+  maxResponseTime: 900,
+  request: {
+    recordType: 'AAAA',
+    query: 'shop.example.com',
+    nameServer: '192.0.2.53',
+    port: 5353,
+    protocol: 'TCP',
+    assertions: [
+      DnsAssertionBuilder.responseCode().equals('NOERROR'),
+      DnsAssertionBuilder.responseTime().lessThan(200),
+    ],
+  },
+});
+
+new IcmpMonitor('icmp', {
+  ...common,
+  name: 'ICMP',
+  frequency: Frequency.EVERY_2M,
+  group,
+  degradedPacketLossThreshold: 5,
+  maxPacketLossThreshold: 30,
+  request: {
+    hostname: 'shop.example.com',
+    ipFamily: 'IPv6',
+    pingCount: 7,
+    assertions: [IcmpAssertionBuilder.latency('avg').lessThan(80)],
+  },
+});
+
+const { retryStrategy: _none, ...ofHeartbeats } = common;
+new HeartbeatMonitor('heartbeat', {
+  ...ofHeartbeats,
+  name: 'Heartbeat',
+  group,
+  period: 2,
+  periodUnit: 'hours',
+  grace: 10,
+  graceUnit: 'minutes',
+});

@@ -1,0 +1,1 @@
+export default { testMatch: 'shop.spec.ts', projects: [{ name: 'desktop' }] };
