@@ -47,8 +47,10 @@ export class BurnWatch {
       watched.add(slo.id);
       const beganMs = this.#clock.monotonicMs();
       if (beganMs < (this.#nextLookMs.get(slo.id) ?? Number.NEGATIVE_INFINITY)) continue;
+      // What a look costs is real time, also where a clock is set.
+      const costFromMs = performance.now();
       await this.#look(slo, burns.get(slo.id));
-      const tookMs = this.#clock.monotonicMs() - beganMs;
+      const tookMs = performance.now() - costFromMs;
       this.#nextLookMs.set(slo.id, beganMs + Math.max(lookEveryMs, tookMs * shareOfTime));
     }
     for (const id of this.#nextLookMs.keys()) if (!watched.has(id)) this.#nextLookMs.delete(id);

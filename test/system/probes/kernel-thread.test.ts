@@ -70,7 +70,8 @@ describe.skipIf(reason)(`the kernel's thread${reason ? ` (${reason})` : ''}`, ()
     const broken = await waiting;
     expect(broken.error).toBeUndefined();
     expect(broken.measurement.clock).toBe('event');
-    expect(broken.phases?.firstByte).toBeGreaterThanOrEqual(299);
+    // An event may come late, and the wait seem shorter by that.
+    expect(broken.phases?.firstByte).toBeGreaterThanOrEqual(200);
     // The first one starts another thread, which may not be up in time for it.
     await probe(target.url, { timekeeper });
     await backend.ping({ ...train, count: 1, dataBytes: 56 }, never);
