@@ -1,14 +1,19 @@
 /**
  * Values of a definition that answers never show: they are there as "". Which ones they are is data, declared
- * by the check types; a text that is always masked, or the values of a list of `{key, value}` entries with
- * one of some flags.
+ * by the check types; a text that is masked unless it only names a variable, or the values of a list of
+ * `{key, value}` entries with one of some flags.
  */
 export interface MaskedValue {
   /** The keys that lead from the definition to the text or the list. */
   readonly path: readonly [string, ...string[]];
   /** For lists: an entry's value is masked when one of these fields of it is true. */
   readonly flags?: readonly string[];
+  /** For texts in which nothing is filled in: one that looks like the name of a variable is a value, too. */
+  readonly isLiteral?: true;
 }
+
+/** A text that is `{{NAME}}` and nothing else: the value is the variable's, which is hidden or not by itself. */
+const variableReference = /^\{\{\s*[A-Za-z_][A-Za-z0-9_]*\s*\}\}$/;
 
 type Definition = Readonly<Record<string, unknown>>;
 type Entry = Readonly<Record<string, unknown>>;
@@ -16,9 +21,9 @@ type Entry = Readonly<Record<string, unknown>>;
 /** A definition as answers show it. */
 export function maskDefinition(masked: readonly MaskedValue[], definition: Definition): Definition {
   return masked.reduce(
-    (result, { path, flags }) =>
+    (result, { path, flags, isLiteral = false }) =>
       change(result, path, (value) => {
-        if (!flags) return typeof value === 'string' ? '' : value;
+        if (!flags) return isHidden(value, isLiteral) ? '' : value;
         return (
           entriesOf(value)?.map((entry) => (isMasked(entry, flags) ? { ...entry, value: '' } : entry)) ??
           value
@@ -35,10 +40,10 @@ export function maskDefinition(masked: readonly MaskedValue[], definition: Defin
  */
 export function keepMasked(masked: readonly MaskedValue[], body: Definition, stored: Definition): Definition {
   return masked.reduce(
-    (result, { path, flags }) =>
+    (result, { path, flags, isLiteral = false }) =>
       change(result, path, (value) => {
         const before = valueAt(stored, path);
-        if (!flags) return value === '' && typeof before === 'string' ? before : value;
+        if (!flags) return value === '' && isHidden(before, isLiteral) ? before : value;
         return entriesOf(value) ? keepEntries(value as unknown[], entriesOf(before) ?? [], flags) : value;
       }),
     body,
@@ -73,6 +78,10 @@ function keepEntries(
     const before = left.get(entry.key)?.shift();
     return before && entry.value === '' ? { ...entry, value: before.value } : entry;
   });
+}
+
+function isHidden(value: unknown, isLiteral: boolean): boolean {
+  return typeof value === 'string' && (isLiteral || !variableReference.test(value));
 }
 
 function isMasked(entry: unknown, flags: readonly string[]): boolean {

@@ -122,11 +122,11 @@ function withEnvironmentValues(
   for (const { path, flags } of kind.masked(view)) {
     const shown = valueAt(view, path);
     if (flags === undefined) {
-      if (typeof shown === 'string') done = withValue(done, path, valueFor(path.join('.')));
+      if (shown === '') done = withValue(done, path, valueFor(path.join('.')));
     } else if (Array.isArray(shown)) {
       for (const [index, entry] of shown.entries()) {
         const isHidden = flags.some((flag) => (entry as Fields)[flag] === true);
-        if (!isHidden || (entry as Fields)['value'] === null) continue;
+        if (!isHidden || (entry as Fields)['value'] !== '') continue;
         const field = [...path, String((entry as Fields)['key'])].join('.');
         done = withValue(done, [...path, String(index), 'value'], valueFor(field));
       }

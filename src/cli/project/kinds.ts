@@ -147,7 +147,8 @@ const variables: Kind = {
   type: 'variable',
   id: 'text',
   ...plain(VariableInput),
-  masked: ({ locked, secret }) => (locked === true || secret === true ? [{ path: ['value'] }] : []),
+  masked: ({ locked, secret }) =>
+    locked === true || secret === true ? [{ path: ['value'], isLiteral: true }] : [],
   references: [],
 };
 

@@ -81,7 +81,8 @@ async function output(...args: string[]): Promise<string> {
 async function declared(): Promise<readonly Declared[]> {
   const office = `${stage.office.id}:office`;
   const text = await output('debug', 'parse-project', '--inject-private-location', office);
-  const { payload } = JSON.parse(text.slice(0, text.lastIndexOf('}') + 1));
+  const { payload, diagnostics } = JSON.parse(text.slice(0, text.lastIndexOf('}') + 1));
+  expect(diagnostics.fatal, text).toBe(false);
   return payload.resources.filter((one: Declared) => one.payload !== null && one.type in pathOf);
 }
 

@@ -60,8 +60,7 @@ export function withRows(values: URLSearchParams, action: string): URLSearchPara
 export function hiddenInputs(masked: readonly MaskedValue[], definition: Entry, stored: Entry): Set<string> {
   const names = masked.flatMap(({ path, flags }) => {
     const name = path.join('.');
-    if (!flags)
-      return typeof valueAt(stored, path) === 'string' && valueAt(definition, path) === '' ? [name] : [];
+    if (!flags) return valueAt(stored, path) === '' && valueAt(definition, path) === '' ? [name] : [];
     const known = entriesOf(valueAt(stored, path)).filter((entry) => isFlagged(entry, flags));
     return entriesOf(valueAt(definition, path)).flatMap((entry, index) =>
       entry['value'] === '' && isFlagged(entry, flags) && known.some(({ key }) => key === entry['key'])

@@ -4,6 +4,6 @@ export default defineConfig({
   projectName: 'Every construct',
   logicalId: 'every-construct',
   repoUrl: 'https://git.example.com/shop/every-construct',
-  checks: { checkMatch: '**/*.check.ts', runtimeId: '2026.04', tags: ['from-config'] },
+  checks: { checkMatch: '**/*.check.ts', runtimeId: '2025.04', tags: ['from-config'] },
   cli: { privateRunLocation: 'office' },
 });

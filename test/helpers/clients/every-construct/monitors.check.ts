@@ -132,3 +132,13 @@ new HeartbeatMonitor('heartbeat', {
   grace: 10,
   graceUnit: 'minutes',
 });
+
+// Its password is shown, as it only names a variable.
+new ApiCheck('api-by-variable', {
+  name: 'API by variable',
+  request: {
+    method: 'GET',
+    url: 'https://shop.example.com/orders',
+    basicAuth: { username: 'shop', password: '{{SHOP_PASSWORD}}' },
+  },
+});
