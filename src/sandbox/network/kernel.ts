@@ -6,8 +6,10 @@ import { toError } from '../../lib/errors.ts';
 export interface Kernel {
   /** Closes this process's files of /proc to others of its user, who could choose it to be ended first. */
   hideProcess(): void;
-  /** Puts the calling thread, and what it starts, into a network namespace of its own. There is no way back. */
+  /** Puts the calling thread, and what it starts, into a network namespace of its own. */
   leaveForNewNetwork(): void;
+  /** The same with a namespace that a descriptor stands for. */
+  enterNetwork(descriptor: number): void;
   /** A descriptor that outlives the thread that opened it; `close` closes it. */
   open(path: string): number;
   close(descriptor: number): void;
@@ -63,6 +65,7 @@ export function openKernel(): Kernel {
   const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi');
   const libc = koffi.load('libc.so.6');
   const unshare = libc.func('int unshare(int)');
+  const setns = libc.func('int setns(int, int)');
   const prctl = libc.func('int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long)');
   const open = libc.func('int open(const char *, int)');
   const close = libc.func('int close(int)');
@@ -80,6 +83,7 @@ export function openKernel(): Kernel {
   return {
     hideProcess: () => void checked('prctl', prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)),
     leaveForNewNetwork: () => void checked('unshare', unshare(CLONE_NEWNET)),
+    enterNetwork: (descriptor) => void checked('setns', setns(descriptor, CLONE_NEWNET)),
     open: (path) => checked('open', open(path, O_CLOEXEC)),
     close: (descriptor) => void close(descriptor),
     socket: (domain, type, protocol) =>

@@ -1,9 +1,13 @@
-/** The thread that makes one network and ends: it cannot come back to the network of the host. */
+/**
+ * The thread that makes the networks of runs, one after the other. It leaves the network of the host at once, and
+ * waits in an empty one, so that no network of a run lives on because this thread is in it.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort } from 'node:worker_threads';
+import { toError } from '../../lib/errors.ts';
 import { systemProgram } from '../system-program.ts';
-import { AF_INET, AF_INET6, openKernel, SOCK_RAW, SOCK_STREAM } from './kernel.ts';
+import { AF_INET, AF_INET6, type Kernel, openKernel, SOCK_RAW, SOCK_STREAM } from './kernel.ts';
 import { openListeners } from './listeners.ts';
 import { addressBytes } from './packet.ts';
 import { openPacketQueue } from './packet-queue.ts';
@@ -12,6 +16,9 @@ export interface NetworkOrder {
   /** Whether the host reaches others by IPv6. */
   readonly hasIpv6: boolean;
 }
+
+/** The answer to an order: a network, or why there is none. */
+export type NetworkAnswer = { readonly parts: NetworkParts } | { readonly problem: string };
 
 /** Descriptors of a network that was made. They belong to the receiver. */
 export interface NetworkParts {
@@ -32,6 +39,8 @@ export const ownAddresses = { 4: '192.0.0.8', 6: '100::8' } as const;
 
 /** What connections are redirected to. */
 const relayPort = 1;
+/** The network of the calling thread. */
+const ownNetwork = '/proc/thread-self/ns/net';
 const IPPROTO_RAW = 255;
 const SOL_SOCKET = 1;
 const SO_MARK = 36;
@@ -57,7 +66,6 @@ COMMIT
 COMMIT
 `;
   const ip = systemProgram('ip');
-  const grep = systemProgram('grep');
   const four = {
     loopback: '127.0.0.0/8',
     port: 'icmp-port-unreachable',
@@ -70,26 +78,49 @@ COMMIT
     address: 'icmp6-addr-unreachable',
     prohibited: 'icmp6-adm-prohibited',
   };
+  // One process for several commands: starting one costs more than what it does.
+  const batch = (...commands: string[]) => `${ip} -batch - <<'END'\n${commands.join('\n')}\nEND`;
   return [
-    `${ip} link set lo up`,
-    `${ip} link add outer type veth peer name inner`,
-    `${ip} addr add ${ownAddresses[4]}/32 dev outer`,
-    // No address may come later: browsers take that for another network, and fail what they are loading.
-    `${ip} link set inner addrgenmode none up`,
-    `${ip} link set outer addrgenmode none up`,
-    `for i in 1 2 3 4 5 6 7 8 9; do ${ip} link show dev outer | ${grep} -q 'state UP' && break; sleep 0.05; done`,
-    `${ip} route add default dev outer`,
+    batch(
+      'link set lo up',
+      'link add outer type veth peer name inner',
+      `addr add ${ownAddresses[4]}/32 dev outer`,
+      // No address may come later: browsers take that for another network, and fail what they are loading.
+      'link set inner addrgenmode none up',
+      'link set outer addrgenmode none up',
+    ),
+    // Meanwhile the kernel brings the pair up.
     `${systemProgram('iptables-restore')} <<'END'\n${rules(four)}END`,
     ...(hasIpv6Kernel() ? [`${systemProgram('ip6tables-restore')} <<'END'\n${rules(six)}END`] : []),
-    ...(hasIpv6
-      ? [`${ip} -6 addr add ${ownAddresses[6]}/128 dev outer nodad`, `${ip} -6 route add default dev outer`]
-      : []),
+    `for i in 1 2 3 4 5 6 7 8 9; do case "$(${ip} link show dev outer)" in *'state UP'*) break;; esac; sleep 0.05; done`,
+    batch(
+      'route add default dev outer',
+      ...(hasIpv6 ? [`addr add ${ownAddresses[6]}/128 dev outer nodad`, 'route add ::/0 dev outer'] : []),
+    ),
   ].join('\n');
 }
 
-function makeNetwork(order: NetworkOrder): NetworkParts {
-  const kernel = openKernel();
+/** @throws Error when something of it fails; nothing is left of it then. */
+function makeNetwork(kernel: Kernel, order: NetworkOrder): NetworkParts {
   kernel.leaveForNewNetwork();
+  const opened: number[] = [];
+  const keep = (descriptor: number) => {
+    opened.push(descriptor);
+    return descriptor;
+  };
+  try {
+    return openNetwork(kernel, order, keep);
+  } catch (thrown) {
+    for (const descriptor of opened) kernel.close(descriptor);
+    throw thrown;
+  }
+}
+
+function openNetwork(
+  kernel: Kernel,
+  order: NetworkOrder,
+  keep: (descriptor: number) => number,
+): NetworkParts {
   const { status, stderr, error } = spawnSync('/bin/sh', ['-ec', setUp(order)], {
     encoding: 'utf8',
     env: { LC_ALL: 'C' },
@@ -97,20 +128,20 @@ function makeNetwork(order: NetworkOrder): NetworkParts {
   if (error) throw error;
   if (status !== 0) throw new Error(stderr.trim().split('\n')[0] ?? `exit code ${status}`);
   const listen = (family: number, address: string) => {
-    const descriptor = kernel.socket(family, SOCK_STREAM, 0);
+    const descriptor = keep(kernel.socket(family, SOCK_STREAM, 0));
     kernel.bind(descriptor, socketAddress(family, address, relayPort));
     kernel.listen(descriptor);
     return descriptor;
   };
   const raw = (family: number) => {
-    const descriptor = kernel.socket(family, SOCK_RAW, IPPROTO_RAW);
+    const descriptor = keep(kernel.socket(family, SOCK_RAW, IPPROTO_RAW));
     kernel.setOption(descriptor, SOL_SOCKET, SO_MARK, marks.direct);
     return descriptor;
   };
   return {
-    network: kernel.open('/proc/thread-self/ns/net'),
-    queue: openPacketQueue(kernel),
-    diagnosis: openListeners(kernel),
+    network: keep(kernel.open(ownNetwork)),
+    queue: keep(openPacketQueue(kernel)),
+    diagnosis: keep(openListeners(kernel)),
     listeners: [listen(AF_INET, '127.0.0.1'), ...(hasIpv6Kernel() ? [listen(AF_INET6, '::1')] : [])],
     raw4: raw(AF_INET),
     raw6: hasIpv6Kernel() ? raw(AF_INET6) : undefined,
@@ -130,4 +161,23 @@ export function socketAddress(family: number, address: string, port: number): Bu
   return bytes;
 }
 
-if (!isMainThread) parentPort?.postMessage(makeNetwork(workerData as NetworkOrder));
+/** Answers orders in their order. What is thrown here ends the thread, and another one takes over. */
+function serve(): void {
+  const kernel = openKernel();
+  kernel.leaveForNewNetwork();
+  const empty = kernel.open(ownNetwork);
+  parentPort?.on('message', (order: NetworkOrder) => {
+    parentPort?.postMessage(answer(kernel, order));
+    kernel.enterNetwork(empty);
+  });
+}
+
+function answer(kernel: Kernel, order: NetworkOrder): NetworkAnswer {
+  try {
+    return { parts: makeNetwork(kernel, order) };
+  } catch (thrown) {
+    return { problem: toError(thrown).message };
+  }
+}
+
+if (!isMainThread) serve();

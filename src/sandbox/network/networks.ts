@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
 import { type Kernel, openKernel } from './kernel.ts';
-import type { NetworkOrder, NetworkParts } from './network-worker.ts';
+import type { NetworkAnswer, NetworkOrder, NetworkParts } from './network-worker.ts';
 import { RunNetwork } from './run-network.ts';
 
 /** A network that was just made is heard after this long at the latest. */
@@ -14,6 +14,7 @@ export class Networks {
   readonly #policy: EgressPolicy;
   readonly #kernel: Kernel = openKernel();
   readonly #open = new Set<RunNetwork>();
+  readonly #maker = new NetworkMaker();
   #isServing = false;
 
   /** @throws Error where the kernel cannot be asked. */
@@ -23,7 +24,7 @@ export class Networks {
 
   /** @throws Error where this host makes no networks; the message says why. */
   async make(): Promise<RunNetwork> {
-    const network = new RunNetwork(this.#kernel, await makeParts(), this.#policy);
+    const network = new RunNetwork(this.#kernel, await this.#maker.make(), this.#policy);
     this.#open.add(network);
     if (!this.#isServing) void this.#serve();
     return network;
@@ -47,15 +48,45 @@ export class Networks {
   }
 }
 
-async function makeParts(): Promise<NetworkParts> {
-  const worker = new Worker(new URL(`./network-worker${extname(import.meta.url)}`, import.meta.url), {
-    workerData: { hasIpv6: hasIpv6() } satisfies NetworkOrder,
-  });
-  return await new Promise<NetworkParts>((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', reject);
-    worker.once('exit', (code) => reject(new Error(`the thread that makes networks ended with ${code}`)));
-  });
+interface Waiting {
+  readonly resolve: (parts: NetworkParts) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+/**
+ * The one thread that makes networks: loading its modules costs several times what a network does. It is started with the first
+ * order, and again after it has ended.
+ */
+class NetworkMaker {
+  readonly #waiting: Waiting[] = [];
+  #worker: Worker | undefined;
+
+  /** @throws Error where this host makes no networks; the message says why. */
+  async make(): Promise<NetworkParts> {
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    return await new Promise<NetworkParts>((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      worker.postMessage({ hasIpv6: hasIpv6() } satisfies NetworkOrder);
+    });
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL(`./network-worker${extname(import.meta.url)}`, import.meta.url));
+    const fail = (error: Error) => {
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      for (const { reject } of this.#waiting.splice(0)) reject(error);
+    };
+    worker.on('message', (answer: NetworkAnswer) => {
+      const waiting = this.#waiting.shift();
+      if ('parts' in answer) waiting?.resolve(answer.parts);
+      else waiting?.reject(new Error(answer.problem));
+    });
+    worker.on('error', fail);
+    worker.on('exit', (code) => fail(new Error(`the thread that makes networks ended with ${code}`)));
+    return worker;
+  }
 }
 
 /** Whether the host has an IPv6 address of its own; ::1 alone makes no route. */
