@@ -87,14 +87,26 @@ export async function makeAnalysis(
  */
 export async function analysisOfResult(
   parts: Omit<AnalystOptions, 'logger'>,
-  result: { readonly checkId: string; readonly resultId: string },
+  result: ResultOfCheck,
 ): Promise<Analysis | undefined> {
-  const { analyses, analysisEvidence } = parts.store;
-  const groupIds = await analysisEvidence.groupsOf(result.checkId, result.resultId);
-  const [groupId] = groupIds;
-  if (groupId === undefined) return undefined;
-  const [newest] = (await analyses.ofGroups([groupId])).get(groupId) ?? [];
-  if (newest) return newest.analysis;
-  const [pending] = await analyses.pendingOf([groupId]);
+  const { analysis, groupId } = await knownOfResult(parts.store, result);
+  if (analysis || groupId === undefined) return analysis;
+  const [pending] = await parts.store.analyses.pendingOf([groupId]);
   return pending && (await makeAnalysis(parts, pending));
+}
+
+interface ResultOfCheck {
+  readonly checkId: string;
+  readonly resultId: string;
+}
+
+/** The newest analysis of a result's first error, if there is one. */
+export async function knownOfResult(
+  { analyses, analysisEvidence }: Pick<Store, 'analyses' | 'analysisEvidence'>,
+  { checkId, resultId }: ResultOfCheck,
+): Promise<{ readonly groupId?: string; readonly analysis?: Analysis }> {
+  const [groupId] = await analysisEvidence.groupsOf(checkId, resultId);
+  if (groupId === undefined) return {};
+  const [newest] = (await analyses.ofGroups([groupId])).get(groupId) ?? [];
+  return newest ? { groupId, analysis: newest.analysis } : { groupId };
 }

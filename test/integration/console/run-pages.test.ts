@@ -153,3 +153,28 @@ it('a failed run shows its root cause, which is judged and looked for again', as
   expect(analysed).toBe(true);
   expect(textOf((await visitor.get(`/checks/${check.id}`)).body)).toContain('refuses connections');
 });
+
+it('a failed run of a test session is looked into when somebody asks, and its root cause is judged', async () => {
+  const agent = new TestAgent(harness, await createLocation(harness, 'barn'));
+  await agent.claim();
+  const check = await createCheck(harness, { privateLocations: ['barn'] });
+  const { body: session } = await harness.call('POST', '/v1/test-sessions/trigger', {
+    ...{ name: 'trial', runLocation: 'barn', target: { checkId: [check.id] } },
+  });
+  const [leased] = await agent.claim();
+  if (!leased) throw new Error('nothing to run');
+  const message = 'connect ECONNREFUSED 10.0.0.6:8443';
+  const failed = failure('CONNECTION_REFUSED', message);
+  await agent.report([reportOf(leased, { failure: failed, errorMessages: [message] })]);
+  const page = `/sessions/tests/${session.testSessionId}/results/${leased.resultId}`;
+  const csrf = await visitor.csrf(page);
+  expect((await visitor.post(`${page}/root-cause`, { csrf })).headers.location).toBe(page);
+  harness.startAnalyses();
+  const shown = await until('it is looked into', async () => {
+    const { body } = await visitor.get(page);
+    return body.includes('refuses connections') ? body : undefined;
+  });
+  const judging = /action="([^"]*root-cause\/[^"]*)"/.exec(shown)?.[1] ?? '';
+  expect((await visitor.post(judging, { csrf, verdict: 'RIGHT' })).headers.location).toBe(page);
+  expect(textOf((await visitor.get(page)).body)).toContain('Somebody said that this is right');
+});

@@ -7,7 +7,7 @@ import { allRoutes } from '../../../src/service/route-table.ts';
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
 import { connectMcp, listening, textsOf } from '../../helpers/service/mcp/client.ts';
 import { toolArguments } from '../../helpers/service/mcp/tool-arguments.ts';
-import { openHarness, type ServiceHarness, temporaryFolder } from '../../helpers/service/service.ts';
+import { openHarness, type ServiceHarness, temporaryFolder, until } from '../../helpers/service/service.ts';
 
 const folder = temporaryFolder();
 let harness: ServiceHarness;
@@ -17,12 +17,25 @@ let address: string;
 beforeAll(async () => {
   harness = await openHarness({ folder: folder.path });
   account = await inhabit(harness);
+  await findRootCause();
   address = await listening(harness);
 });
 afterAll(async () => {
   await harness.close();
   folder.remove();
 });
+
+/** Has the cause of an error looked for, and waits for all that is looked into by itself. */
+async function findRootCause(): Promise<void> {
+  const groupId = account.known.idOf('/v1/error-groups/{id}', 0);
+  const { body } = await harness.call('POST', `/v1/root-cause-analyses/error-groups/${groupId}`);
+  account.known.add('/v1/root-cause-analyses/{}', [body.id]);
+  harness.startAnalyses();
+  await until('every error is looked into', async () => {
+    const pending = await harness.store.analyses.countPending(harness.accountId, 100);
+    return pending === 0;
+  });
+}
 
 const allTools = new Toolbox(allRoutes).names;
 const running = ['run_checks'];

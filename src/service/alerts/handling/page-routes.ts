@@ -1,5 +1,6 @@
 import { AppError } from '../../../lib/errors.ts';
 import { alertHandlingRoutes } from '../../../protocol/alerts/alert-handling.ts';
+import { knownOfResult } from '../../analyses/analyst.ts';
 import { record } from '../../audit/record.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { fieldError } from '../../http/validation.ts';
@@ -134,7 +135,11 @@ async function pageOf(
 ): Promise<string> {
   const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
   const cause = summaryOf(causes.get(alert.cause_id ?? ''), notification.channel_id);
-  const facts = { ...storedFacts(alert), cause };
+  const { analysis } =
+    alert.notice === 'failure' && alert.result_id !== null
+      ? await knownOfResult(store, { checkId: alert.check_id, resultId: alert.result_id })
+      : {};
+  const facts = { ...storedFacts(alert), cause, analysis };
   const status = await store.statuses.find(alert.account_id, alert.check_id);
   const state: PresentState = !status
     ? null

@@ -55,7 +55,7 @@ async function runPage(call: PageCall): Promise<View> {
     attemptsOf(call, result),
     verdict.state === 'passed' ? undefined : lastPassedBefore(call, result),
     evidenceSections(call, result),
-    rootCauseSection(call, result),
+    rootCauseSection(call, result, path`/checks/${checkId}/runs/${resultId}`),
   ]);
   const { sections, log } = detailParts(result);
   const main = html`${crumbs(checkId, result.name)}

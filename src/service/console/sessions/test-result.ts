@@ -5,6 +5,7 @@ import { facts } from '../elements/table.ts';
 import { visible } from '../elements/text.ts';
 import { html, path } from '../html.ts';
 import type { PageCall, View } from '../page.ts';
+import { rootCauseSection } from '../root-causes/section.ts';
 import { detailParts } from '../run/detail.ts';
 import { evidenceSections } from '../run/evidence.ts';
 import { verdictOf } from '../run/verdict.ts';
@@ -15,6 +16,10 @@ export async function showTestResult(call: PageCall): Promise<View> {
   const result = await call.api.call(testSessionRoutes.getTestSessionResult, { params: { id, resultId } });
   const verdict = verdictOf(result);
   const { sections, log } = detailParts(result);
+  const [evidence, rootCause] = await Promise.all([
+    evidenceSections(call, result),
+    rootCauseSection(call, result, path`/sessions/tests/${id}/results/${resultId}`),
+  ]);
   const name = visible(shortened(result.name, 120));
   const main = html`<nav class="crumbs"><a href="/sessions">Sessions</a> / <a href="${path`/sessions/tests/${id}`}">Test session</a></nav>
 <div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
@@ -30,6 +35,6 @@ ${facts([
   ['Code', result.failure ? html`<code>${result.failure.code}</code>` : ''],
 ])}</div>
 <p class="soft">It counts in no availability, and nobody was notified.</p>
-${sections}${await evidenceSections(call, result)}${log}`;
+${rootCause}${sections}${evidence}${log}`;
   return { title: `${verdict.word}: ${name}`, main };
 }

@@ -184,6 +184,15 @@ export const readingTools: readonly ToolSpec[] = [
     isForeign: true,
   },
   {
+    name: 'get_root_cause',
+    title: 'Show a root cause analysis',
+    description:
+      'What was found out about the cause of an error group: how certain it is, what it follows from, what to do next. get_error_group lists the ids; status PENDING: ask again.',
+    operations: ['getRootCauseAnalysis'],
+    names: { id: 'analysisId' },
+    isForeign: true,
+  },
+  {
     name: 'get_check_session',
     title: 'Show a check session',
     description: 'How far checks are that were run on demand (run_checks), and the ids of their results.',

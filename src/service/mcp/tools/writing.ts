@@ -70,6 +70,21 @@ export const writingTools: readonly ToolSpec[] = [
     names: { id: 'errorGroupId' },
   },
   {
+    name: 'find_root_cause',
+    title: 'Look for a root cause',
+    description:
+      'Has the service look for the cause of an error group now; new groups are looked into by themselves. Answers the id for get_root_cause.',
+    operations: ['analyseErrorGroup'],
+    names: { id: 'errorGroupId' },
+  },
+  {
+    name: 'judge_root_cause',
+    title: 'Judge a root cause analysis',
+    description: 'Says that an analysis is RIGHT or WRONG, for people to see; null takes it back.',
+    operations: ['updateRootCauseAnalysis'],
+    names: { id: 'analysisId' },
+  },
+  {
     name: 'create_incident',
     title: 'Open an incident',
     description: 'Opens an incident on status pages. It is public: subscribers may be mailed.',

@@ -166,7 +166,8 @@ export function handlingSuite(stage: AlertStage): void {
 
   it('the signed link acknowledges and silences without a key, once a button is pressed', async () => {
     const id = await stage.check({ name: 'Shop', ...reminded });
-    await stage.runs(id, 'failed');
+    const errorMessages = ['connect ECONNREFUSED 10.0.0.5:8443'];
+    await stage.report(await stage.lease(id), 'failed', { errorMessages });
     await stage.delivered();
     const link = new URL(http.received[0]?.body.split(' ')[1] ?? '');
     const path = `${link.pathname.slice('/base'.length)}${link.search}`;
@@ -174,6 +175,7 @@ export function handlingSuite(stage: AlertStage): void {
     const shown = await app.inject({ url: path });
     expect(shown.statusCode).toBe(200);
     expect(shown.body).toContain('value="acknowledge"');
+    expect(shown.body).toMatch(/cause<\/th><td>[^<]*refuses connections/);
     // Opening it changes nothing.
     expect((await open())[0].acknowledgement).toBeNull();
     const press = (url: string, what: string) =>
