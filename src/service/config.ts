@@ -283,7 +283,7 @@ export const ServiceConfig = z
       .optional()
       .meta({ secret: true, defaultText: 'none' })
       .describe(
-        'Bearer token that sees all accounts on `/metrics`. An API key always sees its own account there',
+        'Bearer token that sees all accounts on `/metrics` and `/metrics/checks`. An API key always sees its own account there',
       ),
     LOG_LEVEL: z
       .string()

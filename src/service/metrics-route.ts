@@ -1,7 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { CheckMetrics, CheckMetricsQuery } from './check-metrics/check-metrics.ts';
+import { contentTypes, formatFor } from './check-metrics/exposition.ts';
 import { bearerKey, findAccount } from './http/auth.ts';
+import { describeIssues } from './http/validation.ts';
 import { hashKey } from './ids/keys.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import type { Store } from './store.ts';
@@ -15,17 +19,29 @@ export interface MetricsRouteDeps {
 }
 
 /**
- * `GET /metrics`, next to the operators' probes: it belongs to the process, not to the API. The metrics token
+ * `GET /metrics` and `GET /metrics/checks`, next to the operators' probes: they belong to the process, not to the API. The metrics token
  * sees all accounts, an API key of any role its own.
  *
- * @throws AppError BAD_TOKEN or FOREIGN_ACCOUNT.
+ * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT or VALIDATION_FAILED.
  */
 export function addMetricsRoute(app: FastifyInstance, deps: MetricsRouteDeps): void {
-  app.get('/metrics', async (request, reply) => {
+  const checkMetrics = new CheckMetrics(deps);
+  const accountOf = async (request: FastifyRequest) => {
     const isOperator = isSame(bearerKey(request.headers.authorization), deps.metricsToken);
-    const account = isOperator ? undefined : await findAccount(deps, request);
-    reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8');
-    return deps.metrics.text(deps.store, deps.clock.wallMs(), account?.accountId);
+    return isOperator ? undefined : (await findAccount(deps, request)).accountId;
+  };
+  app.get('/metrics', async (request, reply) => {
+    const accountId = await accountOf(request);
+    reply.header('content-type', contentTypes.prometheus);
+    return deps.metrics.text(deps.store, deps.clock.wallMs(), accountId);
+  });
+  app.get('/metrics/checks', async (request, reply) => {
+    const accountId = await accountOf(request);
+    const query = CheckMetricsQuery.safeParse(request.query);
+    if (!query.success) throw new AppError('VALIDATION_FAILED', describeIssues(query.error.issues));
+    const format = formatFor(request.headers.accept);
+    reply.header('content-type', contentTypes[format]);
+    return checkMetrics.text(query.data, accountId, format);
   });
 }
 

@@ -14,6 +14,7 @@ import { Alerts } from './alerts/store.ts';
 import { AnalysisEvidence } from './analyses/evidence-store.ts';
 import { RootCauseAnalyses } from './analyses/store.ts';
 import { AuditLog } from './audit/store.ts';
+import { CheckTotals } from './check-metrics/store.ts';
 import { CheckGroups } from './checks/groups/store.ts';
 import { Checks } from './checks/store.ts';
 import { LoginSessions } from './console/login/store.ts';
@@ -208,6 +209,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     members: new Members(db),
     agentErrors: new AgentErrors(db),
     checks: new Checks(db, dialect),
+    checkTotals: new CheckTotals(db, dialect),
     overviews: new Overviews(db, dialect),
     groups: new CheckGroups(db, dialect),
     maintenances: new Maintenances(db),

@@ -3,6 +3,7 @@ import type { CauseTables } from './alerts/causes/tables.ts';
 import type { AlertTables } from './alerts/tables.ts';
 import type { AnalysisTables } from './analyses/tables.ts';
 import type { AuditTables } from './audit/tables.ts';
+import type { CheckMetricsTables } from './check-metrics/tables.ts';
 import type { CheckGroupTables } from './checks/groups/tables.ts';
 import type { CheckTables } from './checks/tables.ts';
 import type { LoginTables } from './console/login/tables.ts';
@@ -33,6 +34,7 @@ export interface Tables
     CauseTables,
     CheckTables,
     CheckGroupTables,
+    CheckMetricsTables,
     CoverageTables,
     HeartbeatTables,
     IncidentTables,

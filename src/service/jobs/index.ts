@@ -6,6 +6,7 @@ import { noteAway } from '../alerts/gaps/away.ts';
 import { AlertTimers } from '../alerts/timers.ts';
 import { Analyst } from '../analyses/analyst.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import { Folding } from '../check-metrics/folding.ts';
 import type { ServiceConfig } from '../config.ts';
 import { HeartbeatWatch } from '../heartbeats/watch.ts';
 import { automaticIncidents } from '../incidents/automatic-incidents.ts';
@@ -68,6 +69,7 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     schedulerJob(deps),
     deploymentsJob(deps),
     retentionJob(deps),
+    checkTotalsJob(deps),
     ...(config.PAGES === 'on' ? [pageCopiesJob(deps)] : []),
   ];
   return definitions.map((definition) => new JobLoop(definition, deps));
@@ -215,6 +217,17 @@ export function deploymentsJob(deps: DeployingDeps) {
     wakesOn: ['deployments'],
     longestMs: 2_000,
     run: (wake) => deploying.turn(wake),
+  });
+}
+
+export function checkTotalsJob(deps: ConstructorParameters<typeof Folding>[0]) {
+  const folding = new Folding(deps);
+  return defineJob({
+    name: 'check totals',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 60_000,
+    run: () => folding.turn(),
   });
 }
 

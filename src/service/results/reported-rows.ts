@@ -1,7 +1,7 @@
 import { resultFlags } from '../../checks/contract/failure.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import type { RunRow } from '../runs/tables.ts';
-import { wasMeasured } from './settle.ts';
+import { wasMeasured } from './analytics/measured-values.ts';
 import { asJson, storedDetail } from './stored-detail.ts';
 import type { ArtifactRow, CountedResultRow, StaleResultRow } from './tables.ts';
 

@@ -1,5 +1,3 @@
-import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
-import { findCheckType } from '../../checks/index.ts';
 import { runTargetOf } from '../alerts/causes/evidence.ts';
 import { missOf } from '../alerts/gaps/gap.ts';
 import { noteMeasured, noteMissed } from '../alerts/gaps/watch.ts';
@@ -7,6 +5,7 @@ import { raiseAlerts } from '../alerts/raise.ts';
 import type { RunRow } from '../runs/tables.ts';
 import type { Change } from '../store/engine/dialect.ts';
 import type { Repositories } from '../store.ts';
+import { wasMeasured } from './analytics/measured-values.ts';
 import type { StatusChange } from './status-store.ts';
 import type { CountedResultRow, ResultRow } from './tables.ts';
 
@@ -154,14 +153,4 @@ export async function promoteLastAttempts(
     now,
   );
   await updateStatusesAndRaiseAlerts(repositories, final, now, ended);
-}
-
-/** Whether the response time is one: the target answered. */
-export function wasMeasured(result: Pick<ResultRow, 'check_type' | 'has_errors' | 'code'>): boolean {
-  // Types that nobody runs measure nothing.
-  if (result.has_errors === 1 || findCheckType(result.check_type)?.pings) return false;
-  if (result.code === null) return true;
-  if (!isFailureCode(result.code)) return false;
-  const entry = failureCatalogue[result.code];
-  return entry.owner === 'target' && !entry.isNetworkError;
 }

@@ -154,6 +154,7 @@ export class Results {
       'result_chunks',
       'slot_days',
       'slot_seals',
+      'check_totals',
     ] as const) {
       await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
     }

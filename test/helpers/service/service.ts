@@ -61,6 +61,7 @@ export interface ServiceHarness {
   startPageCopies(): void;
   startDeployments(): void;
   startAnalyses(): void;
+  startCheckTotals(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -202,6 +203,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     startPageCopies: () => start('copies of pages'),
     startDeployments: () => start('deployments'),
     startAnalyses: () => start('root cause analyses'),
+    startCheckTotals: () => start('check totals'),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {

@@ -2,17 +2,47 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { ownFamilies } from '../../../src/service/check-metrics/families.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const rules = readFileSync(join(root, 'deploy/prometheus/rules.yaml'), 'utf8');
+const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+const namesIn = (text: string) => [...text.matchAll(/picket_\w+/g)].map(([name]) => name);
+
+function expressionsOf(rules: string): string {
+  const { groups } = parse(rules) as { groups: { rules: { expr: string }[] }[] };
+  return groups
+    .flatMap((group) => group.rules)
+    .map(({ expr }) => expr)
+    .join('\n');
+}
 
 it('asks for metrics that the service has, with labels that they have', () => {
-  const metrics = readFileSync(join(root, 'src/service/metrics.ts'), 'utf8');
-  const { groups } = parse(rules) as { groups: { rules: { expr: string }[] }[] };
-  const names = groups
-    .flatMap((group) => group.rules)
-    .flatMap(({ expr }) => [...expr.matchAll(/picket_\w+/g)].map(([name]) => name));
+  const rules = textOf('deploy/prometheus/rules.yaml');
+  const metrics = textOf('src/service/metrics.ts');
+  const names = namesIn(expressionsOf(rules));
   expect(names.length).toBeGreaterThan(2);
   for (const name of names) expect(metrics).toContain(`'${name}'`);
   for (const outcome of ['refused', 'given-up', 'rate-limited']) expect(rules).toContain(outcome);
+});
+
+it('asks for metrics that checks have, in rules and on the dashboard, which uses rules that there are', () => {
+  const suffixes = { counter: ['_total'], histogram: ['_bucket', '_sum', '_count'], info: ['_info'] };
+  const families = ownFamilies({ areBucketsShown: true });
+  const known = new Set([
+    'picket_check_metrics_cut',
+    ...families.flatMap(({ name, type }) =>
+      (type in suffixes ? suffixes[type as keyof typeof suffixes] : ['']).map((suffix) => name + suffix),
+    ),
+  ]);
+  const rules = textOf('deploy/prometheus/checks.yaml');
+  const dashboard = textOf('deploy/grafana/checks.json');
+  for (const text of [expressionsOf(rules), dashboard]) {
+    expect(namesIn(text).length).toBeGreaterThan(5);
+    for (const name of namesIn(text)) expect(known).toContain(name);
+  }
+  const recorded = [...dashboard.matchAll(/picket:[\w:]+/g)].map(([name]) => name);
+  expect(recorded.length).toBeGreaterThan(0);
+  for (const name of recorded) expect(rules).toContain(`record: ${name}`);
+  const { panels } = JSON.parse(dashboard) as { panels: { id: number }[] };
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
 });

@@ -169,6 +169,15 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'docs/how-to/bring-your-project.md#set-it-up-once': isRunByTheCommandLine,
   'docs/how-to/bring-your-project.md#use-it': isRunByTheCommandLine,
+  'docs/how-to/prometheus.md#scrape-checks-with-prometheus': async (stage, text) => {
+    const { code, output } = await runInShell(stage.rewritten(text), {
+      cwd: root,
+      environment: stage.environment(),
+    });
+    expect(code, output).toBe(0);
+    expect(output).toContain('picket_check_metrics_cut 0');
+  },
+  'docs/how-to/prometheus.md#rules': isLinted,
   'docs/how-to/install.md#install': {
     'docker build -t picket:8.0.0-alpha.1 .': isLinted,
     'docker build -t picket-uptime:8.0.0-alpha.1 -f Dockerfile.uptime .': isLinted,

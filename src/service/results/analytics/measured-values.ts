@@ -1,4 +1,7 @@
+import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
 import type { Analytics, DetailPath } from '../../../checks/contract/metric.ts';
+import { findCheckType } from '../../../checks/index.ts';
+import type { ResultRow } from '../tables.ts';
 
 /**
  * The numbers of one result that analytics follow: an entry for each of its items (pages), one entry where it
@@ -34,6 +37,16 @@ export function measuredValues(
     const value = path && valueAt(analytics.items ? part : detail, path);
     return [typeof value === 'string' || typeof value === 'number' ? value : null, metrics];
   });
+}
+
+/** Whether the response time is one: the target answered. */
+export function wasMeasured(result: Pick<ResultRow, 'check_type' | 'has_errors' | 'code'>): boolean {
+  // Types that nobody runs measure nothing.
+  if (result.has_errors === 1 || findCheckType(result.check_type)?.pings) return false;
+  if (result.code === null) return true;
+  if (!isFailureCode(result.code)) return false;
+  const entry = failureCatalogue[result.code];
+  return entry.owner === 'target' && !entry.isNetworkError;
 }
 
 function valueAt(value: unknown, path: DetailPath): unknown {

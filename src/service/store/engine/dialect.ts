@@ -19,6 +19,7 @@ import { PostgresHosts, readOnlyState } from './postgres-hosts.ts';
 import { keepPrivate } from './private-file.ts';
 import { batches } from './queries.ts';
 import { sqliteKyselyDialect } from './sqlite.ts';
+import { applicationName, oldestTransactionMs } from './transactions.ts';
 
 /** The types of a table's columns. */
 export type ColumnTypes<Row> = {
@@ -55,6 +56,8 @@ export interface Dialect {
   inLocked(column: string, query: Expression<unknown>): RawBuilder<boolean>;
   /** Keeps two processes from migrating, or creating the first account, at the same time. */
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
+  /** When the oldest transaction of the service's processes began; null where there is none. */
+  oldestTransactionMs(db: Kysely<Tables>): Promise<number | null>;
   /** Fails when the database does not answer, or would take no writes. */
   ping(db: Kysely<Tables>): Promise<void>;
   /**
@@ -128,6 +131,8 @@ const sqliteSql: Dialect = {
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
   lockSchema: async () => undefined,
+  // One connection writes, one transaction after the other.
+  oldestTransactionMs: async () => null,
   ping: async (db) => {
     await sql`select name from schema_migrations limit 1`.execute(db);
   },
@@ -180,6 +185,7 @@ const postgresSql: Dialect = {
   lockSchema: async (transaction) => {
     await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(transaction);
   },
+  oldestTransactionMs,
   ping: async (db) => {
     const { rows } = await sql<{ mode: string }>`
       select current_setting('transaction_read_only') as mode`.execute(db);
@@ -281,7 +287,7 @@ export function connectPostgres(
   const clientConfig: pg.ClientConfig = {
     keepAlive: true,
     connectionTimeoutMillis: 5_000,
-    application_name: 'picket service',
+    application_name: applicationName,
     types: {
       getTypeParser: (oid: number, format?: string) =>
         parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),

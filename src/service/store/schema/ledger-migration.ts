@@ -20,3 +20,18 @@ export const leanLedger = {
     `{postgres} alter table statuses set (fillfactor = 70)`,
   ],
 };
+
+/**
+ * What the runs of each check at each location add up to, and up to where runs have been added. No reference to
+ * checks: what is added must not wait for who changes a check.
+ */
+export const checkTotals = {
+  name: '0064-check-totals',
+  statements: [
+    `create table check_totals (
+      check_id text not null, location text not null, content {json} not null,
+      primary key (check_id, location))`,
+    `create table check_total_cursors (
+      shard integer primary key, ended bigint not null)`,
+  ],
+};

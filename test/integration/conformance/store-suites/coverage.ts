@@ -150,7 +150,8 @@ export function coverageSuite(stage: StoreStage): void {
   });
 }
 
-function ledgerRow(slot: {
+/** A slot as the ledger records it; it ended when it was due. */
+export function ledgerRow(slot: {
   readonly checkId: string;
   readonly accountId: string;
   readonly start: number;

@@ -4,6 +4,7 @@ import { apiSuite } from './api.ts';
 import { auditSuite } from './audit.ts';
 import { availabilitySuite } from './availability.ts';
 import { changeSuite } from './changes.ts';
+import { checkMetricsSuite } from './check-metrics.ts';
 import { clockSuite } from './clocks.ts';
 import { consoleRecordSuite } from './console-records.ts';
 import { coverageSuite } from './coverage.ts';
@@ -65,6 +66,7 @@ export function storeSuites(stage: StoreStage): void {
   availabilitySuite(stage);
   reportSuite(stage);
   retentionSuite(stage);
+  checkMetricsSuite(stage);
   deploymentSuite(stage);
   deployedFieldSuite(stage);
   deployedKindSuite(stage);

@@ -1,0 +1,77 @@
+import { statusCodeDimension } from '../../checks/contract/metric.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { type Family, label } from './exposition.ts';
+import { ofPlace } from './families.ts';
+
+/** Phases of requests over HTTP as blackbox_exporter calls them. */
+const httpPhases = [
+  ['dns', 'resolve'],
+  ['tcp', 'connect'],
+  ['firstByte', 'processing'],
+  ['download', 'transfer'],
+] as const;
+
+/**
+ * The last run of each check under the names of blackbox_exporter, for dashboards and rules that exist. Its
+ * `instance` is the name of the check.
+ */
+export const blackboxFamilies: readonly Family[] = [
+  ofPlace('probe_success', 'Whether the last run passed', ({ last }) =>
+    last ? Number(last.hasPassed) : undefined,
+  ),
+  ofPlace('probe_duration_seconds', 'Response time of the last run', ({ last }) =>
+    last?.responseUs == null ? undefined : last.responseUs / 1e6,
+  ),
+  ofPlace('probe_http_status_code', 'Status of the last answer over HTTP', ({ last }, { check }) => {
+    const [status] = last?.measured[0] ?? [];
+    return isOverHttp(check.check_type) && typeof status === 'number' ? status : undefined;
+  }),
+  {
+    name: 'probe_http_duration_seconds',
+    type: 'gauge',
+    help: 'Phases of the last request over HTTP',
+    write: (lines, { check, places }) => {
+      if (!isOverHttp(check.check_type)) return;
+      for (const { labels, last } of places) {
+        const [, values = {}] = last?.measured[0] ?? [];
+        for (const [name, phase] of httpPhases) {
+          const valueMs = values[name];
+          if (valueMs === undefined) continue;
+          lines.push(
+            `probe_http_duration_seconds{${labels},${label('phase', phase)}} ${Math.round(valueMs * 1000) / 1e6}\n`,
+          );
+        }
+      }
+    },
+  },
+  ofPlace('probe_dns_lookup_time_seconds', 'How long names took to be resolved in the last run', ({ last }) =>
+    secondsOf(last?.measured[0]?.[1]['dns']),
+  ),
+  {
+    name: 'probe_icmp_duration_seconds',
+    type: 'gauge',
+    help: 'Phases of the last pings',
+    write: (lines, { places }) => {
+      for (const { labels, last } of places) {
+        const seconds = secondsOf(last?.measured[0]?.[1]['latencyAvg']);
+        if (seconds !== undefined) {
+          lines.push(`probe_icmp_duration_seconds{${labels},phase="rtt"} ${seconds}\n`);
+        }
+      }
+    },
+  },
+  ofPlace(
+    'probe_ssl_earliest_cert_expiry',
+    'When the certificate of the target expires, in seconds since 1970',
+    (_place, { check }) =>
+      check.certificate_expires === null ? undefined : check.certificate_expires / 1000,
+  ),
+];
+
+function secondsOf(valueMs: number | undefined): number | undefined {
+  return valueMs === undefined ? undefined : Math.round(valueMs * 1000) / 1e6;
+}
+
+function isOverHttp(checkType: string): boolean {
+  return findCheckType(checkType)?.analytics?.dimension?.name === statusCodeDimension.name;
+}

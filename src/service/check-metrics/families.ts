@@ -1,0 +1,239 @@
+import type { Metric } from '../../checks/contract/metric.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { type Family, label, type Subject, type SubjectAt } from './exposition.ts';
+import { countedOutcomes, type Distribution, phaseBoundsUs, responseBoundsUs } from './totals.ts';
+
+/** Outcomes that are shown before there is one: a counter that begins above 0 hides its first slots. */
+const alwaysShown = new Set(['passed', 'degraded', 'failed', 'error', 'missed']);
+
+const runs: Family = {
+  name: 'picket_check_runs',
+  type: 'counter',
+  help: 'Slots of a check by what they came to',
+  write: atEach((lines, { labels, totals }) => {
+    for (const outcome of countedOutcomes) {
+      const count = totals.outcomes[outcome] ?? 0;
+      if (count > 0 || alwaysShown.has(outcome)) {
+        lines.push(`picket_check_runs_total{${labels},outcome="${outcome}"} ${count}\n`);
+      }
+    }
+  }),
+};
+
+const response: Family = {
+  name: 'picket_check_response_seconds',
+  type: 'histogram',
+  unit: 'seconds',
+  help: 'Response times of runs whose target answered',
+  write: atEach((lines, { labels, totals }) => {
+    writeDistribution(lines, 'picket_check_response_seconds', labels, totals.response, responseBounds);
+  }),
+};
+
+const responseBounds = responseBoundsUs.map(bound);
+const phaseBounds = phaseBoundsUs.map(bound);
+
+/** How long the phases took: sums and counts, or with buckets, of which there are many. */
+function phases(areBucketsShown: boolean): Family {
+  const name = 'picket_check_phase_seconds';
+  const bounds = areBucketsShown ? phaseBounds : undefined;
+  return {
+    name,
+    type: areBucketsShown ? 'histogram' : 'summary',
+    unit: 'seconds',
+    help: 'What runs measured in time, by phase',
+    write: atEach((lines, { labels, totals }) => {
+      for (const [phase, distribution] of Object.entries(totals.phases)) {
+        writeDistribution(lines, name, `${labels},phase="${phase}"`, distribution, bounds);
+      }
+    }),
+  };
+}
+
+const info: Family = {
+  name: 'picket_check',
+  type: 'info',
+  help: 'What a check is; its tags are labels',
+  write: (lines, { labels, infoLabels }) => lines.push(`picket_check_info{${labels},${infoLabels}} 1\n`),
+};
+
+const activated = ofCheck('picket_check_activated', 'Whether a check is switched on', ({ check }) =>
+  Number(check.activated),
+);
+
+const up = ofCheck(
+  'picket_check_up',
+  'Whether a check passes, degraded or not; absent while the monitoring itself fails, and before the first run',
+  ({ check }) =>
+    check.activated === 0 || check.has_failures === null || check.has_errors === 1
+      ? undefined
+      : 1 - check.has_failures,
+);
+
+const degraded = ofCheck(
+  'picket_check_degraded',
+  'Whether a check passes, but slowly',
+  ({ check: { activated: isOn, is_degraded: isDegraded } }) =>
+    isOn === 0 ? undefined : (isDegraded ?? undefined),
+);
+
+const error = ofCheck(
+  'picket_check_error',
+  'Whether the monitoring itself failed at the last run, so that nothing is known of the target',
+  ({ check: { activated: isOn, has_errors: hasErrors } }) =>
+    isOn === 0 ? undefined : (hasErrors ?? undefined),
+);
+
+const certificate = ofCheck(
+  'picket_check_certificate_expiry_timestamp_seconds',
+  'When the certificate of the target expires',
+  ({ check: { certificate_expires: expires } }) => (expires === null ? undefined : expires / 1000),
+);
+
+const lastRun = ofPlace(
+  'picket_check_last_run_timestamp_seconds',
+  'When the last run ended that has a result',
+  ({ last }) => (last ? last.ended / 1000 : undefined),
+);
+
+const lastResponse = ofPlace(
+  'picket_check_last_response_seconds',
+  'Response time of the last run; absent where the target did not answer',
+  ({ last }) => (last?.responseUs == null ? undefined : last.responseUs / 1e6),
+);
+
+/** What the last run measured that is no time of the whole run: web vitals of its pages, losses, counts of errors. */
+const measured: readonly Family[] = [
+  lastMeasured('picket_check_page_seconds', 'Web vitals of the last run in time, by page', {
+    isOf: ({ isPerItem, unit }) => isPerItem === true && unit === 'ms',
+    scale: 1e-3,
+  }),
+  lastMeasured('picket_check_page_score', 'Web vitals of the last run that are scores, by page', {
+    isOf: ({ isPerItem, unit }) => isPerItem === true && unit === 'score',
+    scale: 1,
+  }),
+  lastMeasured('picket_check_loss_ratio', 'What the last run lost, from 0 to 1', {
+    isOf: ({ isPerItem, unit }) => !isPerItem && unit === 'percentage',
+    scale: 1e-2,
+  }),
+  lastMeasured('picket_check_page_errors', 'Errors that the last run saw, by kind', {
+    isOf: ({ unit }) => unit === 'count',
+    scale: 1,
+  }),
+];
+
+/** All that is said of checks under names of our own. */
+export function ownFamilies({ areBucketsShown }: { readonly areBucketsShown: boolean }): readonly Family[] {
+  return [
+    info,
+    activated,
+    up,
+    degraded,
+    error,
+    runs,
+    response,
+    phases(areBucketsShown),
+    certificate,
+    lastRun,
+    lastResponse,
+    ...measured,
+  ];
+}
+
+interface Selection {
+  readonly isOf: (metric: Metric) => boolean;
+  readonly scale: number;
+}
+
+function lastMeasured(name: string, help: string, { isOf, scale }: Selection): Family {
+  const byType = new Map<string, readonly Metric[]>();
+  const metricsOf = (checkType: string) => {
+    const known = byType.get(checkType);
+    if (known) return known;
+    const metrics = (findCheckType(checkType)?.analytics?.metrics ?? []).filter(isOf);
+    byType.set(checkType, metrics);
+    return metrics;
+  };
+  return {
+    name,
+    type: 'gauge',
+    help,
+    write: (lines, { check, places }) => {
+      const metrics = metricsOf(check.check_type);
+      if (metrics.length === 0) return;
+      for (const { labels, last } of places) {
+        for (const [index, [dimension, values]] of (last?.measured ?? []).entries()) {
+          for (const { name: metric, isPerItem } of metrics) {
+            const value = values[metric];
+            if (value === undefined || (!isPerItem && index > 0)) continue;
+            const page = isPerItem ? `,page="${index}",${label('url', String(dimension ?? ''))}` : '';
+            lines.push(`${name}{${labels},metric="${metric}"${page}} ${rounded(value * scale)}\n`);
+          }
+        }
+      }
+    },
+  };
+}
+
+/** Nine digits behind the point: what products of fractions leave behind them says nothing. */
+function rounded(value: number): number {
+  return Math.round(value * 1e9) / 1e9;
+}
+
+function ofCheck(name: string, help: string, sampleOf: (subject: Subject) => number | undefined): Family {
+  return {
+    name,
+    type: 'gauge',
+    help,
+    write: (lines, subject) => {
+      const value = sampleOf(subject);
+      if (value !== undefined) lines.push(`${name}{${subject.labels}} ${value}\n`);
+    },
+  };
+}
+
+export function ofPlace(
+  name: string,
+  help: string,
+  sampleOf: (place: SubjectAt, subject: Subject) => number | undefined,
+): Family {
+  return {
+    name,
+    type: 'gauge',
+    help,
+    write: (lines, subject) => {
+      for (const place of subject.places) {
+        const value = sampleOf(place, subject);
+        if (value !== undefined) lines.push(`${name}{${place.labels}} ${value}\n`);
+      }
+    },
+  };
+}
+
+function atEach(write: (lines: string[], place: SubjectAt) => void): Family['write'] {
+  return (lines, { places }) => {
+    for (const place of places) write(lines, place);
+  };
+}
+
+/** A bound as both formats write it, in seconds. */
+function bound(boundUs: number): string {
+  const seconds = boundUs / 1e6;
+  return Number.isInteger(seconds) ? `${seconds}.0` : String(seconds);
+}
+
+/** @param bounds absent: only the sum and how many there are. */
+function writeDistribution(
+  lines: string[],
+  name: string,
+  labels: string,
+  { sumUs, counts }: Distribution,
+  bounds: readonly string[] | undefined,
+): void {
+  let count = 0;
+  for (const [index, inBucket] of counts.entries()) {
+    count += inBucket;
+    if (bounds) lines.push(`${name}_bucket{${labels},le="${bounds[index] ?? '+Inf'}"} ${count}\n`);
+  }
+  lines.push(`${name}_sum{${labels}} ${sumUs / 1e6}\n${name}_count{${labels}} ${count}\n`);
+}

@@ -1,0 +1,265 @@
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+import type { TotalsCursorRow } from './tables.ts';
+import type { EndedRun, Totals } from './totals.ts';
+
+/** A place in the order in which runs ended, by which their list is read in parts. */
+export interface Position {
+  readonly ended: number;
+  readonly runId: string;
+}
+
+/** Before all runs that ended after an instant. */
+export function startAfter(ended: number): Position {
+  return { ended: ended + 1, runId: '' };
+}
+
+/** Totals of a check at a location. */
+export interface LocationTotals {
+  readonly checkId: string;
+  readonly location: string;
+  readonly totals: Totals;
+}
+
+/** A check as its metrics name it. */
+export interface MetricsSubject {
+  readonly id: string;
+  readonly account_id: string;
+  readonly name: string;
+  readonly check_type: string;
+  readonly activated: 0 | 1;
+  readonly group_name: string | null;
+  readonly has_failures: 0 | 1 | null;
+  readonly has_errors: 0 | 1 | null;
+  readonly is_degraded: 0 | 1 | null;
+  readonly certificate_expires: number | null;
+  readonly target_host: string | null;
+}
+
+type EndedQuery = SelectQueryBuilder<Tables, 'runs', unknown>;
+
+/** How long the transaction that ends a run may begin after the instant it is dated with. */
+const settleMs = 60_000;
+
+/** What runs add up to, and what has yet to be added. */
+export class CheckTotals {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /**
+   * Up to when all runs that ended are to be seen: no transaction comes any more with one that ended before. One
+   * that is under way may hold runs dated a moment before it began. To be asked before the runs are read.
+   */
+  async settledUntil(now: number): Promise<number> {
+    const oldestMs = await this.#dialect.oldestTransactionMs(this.#db);
+    return Math.min(now, oldestMs ?? now) - settleMs;
+  }
+
+  async cursors(): Promise<TotalsCursorRow[]> {
+    return this.#db.selectFrom('check_total_cursors').selectAll().orderBy('shard').execute();
+  }
+
+  /** Begins to count at an instant; does nothing where that has begun. */
+  async begin(shards: number, at: number): Promise<void> {
+    const rows = Array.from({ length: shards }, (_, shard) => ({ shard, ended: at }));
+    await this.#db
+      .insertInto('check_total_cursors')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  /** The cursor of a shard, locked until the end of the transaction. */
+  async lockCursor(shard: number): Promise<TotalsCursorRow | undefined> {
+    return this.#db
+      .selectFrom('check_total_cursors')
+      .selectAll()
+      .where('shard', '=', shard)
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirst();
+  }
+
+  async moveCursor(shard: number, ended: number): Promise<void> {
+    await this.#db.updateTable('check_total_cursors').set({ ended }).where('shard', '=', shard).execute();
+  }
+
+  /** Ids of runs that ended behind a position and not after an instant, in order. */
+  async endedAfter(after: Position, until: number, limit: number): Promise<Position[]> {
+    const rows = await this.#ended(after, until, limit).select(['runs.id', 'runs.ended']).execute();
+    return rows.map(({ id, ended }) => ({ runId: id, ended: ended ?? 0 }));
+  }
+
+  /** The same runs with their results. */
+  async endedRunsAfter(after: Position, until: number, limit: number): Promise<EndedRun[]> {
+    return this.#withResults(this.#ended(after, until, limit));
+  }
+
+  /** Runs that ended, by their ids. */
+  async endedRuns(ids: readonly string[]): Promise<EndedRun[]> {
+    return this.#withResults(this.#db.selectFrom('runs').where(this.#dialect.inList('runs.id', ids)));
+  }
+
+  /** Runs that ended; those of test sessions never count. */
+  #ended({ ended, runId }: Position, until: number, limit: number): EndedQuery {
+    return (
+      this.#db
+        .selectFrom('runs')
+        .where('runs.ended', '>=', ended)
+        // A second condition, so that the index begins at the first.
+        .where(sql<boolean>`(runs.ended > ${ended} or runs.id > ${runId})`)
+        .where('runs.ended', '<=', until)
+        .where('runs.test_session_id', 'is', null)
+        .orderBy('runs.ended')
+        .orderBy('runs.id')
+        .limit(limit)
+    );
+  }
+
+  async #withResults(runs: EndedQuery): Promise<EndedRun[]> {
+    const rows = await runs
+      .leftJoin('results', (join) =>
+        join
+          .onRef('results.run_id', '=', 'runs.id')
+          // Written out, so that the partial index of final results is used.
+          .on('results.result_type', '=', sql.lit('FINAL' as const)),
+      )
+      .select([
+        'runs.id',
+        'runs.check_id',
+        'runs.check_type',
+        'runs.slot_location',
+        'runs.slot_count',
+        'runs.check_session_id',
+        'runs.state',
+        'runs.reason',
+        'runs.ended',
+        'results.has_failures',
+        'results.has_errors',
+        'results.is_degraded',
+        'results.code',
+        'results.response_time',
+        'results.measured',
+      ])
+      .execute();
+    return rows as EndedRun[];
+  }
+
+  /** All totals behind a check and a location, in their order. */
+  async totalsAfter(after: Pick<LocationTotals, 'checkId' | 'location'>, limit: number) {
+    const { checkId, location } = after;
+    const rows = await this.#db
+      .selectFrom('check_totals')
+      .selectAll()
+      .where('check_id', '>=', checkId)
+      .where(sql<boolean>`(check_id > ${checkId} or location > ${location})`)
+      .orderBy('check_id')
+      .orderBy('location')
+      .limit(limit)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  async totalsOf(checkIds: readonly string[]): Promise<LocationTotals[]> {
+    const rows = await this.#db
+      .selectFrom('check_totals')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', checkIds))
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Of some checks, those that there are. */
+  async existing(checkIds: readonly string[]): Promise<Set<string>> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .select('id')
+      .where(this.#dialect.inList('id', checkIds))
+      .execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async write(all: readonly LocationTotals[]): Promise<void> {
+    const rows = all.map(({ checkId, location, totals }) => ({
+      check_id: checkId,
+      location,
+      content: JSON.stringify(totals),
+    }));
+    const types = { check_id: 'text', location: 'text', content: 'json' } as const;
+    for (const portion of this.#dialect.portions(rows)) {
+      await this.#dialect
+        .rows(this.#db.insertInto('check_totals'), types, portion)
+        .onConflict((conflict) =>
+          conflict
+            .columns(['check_id', 'location'])
+            .doUpdateSet((eb) => ({ content: eb.ref('excluded.content') })),
+        )
+        .execute();
+    }
+  }
+
+  /** Checks in the order of their ids, behind one. */
+  async subjectsAfter(
+    id: string,
+    scope: { readonly accountId?: string | undefined; readonly tags: readonly string[] },
+    limit: number,
+  ): Promise<MetricsSubject[]> {
+    let query = this.#db
+      .selectFrom('checks')
+      .leftJoin('statuses', 'statuses.check_id', 'checks.id')
+      .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
+      .where('checks.id', '>', id);
+    if (scope.accountId !== undefined) query = query.where('checks.account_id', '=', scope.accountId);
+    if (scope.tags.length > 0) {
+      query = query.where('checks.id', 'in', (eb) =>
+        eb
+          .selectFrom('check_tags')
+          .select('check_tags.check_id')
+          .where(this.#dialect.inList('check_tags.tag', scope.tags)),
+      );
+    }
+    return query
+      .select([
+        'checks.id',
+        'checks.account_id',
+        'checks.name',
+        'checks.check_type',
+        'checks.activated',
+        'check_groups.name as group_name',
+        'statuses.has_failures',
+        'statuses.has_errors',
+        'statuses.is_degraded',
+        'statuses.certificate_expires',
+        'statuses.target_host',
+      ])
+      .orderBy('checks.id')
+      .limit(limit)
+      .execute();
+  }
+
+  /** The tags of some checks, in their order. */
+  async tagsOf(checkIds: readonly string[]): Promise<Map<string, string[]>> {
+    const rows = await this.#db
+      .selectFrom('check_tags')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', checkIds))
+      .orderBy('check_id')
+      .orderBy('tag')
+      .execute();
+    const byCheck = Map.groupBy(rows, ({ check_id: checkId }) => checkId);
+    return new Map([...byCheck].map(([checkId, own]) => [checkId, own.map(({ tag }) => tag)]));
+  }
+}
+
+function fromRow(row: {
+  readonly check_id: string;
+  readonly location: string;
+  readonly content: string;
+}): LocationTotals {
+  return { checkId: row.check_id, location: row.location, totals: JSON.parse(row.content) as Totals };
+}

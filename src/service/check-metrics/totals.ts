@@ -1,0 +1,157 @@
+import { findCheckType } from '../../checks/index.ts';
+import { pausedReason } from '../../protocol/runs/slot.ts';
+import { type MeasuredValues, wasMeasured } from '../results/analytics/measured-values.ts';
+import type { RunRow } from '../runs/tables.ts';
+
+/** What a slot came to, as metrics count it. */
+export const countedOutcomes = [
+  'passed',
+  'degraded',
+  'failed',
+  'error',
+  'missed',
+  'maintenance',
+  'cancelled',
+] as const;
+export type CountedOutcome = (typeof countedOutcomes)[number];
+
+/** Upper bounds of the buckets, in microseconds. They are part of what is stored: another list is another table. */
+export const responseBoundsUs = [
+  50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 15_000_000, 60_000_000,
+] as const;
+export const phaseBoundsUs = [10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000] as const;
+
+/** How times are distributed. The counts are of one bucket each, not added up; the last one has no bound. */
+export interface Distribution {
+  /** Whole microseconds: sums of whole numbers are the same in any order, so they never seem to shrink. */
+  sumUs: number;
+  readonly counts: number[];
+}
+
+/** The newest run that ended with a result. */
+export interface LastRun {
+  readonly ended: number;
+  readonly hasPassed: boolean;
+  /** Null when the target gave no answer to time. */
+  readonly responseUs: number | null;
+  readonly measured: MeasuredValues;
+}
+
+/** What the runs of a check at a location add up to. */
+export interface Totals {
+  readonly outcomes: Partial<Record<CountedOutcome, number>>;
+  readonly response: Distribution;
+  readonly phases: Record<string, Distribution>;
+  last: LastRun | null;
+}
+
+/** A run that ended, and what its final result says where it has one. */
+export interface EndedRun
+  extends Pick<RunRow, 'id' | 'check_id' | 'slot_location' | 'slot_count' | 'check_session_id' | 'reason'> {
+  readonly ended: number;
+  readonly state: 'final' | 'missed' | 'cancelled';
+  readonly check_type: string;
+  readonly has_failures: 0 | 1 | null;
+  readonly has_errors: 0 | 1 | null;
+  readonly is_degraded: 0 | 1 | null;
+  readonly code: string | null;
+  readonly response_time: number | null;
+  readonly measured: string | null;
+}
+
+/** Pages of a browser check that are remembered of its last run. */
+const rememberedItems = 5;
+
+export function noTotals(): Totals {
+  return { outcomes: {}, response: emptyDistribution(responseBoundsUs), phases: {}, last: null };
+}
+
+/** Adds a run to totals. Runs may come in any order: what they add up to is the same. */
+export function addRun(totals: Totals, run: EndedRun): void {
+  const outcome = countedOutcome(run);
+  if (outcome === undefined) return;
+  totals.outcomes[outcome] = (totals.outcomes[outcome] ?? 0) + run.slot_count;
+  if (run.state !== 'final') return;
+  const { check_type: checkType, code, has_errors: hasErrors, response_time: responseTimeMs } = run;
+  const isTimed =
+    responseTimeMs !== null &&
+    wasMeasured({ check_type: checkType, has_errors: hasErrors === 1 ? 1 : 0, code });
+  const responseUs = isTimed ? Math.round(responseTimeMs * 1000) : null;
+  if (responseUs !== null) addTime(totals.response, responseBoundsUs, responseUs);
+  const measured = run.measured === null ? [] : (JSON.parse(run.measured) as MeasuredValues);
+  const values = measured[0]?.[1] ?? {};
+  for (const name of phasesOf(checkType)) {
+    const value = values[name];
+    if (value === undefined) continue;
+    const distribution = totals.phases[name] ?? emptyDistribution(phaseBoundsUs);
+    totals.phases[name] = distribution;
+    addTime(distribution, phaseBoundsUs, Math.round(value * 1000));
+  }
+  if (totals.last !== null && totals.last.ended > run.ended) return;
+  totals.last = {
+    ended: run.ended,
+    hasPassed: outcome === 'passed' || outcome === 'degraded',
+    responseUs,
+    measured: measured.slice(0, rememberedItems),
+  };
+}
+
+/** What two parts of the runs of a check at a location add up to. */
+export function mergeTotals(left: Totals, right: Totals): Totals {
+  const merged = noTotals();
+  for (const part of [left, right]) {
+    for (const outcome of countedOutcomes) {
+      const count = part.outcomes[outcome];
+      if (count !== undefined) merged.outcomes[outcome] = (merged.outcomes[outcome] ?? 0) + count;
+    }
+    addDistribution(merged.response, part.response);
+    for (const [name, distribution] of Object.entries(part.phases)) {
+      const sum = merged.phases[name] ?? emptyDistribution(phaseBoundsUs);
+      merged.phases[name] = sum;
+      addDistribution(sum, distribution);
+    }
+    if (part.last && (merged.last === null || merged.last.ended <= part.last.ended)) merged.last = part.last;
+  }
+  return merged;
+}
+
+/** Undefined for what is no slot of the schedule and measured nothing. */
+function countedOutcome(run: EndedRun): CountedOutcome | undefined {
+  if (run.state === 'final') {
+    if (run.has_errors === 1) return 'error';
+    if (run.has_failures === 1) return 'failed';
+    return run.is_degraded === 1 ? 'degraded' : 'passed';
+  }
+  if (run.check_session_id !== null) return undefined;
+  return run.reason === pausedReason ? 'maintenance' : run.state;
+}
+
+const phasesByType = new Map<string, readonly string[]>();
+
+/** The times that analytics of a type follow, other than that of the whole. */
+export function phasesOf(checkType: string): readonly string[] {
+  const known = phasesByType.get(checkType);
+  if (known) return known;
+  const metrics = findCheckType(checkType)?.analytics?.metrics ?? [];
+  const names = metrics
+    .filter(({ unit, path, isPerItem, name }) => unit === 'ms' && path && !isPerItem && name !== 'total')
+    .map(({ name }) => name);
+  phasesByType.set(checkType, names);
+  return names;
+}
+
+function emptyDistribution(boundsUs: readonly number[]): Distribution {
+  return { sumUs: 0, counts: Array.from({ length: boundsUs.length + 1 }, () => 0) };
+}
+
+function addTime(distribution: Distribution, boundsUs: readonly number[], timeUs: number): void {
+  const found = boundsUs.findIndex((bound) => timeUs <= bound);
+  const bucket = found === -1 ? boundsUs.length : found;
+  distribution.counts[bucket] = (distribution.counts[bucket] ?? 0) + 1;
+  distribution.sumUs += timeUs;
+}
+
+function addDistribution(sum: Distribution, added: Distribution): void {
+  sum.sumUs += added.sumUs;
+  for (const [index, count] of added.counts.entries()) sum.counts[index] = (sum.counts[index] ?? 0) + count;
+}
