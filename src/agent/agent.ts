@@ -172,7 +172,7 @@ export class Agent {
   }
 
   #createScriptPool(forRunners: RunnerSettings): ScriptPool {
-    const { scripts, laneSizes, secretFiles, serviceUrl, apiKey, proxy } = this.#settings;
+    const { scripts, laneSizes, secretFiles, serviceUrl, apiKey, proxy, model } = this.#settings;
     return new ScriptPool({
       ...forRunners,
       onReady: () => {
@@ -187,6 +187,7 @@ export class Agent {
         hasWarmProcesses: true,
       }),
       service: { serviceUrl, apiKey, proxy },
+      model,
     });
   }
 

@@ -9,6 +9,7 @@ import { type SettingTree, setting, shapeOf, valuesOf } from '../lib/setting-tre
 import { packageFolder } from '../lib/version.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
 import { parseCanaries } from './location/canary-targets.ts';
+import { modelAccess, modelSettings } from './model-settings.ts';
 import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 
 /** Less has no room for a segment of each kind and one large result. */
@@ -217,6 +218,7 @@ const settingTree = {
       'Hosts reached without a proxy, separated by commas; `no_proxy` works too',
     ),
   },
+  model: modelSettings,
   caCertsDir: setting(
     'CA_CERTS_DIR',
     absolutePath,
@@ -299,6 +301,8 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
   const settings = valuesOf(settingTree, variables);
   return {
     ...settings,
+    /** What AGENTIC checks ask; undefined where no model is named. */
+    model: modelAccess(settings.model, settings.proxy),
     scripts: {
       ...settings.scripts,
       /** For how many runs lifecycle scripts may run at the same time. */
@@ -307,7 +311,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     /** `SERVICE_SECRET_*`: usable in checks as variables, removed from everything that leaves. */
     serviceSecrets: present(variables as Readonly<Record<string, string | undefined>>, secretNames),
     /** Files that secrets were read from. */
-    secretFiles: ['API_KEY', ...secretNames].flatMap((name) => {
+    secretFiles: ['API_KEY', 'MODEL_API_KEY', ...secretNames].flatMap((name) => {
       const path = environment[`${name}_FILE`];
       return path ? [resolve(path)] : [];
     }),
@@ -321,7 +325,8 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
 export function ownSecretsOf(settings: AgentSettings): string[] {
   const { http, https } = settings.proxy;
   const passwords = [http, https].flatMap((proxy) => URL.parse(proxy ?? '')?.password ?? []);
-  return [settings.apiKey, ...Object.values(settings.serviceSecrets), ...passwords].filter(
+  const { apiKey, model, serviceSecrets } = settings;
+  return [apiKey, model?.apiKey ?? '', ...Object.values(serviceSecrets), ...passwords].filter(
     (text) => text !== '',
   );
 }

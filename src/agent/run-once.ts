@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { LogEntry } from '../checks/contract/check-type.ts';
 import { hasScripts, type Lifecycle } from '../checks/contract/lifecycle.ts';
 import { findCheckType } from '../checks/index.ts';
+import type { ModelAccess } from '../checks/model/access.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent/agent.ts';
@@ -35,6 +36,8 @@ export interface OnceOptions {
   readonly caCertificates?: readonly string[] | undefined;
   /** The browser of scripts; see find-browser.ts. */
   readonly chromiumPath?: string | undefined;
+  /** The model that the run may ask. */
+  readonly model?: ModelAccess | undefined;
   /** The archive of a suite that the spec names by key. */
   readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
   /** Stops the run; it is then reported as aborted. */
@@ -69,6 +72,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
           ...common,
           scripts: () => scriptSettings(options),
           codeBundle: options.codeBundle,
+          model: options.model,
         })
       : undefined;
   const probes = new ProbePool({

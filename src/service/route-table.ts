@@ -15,6 +15,7 @@ import { alertHandlingRoutes } from '../protocol/alerts/alert-handling.ts';
 import { monitoringGapRoutes } from '../protocol/alerts/monitoring-gap.ts';
 import { checkRoutes, typedCheckRoutes } from '../protocol/checks/check.ts';
 import { checkGroupRoutes } from '../protocol/checks/check-group.ts';
+import { checkPlanRoutes } from '../protocol/checks/check-plan.ts';
 import { checkStatusRoutes } from '../protocol/checks/check-status.ts';
 import { heartbeatRoutes } from '../protocol/checks/heartbeat.ts';
 import { runtimeRoutes } from '../protocol/checks/runtime.ts';
@@ -55,6 +56,7 @@ import { resourceRoutes } from './resources/index.ts';
 export const allRoutes: readonly Route[] = [
   ...Object.values(checkRoutes),
   ...[...typedCheckRoutes.values()].flatMap((typed) => Object.values(typed)),
+  ...Object.values(checkPlanRoutes),
   ...Object.values(checkResultRoutes),
   ...Object.values(assetRoutes),
   ...Object.values(codeBundleRoutes),

@@ -11,6 +11,7 @@ import { auditedHandlers } from './audit/audited-handlers.ts';
 import { auditLogHandlers } from './audit/routes.ts';
 import { checkGroupHandlers } from './checks/groups/routes.ts';
 import { locationNeedHandlers } from './checks/needs-routes.ts';
+import { checkPlanHandlers } from './checks/plans/routes.ts';
 import { checkHandlers, runtimeHandlers } from './checks/routes.ts';
 import type { CheckDeps } from './checks/writer.ts';
 import { isElsewhere } from './console/artifacts/origin.ts';
@@ -117,6 +118,7 @@ export function handlersOn(deps: RouteDeps): HandlersOn {
 function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandler> {
   return new Map([
     ...checkHandlers(deps),
+    ...checkPlanHandlers(deps),
     ...checkResultHandlers(deps),
     ...assetHandlers(deps),
     ...checkStatusHandlers(deps),

@@ -16,6 +16,7 @@ import { RootCauseAnalyses } from './analyses/store.ts';
 import { AuditLog } from './audit/store.ts';
 import { CheckTotals } from './check-metrics/store.ts';
 import { CheckGroups } from './checks/groups/store.ts';
+import { CheckPlans } from './checks/plans/store.ts';
 import { Checks } from './checks/store.ts';
 import { LoginSessions } from './console/login/store.ts';
 import { Overviews } from './console/overview/store.ts';
@@ -252,6 +253,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     heartbeats: new Heartbeats(db, dialect),
     errorGroups: new ErrorGroups(db, dialect),
     analyses: new RootCauseAnalyses(db, dialect),
+    plans: new CheckPlans(db, dialect),
     analysisEvidence: new AnalysisEvidence(db, dialect),
     checkSessions: new CheckSessions(db, dialect),
     testSessions: new TestSessions(db, dialect),

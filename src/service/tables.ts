@@ -5,6 +5,7 @@ import type { AnalysisTables } from './analyses/tables.ts';
 import type { AuditTables } from './audit/tables.ts';
 import type { CheckMetricsTables } from './check-metrics/tables.ts';
 import type { CheckGroupTables } from './checks/groups/tables.ts';
+import type { CheckPlanTables } from './checks/plans/tables.ts';
 import type { CheckTables } from './checks/tables.ts';
 import type { LoginTables } from './console/login/tables.ts';
 import type { CoverageTables } from './coverage/tables.ts';
@@ -35,6 +36,7 @@ export interface Tables
     CheckTables,
     CheckGroupTables,
     CheckMetricsTables,
+    CheckPlanTables,
     CoverageTables,
     HeartbeatTables,
     IncidentTables,

@@ -1,13 +1,22 @@
 import { BlockList, isIP } from 'node:net';
-import type { AgentSettings } from '../config.ts';
 
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/** HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+export interface ProxySettings {
+  readonly https?: string | undefined;
+  readonly http?: string | undefined;
+  readonly except?: string | undefined;
+}
 
 /**
  * The proxy between this agent and the service, or undefined: HTTPS_PROXY for an https service (HTTP_PROXY
  * where that is not set), HTTP_PROXY for an http one, none where NO_PROXY names the service's host.
  */
-export function serviceProxyUrl(settings: Pick<AgentSettings, 'serviceUrl' | 'proxy'>): URL | undefined {
+export function serviceProxyUrl(settings: {
+  readonly serviceUrl: string;
+  readonly proxy: ProxySettings;
+}): URL | undefined {
   const service = new URL(settings.serviceUrl);
   const { http, https, except } = settings.proxy;
   const proxy = (service.protocol === 'https:' ? https : undefined) ?? http;

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { CheckType } from '../../checks/contract/check-type.ts';
+import { modelMissing } from '../../checks/model/access.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createLogger } from '../../lib/log.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
@@ -117,6 +118,7 @@ async function tryType(
   runners: Partial<Record<CheckType['lane'], Runner>>,
   patient: Patient,
 ): Promise<Verdict> {
+  if (type.needsModel && !patient.settings.model) return skipped(modelMissing, type.name);
   const runner = runners[type.lane];
   if (!runner) return skipped('not offered: see sandbox', type.name);
   const { capabilities } = runner;

@@ -48,6 +48,7 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
     egress: () => ({ ...settings.egress, ownPorts: [] }),
     checkTypes: settings.checkTypes,
     service: { serviceUrl: settings.serviceUrl, apiKey: settings.apiKey, proxy: settings.proxy },
+    model: settings.model,
     scripts: () => ({
       ...settings.scripts,
       scriptCount: 1,

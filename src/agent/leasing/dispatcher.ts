@@ -217,6 +217,7 @@ export class Dispatcher {
         snippets: run.snippets,
         lifecycle: run.lifecycle,
         updatesSnapshots: run.updatesSnapshots,
+        plan: run.plan,
       },
       mayBeRetried: run.mayBeRetried,
       receivedAtMs: terms.receivedAtMs,

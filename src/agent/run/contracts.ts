@@ -25,6 +25,7 @@ export type RunInput = Pick<
   | 'snippets'
   | 'lifecycle'
   | 'updatesSnapshots'
+  | 'plan'
 > & { readonly secretNames: readonly string[] };
 
 /** One run as it goes to a probe thread. */

@@ -71,7 +71,7 @@ export class RunPipeline {
   readonly #lagMeter: LagMeter;
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
-  readonly #hosts: Pick<RunContext, 'scripts' | 'phases'>;
+  readonly #hosts: Pick<RunContext, 'scripts' | 'phases' | 'model'>;
   readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new LruMap<string, Scrubber>(maxCachedScrubbers);
@@ -83,7 +83,7 @@ export class RunPipeline {
       readonly lagMeter: LagMeter;
       readonly egress: EgressPolicy;
       /** What runs scripts, and scripts around runs, in threads that have it. */
-      readonly hosts?: Pick<RunContext, 'scripts' | 'phases'> | undefined;
+      readonly hosts?: Pick<RunContext, 'scripts' | 'phases' | 'model'> | undefined;
     },
   ) {
     this.#clock = options.clock;
@@ -283,6 +283,7 @@ export class RunPipeline {
       runner.run(spec.data, {
         ...order.input,
         ...this.#hosts,
+        mask: (text) => this.#scrubberFor(order).text(text),
         signal: stop.signal,
         timeoutMs,
         log,

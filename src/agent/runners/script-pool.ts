@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { checkTypes, findCheckType } from '../../checks/index.ts';
+import { type ModelAccess, modelMissing } from '../../checks/model/access.ts';
 import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
 import { availableMemoryBytes } from '../../sandbox/host-memory.ts';
 import type { ServiceAccess } from '../client/service-connection.ts';
@@ -58,6 +59,7 @@ export class ScriptPool implements Executor {
         scripts: options.scripts(),
         service: options.service,
         codeBundle: options.codeBundle,
+        model: options.model,
       }),
       onReady: (_thread, capabilities) => {
         this.#capabilities = capabilities;
@@ -172,7 +174,9 @@ export class ScriptPool implements Executor {
       for (const reason of problems) log.warn({ reason }, 'script sandbox degraded');
     }
     for (const { name, reason } of failed) {
-      log.warn({ checkType: name, reason }, 'check type is not available on this host');
+      // That nobody wants a model is no reason to worry.
+      const level = reason === modelMissing ? 'info' : 'warn';
+      log[level]({ checkType: name, reason }, 'check type is not available on this host');
     }
   }
 }
@@ -188,6 +192,8 @@ export interface ScriptPoolOptions extends RunnerSettings {
   readonly service?: ServiceAccess | undefined;
   /** The only code bundle there is, on this host's disk. */
   readonly codeBundle?: WorkerStart['codeBundle'];
+  /** The model that runs may ask. */
+  readonly model?: ModelAccess | undefined;
   /** Called whenever it has become known what can be run. */
   readonly onReady?: (() => void) | undefined;
 }

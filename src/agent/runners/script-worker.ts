@@ -10,6 +10,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { maxCodeBundleBytes } from '../../checks/contract/code-bundle.ts';
 import { checkTypes as allTypes } from '../../checks/index.ts';
+import { modelMissing } from '../../checks/model/access.ts';
+import { DaySpending } from '../../checks/model/spending.ts';
 import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
@@ -30,11 +32,21 @@ import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-p
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, checkTypes: wanted, egress, scripts, service, codeBundle } = workerData as WorkerStart;
+const {
+  ownSecrets,
+  checkTypes: wanted,
+  egress,
+  scripts,
+  service,
+  codeBundle,
+  model,
+} = workerData as WorkerStart;
 trustAlso(scripts?.caCertificates ?? []);
 /** Code bundles that are kept for later runs, all together, in bytes. */
 const maxKeptBundleBytes = 2_000_000_000;
 const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.includes(name));
+/** What all runs of the day have spent: it outlives what the sandboxes are opened with. */
+const day = new DaySpending(() => systemClock.wallMs());
 const running = new Map<string, AbortController>();
 let isClosing = false;
 
@@ -68,7 +80,7 @@ function pipelineOf({ host }: Awaited<ReturnType<typeof open>>): RunPipeline {
     lagMeter: new LagMeter(systemClock),
     ownSecrets,
     egress: createEgressPolicy(egress),
-    hosts: { scripts: host },
+    hosts: { scripts: host, model: model && { access: model, day } },
   });
 }
 
@@ -162,6 +174,7 @@ async function capabilities(): Promise<Capabilities> {
 }
 
 function missingMeans(type: CheckType, { browser, suites }: OpenScriptHost): string | undefined {
+  if (type.needsModel && !model) return modelMissing;
   if (type.needsBrowser && 'missing' in browser) return browser.missing;
   return type.needsSuites && 'missing' in suites ? suites.missing : undefined;
 }

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { ModelAccess } from '../../checks/model/access.ts';
 import type { EgressSettings } from '../../probes/egress/policy.ts';
 import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
 import type { ServiceAccess } from '../client/service-connection.ts';
@@ -22,6 +23,8 @@ export interface WorkerStart {
   readonly scripts?: ScriptHostSettings | undefined;
   /** Where the thread for scripts gets code bundles; absent where there is no service. */
   readonly service?: ServiceAccess | undefined;
+  /** The model that runs of the thread for scripts may ask. */
+  readonly model?: ModelAccess | undefined;
   /** A code bundle on this host's disk, for a run without a service. */
   readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
 }

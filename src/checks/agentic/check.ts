@@ -7,8 +7,11 @@ export const agentic = defineCheckType({
   name: 'AGENTIC',
   route: 'agentic',
   title: 'Agentic check',
-  // Without a model it answers at once; following a prompt would be work for the script lane.
-  lane: 'probe',
+  lane: 'script',
+  needsModel: true,
+  needsBrowser: true,
+  // A browser and one process of Node.
+  memoryBytes: 600 * 1024 ** 2,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,
@@ -16,6 +19,8 @@ export const agentic = defineCheckType({
   spec: AgenticSpec,
   detail: AgenticDetail,
   detailKey: 'agenticCheckResult',
+  artifactFields: ['screenshots'],
+  planOf: ({ plan }) => (plan?.fresh ? { reason: plan.origin, content: plan.fresh } : null),
   analytics: { route: 'agentic-checks', metrics: [scriptTimeMetric] },
   load: async () => ({ run: (await import('./run.ts')).runAgentic }),
 });

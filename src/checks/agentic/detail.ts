@@ -1,6 +1,10 @@
 import { z } from 'zod';
+import { AgenticPlan } from './plan/plan.ts';
 
 const text = z.string().max(100_000);
+
+/** How a run came to its steps. */
+export const planOrigins = ['found', 'replayed', 'healed'] as const;
 
 /** What a run of an agentic check finds out (spec.md, `agenticCheckResult`; check model 3.2). */
 export const AgenticDetail = z.object({
@@ -41,5 +45,32 @@ export const AgenticDetail = z.object({
     .max(10_000),
   errors: z.array(z.object({ error: z.object({ message: text }) })).max(100),
   artifactManifest: z.record(z.string(), z.string()).describe('Paths of artifacts and what they are'),
+  screenshots: z.array(z.string()).max(100).default([]).describe('Pictures of the page'),
+  plan: z
+    .object({
+      origin: z
+        .enum(planOrigins)
+        .describe(
+          'found: by the model; replayed: without it; healed: the model changed steps that no longer fit',
+        ),
+      version: z.int().nullable().describe('The version that the run began with; null where there was none'),
+      fresh: AgenticPlan.nullable().describe(
+        'The plan to keep for later runs; null where it has not changed',
+      ),
+    })
+    .nullable()
+    .default(null),
+  usage: z
+    .object({
+      model: z.string(),
+      calls: z.int(),
+      inputTokens: z.int(),
+      outputTokens: z.int(),
+      waitedMs: z.number(),
+      cost: z.number().nullable().describe('By the prices of the agent’s settings; null without any'),
+    })
+    .nullable()
+    .default(null)
+    .describe('What the run took of the model; null where it asked for nothing'),
 });
 export type AgenticDetail = z.output<typeof AgenticDetail>;

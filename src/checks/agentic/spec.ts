@@ -3,6 +3,18 @@ import { frequencies } from '../contract/frequency.ts';
 import { regions } from '../tables/regions.ts';
 
 const maxSkills = 100;
+const maxOrigins = 50;
+
+const Origin = z
+  .string()
+  .trim()
+  .max(300)
+  .transform((text) => text.replace(/\/$/, ''))
+  .refine((text) => {
+    const url = URL.parse(text);
+    return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.toLowerCase();
+  }, 'must be an origin, such as https://shop.example.com: http or https, a host and perhaps a port, without a path')
+  .transform((text) => text.toLowerCase());
 
 /** Fields of checks that say in words what to do (check model 1.9). */
 export const AgenticSpec = z.object({
@@ -12,8 +24,19 @@ export const AgenticSpec = z.object({
     .min(1)
     .max(10_000)
     .describe('What to do and to verify. Variables reach the run only where the prompt names them: {{NAME}}'),
+  allowedOrigins: z
+    .array(Origin)
+    .max(maxOrigins)
+    .default([])
+    .describe('Origins that runs may reach in addition to those of the URLs that the prompt names'),
   agentRuntime: z
-    .object({ skills: z.array(z.string().trim().min(1).max(255)).max(maxSkills).default([]) })
+    .object({
+      skills: z
+        .array(z.string().trim().min(1).max(255))
+        .max(maxSkills)
+        .default([])
+        .describe('Names of skills: hints for the model that looks for the steps'),
+    })
     .prefault({}),
   frequency: z
     .literal(frequencies.filter((minutes) => minutes >= 5))

@@ -1,8 +1,11 @@
 import type { z } from 'zod';
 import type { ScriptHost } from '../../sandbox/host/contract.ts';
 import type { LifecycleScripts } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
+import type { ModelAccess } from '../model/access.ts';
+import type { DaySpending } from '../model/spending.ts';
 import type { Failure } from './failure.ts';
 import type { FormLayout } from './form-layout.ts';
+import type { PingRules } from './frequency.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { MaskedValue } from './masking.ts';
 import type { Analytics } from './metric.ts';
@@ -162,6 +165,12 @@ export interface RunContext {
   readonly lifecycle?: Lifecycle | undefined;
   /** What runs those; absent where nothing does. */
   readonly phases?: LifecycleScripts | undefined;
+  /** The model that runs may ask, and what all runs of this day have spent; absent where there is none. */
+  readonly model?: { readonly access: ModelAccess; readonly day: DaySpending } | undefined;
+  /** What an earlier run of the check left for later ones (`planOf`), and its version. */
+  readonly plan?: { readonly version: number; readonly content: unknown } | null | undefined;
+  /** A text without the secrets of the run and the agent, in whatever form they stand there. */
+  readonly mask?: ((text: string) => string) | undefined;
   /** Pictures that the script compares with are made anew instead. */
   readonly updatesSnapshots?: boolean | undefined;
   /** Which of the variables are secret, and stay so when a script gives them another value. */
@@ -235,23 +244,6 @@ export interface DefinitionProblem {
   readonly message: string;
 }
 
-/** When pings are expected of a check, and where. */
-export interface PingExpectation {
-  /** The secret of the ping URL; null where none was chosen yet. */
-  readonly token: string | null;
-  /** How often a ping is expected, in milliseconds. */
-  readonly periodMs: number;
-  /** How late one may be, in milliseconds. */
-  readonly graceMs: number;
-}
-
-/** What there is to know about a type whose targets call in by themselves. */
-export interface PingRules<Spec> {
-  expectation(spec: Spec): PingExpectation;
-  /** The spec with the token of its pings, and the URL where they go where that is known. */
-  addressed(spec: Spec, address: { readonly token: string | null; readonly url: string | null }): Spec;
-}
-
 /**
  * What groups of checks can set for all their checks of a type, in addition to what they can set for any
  * check.
@@ -293,6 +285,8 @@ export interface CheckType<
   readonly needsBrowser?: boolean | undefined;
   /** Whether runs need a way to ping. */
   readonly needsIcmp?: boolean | undefined;
+  /** Whether runs need a model to ask. */
+  readonly needsModel?: boolean | undefined;
   /** Whether runs use packages of a runtime: only agents that have the check's runtime get them. */
   readonly needsRuntime?: boolean | undefined;
   /** Whether runs are Playwright suites, which need more than scripts do: package managers, archives. */
@@ -362,6 +356,8 @@ export interface CheckType<
     | 'agenticCheckResult';
   /** For types that run tests: those in which errors of a detail occurred. */
   failedTests?(detail: z.output<Detail>): readonly FailedTest[];
+  /** What a run leaves for later runs of its check, in a detail of a run that passed; null where it leaves nothing new. */
+  planOf?(detail: z.output<Detail>): { readonly reason: string; readonly content: unknown } | null;
   /** What is followed of its results over time. */
   readonly analytics: Analytics;
   /**

@@ -143,6 +143,24 @@ export const failureCatalogue = {
   SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),
   PING_MISSED: target('No ping came in by the end of the grace time.'),
   MODEL_PROVIDER_MISSING: agent('No model provider is configured, and a prompt needs one to be followed.'),
+  MODEL_UNAVAILABLE: agent(
+    'The model gave no answer: its provider cannot be reached, refuses, or is out of order.',
+  ),
+  MODEL_ANSWER_INVALID: agent(
+    'The model answered in a way that nothing can be done with, however often it was asked.',
+  ),
+  MODEL_LIMIT_EXCEEDED: agent(
+    'The run, or all runs of this agent on this day, used up what they may take of the model: tokens, time, cost or turns.',
+  ),
+  PROMPT_NOT_FOLLOWED: target('The model found no steps that do what the prompt asks, and says why.'),
+  STEP_FAILED: viaEither(
+    target(
+      'A step of the plan could not be done: what it acts on is not on the page, or the page is out of order.',
+    ),
+  ),
+  ORIGIN_NOT_ALLOWED: config(
+    'A step reaches for an origin that the check does not allow: neither its prompt nor allowedOrigins names it.',
+  ),
   EGRESS_DENIED: config('The egress policy of the agent does not allow a connection to that address.'),
 } as const satisfies Record<string, FailureEntry>;
 

@@ -37,3 +37,20 @@ export function offsetProblem(frequency: number, offset: number): string | null 
 export function intervalMs(frequency: number, frequencyOffset: number): number {
   return frequency === 0 ? frequencyOffset * 1000 : frequency * 60_000;
 }
+
+/** When pings are expected of a check, and where. */
+export interface PingExpectation {
+  /** The secret of the ping URL; null where none was chosen yet. */
+  readonly token: string | null;
+  /** How often a ping is expected, in milliseconds. */
+  readonly periodMs: number;
+  /** How late one may be, in milliseconds. */
+  readonly graceMs: number;
+}
+
+/** What there is to know about a type whose targets call in by themselves. */
+export interface PingRules<Spec> {
+  expectation(spec: Spec): PingExpectation;
+  /** The spec with the token of its pings, and the URL where they go where that is known. */
+  addressed(spec: Spec, address: { readonly token: string | null; readonly url: string | null }): Spec;
+}

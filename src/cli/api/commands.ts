@@ -49,6 +49,16 @@ export const apiCommands: readonly ApiCommand[] = [
     load: async () => (await import('./causes.ts')).judgeRootCause,
   },
   {
+    usage: 'steps show <check>',
+    description: 'the steps that runs of an agentic check repeat, and what the last version changed',
+    load: async () => (await import('../steps/steps.ts')).showSteps,
+  },
+  {
+    usage: 'steps forget <check>',
+    description: 'forget the steps of an agentic check: its next run finds them anew',
+    load: async () => (await import('../steps/steps.ts')).forgetSteps,
+  },
+  {
     usage: 'ack <check>',
     description: 'acknowledge what is open of a check, named by id or name',
     options: [comment, ['--undo', 'take an acknowledgement back']],

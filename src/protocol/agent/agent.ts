@@ -158,6 +158,11 @@ export const LeasedRun = z
       .boolean()
       .default(false)
       .describe('Pictures that the script compares with are made anew, and sent'),
+    plan: z
+      .object({ version: z.int().min(1), content: z.unknown() })
+      .nullable()
+      .default(null)
+      .describe('What an earlier run of the check left for later ones; null where there is nothing'),
     isTestSession: z.boolean().default(false).describe('Part of a test session: the run gets CI=true'),
   })
   .meta({ id: 'LeasedRun' });

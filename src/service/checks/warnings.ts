@@ -75,7 +75,10 @@ function warningAt(place: string, need: Need, agents: readonly AgentRow[]): Warn
     return [{ code: 'NO_AGENT', message }];
   }
   if (agents.some((agent) => canRun(agent, need))) return [];
+  const settings = findCheckType(need.checkType)?.needsModel
+    ? ' An agent offers it that has a model to ask: MODEL_URL and MODEL_NAME.'
+    : '';
   const what = `type ${need.checkType}${need.runtimeId === null ? '' : ` with the runtime ${need.runtimeId}`}`;
-  const message = `No agent of the private location ${place} can run checks of ${what}. "picket doctor" on its host says why; other images have more runtimes.`;
+  const message = `No agent of the private location ${place} can run checks of ${what}. "picket doctor" on its host says why; other images have more runtimes.${settings}`;
   return [{ code: 'UNSUPPORTED', message }];
 }

@@ -1,4 +1,5 @@
 import { accountPages } from './account/page.ts';
+import { planPages } from './agentic/plan-section.ts';
 import { alertPages } from './alerts/page.ts';
 import { checkPages } from './check/page.ts';
 import { dashboardPages } from './dashboards/page.ts';
@@ -23,6 +24,7 @@ export const pages: readonly Page[] = [
   ...editorPages,
   ...runPages,
   ...rootCausePages,
+  ...planPages,
   ...locationPages,
   ...alertPages,
   ...sessionPages,

@@ -18,7 +18,7 @@ import type { Repositories, Store } from '../store.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
 import { artifactRows, type ReportOrigin, resultRow, staleRow } from './reported-rows.ts';
 import { storeOutcome } from './settle.ts';
-import { failedTests } from './stored-detail.ts';
+import { failedTests, leftPlan } from './stored-detail.ts';
 import type { CountedResultRow, StaleResultRow } from './tables.ts';
 
 export interface IngestOptions {
@@ -235,6 +235,7 @@ class Batch {
       accepted.flatMap(({ run, report }) => artifactRows(report, run, this.#origin)),
     );
     await this.#requeue(retried);
+    await this.#keepPlans(final);
     const hasAlerts = await storeOutcome(repositories, { final, attempts: retried }, this.#now);
     return [
       ...retrySignals(retried),
@@ -296,6 +297,19 @@ class Batch {
       retried.push({ run, row: { ...row, result_type: 'ATTEMPT' }, retry, locationId });
     }
     return { final, retried };
+  }
+
+  /** What runs that passed left for later ones. */
+  async #keepPlans(final: readonly FinalResult[]): Promise<void> {
+    for (const { run, row, report } of final) {
+      const isLeft = report.failure === null && run.test_session_id === null;
+      const plan = isLeft ? leftPlan(run.check_type, row.detail) : null;
+      if (!plan) continue;
+      await this.#repositories.plans.keep({
+        ...{ check_id: run.check_id, account_id: run.account_id, result_id: row.id },
+        ...{ reason: plan.reason, content: JSON.stringify(plan.content), created: this.#now },
+      });
+    }
   }
 
   async #requeue(retried: readonly RetriedResult[]): Promise<void> {

@@ -36,6 +36,12 @@ export function failedTests(checkType: string, detail: string | null): readonly 
   return detail === null || !type?.failedTests ? [] : type.failedTests(JSON.parse(detail));
 }
 
+/** What the run of a stored detail left for later runs of its check; null where it left nothing. */
+export function leftPlan(checkType: string, detail: string | null) {
+  const type = findCheckType(checkType);
+  return detail === null || !type?.planOf ? null : type.planOf(JSON.parse(detail));
+}
+
 /** JSON of a value from outside, or null when it is nested so deeply that the stack does not hold it. */
 export function asJson(value: unknown): string | null {
   try {

@@ -5,6 +5,7 @@ import type { LeasedRun } from '../../protocol/agent/agent.ts';
 import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from '../checks/effective-check.ts';
 import type { CheckGroup } from '../checks/groups/store.ts';
 import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
+import type { CheckPlanRow } from '../checks/plans/tables.ts';
 import type { Check } from '../checks/store.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import type { ClientCertificateRow } from '../resources/client-certificates.ts';
@@ -39,6 +40,8 @@ export async function leasedRuns(
   );
   const sessions = await repositories.testSessions.findMany(runs.map((run) => run.test_session_id));
   const all = [...checks.values(), ...[...tried.values()].map(({ check }) => check)];
+  const planned = [...checks.values()].filter(({ checkType }) => findCheckType(checkType)?.planOf);
+  const plans = await repositories.plans.latest(planned.map(({ id }) => id));
   const resources = await resourcesFor(repositories, location.account_id, all);
   return runs.flatMap((run) => {
     // A check that was deleted in between has cancelled its runs; the agent never hears of them.
@@ -46,7 +49,8 @@ export async function leasedRuns(
     const check = checks.get(run.check_id) ?? definition?.check;
     if (!check) return [];
     const group = definition ? definition.group : groupOf(check, groups);
-    const leased = leasedRun(location, run, check, group, resources);
+    const plan = plans.get(run.check_id);
+    const leased = leasedRun(location, run, check, group, resources, plan);
     return [withSession(leased, sessions.get(run.test_session_id ?? ''))];
   });
 }
@@ -73,6 +77,7 @@ function leasedRun(
   check: Check,
   group: CheckGroup | undefined,
   resources: AccountResources,
+  plan: CheckPlanRow | undefined,
 ): LeasedRun {
   const type = findCheckType(check.checkType);
   const effective = withGroup(check, group);
@@ -119,6 +124,7 @@ function leasedRun(
         }))
       : [],
     updatesSnapshots: definition.updatesSnapshots === true,
+    plan: plan ? { version: plan.version, content: JSON.parse(plan.content) } : null,
     isTestSession: false,
   };
 }

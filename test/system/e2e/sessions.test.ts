@@ -67,19 +67,8 @@ describe('runs that somebody asks for: a real service, a real agent, a real targ
     expect(await run(plain)).toMatchObject({ status: 'PASSED', results: [{ hasFailures: false }] });
     expect(asked).toEqual(['/run?service=1&host=own']);
 
-    const unmet = await run(agentic);
-    expect(unmet).toMatchObject({ status: 'FAILED', results: [{ hasErrors: true, hasFailures: false }] });
-    const resultId = unmet.results[0]?.checkResultId;
-    expect(await service.api('GET', `/v1/check-results/${agentic}/${resultId}`)).toMatchObject({
-      hasErrors: true,
-      hasFailures: false,
-      attempts: 0,
-      failure: { owner: 'agent', code: 'MODEL_PROVIDER_MISSING' },
-      agenticCheckResult: {
-        prompt: 'Buy a hat.',
-        errors: [{ error: { message: expect.stringContaining('No model provider') } }],
-      },
-      apiCheckResult: null,
+    expect(await service.api('GET', `/v1/checks/${agentic}`)).toMatchObject({
+      warnings: [{ code: 'UNSUPPORTED', message: expect.stringContaining('MODEL_URL') }],
     });
 
     const test = await service.api<{ testSessionId: string }>('POST', '/v1/test-sessions/trigger', {

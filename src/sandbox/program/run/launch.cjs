@@ -4,6 +4,8 @@
  * its standard input and becomes the run. Variables come with the job and not with the environment, so that a
  * warm process can load what it needs before its script is known.
  *
+ * A job with `isPage` is no script: its steps follow on standard input; see ../page/page-main.cjs.
+ *
  * The job: directory (of the script), privateDirectory (the agent's own files), entry, sources (relative
  * paths of the script and its files), variables, and what playwright-config.cjs reads.
  */
@@ -30,8 +32,15 @@ process.stdin.on('data', function collect(chunk) {
   line += chunk;
   if (!line.includes('\n')) return;
   process.stdin.off('data', collect);
+  const end = line.indexOf('\n');
+  const job = { ...JSON.parse(line.slice(0, end)), modulesDirectory };
+  if (job.isPage) {
+    endWorker();
+    require('../page/page-main.cjs').startPage(job, line.slice(end + 1));
+    return;
+  }
   process.stdin.destroy();
-  start({ ...JSON.parse(line.slice(0, line.indexOf('\n'))), modulesDirectory }).catch((error) => {
+  start(job).catch((error) => {
     send({ event: 'broken', error: describe(error) });
     process.exit(70);
   });

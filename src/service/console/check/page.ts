@@ -4,6 +4,7 @@ import type { AuditEntry } from '../../../protocol/accounts/audit-log.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
 import { type ErrorGroup, errorGroupRoutes } from '../../../protocol/results/error-group.ts';
 import { checkSessionRoutes } from '../../../protocol/sessions/check-session.ts';
+import { planSection } from '../agentic/plan-section.ts';
 import { textField } from '../elements/form.ts';
 import { ago, counted, duration, instant, shortened } from '../elements/format.ts';
 import { managedNotice } from '../elements/managed.ts';
@@ -47,13 +48,14 @@ async function checkPage(call: PageCall): Promise<View> {
   const happened = eventsIn(call, stored, range);
   const marks = happened.then((events) => events.marks);
   const resource = `checks/${check.id}`;
-  const [slots, numbers, groups, events, session, changes] = await Promise.all([
+  const [slots, numbers, groups, events, session, changes, plan] = await Promise.all([
     slotsIn(call, checkId, range),
     numberSections(call, { checkId, type, range, marks }),
     api.call(errorGroupRoutes.listErrorGroupsOfCheck, { params: { checkId }, query: { limit: 20 } }),
     happened,
     sessionNotice(call, checkId, query.get('session')),
     lastChangesOf(call, resource),
+    planSection(call, checkId, type),
   ]);
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
 <div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
@@ -61,7 +63,7 @@ async function checkPage(call: PageCall): Promise<View> {
 ${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}
-${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${events.section}${configuration(check, { changes, list: changeList(resource, changes, now) })}`;
+${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${events.section}${plan}${configuration(check, { changes, list: changeList(resource, changes, now) })}`;
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
 }
 

@@ -1,3 +1,4 @@
+import { AgenticDetail } from '../../../checks/agentic/detail.ts';
 import { DnsDetail } from '../../../checks/dns/detail.ts';
 import { HeartbeatDetail } from '../../../checks/heartbeat/check.ts';
 import { HttpDetail } from '../../../checks/http/detail.ts';
@@ -6,6 +7,7 @@ import { PlaywrightDetail } from '../../../checks/playwright/detail.ts';
 import { BrowserDetail, MultiStepDetail } from '../../../checks/script/detail.ts';
 import { TcpDetail } from '../../../checks/tcp/detail.ts';
 import type { CheckResult } from '../../../protocol/results/check-result.ts';
+import { agenticSections } from '../agentic/run-section.ts';
 import { block, section } from '../elements/text.ts';
 import { type Phase, waterfall } from '../elements/waterfall.ts';
 import { type Content, html } from '../html.ts';
@@ -41,6 +43,8 @@ export function detailParts(result: CheckResult): DetailParts {
   if (script.success) return { sections: scriptSections(script.data), log: logSection(script.data.jobLog) };
   const suite = PlaywrightDetail.safeParse(playwrightCheckResult);
   if (suite.success) return { sections: suiteSections(suite.data), log: logSection(suite.data.jobLog) };
+  const agentic = AgenticDetail.safeParse(agenticCheckResult);
+  if (agentic.success) return { sections: agenticSections(agentic.data), log: '' };
   return unknown(browserCheckResult ?? multiStepCheckResult ?? playwrightCheckResult ?? agenticCheckResult);
 }
 

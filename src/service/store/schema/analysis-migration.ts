@@ -16,3 +16,18 @@ export const rootCauseAnalyses = {
     `create index root_cause_analyses_due on root_cause_analyses (due) where due is not null`,
   ],
 } as const;
+
+/** What runs of checks left for later ones. */
+export const checkPlans = {
+  name: '0063-check-plans',
+  statements: [
+    `create table check_plans (
+      check_id text not null references checks (id) on delete cascade,
+      version integer not null,
+      account_id text not null references accounts (id) on delete cascade,
+      reason text not null, result_id text not null, content {json} not null,
+      created bigint not null,
+      primary key (check_id, version))`,
+    `create index check_plans_by_account on check_plans (account_id)`,
+  ],
+} as const;

@@ -6,7 +6,7 @@ import {
   heldNotifications,
   monitoringGaps,
 } from './alert-migration.ts';
-import { rootCauseAnalyses } from './analysis-migration.ts';
+import { checkPlans, rootCauseAnalyses } from './analysis-migration.ts';
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
@@ -336,5 +336,6 @@ export const migrations: readonly Migration[] = [
   statusPageComponents,
   leanLedger,
   rootCauseAnalyses,
+  checkPlans,
   checkTotals,
 ];

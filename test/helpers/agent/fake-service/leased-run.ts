@@ -21,6 +21,7 @@ export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): Leas
     lifecycle: { setup: [], teardown: [] },
     snippets: [],
     clientCertificates: [],
+    plan: null,
     isTestSession: false,
     ...overrides,
   };

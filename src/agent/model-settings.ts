@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { type ModelAccess, modelProtocols, protocolOf } from '../checks/model/access.ts';
+import { AppError } from '../lib/errors.ts';
+import { type SettingTree, setting, type Values } from '../lib/setting-tree.ts';
+import { type ProxySettings, serviceProxyUrl } from './client/service-proxy.ts';
+
+const amount = (options: { readonly min: number; readonly max: number }) =>
+  z
+    .string()
+    .regex(/^\d{1,12}(?:\.\d{1,6})?$/, `must be a number from ${options.min} to ${options.max}`)
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(options.min, `must be at least ${options.min}`)
+        .max(options.max, `must be at most ${options.max}`),
+    );
+const count = { min: 1, max: 1_000_000_000 };
+const money = { min: 0, max: 1_000_000 };
+
+const modelUrl = z
+  .string()
+  .superRefine((value, context) => {
+    const url = URL.parse(value);
+    const message =
+      url === null || !/^https?:$/.test(url.protocol)
+        ? 'must be an http:// or https:// address'
+        : url.username || url.password
+          ? 'must not hold a user name or password; the key belongs in MODEL_API_KEY'
+          : url.search || url.hash
+            ? 'must not have a query or a fragment'
+            : undefined;
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  })
+  .optional();
+
+/** Settings of the model that AGENTIC checks ask. */
+export const modelSettings = {
+  url: setting(
+    'MODEL_URL',
+    modelUrl,
+    'Address of a model for agentic checks, before the path of its protocol: `https://api.openai.com/v1`, `https://api.anthropic.com`, `http://ollama.lan:11434`. Without it agentic checks are not offered',
+  ),
+  name: setting(
+    'MODEL_NAME',
+    z.string().min(1).max(200).optional(),
+    'Name of the model, as its provider has it',
+  ),
+  protocol: setting(
+    'MODEL_PROVIDER',
+    z
+      .string()
+      .transform((value) => value.toLowerCase())
+      .pipe(z.enum(modelProtocols, `must be one of ${modelProtocols.join(', ')}`))
+      .optional()
+      .meta({ defaultText: 'by the address: Anthropic’s host, Ollama’s port 11434, else `openai`' }),
+    `Protocol of the model: ${modelProtocols.join(', ')}; nearly every server speaks that of OpenAI`,
+  ),
+  apiKey: setting(
+    'MODEL_API_KEY',
+    z.string().max(4096).optional().meta({ secret: true }),
+    'Key for the model; none where it wants none',
+  ),
+  runTokens: setting(
+    'MODEL_RUN_TOKENS',
+    amount(count).default(200_000),
+    'Tokens that one run may take of the model, questions and answers together',
+  ),
+  dayTokens: setting(
+    'MODEL_DAY_TOKENS',
+    amount(count).default(2_000_000),
+    'Tokens that all runs of this agent may take on one day (UTC), counted since its start',
+  ),
+  runSeconds: setting(
+    'MODEL_RUN_SECONDS',
+    amount(count).default(180),
+    'How long one run may wait for the model in all',
+  ),
+  daySeconds: setting(
+    'MODEL_DAY_SECONDS',
+    amount(count).default(7200),
+    'How long all runs of this agent may wait for the model on one day',
+  ),
+  runCost: setting(
+    'MODEL_RUN_COST',
+    amount(money).optional(),
+    'What one run may cost, by the two prices below',
+  ),
+  dayCost: setting(
+    'MODEL_DAY_COST',
+    amount(money).optional(),
+    'What all runs of this agent may cost on one day',
+  ),
+  inputPrice: setting(
+    'MODEL_INPUT_PRICE',
+    amount(money).default(0),
+    'Price of a million tokens of questions, in any currency',
+  ),
+  outputPrice: setting(
+    'MODEL_OUTPUT_PRICE',
+    amount(money).default(0),
+    'Price of a million tokens of answers',
+  ),
+} satisfies SettingTree;
+
+/**
+ * The model that the settings name; undefined where they name none.
+ *
+ * @throws AppError CONFIG_INVALID for settings that do not go together.
+ */
+export function modelAccess(
+  settings: Values<typeof modelSettings>,
+  proxy: ProxySettings,
+): ModelAccess | undefined {
+  const problems = mismatches(settings);
+  if (problems.length > 0) {
+    const words = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+    const lines = problems.map((problem) => `  - ${problem}`).join('\n');
+    throw new AppError('CONFIG_INVALID', `${words} in the configuration:\n${lines}`, {
+      attributes: { problems },
+    });
+  }
+  const { url, name } = settings;
+  if (url === undefined || name === undefined) return undefined;
+  return {
+    protocol: settings.protocol ?? protocolOf(new URL(url)),
+    url,
+    name,
+    apiKey: settings.apiKey,
+    proxyUrl: serviceProxyUrl({ serviceUrl: url, proxy })?.href,
+    perRun: { tokens: settings.runTokens, seconds: settings.runSeconds, cost: settings.runCost },
+    perDay: { tokens: settings.dayTokens, seconds: settings.daySeconds, cost: settings.dayCost },
+    price: { input: settings.inputPrice, output: settings.outputPrice },
+  };
+}
+
+function mismatches({ url, name, apiKey, protocol, ...rest }: Values<typeof modelSettings>): string[] {
+  const problems: string[] = [];
+  if (url !== undefined && name === undefined)
+    problems.push('MODEL_NAME: is required where MODEL_URL is set');
+  if (url === undefined) {
+    for (const [variable, value] of Object.entries({
+      MODEL_NAME: name,
+      MODEL_API_KEY: apiKey,
+      MODEL_PROVIDER: protocol,
+    })) {
+      if (value !== undefined) problems.push(`${variable}: has no effect without MODEL_URL`);
+    }
+  }
+  const hasPrice = rest.inputPrice > 0 || rest.outputPrice > 0;
+  for (const [variable, cost] of Object.entries({
+    MODEL_RUN_COST: rest.runCost,
+    MODEL_DAY_COST: rest.dayCost,
+  })) {
+    if (cost !== undefined && !hasPrice) {
+      problems.push(`${variable}: needs MODEL_INPUT_PRICE or MODEL_OUTPUT_PRICE`);
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+
+const shortText = z.string().min(1).max(500);
+
+/** What a step acts on or looks at: one element of the page, by exactly one of five ways. */
+export const Target = z
+  .strictObject({
+    role: z.string().min(1).max(50).optional().describe('Role of the accessibility tree, such as button'),
+    name: z.string().max(500).optional().describe('The accessible name; only with role'),
+    isExact: z.boolean().optional().describe('false: the name or text is only a part of it'),
+    label: shortText.optional().describe('The label of a field'),
+    placeholder: shortText.optional(),
+    text: shortText.optional().describe('The text of the element'),
+    css: shortText.optional().describe('A CSS selector: only where nothing else names it'),
+    nth: z.int().min(0).max(1000).optional().describe('Which of several, from 0'),
+    frame: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Name or number of its frame, as the snapshot has it'),
+  })
+  .refine(
+    ({ role, label, placeholder, text, css }) =>
+      [role, label, placeholder, text, css].filter((way) => way !== undefined).length === 1,
+    'must have exactly one of "role", "label", "placeholder", "text" and "css"',
+  );
+export type Target = z.output<typeof Target>;
+
+export const subjects = [
+  'text',
+  'value',
+  'count',
+  'visible',
+  'url',
+  'title',
+  'status',
+  'dialog',
+  'response_status',
+  'response_body',
+] as const;
+/** Subjects that are about an element. */
+export const targetedSubjects: readonly string[] = ['text', 'value', 'count', 'visible'];
+export const comparisons = [
+  'EQUALS',
+  'NOT_EQUALS',
+  'CONTAINS',
+  'NOT_CONTAINS',
+  'GREATER_THAN',
+  'LESS_THAN',
+] as const;
+
+const act = { target: Target };
+
+/** The input of each tool that makes a step of a plan. Texts may hold `{{NAME}}`. */
+export const stepInputs = {
+  open: z.strictObject({ url: z.string().min(1).max(4096) }),
+  click: z.strictObject({
+    ...act,
+    dialog: z.enum(['accept', 'dismiss']).optional().describe('How a dialog that opens then is answered'),
+    dialogText: z.string().max(500).optional(),
+  }),
+  fill: z.strictObject({ ...act, value: z.string().max(4000) }),
+  select: z.strictObject({ ...act, option: z.string().max(500).describe('Its value or label') }),
+  check: z.strictObject({ ...act, isChecked: z.boolean() }),
+  press: z.strictObject({ ...act, key: z.string().min(1).max(50).describe('Such as Enter') }),
+  upload: z.strictObject({
+    ...act,
+    fileName: z.string().regex(/^[\w. -]{1,100}$/),
+    content: z.string().max(20_000),
+  }),
+  tab: z.strictObject({ index: z.int().min(0).max(50) }),
+  request: z.strictObject({
+    method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('GET'),
+    url: z.string().min(1).max(4096),
+    headers: z.record(z.string().max(100), z.string().max(4000)).default({}),
+    body: z.string().max(50_000).optional(),
+  }),
+  assert: z
+    .strictObject({
+      condition: z.string().min(1).max(500).describe('What is verified, in words'),
+      subject: z.enum(subjects),
+      target: Target.optional().describe('For text, value, count and visible'),
+      property: z.string().max(500).optional().describe('JSON path into response_body, such as $.total'),
+      comparison: z.enum(comparisons),
+      expected: z.string().max(4000),
+    })
+    .refine(
+      ({ subject, target }) => targetedSubjects.includes(subject) === (target !== undefined),
+      'must have a target for text, value, count and visible, and none otherwise',
+    )
+    .refine(
+      ({ comparison, expected }) => expected !== '' || comparison === 'EQUALS' || comparison === 'NOT_EQUALS',
+      'must expect something: an empty text is in every text',
+    ),
+  judge: z.strictObject({
+    question: z.string().min(1).max(1000).describe('What is to be judged, answered by yes when all is well'),
+  }),
+  screenshot: z.strictObject({ name: z.string().regex(/^[\w-]{1,50}$/) }),
+} as const;
+
+export type StepTool = keyof typeof stepInputs;
+
+const step = <Tool extends StepTool>(tool: Tool) =>
+  z.object({ tool: z.literal(tool), input: stepInputs[tool] });
+
+/** One step of a plan: a tool and what it is given. */
+export const PlanStep = z.discriminatedUnion('tool', [
+  step('open'),
+  step('click'),
+  step('fill'),
+  step('select'),
+  step('check'),
+  step('press'),
+  step('upload'),
+  step('tab'),
+  step('request'),
+  step('assert'),
+  step('judge'),
+  step('screenshot'),
+]);
+export type PlanStep = z.output<typeof PlanStep>;
+export type AssertStep = Extract<PlanStep, { tool: 'assert' }>;
+
+/** Steps that verify; no one may leave one out. */
+export function isVerifying({ tool }: PlanStep): boolean {
+  return tool === 'assert' || tool === 'judge';
+}

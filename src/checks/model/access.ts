@@ -1,0 +1,39 @@
+/** The protocols by which models are asked. */
+export const modelProtocols = ['openai', 'anthropic', 'ollama'] as const;
+export type ModelProtocol = (typeof modelProtocols)[number];
+
+/** What may be spent on a model in some time; undefined where nothing limits it. */
+export interface ModelLimits {
+  /** Tokens of questions and answers together. */
+  readonly tokens: number;
+  /** How long answers are waited for in all, in seconds. */
+  readonly seconds: number;
+  /** In the currency of the prices. */
+  readonly cost?: number | undefined;
+}
+
+/** The model that an agent may ask; plain data, so that threads can be given it. */
+export interface ModelAccess {
+  readonly protocol: ModelProtocol;
+  /** The address before the protocol's own path. */
+  readonly url: string;
+  readonly name: string;
+  readonly apiKey?: string | undefined;
+  readonly proxyUrl?: string | undefined;
+  readonly perRun: ModelLimits;
+  readonly perDay: ModelLimits;
+  /** What a million tokens cost; 0 where nobody said. */
+  readonly price: { readonly input: number; readonly output: number };
+}
+
+/** Why checks that need a model are not offered. */
+export const modelMissing = 'no model is named to ask: set MODEL_URL and MODEL_NAME';
+
+/**
+ * The protocol of an address where none is named: Anthropic's by its host name, Ollama's by its port without a path, that of OpenAI
+ * otherwise, which nearly every server speaks.
+ */
+export function protocolOf(url: URL): ModelProtocol {
+  if (/(?:^|\.)anthropic\.com$/.test(url.hostname)) return 'anthropic';
+  return url.port === '11434' && url.pathname === '/' ? 'ollama' : 'openai';
+}

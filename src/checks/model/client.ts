@@ -1,0 +1,201 @@
+import { isIP, type LookupFunction } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { z } from 'zod';
+import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { beginningOf } from '../../lib/text.ts';
+import type { ModelAccess, ModelProtocol } from './access.ts';
+import { anthropic } from './anthropic.ts';
+import { type ModelAnswer, type ModelDialect, ModelError, type ModelQuestion } from './message.ts';
+import { ollama } from './ollama.ts';
+import { openai } from './openai.ts';
+import type { RunSpending } from './spending.ts';
+
+const dialects: Readonly<Record<ModelProtocol, ModelDialect>> = { openai, anthropic, ollama };
+const connectTimeoutMs = 5000;
+const maxAnswerBytes = 4 * 1024 * 1024;
+/** A question is asked so often where the provider is busy or out of order. */
+const maxTries = 3;
+const firstPauseMs = 500;
+/** A provider that asks for a longer pause is not waited for. */
+const maxPauseMs = 20_000;
+/** As long as that, an answer may be all that a run waits for. */
+const maxAnswerMs = 120_000;
+const maxShownLength = 300;
+const trust = { allowPartialTrustChain: true };
+
+/** What may be connected to, and where addresses come from; as runs have them. */
+export interface ModelNetwork {
+  readonly egress: {
+    refusal(destination: {
+      readonly hostname: string;
+      readonly address?: string | undefined;
+      readonly port?: number | undefined;
+    }): string | undefined;
+  };
+  readonly resolver: {
+    resolve(
+      hostname: string,
+      family: 'any',
+    ): Promise<readonly { readonly address: string; readonly family: 4 | 6 }[]>;
+  };
+}
+
+/** A try that failed. */
+interface FailedTry {
+  readonly message: string;
+  /** How long to wait before the next; undefined where another would fail as well. */
+  readonly pauseMs?: number | undefined;
+}
+
+/**
+ * Asks the agent's model, over connections that keep to its egress policy, its proxy and its authorities. A
+ * provider that is busy or out of order is asked again, with pauses; what it costs is counted at once.
+ */
+export class ModelClient {
+  readonly #access: ModelAccess;
+  readonly #spending: RunSpending;
+  readonly #egress: ModelNetwork['egress'];
+  readonly #dispatcher: Dispatcher;
+
+  constructor(access: ModelAccess, means: ModelNetwork & { readonly spending: RunSpending }) {
+    this.#access = access;
+    this.#spending = means.spending;
+    this.#egress = means.egress;
+    const options = {
+      maxResponseSize: maxAnswerBytes,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: connectTimeoutMs, ...trust, lookup: lookupWith(means, new URL(access.url)) },
+    };
+    this.#dispatcher =
+      access.proxyUrl === undefined
+        ? new Agent(options)
+        : new ProxyAgent({
+            ...options,
+            connect: { timeout: connectTimeoutMs, ...trust },
+            uri: access.proxyUrl,
+            requestTls: trust,
+            proxyTls: trust,
+          });
+  }
+
+  /** @throws ModelError, and the signal's reason when it aborts. */
+  async ask(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
+    for (let tries = 1; ; tries += 1) {
+      signal.throwIfAborted();
+      const limitMs = Math.min(this.#spending.remainingMs(), maxAnswerMs);
+      const startedMs = performance.now();
+      const tried = await this.#try(question, limitMs, signal);
+      const waitedMs = performance.now() - startedMs;
+      if (!('message' in tried)) {
+        const { inputTokens, outputTokens } = tried;
+        this.#spending.add({ calls: 1, inputTokens, outputTokens, waitedMs });
+        return tried;
+      }
+      this.#spending.add({ calls: 1, inputTokens: 0, outputTokens: 0, waitedMs });
+      if (tried.pauseMs === undefined || tries === maxTries) {
+        throw new ModelError('MODEL_UNAVAILABLE', `The model gave no answer: ${tried.message}`);
+      }
+      await delay(tried.pauseMs * tries, undefined, { signal });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.destroy();
+  }
+
+  async #try(
+    question: ModelQuestion,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer | FailedTry> {
+    const url = new URL(this.#access.url);
+    const refusal = this.#refusal(url);
+    if (refusal !== undefined) return { message: refusal };
+    const dialect = dialects[this.#access.protocol];
+    const { path, headers, body } = dialect.request(question, this.#access);
+    const limit = AbortSignal.timeout(Math.ceil(limitMs));
+    let status: number;
+    let text: string;
+    let pause: string | undefined;
+    try {
+      const response = await this.#dispatcher.request({
+        origin: url.origin,
+        path: url.pathname.replace(/\/+$/, '') + path,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+        body: JSON.stringify(body),
+        signal: AbortSignal.any([signal, limit]),
+      });
+      status = response.statusCode;
+      pause = String(response.headers['retry-after'] ?? '');
+      text = await response.body.text();
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (limit.aborted) return { message: `none within ${Math.round(limitMs / 1000)} s` };
+      if (errorCodeOf(thrown) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
+        return { message: `it is larger than ${maxAnswerBytes} bytes` };
+      }
+      if (thrown instanceof EgressRefused) return { message: thrown.message };
+      return { message: toError(thrown).message, pauseMs: firstPauseMs };
+    }
+    if (status < 200 || status > 299) return failedStatus(status, text, pause);
+    return answerOf(dialect, text);
+  }
+
+  /** A proxy looks names up itself, and an address is looked up by nobody. */
+  #refusal(url: URL): string | undefined {
+    const hostname = bare(url);
+    const isAddress = isIP(hostname) !== 0;
+    if (!isAddress && this.#access.proxyUrl === undefined) return undefined;
+    return this.#egress.refusal({ hostname, address: isAddress ? hostname : undefined, port: portOf(url) });
+  }
+}
+
+class EgressRefused extends Error {}
+
+/** Looks names up as checks do, and gives only addresses that may be connected to. */
+function lookupWith({ egress, resolver }: ModelNetwork, url: URL): LookupFunction {
+  return (hostname, options, callback) => {
+    resolver.resolve(hostname, 'any').then(
+      (found) => {
+        const refusals = found.map(({ address }) => egress.refusal({ hostname, address, port: portOf(url) }));
+        const open = found.filter((_, index) => refusals[index] === undefined);
+        const [first] = open;
+        if (!first)
+          callback(new EgressRefused(refusals.find(Boolean) ?? `${hostname} has no address`), '', 0);
+        else if (options.all) callback(null, [...open]);
+        else callback(null, first.address, first.family);
+      },
+      (thrown: unknown) => callback(toError(thrown), '', 0),
+    );
+  };
+}
+
+function failedStatus(status: number, text: string, pause: string | undefined): FailedTry {
+  const message = `it answered with status ${status}: ${beginningOf(text, maxShownLength)}`;
+  const isPassing = status === 408 || status === 409 || status === 429 || status >= 500;
+  if (!isPassing) return { message };
+  const asked = Number(pause) * 1000;
+  const pauseMs = pause !== '' && Number.isFinite(asked) ? asked : firstPauseMs;
+  return { message, pauseMs: pauseMs <= maxPauseMs ? pauseMs : undefined };
+}
+
+function answerOf(dialect: ModelDialect, text: string): ModelAnswer | FailedTry {
+  try {
+    return dialect.answer(JSON.parse(text));
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError) && !(thrown instanceof z.ZodError)) throw thrown;
+    const shown = beginningOf(text, maxShownLength);
+    return { message: `what it sent is no answer of this protocol: ${shown}`, pauseMs: firstPauseMs };
+  }
+}
+
+function bare({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+}

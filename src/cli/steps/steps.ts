@@ -1,0 +1,40 @@
+import { AgenticPlan, planChanges, stepInWords } from '../../checks/agentic/plan/plan.ts';
+import { type CheckPlan, checkPlanRoutes } from '../../protocol/checks/check-plan.ts';
+import type { Run } from '../api/command.ts';
+import { findCheck } from '../api/find-check.ts';
+import { agoText, printable } from '../api/text.ts';
+
+const signs = { kept: '  ', removed: '- ', added: '+ ' } as const;
+
+/** `picket steps show CHECK` */
+export const showSteps: Run = async (api, [named = '']) => {
+  const { id, name } = await findCheck(api, named);
+  const plans = await api.call(checkPlanRoutes.listCheckPlans, { params: { checkId: id } });
+  const now = Date.now();
+  const lines = () => {
+    const [newest, before] = plans;
+    if (!newest) return [`${printable(name)} has no plan: its next run has the model find the steps.`];
+    const title = `Version ${newest.version} of ${plans.length}, ${newest.reason} ${agoText(newest.created_at, now)} ago`;
+    return [title, ...stepLines(newest, before)];
+  };
+  return { json: plans, lines };
+};
+
+/** `picket steps forget CHECK` */
+export const forgetSteps: Run = async (api, [named = '']) => {
+  const { id, name } = await findCheck(api, named);
+  await api.call(checkPlanRoutes.deleteCheckPlans, { params: { checkId: id } });
+  return {
+    json: { id },
+    lines: () => [`Forgotten: the next run of ${printable(name)} finds its steps anew.`],
+  };
+};
+
+/** The steps of a version, and what it changed of the one before. */
+function stepLines(newest: CheckPlan, before: CheckPlan | undefined): string[] {
+  const [now, then] = [newest, before].map((one) => AgenticPlan.safeParse(one?.content).data?.steps);
+  if (!now) return [printable(JSON.stringify(newest.content))];
+  return planChanges(then ?? now, now).map(
+    ({ kind, step }) => `${signs[kind]}${printable(stepInWords(step))}`,
+  );
+}

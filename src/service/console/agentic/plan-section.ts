@@ -1,0 +1,59 @@
+import { AgenticPlan } from '../../../checks/agentic/plan/plan.ts';
+import type { CheckType } from '../../../checks/contract/check-type.ts';
+import { type CheckPlan, checkPlanRoutes } from '../../../protocol/checks/check-plan.ts';
+import { csrfField } from '../elements/form.ts';
+import { instant, shortened } from '../elements/format.ts';
+import { section, visible } from '../elements/text.ts';
+import { type Content, type Html, html, path } from '../html.ts';
+import { type Page, type PageAnswer, type PageCall, posts } from '../page.ts';
+import { changedSteps, stepList } from './steps.ts';
+
+const shownVersions = 10;
+
+/** What forms about the plan of a check do. */
+export const planPages: readonly Page[] = posts('/checks/:checkId/plans', {
+  '/forget': ['Forget the steps', forgetPlans],
+});
+
+async function forgetPlans({ api, params }: PageCall): Promise<PageAnswer> {
+  const { checkId = '' } = params;
+  await api.call(checkPlanRoutes.deleteCheckPlans, { params: { checkId } });
+  return { goTo: path`/checks/${checkId}` };
+}
+
+/** The steps that runs of a check repeat, and what has become of them from version to version. */
+export async function planSection(call: PageCall, checkId: string, type: CheckType): Promise<Content> {
+  if (!type.planOf) return '';
+  const plans = await call.api.call(checkPlanRoutes.listCheckPlans, { params: { checkId } });
+  const [newest] = plans;
+  if (!newest) {
+    const text = 'The next run has the model find the steps; later runs repeat them without it.';
+    return section('Plan', html`<p class="empty">${text}</p>`, 'plan');
+  }
+  const shown = plans.slice(0, shownVersions);
+  const earlier = shown.slice(0, -1).map((plan, index) => versionPart(plan, shown[index + 1], checkId));
+  return section('Plan', html`${newestPart(newest, checkId)}${earlier}${forgetForm(call, checkId)}`, 'plan');
+}
+
+function newestPart(plan: CheckPlan, checkId: string): Html {
+  const parsed = AgenticPlan.safeParse(plan.content);
+  const steps = parsed.success ? stepList(parsed.data.steps) : '';
+  const model = parsed.success ? html` by ${visible(shortened(parsed.data.model, 100))}` : '';
+  return html`<p>Version ${plan.version}, ${plan.reason}${model} ${when(plan, checkId)}.</p>${steps}`;
+}
+
+/** What a version changed of the one before it. */
+function versionPart(plan: CheckPlan, before: CheckPlan | undefined, checkId: string): Html | '' {
+  const [now, then] = [plan, before].map((one) => AgenticPlan.safeParse(one?.content).data);
+  if (!now || !then) return '';
+  return html`<details><summary>Version ${plan.version}: what was ${plan.reason}</summary><p>${when(plan, checkId)}</p>${changedSteps(then.steps, now.steps)}</details>`;
+}
+
+function when({ created_at, checkResultId }: CheckPlan, checkId: string): Html {
+  return html`<a href="${path`/checks/${checkId}/runs/${checkResultId}`}">${instant(created_at)}</a>`;
+}
+
+function forgetForm({ api, viewer }: PageCall, checkId: string): Content {
+  if (!api.allows(checkPlanRoutes.deleteCheckPlans)) return '';
+  return html`<form method="post" action="${path`/checks/${checkId}/plans/forget`}">${csrfField(viewer)}<button class="button" type="submit">Forget the steps</button></form>`;
+}
