@@ -7,6 +7,7 @@ import { heartbeat } from './heartbeat/check.ts';
 import { icmp } from './icmp/check.ts';
 import { multiStep } from './multi-step/check.ts';
 import { playwright } from './playwright/check.ts';
+import { ssl } from './ssl/check.ts';
 import { tcp } from './tcp/check.ts';
 import { url } from './url/check.ts';
 
@@ -19,6 +20,7 @@ export const checkTypes: readonly CheckType[] = [
   url,
   dns,
   tcp,
+  ssl,
   icmp,
   browser,
   multiStep,

@@ -1,6 +1,6 @@
-import { matchesGlob } from '../../lib/text.ts';
-import type { ClientCertificate, Runner } from '../contract/check-type.ts';
+import type { Runner } from '../contract/check-type.ts';
 import { hasScripts, lifecycleAllowanceMs } from '../contract/lifecycle.ts';
+import { clientCertificateFor } from '../http/client-certificate.ts';
 import type { HttpDetail } from '../http/detail.ts';
 import { type HttpMeans, runHttp, unsentOutcome } from '../http/run.ts';
 import { RequestScripts } from './request-scripts.ts';
@@ -34,18 +34,3 @@ export const runApi: Runner<ApiSpec, HttpDetail> = async (spec, context) => {
     scripts.close();
   }
 };
-
-/**
- * The certificate whose `host` fits a host name: an exact one before one with wildcards, then the first of
- * the list. `*` stands for any characters.
- */
-export function clientCertificateFor(
-  hostname: string,
-  certificates: readonly ClientCertificate[],
-): ClientCertificate | undefined {
-  const wanted = hostname.toLowerCase();
-  const exact = certificates.find(({ host }) => host.toLowerCase() === wanted);
-  return (
-    exact ?? certificates.find(({ host }) => host.includes('*') && matchesGlob(wanted, host.toLowerCase()))
-  );
-}

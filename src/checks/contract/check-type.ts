@@ -3,6 +3,7 @@ import type { ScriptHost } from '../../sandbox/host/contract.ts';
 import type { LifecycleScripts } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 import type { ModelAccess } from '../model/access.ts';
 import type { DaySpending } from '../model/spending.ts';
+import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
 import type { Failure } from './failure.ts';
 import type { FormLayout } from './form-layout.ts';
 import type { PingRules } from './frequency.ts';
@@ -348,12 +349,11 @@ export interface CheckType<
   /** What a run of this type finds out. */
   readonly detail: Detail;
   /** The key of a check result under which the API shows the detail; absent where it shows it elsewhere. */
-  readonly detailKey?:
-    | 'apiCheckResult'
-    | 'browserCheckResult'
-    | 'multiStepCheckResult'
-    | 'playwrightCheckResult'
-    | 'agenticCheckResult';
+  readonly detailKey?: DetailKey;
+  /** What people read of a detail: pages of runs and their comparison show it. */
+  summary?(detail: z.output<Detail>): DetailSummary;
+  /** Where runs go, for types whose definition does not say so in `request.url` or `request.hostname`. */
+  endpoint?(spec: z.output<Spec>): { readonly hostname: string; readonly port: number };
   /** For types that run tests: those in which errors of a detail occurred. */
   failedTests?(detail: z.output<Detail>): readonly FailedTest[];
   /** What a run leaves for later runs of its check, in a detail of a run that passed; null where it leaves nothing new. */

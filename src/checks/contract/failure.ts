@@ -57,10 +57,15 @@ export const failureCatalogue = {
   TLS_HANDSHAKE_FAILED: viaNetwork(
     hungUp(network('The TLS handshake failed before a certificate could be judged.')),
   ),
+  STARTTLS_REFUSED: target('The target does not offer TLS on its plain connection, or refused to begin it.'),
+  TLS_CERTIFICATE_EXPIRING: target('A certificate of the target expires within failDaysBeforeExpiry.'),
+  TLS_BASELINE_VIOLATED: target(
+    'The protocol, cipher, key or signature of the target is weaker than the check allows.',
+  ),
   RESPONSE_TIMEOUT: viaNetwork(
     timed(network('The target accepted the request but did not finish its answer before the deadline.')),
   ),
-  RESPONSE_MALFORMED: network('The answer is not valid HTTP or DNS, or its headers exceed the limit.'),
+  RESPONSE_MALFORMED: network('The answer is not valid in its protocol, or its headers exceed the limit.'),
   RESPONSE_UNDECODABLE: target('The body could not be decoded as its content-encoding says.'),
   REDIRECT_LIMIT: target('More than 10 redirects.'),
   REDIRECT_INVALID: target('A redirect without a usable http or https address.'),

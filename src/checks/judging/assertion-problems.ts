@@ -5,7 +5,12 @@ import type { Assertion } from './assertion.ts';
 
 const jsonSources: ReadonlySet<string> = new Set(['JSON_BODY', 'JSON_ANSWER', 'JSON_RESPONSE']);
 /** Sources whose `property` is a regular expression. */
-const textSources: ReadonlySet<string> = new Set(['TEXT_BODY', 'RESPONSE_DATA', 'TEXT_ANSWER']);
+const textSources: ReadonlySet<string> = new Set([
+  'TEXT_BODY',
+  'RESPONSE_DATA',
+  'TEXT_ANSWER',
+  'TEXT_RESPONSE',
+]);
 
 /** The JSON paths and regular expressions of assertions that can never be evaluated. */
 export function assertionProblems(

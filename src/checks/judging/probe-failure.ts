@@ -9,6 +9,7 @@ const codes = {
   'connection-timeout': 'CONNECTION_TIMEOUT',
   'host-unreachable': 'HOST_UNREACHABLE',
   'certificate-invalid': 'TLS_CERTIFICATE_INVALID',
+  'upgrade-refused': 'STARTTLS_REFUSED',
   'handshake-failed': 'TLS_HANDSHAKE_FAILED',
   'response-timeout': 'RESPONSE_TIMEOUT',
   'response-malformed': 'RESPONSE_MALFORMED',

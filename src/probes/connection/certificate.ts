@@ -36,7 +36,7 @@ export class CertificateReader {
   /** To be given to `connect`: compares the host name as Node does. */
   readonly checkServerIdentity = (hostname: string, certificate: PeerCertificate): Error | undefined => {
     if (this.#socket) this.facts = { ...factsOfPeer(certificate), ...negotiated(this.#socket) };
-    return checkServerIdentity(hostname, certificate) ?? strictMismatch(hostname, certificate);
+    return checkStrictIdentity(hostname, certificate);
   };
 
   /** To be called with what `connect` returned, at once. */
@@ -49,6 +49,11 @@ export class CertificateReader {
       if (certificate) this.facts = { ...factsOfX509(certificate), ...negotiated(socket) };
     });
   }
+}
+
+/** Why a certificate is not for a name or an address, as browsers see it; undefined when it is. */
+export function checkStrictIdentity(hostname: string, certificate: PeerCertificate): Error | undefined {
+  return checkServerIdentity(hostname, certificate) ?? strictMismatch(hostname, certificate);
 }
 
 /** A `*` that is not a whole first label, or a wildcard where Node looks at nothing else. */

@@ -1,18 +1,18 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { errorCodeOf } from '../../lib/errors.ts';
 import { hostAndPort, isIpv6Enabled, type ResolvedAddress } from '../address.ts';
-import type { EgressPolicy } from '../egress/policy.ts';
 import { quickestHandshakeStartMs, usualHandshakeStartMs } from '../kernel-thread/send-time.ts';
 import type { SentMoment, SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { type LookupTimes, resolveWanted } from '../resolver.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
+import { egressRefusal } from './egress-question.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
+import { beginHandshake, type HandshakeOptions } from './handshake.ts';
 import { openTunnel } from './proxy-tunnel.ts';
-import { type ClientIdentity, usableContext } from './secure-contexts.ts';
-import type { ConnectionMeans, ConnectionTarget, ConnectionTimes } from './target.ts';
+import { usableContext } from './secure-contexts.ts';
+import type { ConnectionMeans, ConnectionTarget, ConnectionTimes, Upgrade } from './target.ts';
 
 /**
  * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP
@@ -24,7 +24,7 @@ import type { ConnectionMeans, ConnectionTarget, ConnectionTimes } from './targe
  * the kernel's stamps where those are to be had (see kernel-thread/socket-watch.ts).
  */
 export class Connection {
-  readonly times: ConnectionTimes = { dnsMs: 0, tcpMs: 0, proxyMs: 0, tlsMs: 0 };
+  readonly times: ConnectionTimes = { dnsMs: 0, tcpMs: 0, proxyMs: 0, startTlsMs: 0, tlsMs: 0 };
   /** How much later than it happened a step was noticed, at most. */
   lagMs = 0;
   #timekeeper: Timekeeper | undefined;
@@ -169,7 +169,7 @@ export class Connection {
           if (this.#isDestroyed) return;
           const first = addresses[0];
           if (!first) return this.#fail(new Error('the resolver answered with no address and no error'));
-          const refusal = this.#refusal(egress, first.address);
+          const refusal = egressRefusal(egress, this.#target, first.address);
           if (refusal === undefined) this.#connect(first, { timekeeper, onAttempt });
           else this.#fail(new ProbeError('egress-denied', this.phase, refusal));
         },
@@ -214,19 +214,6 @@ export class Connection {
   #noted(happenedMs: number, eventMs: number): number {
     this.lagMs = Math.max(this.lagMs, eventMs - happenedMs);
     return happenedMs;
-  }
-
-  /**
-   * Judges the resolved address itself, which is then connected to without another lookup. Through a proxy
-   * that is the proxy's; the target, which the proxy resolves, is judged by what is known of it.
-   */
-  #refusal(egress: EgressPolicy, address: string): string | undefined {
-    const { proxy, hostname, port } = this.#target;
-    if (!proxy) return egress.refusal({ hostname, address, port });
-    return (
-      egress.refusal({ hostname: proxy.hostname, address, port: proxy.port }) ??
-      egress.refusal({ hostname, port })
-    );
   }
 
   #connect(
@@ -313,52 +300,66 @@ export class Connection {
   }
 
   #secure(socket: Socket): void {
-    const { isSecure, clientIdentity, isCertificateChecked, alpnProtocols } = this.#target;
+    const { isSecure, upgrade, hostname, serverName = hostname } = this.#target;
     if (!isSecure) {
       this.#succeed(socket);
       return;
     }
-    this.phase = 'tls';
-    const hostname = this.#target.serverName ?? this.#target.hostname;
-    const options = { step: 'tlsMs', hostname, alpnProtocols, clientIdentity, isCertificateChecked } as const;
-    this.#handshake(socket, options, (secureSocket) => this.#succeed(secureSocket));
+    const encrypt = () => {
+      this.phase = 'tls';
+      const options = { ...this.#target, hostname: serverName, step: 'tlsMs' } as const;
+      this.#handshake(socket, options, (secureSocket) => this.#succeed(secureSocket));
+    };
+    if (upgrade) this.#upgrade(socket, upgrade, encrypt);
+    else encrypt();
+  }
+
+  /** Every question with its answer is an exchange of its own: what this side needs in between is in no time. */
+  #upgrade(socket: Socket, upgrade: Upgrade, onReady: () => void): void {
+    this.phase = 'starttls';
+    this.#begin('startTlsMs');
+    upgrade(socket, {
+      send: (data) => {
+        this.#completeExchange();
+        this.beforeSending();
+        const beforeMs = performance.now();
+        socket.write(data);
+        this.#begin('startTlsMs', this.sentSince(beforeMs), beforeMs);
+      },
+      done: (error) => {
+        if (this.#isDestroyed) return;
+        this.#completeExchange();
+        if (error) this.#fail(error);
+        else onReady();
+      },
+    });
   }
 
   #handshake(
     socket: Socket,
-    options: {
-      readonly step: keyof ConnectionTimes;
-      readonly hostname: string;
-      readonly alpnProtocols: readonly string[];
-      readonly clientIdentity?: ClientIdentity | undefined;
-      readonly isCertificateChecked?: boolean;
-    },
+    options: HandshakeOptions & { readonly step: keyof ConnectionTimes },
     onSecure: (socket: Socket) => void,
   ): void {
-    const secureContext = usableContext(options.clientIdentity, this.phase);
+    const { clientIdentity, inspection } = options;
+    const secureContext = usableContext(clientIdentity, this.phase, inspection !== undefined);
     if (secureContext instanceof ProbeError) {
       this.#fail(secureContext);
       return;
     }
     const isTarget = options.step === 'tlsMs';
+    const { checkServerIdentity } = this.#certificate;
     this.beforeSending();
     const beforeMs = performance.now();
-    const secureSocket = connectTls({
-      socket,
-      // The name the certificate has to be for; SNI knows no addresses.
-      host: options.hostname,
-      // RFC 6066 section 3: without the trailing dot of a fully qualified name.
-      servername: isIP(options.hostname) === 0 ? options.hostname.replace(/\.$/, '') : '',
-      rejectUnauthorized: options.isCertificateChecked ?? true,
+    const secureSocket = beginHandshake(socket, options, {
       secureContext,
-      ...(isTarget && { checkServerIdentity: this.#certificate.checkServerIdentity }),
-      ...(options.alpnProtocols.length > 0 && { ALPNProtocols: [...options.alpnProtocols] }),
+      ...(isTarget && { checkServerIdentity }),
     });
     // ClientHello has left with that.
     const sentMs = this.sentSince(beforeMs, usualHandshakeStartMs);
     this.#begin(options.step, sentMs, Math.min(sentMs, beforeMs + quickestHandshakeStartMs));
     this.#socket = secureSocket;
-    if (isTarget) this.#certificate.attach(secureSocket);
+    // Who inspects the handshake reads the chain, which can be read once.
+    if (isTarget && !inspection) this.#certificate.attach(secureSocket);
     secureSocket.on('error', (error) => {
       this.#tlsError ??= error;
     });

@@ -6,6 +6,7 @@ export const probePhases = {
   dns: 'resolving the name',
   tcp: 'connecting',
   proxy: 'talking to the proxy',
+  starttls: 'asking for TLS',
   tls: 'negotiating TLS',
   firstByte: 'waiting for the response headers',
   download: 'downloading the body',
@@ -22,6 +23,7 @@ export type ProbeErrorKind =
   | 'connection-timeout'
   | 'host-unreachable'
   | 'certificate-invalid'
+  | 'upgrade-refused'
   | 'handshake-failed'
   | 'response-timeout'
   | 'response-malformed'
@@ -194,6 +196,7 @@ const deadlineKinds: Readonly<Record<ProbePhase, ProbeErrorKind>> = {
   dns: 'resolver-unavailable',
   tcp: 'connection-timeout',
   proxy: 'proxy-failed',
+  starttls: 'response-timeout',
   tls: 'connection-timeout',
   firstByte: 'response-timeout',
   download: 'response-timeout',

@@ -13,24 +13,29 @@ export interface ClientIdentity {
 /** An authority that is trusted is trusted without the one above it, as curl and browsers do. */
 const allowPartialTrustChain = true;
 
+/** Everything OpenSSL still knows: keys, signatures and protocols that are too weak to be trusted can still be looked at. */
+const lenientTerms = { minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const;
+
 const contexts = new LruMap<string, SecureContext>(200);
 
 /**
  * The TLS settings for a client certificate, or the defaults (what this thread trusts, see
  * lib/ca-directory.ts). Parsing PEM costs up to milliseconds, so contexts are kept.
  *
+ * @param isLenient takes what is too weak to be trusted, to look at it.
  * @throws Error of OpenSSL when certificate, key and passphrase do not fit together.
  */
-export function secureContextFor(identity: ClientIdentity | undefined): SecureContext {
-  if (!identity) return contexts.getOrMake('', () => createSecureContext({ allowPartialTrustChain }));
+export function secureContextFor(identity: ClientIdentity | undefined, isLenient = false): SecureContext {
+  const terms = { allowPartialTrustChain, ...(isLenient && lenientTerms) };
+  if (!identity) return contexts.getOrMake(`${isLenient}`, () => createSecureContext(terms));
   const { cert, key, ca, passphrase } = identity;
-  return contexts.getOrMake([cert, key, ca ?? '', passphrase ?? ''].join('\0'), () =>
+  return contexts.getOrMake([isLenient, cert, key, ca ?? '', passphrase ?? ''].join('\0'), () =>
     createSecureContext({
       cert,
       key,
       ca: ca ?? undefined,
       passphrase: passphrase ?? undefined,
-      allowPartialTrustChain,
+      ...terms,
     }),
   );
 }
@@ -39,9 +44,10 @@ export function secureContextFor(identity: ClientIdentity | undefined): SecureCo
 export function usableContext(
   identity: ClientIdentity | undefined,
   phase: ProbePhase,
+  isLenient = false,
 ): SecureContext | ProbeError {
   try {
-    return secureContextFor(identity);
+    return secureContextFor(identity, isLenient);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     return new ProbeError('request-invalid', phase, `the client certificate is unusable: ${reason}`);

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { WantedFamily } from '../address.ts';
 import type { TransportProtocol } from '../capture/filter.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
@@ -19,6 +20,28 @@ export interface ConnectionTarget {
   readonly proxy: ForwardProxy | undefined;
   /** Protocols offered in the TLS handshake, the preferred one first. */
   readonly alpnProtocols: readonly string[];
+  /** What is said in plain text before TLS; nothing when absent. */
+  readonly upgrade?: Upgrade | undefined;
+  /** Makes TLS with whatever the target still speaks, so that it can be looked at; see TlsInspection. */
+  readonly inspection?: TlsInspection | undefined;
+}
+
+/** Asks a server, over a plain connection to it, to go on in TLS. */
+export type Upgrade = (socket: Socket, exchange: UpgradeExchange) => void;
+
+/** How an upgrade talks, so that each question and its answer can be timed. */
+export interface UpgradeExchange {
+  send(data: Buffer): void;
+  /** To be called once: without an error the next byte of either side is TLS. */
+  done(error: Error | null): void;
+}
+
+/**
+ * A handshake that takes protocols, keys and signatures that are refused elsewhere, TLS 1.0 among them, and asks for a
+ * stapled OCSP response.
+ */
+export interface TlsInspection {
+  onStaple(response: Buffer): void;
 }
 
 /** What a connection needs besides its target. */
@@ -41,6 +64,8 @@ export interface ConnectionTimes {
   tcpMs: number;
   /** The TLS of the proxy and its answer to CONNECT; 0 without a tunnel. */
   proxyMs: number;
+  /** What was said in plain text before TLS. */
+  startTlsMs: number;
   tlsMs: number;
 }
 

@@ -10,7 +10,7 @@ import { ExchangeTimes } from './exchange-times.ts';
 function exchange(stamps: { readonly sentAfterMs: number; readonly arrivedAfterMs: number }) {
   let beforeMs = 0;
   const times = new ExchangeTimes({
-    times: { dnsMs: 0, tcpMs: 1, proxyMs: 0, tlsMs: 0 },
+    times: { dnsMs: 0, tcpMs: 1, proxyMs: 0, startTlsMs: 0, tlsMs: 0 },
     receivedBytes: 0,
     isSending: false,
     beforeSending: () => undefined,

@@ -28,6 +28,7 @@ export const CheckResult = z
     multiStepCheckResult: z.unknown().nullable(),
     playwrightCheckResult: z.unknown().nullable(),
     agenticCheckResult: z.unknown().nullable(),
+    sslCheckResult: z.unknown().nullable(),
     checkRunId: z.number(),
     attempts: z.int(),
     sequenceId: z.string().nullable(),

@@ -1,3 +1,4 @@
+import { findCheckType } from '../../checks/index.ts';
 import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { Check } from '../checks/store.ts';
 import type { CauseSummary } from './causes/summary.ts';
@@ -116,7 +117,8 @@ function targetOf(check: Check): string | null {
   const { request } = check.definition as {
     request?: { url?: unknown; hostname?: unknown; port?: unknown; query?: unknown; recordType?: unknown };
   };
-  const { url, hostname, port, query, recordType } = request ?? {};
+  const { url, query, recordType } = request ?? {};
+  const { hostname, port } = endpointOf(check) ?? request ?? {};
   if (typeof url === 'string') {
     return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
   }
@@ -134,7 +136,15 @@ export function certificateDomain(check: Check): string {
   if (typeof sslCheckDomain === 'string' && sslCheckDomain !== '') return sslCheckDomain;
   const url = typeof request?.url === 'string' ? request.url : '';
   if (URL.canParse(url)) return new URL(url).hostname;
-  return typeof request?.hostname === 'string' ? request.hostname : check.name;
+  const hostname = endpointOf(check)?.hostname ?? request?.hostname;
+  return typeof hostname === 'string' ? hostname : check.name;
+}
+
+/** Where a check of a type goes that says so itself. */
+function endpointOf({ checkType, definition }: Check): { hostname: string; port: number } | undefined {
+  const type = findCheckType(checkType);
+  const spec = type?.endpoint ? type.spec.safeParse(definition) : undefined;
+  return spec?.success ? type?.endpoint?.(spec.data) : undefined;
 }
 
 function errorOf(result: AlertedResult): string | null {

@@ -112,6 +112,7 @@ export function resultView(
     multiStepCheckResult: null,
     playwrightCheckResult: null,
     agenticCheckResult: null,
+    sslCheckResult: null,
     ...(detailKey === undefined || row.detail === null
       ? {}
       : {

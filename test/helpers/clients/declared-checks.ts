@@ -145,6 +145,40 @@ export const checks: Readonly<Record<string, Declared>> = {
     }),
     change: { activated: false },
   },
+  checkly_ssl_monitor: {
+    path: 'checks/ssl',
+    body: check('SSL', {
+      degradedResponseTime: 3000,
+      maxResponseTime: 10_000,
+      shouldFail: false,
+      request: {
+        sslConfig: {
+          hostname: 'shop.example.com',
+          port: 443,
+          ipFamily: 'IPv4',
+          skipChainValidation: false,
+          handshakeTimeoutMs: 10_000,
+          alertDaysBeforeExpiry: 30,
+          securityBaseline: {
+            enabled: true,
+            minTLSVersion: { value: 'TLS1.2', severity: 'fail' },
+            minKeySizeBits: { value: 2048, severity: 'fail' },
+            weakSignatureAlgorithm: { severity: 'fail' },
+            weakCipherSuite: { severity: 'fail' },
+            knownBadCA: { severity: 'fail' },
+            recommendedTLSVersion: { value: 'TLS1.3', severity: 'degrade' },
+            recommendedKeySizeBits: { value: 3072, severity: 'ignore' },
+            ocspMustStapleRespected: { severity: 'ignore' },
+            sctPresent: { severity: 'ignore' },
+          },
+        },
+        assertions: [
+          { ...assertion('CERTIFICATE', '14'), property: 'daysUntilExpiry', comparison: 'GREATER_THAN' },
+        ],
+      },
+    }),
+    change: { name: 'changed' },
+  },
   checkly_icmp_monitor: {
     path: 'checks/icmp',
     body: check('ICMP', {

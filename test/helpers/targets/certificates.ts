@@ -19,6 +19,7 @@ export interface CertificateOptions {
   readonly toDays?: number;
   /** "Must staple" (RFC 7633): the server is to prove with each handshake that the certificate is not revoked. */
   readonly isStapleRequired?: boolean;
+  readonly curve?: 'P-256' | 'P-384' | 'P-521';
 }
 
 /** An authority of a test: mints certificates that are trusted by whoever trusts `cert`. */
@@ -55,9 +56,10 @@ export async function createAuthority(name = 'Picket test authority'): Promise<T
       fromDays = -1,
       toDays = 30,
       isStapleRequired = false,
+      curve = 'P-256',
       commonName = hosts[0] ?? 'nobody',
     } = {}) {
-      const leafKeys = await generateKeys();
+      const leafKeys = await generateKeys(curve);
       const leaf = await x509.X509CertificateGenerator.create({
         serialNumber: serial(),
         subject: `CN=${commonName}`,
@@ -78,8 +80,9 @@ export async function createAuthority(name = 'Picket test authority'): Promise<T
   };
 }
 
-async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
+async function generateKeys(namedCurve: string = algorithm.namedCurve): Promise<webcrypto.CryptoKeyPair> {
+  const terms = { ...algorithm, namedCurve };
+  return (await webcrypto.subtle.generateKey(terms, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
 }
 
 async function privateKeyPem({ privateKey }: webcrypto.CryptoKeyPair): Promise<string> {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientCertificateFor, runApi } from '../../../src/checks/api/run.ts';
+import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
 import type { ClientCertificate, RunContext } from '../../../src/checks/contract/check-type.ts';
+import { clientCertificateFor } from '../../../src/checks/http/client-certificate.ts';
 import { runUrl } from '../../../src/checks/url/run.ts';
 import { UrlSpec } from '../../../src/checks/url/spec.ts';
 import { runContext } from '../../helpers/run-context.ts';

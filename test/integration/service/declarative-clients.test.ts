@@ -211,7 +211,7 @@ it('checkly_alert_channel (sms, call), where the service has a provider', async 
 });
 
 it('has no checks of the types that the reference says it has not', async () => {
-  for (const type of ['GRPC', 'SSL', 'TRACEROUTE']) {
+  for (const type of ['GRPC', 'TRACEROUTE']) {
     const { status, body } = await harness.call('POST', '/v1/checks', check(type, {}));
     expect([status, body.validation]).toEqual([400, { source: 'payload', keys: ['checkType'] }]);
     refused.add(`checkly_${type.toLowerCase()}_monitor`);

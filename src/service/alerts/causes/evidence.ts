@@ -44,6 +44,9 @@ const symptoms: Readonly<Record<string, Symptom>> = {
   RESPONSE_MALFORMED: 'unwell',
   MAX_RESPONSE_TIME_EXCEEDED: 'unwell',
   TLS_CERTIFICATE_INVALID: 'certificate',
+  TLS_CERTIFICATE_EXPIRING: 'certificate',
+  TLS_BASELINE_VIOLATED: 'unwell',
+  STARTTLS_REFUSED: 'unwell',
   EGRESS_DENIED: 'egress',
 };
 
@@ -104,7 +107,10 @@ export function evidenceOf(result: FailedResult, definition: Fields): Evidence {
 function detailEvidence(detail: unknown): Pick<Evidence, 'hop' | 'nameServer' | 'certificate'> {
   const response = fieldsOf(fieldsOf(detail).response);
   const shown = fieldsOf(response.certificate);
-  const [subject, issuer, validTo] = [shown.subject, shown.issuer, shown.validTo].map(textOf);
+  // SSL monitors say it in the words of their clients.
+  const subject = textOf(shown.subjectCN) ?? textOf(shown.subject);
+  const issuer = textOf(shown.issuerCN) ?? textOf(shown.issuer);
+  const validTo = textOf(shown.validTo) ?? textOf(shown.notAfter);
   const pings = Array.isArray(response.pingResults) ? response.pingResults.map(fieldsOf) : [];
   const router = pings.find(({ error, from }) => error !== null && textOf(from) !== null);
   return {

@@ -11,6 +11,7 @@ import { egressRefusal, maintenance, missedPing, ownError, unusableDefinition } 
 import { scriptError } from './script.ts';
 import { grownPhase, lateAnswer } from './slow.ts';
 import { badCertificate, failedHandshake } from './tls.ts';
+import { expiringCertificate, refusedStartTls, weakTls } from './tls-terms.ts';
 
 /**
  * Every rule, in the order in which they are asked: the first that concludes anything has the word. First what says
@@ -22,6 +23,7 @@ export const rules: readonly Rule<Case>[] = [
   changedCheck,
   ...[missingName, failingResolver, silentNameServer, responseCode, changedAnswer],
   ...[badCertificate, failedHandshake],
+  ...[expiringCertificate, weakTls, refusedStartTls],
   ...[failedConnection, lostPings, brokenAnswer],
   ...[lateAnswer, grownPhase],
   ...[endlessRedirects, unexpectedStatus, changedContent],

@@ -119,9 +119,15 @@ function peerIn(message: string): string | null {
 }
 
 function certificateOf(value: unknown): RunView['certificate'] {
-  const { subject, issuer, validTo } = fieldsOf(value);
-  if (textOf(validTo) === null) return null;
-  return { subject: textOf(subject), issuer: textOf(issuer), validTo: textOf(validTo) };
+  const fields = fieldsOf(value);
+  // SSL monitors say it in the words of their clients.
+  const validTo = textOf(fields['validTo']) ?? textOf(fields['notAfter']);
+  if (validTo === null) return null;
+  return {
+    subject: textOf(fields['subjectCN']) ?? textOf(fields['subject']),
+    issuer: textOf(fields['issuerCN']) ?? textOf(fields['issuer']),
+    validTo,
+  };
 }
 
 function assertionOf(value: unknown): SeenAssertion {

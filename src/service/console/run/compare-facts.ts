@@ -3,10 +3,12 @@ import { type CertificateDetail, HttpDetail } from '../../../checks/http/detail.
 import { IcmpDetail } from '../../../checks/icmp/detail.ts';
 import { PlaywrightDetail } from '../../../checks/playwright/detail.ts';
 import { BrowserDetail, MultiStepDetail } from '../../../checks/script/detail.ts';
+import type { DetailSummary } from '../../../checks/summary/detail-summary.ts';
 import { TcpDetail } from '../../../checks/tcp/detail.ts';
 import type { CheckResult } from '../../../protocol/results/check-result.ts';
 import { bytes, duration } from '../elements/format.ts';
 import { dnsPhases, httpPhases, tcpPhases } from './phases.ts';
+import { summarisedDetail } from './summary/summary.ts';
 
 /** Something that two runs can be compared by. */
 export interface Fact {
@@ -34,6 +36,8 @@ export function factsOf(result: CheckResult): Fact[] {
 }
 
 function detailFacts(result: CheckResult): Fact[] {
+  const summarised = summarisedDetail(result);
+  if (summarised) return summaryFacts(summarised.summary);
   const { apiCheckResult, browserCheckResult, multiStepCheckResult, playwrightCheckResult } = result;
   const http = HttpDetail.safeParse(apiCheckResult);
   if (http.success) return httpFacts(http.data);
@@ -62,6 +66,18 @@ function detailFacts(result: CheckResult): Fact[] {
   if (script.success) return testFacts(script.data.tests);
   const suite = PlaywrightDetail.safeParse(playwrightCheckResult);
   return suite.success ? testFacts(suite.data.tests) : [];
+}
+
+function summaryFacts({ phases, sections }: DetailSummary): Fact[] {
+  return [
+    ...sections.flatMap(({ title, facts }) =>
+      group(
+        title,
+        facts.map(({ name, value }) => [name, value]),
+      ),
+    ),
+    ...phases.map(({ name, lengthMs }) => timeFact('Time', name, lengthMs)),
+  ];
 }
 
 function httpFacts({ request, response }: HttpDetail): Fact[] {

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { AgenticDetail } from '../../../checks/agentic/detail.ts';
 import { DnsDetail } from '../../../checks/dns/detail.ts';
 import { HeartbeatDetail } from '../../../checks/heartbeat/check.ts';
@@ -14,8 +15,9 @@ import { type Content, html } from '../html.ts';
 import { assertionSection } from './assertions.ts';
 import { dnsSections, httpSections, icmpSections, pingSection, tcpSections } from './exchange.ts';
 import { logSection } from './log.ts';
-import { dnsPhases, httpPhases, tcpPhases, withAgentShare } from './phases.ts';
+import { dnsPhases, httpPhases, inARow, tcpPhases, withAgentShare } from './phases.ts';
 import { scriptSections, suiteSections } from './scripts.ts';
+import { type SummarisedDetail, summarisedDetail, summarySections } from './summary/summary.ts';
 
 /** What a run found out, in the order people ask for it; `log` stands at the end of the page. */
 export interface DetailParts {
@@ -35,6 +37,8 @@ export function detailParts(result: CheckResult): DetailParts {
     playwrightCheckResult,
     agenticCheckResult,
   } = result;
+  const summarised = summarisedDetail(result);
+  if (summarised) return summaryParts(result, summarised);
   if (apiCheckResult !== null) return probeParts(result, apiCheckResult);
   const browser = BrowserDetail.safeParse(browserCheckResult);
   if (browser.success)
@@ -46,6 +50,15 @@ export function detailParts(result: CheckResult): DetailParts {
   const agentic = AgenticDetail.safeParse(agenticCheckResult);
   if (agentic.success) return { sections: agenticSections(agentic.data), log: '' };
   return unknown(browserCheckResult ?? multiStepCheckResult ?? playwrightCheckResult ?? agenticCheckResult);
+}
+
+function summaryParts(result: CheckResult, { summary, detail }: SummarisedDetail): DetailParts {
+  const judged = Judged.safeParse(detail);
+  const phases = inARow(summary.phases.map(({ name, kind, lengthMs }) => [name, kind, lengthMs]));
+  return parts(result, judged.data ?? { assertions: [], jobLog: null }, {
+    phases,
+    own: summarySections(summary),
+  });
 }
 
 function probeParts(result: CheckResult, detail: unknown): DetailParts {
@@ -65,7 +78,9 @@ function probeParts(result: CheckResult, detail: unknown): DetailParts {
   return unknown(detail);
 }
 
-type Judged = Pick<HttpDetail, 'assertions' | 'jobLog'>;
+/** What details of all probes hold. */
+const Judged = HttpDetail.pick({ assertions: true, jobLog: true });
+type Judged = z.output<typeof Judged>;
 
 function parts(
   result: CheckResult,

@@ -66,7 +66,8 @@ export function withAgentShare(phases: readonly Phase[], overheadMs: number): Ph
   return [...phases, { name: 'Agent itself', kind: 'agent', startMs, lengthMs: overheadMs, isApart: true }];
 }
 
-function inARow(parts: readonly Part[]): Phase[] {
+/** Phases one after the other; those that took no time are left out. */
+export function inARow(parts: readonly Part[]): Phase[] {
   let startMs = 0;
   return parts.flatMap(([name, kind, lengthMs]) => {
     if (lengthMs <= 0) return [];

@@ -3,6 +3,8 @@ import {
   AssertionBuilder,
   DnsMonitor,
   HeartbeatMonitor,
+  SslAssertionBuilder,
+  SslMonitor,
   TcpMonitor,
   UrlAssertionBuilder,
   UrlMonitor,
@@ -39,6 +41,16 @@ new UrlMonitor('home-page', {
 new TcpMonitor('mail-server', {
   name: 'Mail server',
   request: { hostname: 'mail.shop.example.com', port: 25 },
+});
+
+new SslMonitor('mail-certificate', {
+  name: 'Certificate of the mail server',
+  request: {
+    hostname: 'mail.shop.example.com',
+    port: 465,
+    sslConfig: { alertDaysBeforeExpiry: 30, securityBaseline: { minTLSVersion: { value: 'TLS1.3' } } },
+    assertions: [SslAssertionBuilder.connection('tlsVersion').greaterThan('TLS1.2')],
+  },
 });
 
 new DnsMonitor('name', {

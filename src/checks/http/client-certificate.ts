@@ -1,0 +1,17 @@
+import { matchesGlob } from '../../lib/text.ts';
+import type { ClientCertificate } from '../contract/check-type.ts';
+
+/**
+ * The certificate whose `host` fits a host name: an exact one before one with wildcards, then the first of
+ * the list. `*` stands for any characters.
+ */
+export function clientCertificateFor(
+  hostname: string,
+  certificates: readonly ClientCertificate[],
+): ClientCertificate | undefined {
+  const wanted = hostname.toLowerCase();
+  const exact = certificates.find(({ host }) => host.toLowerCase() === wanted);
+  return (
+    exact ?? certificates.find(({ host }) => host.includes('*') && matchesGlob(wanted, host.toLowerCase()))
+  );
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+export const tlsVersions = ['TLS1.0', 'TLS1.1', 'TLS1.2', 'TLS1.3'] as const;
+export const severities = ['fail', 'degrade', 'ignore'] as const;
+export type Severity = (typeof severities)[number];
+
+const severity = (usual: Severity) => z.enum(severities).default(usual);
+const rule = (usual: Severity) => z.object({ severity: severity(usual) }).prefault({});
+const version = (value: (typeof tlsVersions)[number], usual: Severity) =>
+  z.object({ value: z.enum(tlsVersions).default(value), severity: severity(usual) }).prefault({});
+const bits = (value: number, usual: Severity) =>
+  z.object({ value: z.int().min(512).max(16_384).default(value), severity: severity(usual) }).prefault({});
+
+/** What of a handshake counts as too weak, and what that does to the run. */
+export const SecurityBaseline = z
+  .object({
+    enabled: z.boolean().default(true),
+    minTLSVersion: version('TLS1.2', 'fail'),
+    minKeySizeBits: bits(2048, 'fail').describe(
+      'Of RSA; keys on curves count as the RSA keys that are as strong',
+    ),
+    weakSignatureAlgorithm: rule('fail').describe('MD2, MD5 or SHA-1'),
+    weakCipherSuite: rule('fail').describe('NULL, EXPORT, RC2, RC4, DES, 3DES, MD5 or anonymous'),
+    knownBadCA: rule('fail').describe('An authority that browsers have withdrawn their trust from'),
+    recommendedTLSVersion: version('TLS1.3', 'ignore'),
+    recommendedKeySizeBits: bits(3072, 'ignore'),
+    ocspMustStapleRespected: rule('ignore').describe(
+      'A certificate that asks for a stapled OCSP response comes with one',
+    ),
+    sctPresent: rule('ignore').describe('Certificate holds a signed certificate timestamp'),
+  })
+  .prefault({});
+export type SecurityBaseline = z.output<typeof SecurityBaseline>;

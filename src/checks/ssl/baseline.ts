@@ -1,0 +1,126 @@
+import type { ChainCertificate } from '../../probes/tls/certificate.ts';
+import type { HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
+import { type SecurityBaseline, type Severity, tlsVersions } from './baseline-spec.ts';
+
+type RuleName = Exclude<keyof SecurityBaseline, 'enabled'>;
+
+/** What became of a rule that is not ignored. */
+export interface JudgedRule {
+  readonly severity: Exclude<Severity, 'ignore'>;
+  readonly violated: boolean;
+  /** What was found. */
+  readonly value: string | number | null;
+}
+
+export interface JudgedBaseline {
+  readonly rules: Readonly<Partial<Record<RuleName, JudgedRule>>>;
+  /** Why it fails, a sentence for each rule. */
+  readonly failures: readonly string[];
+  readonly degradations: readonly string[];
+}
+
+interface Finding {
+  readonly violated: boolean;
+  readonly value: string | number | null;
+  readonly sentence: string;
+}
+
+/** Judges a handshake by a baseline; a baseline that is off has no rules. */
+export function judgeBaseline(baseline: SecurityBaseline, handshake: HandshakeFacts): JudgedBaseline {
+  const rules: Partial<Record<RuleName, JudgedRule>> = {};
+  const failures: string[] = [];
+  const degradations: string[] = [];
+  for (const [name, find] of Object.entries(finders) as [RuleName, (typeof finders)[RuleName]][]) {
+    const { severity } = baseline[name];
+    if (!baseline.enabled || severity === 'ignore') continue;
+    const { violated, value, sentence } = find(handshake, baseline);
+    rules[name] = { severity, violated, value };
+    if (violated) (severity === 'fail' ? failures : degradations).push(sentence);
+  }
+  return { rules, failures, degradations };
+}
+
+const finders: Readonly<
+  Record<RuleName, (handshake: HandshakeFacts, baseline: SecurityBaseline) => Finding>
+> = {
+  minTLSVersion: ({ protocol }, { minTLSVersion }) => versionFinding(protocol, minTLSVersion.value),
+  minKeySizeBits: (handshake, { minKeySizeBits }) => keyFinding(handshake, minKeySizeBits.value),
+  weakSignatureAlgorithm: (handshake) => {
+    const weak = judgedCertificates(handshake).find(({ signatureAlgorithm }) =>
+      /^(MD2|MD5|SHA1)-|-SHA1$/.test(signatureAlgorithm),
+    );
+    return {
+      violated: weak !== undefined,
+      value: (weak ?? handshake.chain[0])?.signatureAlgorithm ?? null,
+      sentence: `The signature of ${nameOf(weak)} is weak: ${weak?.signatureAlgorithm}`,
+    };
+  },
+  weakCipherSuite: ({ cipherSuite }) => ({
+    violated: /NULL|EXPORT|RC2|RC4|_DES_|_3DES_|_MD5|_anon_/i.test(cipherSuite ?? ''),
+    value: cipherSuite,
+    sentence: `The cipher suite ${cipherSuite} is weak`,
+  }),
+  knownBadCA: ({ path }) => {
+    const bad = path.find(({ subject, issuer }) => distrusted.test(subject) || distrusted.test(issuer));
+    return {
+      violated: bad !== undefined,
+      value: bad?.issuer ?? null,
+      sentence: `${nameOf(bad)} belongs to an authority that browsers do not trust any more: ${bad?.issuer}`,
+    };
+  },
+  recommendedTLSVersion: ({ protocol }, { recommendedTLSVersion }) =>
+    versionFinding(protocol, recommendedTLSVersion.value),
+  recommendedKeySizeBits: (handshake, { recommendedKeySizeBits }) =>
+    keyFinding(handshake, recommendedKeySizeBits.value),
+  ocspMustStapleRespected: ({ chain: [leaf], staple }) => ({
+    violated: leaf?.isStapleRequired === true && staple?.status !== 'good',
+    value: staple?.status ?? null,
+    sentence:
+      'The certificate asks for a stapled OCSP response, and the target staples none that says it is good',
+  }),
+  sctPresent: ({ chain: [leaf] }) => ({
+    violated: leaf !== undefined && leaf.scts.length === 0,
+    value: leaf?.scts.length ?? null,
+    sentence: 'The certificate holds no signed certificate timestamp',
+  }),
+};
+
+/** Authorities whose roots Mozilla, Google and Apple have removed or distrusted as a whole, by their names. */
+const distrusted = /\b(DigiNotar|StartCom|WoSign|CNNIC|TrustCor|Camerfirma|e-Tugra|PROCERT|Certinomis)\b/i;
+
+/** What the target answers for: a root that signs itself is trusted, or not, without its signature. */
+export function judgedCertificates({ path }: HandshakeFacts): readonly ChainCertificate[] {
+  return path.filter(({ isSelfSigned }, index) => index === 0 || !isSelfSigned);
+}
+
+function versionFinding(protocol: string | null, least: (typeof tlsVersions)[number]): Finding {
+  const rank = (tlsVersions as readonly string[]).indexOf(protocol ?? '');
+  return {
+    violated: rank < tlsVersions.indexOf(least),
+    value: protocol,
+    sentence: `The target speaks ${protocol ?? 'no known version of TLS'}, which is less than ${least}`,
+  };
+}
+
+function keyFinding(handshake: HandshakeFacts, leastBits: number): Finding {
+  const weak = judgedCertificates(handshake).find((one) => (strengthOf(one) ?? leastBits) < leastBits);
+  const { keyAlgorithm, keySizeBits = null } = weak ?? handshake.chain[0] ?? {};
+  return {
+    violated: weak !== undefined,
+    value: keySizeBits,
+    sentence: `The key of ${nameOf(weak)} is weak: ${keyAlgorithm} of ${keySizeBits} bits, which is less than ${leastBits} of RSA`,
+  };
+}
+
+/** The size of the RSA key that is as strong (NIST SP 800-57 part 1, table 2). */
+function strengthOf({ keyAlgorithm, keySizeBits }: ChainCertificate): number | null {
+  if (keySizeBits === null || keyAlgorithm === 'RSA' || keyAlgorithm === 'DSA') return keySizeBits;
+  if (keySizeBits >= 512) return 15_360;
+  if (keySizeBits >= 384) return 7680;
+  if (keySizeBits >= 256) return 3072;
+  return keySizeBits >= 224 ? 2048 : 1024;
+}
+
+function nameOf(certificate: ChainCertificate | undefined): string {
+  return `the certificate of ${certificate?.subjectCN ?? (certificate?.subject || 'nobody')}`;
+}

@@ -1,0 +1,95 @@
+import { defineCheckType } from '../contract/check-type.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
+import { assertionProblems } from '../judging/assertion-problems.ts';
+import { SslDetail } from './detail.ts';
+import { SslSpec } from './spec.ts';
+import { summaryOf } from './summary.ts';
+
+export const ssl = defineCheckType({
+  name: 'SSL',
+  route: 'ssl',
+  title: 'SSL monitor',
+  lane: 'probe',
+  timeoutMs: 30_000,
+  isSubMinuteAllowed: true,
+  hasNetworkErrors: true,
+  spec: SslSpec,
+  form: {
+    'request.sslConfig': { label: 'Target' },
+    'request.sslConfig.hostname': { label: 'Host', hint: 'A name or an address, without scheme and port.' },
+    'request.sslConfig.port': { label: 'Port' },
+    'request.sslConfig.serverName': {
+      label: 'Name for TLS',
+      hint: 'Sent as SNI, and the certificate has to be for it; empty: the host.',
+    },
+    'request.sslConfig.startTls': {
+      label: 'STARTTLS',
+      words: {
+        '': 'TLS from the first byte',
+        smtp: 'SMTP',
+        imap: 'IMAP',
+        pop3: 'POP3',
+        ldap: 'LDAP',
+        postgres: 'PostgreSQL',
+        mysql: 'MySQL',
+        xmpp: 'XMPP',
+      },
+    },
+    'request.sslConfig.ipFamily': ipFamilyWords,
+    'request.sslConfig.alertDaysBeforeExpiry': {
+      label: 'Degraded within days of expiry',
+      hint: 'Of the first certificate of the chain; empty: never.',
+    },
+    'request.sslConfig.failDaysBeforeExpiry': {
+      label: 'Fails within days of expiry',
+      hint: 'Empty: once it has expired.',
+    },
+    'request.sslConfig.skipChainValidation': { label: 'Take a chain that nobody trusted signed' },
+    'request.sslConfig.alpnProtocols': {
+      label: 'Protocols offered (ALPN)',
+      hint: 'One in a line.',
+      lines: 2,
+    },
+    'request.sslConfig.handshakeTimeoutMs': { label: 'Waits at most', hint: 'Milliseconds for all steps.' },
+    'request.sslConfig.clientCertificateMode': {
+      label: 'Client certificate',
+      words: { '': 'none', auto: 'that of the account for this host' },
+    },
+    'request.sslConfig.securityBaseline': { label: 'What counts as too weak', isFolded: true },
+    ...assertionsForm,
+    ...limitsForm,
+  },
+  definitionProblems: ({ request }) => assertionProblems(request.assertions),
+  usesClientCertificates: true,
+  detail: SslDetail,
+  detailKey: 'sslCheckResult',
+  summary: summaryOf,
+  endpoint: ({ request: { sslConfig } }) => sslConfig,
+  analytics: {
+    route: 'ssl-monitors',
+    metrics: [
+      responseTimeMetric,
+      millisecondsAt('dns', 'DNS lookup', ['response', 'timingPhases', 'dns']),
+      millisecondsAt('connection', 'Connection', ['response', 'timingPhases', 'connection']),
+      millisecondsAt('tls', 'Handshake', ['response', 'timingPhases', 'tls']),
+      {
+        name: 'daysUntilExpiry',
+        label: 'Days until the chain expires',
+        unit: 'count',
+        path: ['response', 'chainDaysUntilExpiry'],
+      },
+    ],
+  },
+  isRepeatable: () => true,
+  // A server without TLS proves it as well: that is noticed.
+  selfTest: ({ hostname, port, protocol }) => ({
+    shouldFail: protocol === 'http:',
+    request: { sslConfig: { hostname, port: Number(port), skipChainValidation: true } },
+  }),
+  load: async () => {
+    const { runSsl, warmUp } = await import('./run.ts');
+    await warmUp();
+    return { run: runSsl };
+  },
+});

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { ipFamilies } from '../contract/ip-family.ts';
+import { JobLog } from '../http/detail.ts';
+import { EvaluatedAssertion } from '../judging/assertion.ts';
+import { startTlsProtocols } from './spec.ts';
+
+const DateOrNull = z.iso.datetime().nullable();
+
+/** One certificate of a chain. */
+export const SslCertificate = z
+  .object({
+    subjectCN: z.string().nullable(),
+    subject: z.string(),
+    issuerCN: z.string().nullable(),
+    issuer: z.string(),
+    serialNumber: z.string(),
+    fingerprintSha256: z.string(),
+    notBefore: DateOrNull,
+    notAfter: DateOrNull,
+    /** Whole days; negative once it has expired. */
+    daysUntilExpiry: z.int().nullable(),
+    sans: z.array(z.string()),
+    keyAlgorithm: z.string(),
+    keySizeBits: z.int().nullable(),
+    signatureAlgorithm: z.string(),
+    selfSigned: z.boolean(),
+    isCA: z.boolean(),
+    mustStaple: z.boolean(),
+    /** Signed certificate timestamps in it. */
+    scts: z.array(z.object({ logId: z.string(), timestamp: DateOrNull })),
+  })
+  .meta({ id: 'SslCertificate' });
+export type SslCertificate = z.infer<typeof SslCertificate>;
+
+/** Milliseconds each step took; all but `total` add up to it. */
+export const SslTimingPhases = z.object({
+  dns: z.number(),
+  connection: z.number(),
+  startTls: z.number(),
+  tls: z.number(),
+  total: z.number(),
+});
+
+/** What became of a rule of the baseline. */
+const BaselineRule = z.object({
+  severity: z.enum(['fail', 'degrade']),
+  violated: z.boolean(),
+  value: z.union([z.string(), z.number()]).nullable(),
+});
+
+/** What an SSL monitor found out, as `sslCheckResult` shows it. */
+export const SslDetail = z
+  .object({
+    assertions: z.array(EvaluatedAssertion),
+    request: z.object({
+      hostname: z.string(),
+      port: z.int(),
+      ipFamily: z.enum(ipFamilies),
+      /** The name for TLS, where the check sets one. */
+      serverName: z.string().nullable(),
+      startTls: z.enum(startTlsProtocols).nullable(),
+      alpnProtocols: z.array(z.string()),
+      skipChainValidation: z.boolean(),
+    }),
+    response: z
+      .object({
+        resolvedIp: z.string().nullable(),
+        ipFamily: z.enum(ipFamilies).nullable(),
+        timingPhases: SslTimingPhases,
+        handshakeTimeMs: z.number().nullable(),
+        protocol: z.string().nullable(),
+        cipherSuite: z.string().nullable(),
+        keyExchange: z.string().nullable(),
+        alpnProtocol: z.string().nullable(),
+        chainTrusted: z.boolean().nullable(),
+        /** Why it is not trusted. */
+        trustError: z.string().nullable(),
+        hostnameVerified: z.boolean().nullable(),
+        /** Why the certificate is not for the name. */
+        hostnameError: z.string().nullable(),
+        /** Of the target's own certificate. */
+        daysUntilExpiry: z.int().nullable(),
+        /** Of the first certificate of the chain that expires; a root does not count. */
+        chainDaysUntilExpiry: z.int().nullable(),
+        ocspStapled: z.boolean().nullable(),
+        ocspStatus: z.string().nullable(),
+        ocsp: z
+          .object({
+            producedAt: DateOrNull,
+            thisUpdate: DateOrNull,
+            nextUpdate: DateOrNull,
+            revokedAt: DateOrNull,
+          })
+          .nullable(),
+        /** By its rules, and `verdict`; null while the baseline is off. */
+        securityBaseline: z
+          .record(z.string(), z.union([BaselineRule, z.enum(['pass', 'warn', 'fail'])]))
+          .nullable(),
+        certificate: SslCertificate.nullable(),
+        /** As the target sent it, its own certificate first. */
+        chain: z.array(SslCertificate),
+        /** From the target's certificate to the last issuer that this location knows. */
+        path: z.array(
+          z.object({
+            subjectCN: z.string().nullable(),
+            fingerprintSha256: z.string(),
+            notAfter: DateOrNull,
+            /** Whether the target sent it; else it comes from the authorities of the location. */
+            wasSent: z.boolean(),
+          }),
+        ),
+      })
+      .nullable(),
+    baselineVerdict: z.enum(['pass', 'warn', 'fail']).nullable(),
+    /** Why the run counts as degraded, apart from its time. */
+    degradedReasons: z.array(z.string()),
+    requestError: z.string().nullable(),
+    jobLog: JobLog,
+    jobAssets: z.array(z.string()).nullable(),
+    pcapDataUrl: z.string().nullable(),
+  })
+  .meta({ id: 'SslCheckDetail' });
+export type SslDetail = z.infer<typeof SslDetail>;

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { thresholdMs } from '../contract/common-fields.ts';
+import { IpFamilyField } from '../contract/ip-family.ts';
+import { parseHostname, ServerName } from '../contract/target.ts';
+import { SslAssertion } from './assertions.ts';
+import { SecurityBaseline } from './baseline-spec.ts';
+
+export const startTlsProtocols = ['smtp', 'imap', 'pop3', 'ldap', 'postgres', 'mysql', 'xmpp'] as const;
+
+const days = z.int().min(0).max(365).nullable();
+
+/** An SSL monitor: one handshake, and everything that it shows. */
+export const SslSpec = z.object({
+  shouldFail: z.boolean().default(false),
+  request: z.object({
+    sslConfig: z
+      .object({
+        hostname: z
+          .string()
+          .min(1)
+          .max(2048)
+          // What templates make of it is known only when it runs.
+          .refine((text) => text === '' || text.includes('{{') || parseHostname(text) !== undefined, {
+            error: 'must be a host name or an address, without scheme, port and path',
+          })
+          .describe('A host name or an address, without scheme and port'),
+        port: z.int().min(1).max(65_535).default(443),
+        ipFamily: IpFamilyField,
+        serverName: ServerName,
+        startTls: z
+          .enum(startTlsProtocols)
+          .nullable()
+          .default(null)
+          .describe('How the target is asked for TLS; null: it speaks TLS from the first byte'),
+        alpnProtocols: z
+          .array(z.string().min(1).max(255))
+          .max(10)
+          .default([])
+          .describe('Protocols that are offered (ALPN), the preferred one first, such as h2'),
+        skipChainValidation: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Take a chain that no trusted authority signed; names, dates and the baseline still count',
+          ),
+        handshakeTimeoutMs: z
+          .int()
+          .min(1000)
+          .max(30_000)
+          .default(10_000)
+          .describe('How long the run waits for all its steps, at most'),
+        alertDaysBeforeExpiry: days
+          .default(20)
+          .describe('Degraded when the first certificate expires within these days; null: never'),
+        failDaysBeforeExpiry: days
+          .default(null)
+          .describe('Fails when the first certificate expires within these days; null: once it has expired'),
+        clientCertificateMode: z
+          .enum(['auto'], {
+            error: 'must be "auto" or null: client certificates are chosen by their host here',
+          })
+          .nullable()
+          .default(null)
+          .describe('auto: presents the client certificate of the account for this host; null: none'),
+        securityBaseline: SecurityBaseline,
+      })
+      .refine(
+        ({ alertDaysBeforeExpiry: alert, failDaysBeforeExpiry: fail }) =>
+          alert === null || fail === null || fail <= alert,
+        { path: ['failDaysBeforeExpiry'], error: 'must not be more than alertDaysBeforeExpiry' },
+      ),
+    assertions: z.array(SslAssertion).default([]),
+  }),
+  degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 30_000 }),
+  maxResponseTime: thresholdMs({ defaultMs: 10_000, maxMs: 30_000 }),
+});
+export type SslSpec = z.output<typeof SslSpec>;
+export type SslConfig = SslSpec['request']['sslConfig'];

@@ -1,0 +1,63 @@
+import type { HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
+import { type Failure, failure } from '../contract/failure.ts';
+import { type JudgedBaseline, judgedCertificates } from './baseline.ts';
+import type { SslConfig } from './spec.ts';
+import { chainExpiryMs, dayMs } from './view.ts';
+
+/** What is wrong with a handshake that was made, the worst first, and what only degrades it. */
+export interface HandshakeVerdict {
+  readonly failures: readonly Failure[];
+  readonly degradedReasons: string[];
+}
+
+/** Judges the certificates and the baseline; assertions and times are judged with those of all types. */
+export function judgeHandshake(
+  handshake: HandshakeFacts,
+  config: SslConfig,
+  baseline: JudgedBaseline,
+  nowMs: number,
+): HandshakeVerdict {
+  const { trustProblem, nameProblem } = handshake;
+  const failures: Failure[] = [];
+  const invalid = (message: string) => failures.push(failure('TLS_CERTIFICATE_INVALID', message));
+  if (config.skipChainValidation) {
+    if (trustProblem && handshake.chain.length === 0) invalid(trustProblem.message);
+    const outOfDate = dateProblem(handshake, nowMs);
+    if (outOfDate !== undefined) invalid(outOfDate);
+  } else if (trustProblem) {
+    invalid(trustProblem.message);
+  }
+  if (nameProblem && handshake.chain.length > 0) invalid(nameProblem.message);
+  failures.push(...baseline.failures.map((sentence) => failure('TLS_BASELINE_VIOLATED', sentence)));
+  const expiring = expiryOf(handshake, config, nowMs);
+  if (expiring?.isFailure) failures.push(failure('TLS_CERTIFICATE_EXPIRING', expiring.sentence));
+  const soon = expiring && !expiring.isFailure ? [expiring.sentence] : [];
+  return { failures, degradedReasons: [...baseline.degradations, ...soon] };
+}
+
+/** Without trust, OpenSSL's verdict may be about that alone: the dates are looked at here. */
+function dateProblem(handshake: HandshakeFacts, nowMs: number): string | undefined {
+  for (const { subjectCN, subject, notBeforeMs, notAfterMs } of judgedCertificates(handshake)) {
+    const name = `the certificate of ${subjectCN ?? (subject || 'nobody')}`;
+    const clock = `this host's clock says ${new Date(nowMs).toISOString()}`;
+    if (!(notAfterMs >= nowMs)) return `${name} has expired; ${clock} [CERT_HAS_EXPIRED]`;
+    if (!(notBeforeMs <= nowMs)) return `${name} is not yet valid; ${clock} [CERT_NOT_YET_VALID]`;
+  }
+  return undefined;
+}
+
+function expiryOf(
+  handshake: HandshakeFacts,
+  { alertDaysBeforeExpiry: alertDays, failDaysBeforeExpiry: failDays }: SslConfig,
+  nowMs: number,
+): { readonly isFailure: boolean; readonly sentence: string } | undefined {
+  const expiryMs = chainExpiryMs(handshake);
+  // What has expired has been said.
+  if (expiryMs === undefined || expiryMs < nowMs) return undefined;
+  const isWithin = (days: number | null) => days !== null && expiryMs - nowMs <= days * dayMs;
+  const isFailure = isWithin(failDays);
+  if (!isFailure && !isWithin(alertDays)) return undefined;
+  const left = Math.floor((expiryMs - nowMs) / dayMs);
+  const sentence = `A certificate expires in ${left} ${left === 1 ? 'day' : 'days'}, on ${new Date(expiryMs).toISOString()}`;
+  return { isFailure, sentence };
+}

@@ -1,0 +1,35 @@
+/** Where the API shows details, in check results. */
+export type DetailKey =
+  | 'apiCheckResult'
+  | 'browserCheckResult'
+  | 'multiStepCheckResult'
+  | 'playwrightCheckResult'
+  | 'agenticCheckResult'
+  | 'sslCheckResult';
+
+/** What people read of a detail, in the order they ask for it: pages show it, and runs are compared by it. */
+export interface DetailSummary {
+  /** Of the operation, one after the other. */
+  readonly phases: readonly SummaryPhase[];
+  readonly sections: readonly SummarySection[];
+}
+
+export interface SummaryPhase {
+  readonly name: string;
+  /** What colour it has. */
+  readonly kind: 'wait' | 'dns' | 'proxy' | 'tcp' | 'tls' | 'first-byte' | 'download' | 'other';
+  readonly lengthMs: number;
+}
+
+/** Facts under a title; those without a value are left out. */
+export interface SummarySection {
+  readonly title: string;
+  readonly facts: readonly SummaryFact[];
+}
+
+export interface SummaryFact {
+  readonly name: string;
+  readonly value: string | number | null;
+  /** What is wrong with it. */
+  readonly problem?: string | null;
+}

@@ -1,0 +1,75 @@
+import { bytes, type Dialogue, Malformed, quoted, Refusal, type Wish } from './dialogue.ts';
+
+const startTlsOid = Buffer.from('1.3.6.1.4.1.1466.20037');
+const sequence = 0x30;
+const extendedResponse = 0x78;
+const enumerated = 0x0a;
+const maxLdapBytes = 16 * 1024;
+
+/** RFC 4511 section 4.14: an extended request, whose answer has to be success. */
+export function* ldap(): Dialogue {
+  const request = tlv(0x77, tlv(0x80, startTlsOid));
+  yield { kind: 'say', data: tlv(sequence, Buffer.concat([Buffer.from([2, 1, 1]), request])) };
+  const { tag, value } = yield* ldapElement();
+  if (tag !== sequence) throw new Malformed('the answer is no message of LDAP');
+  // The number of the message, and the answer: its first field is the result.
+  const answer = 3;
+  if (value[answer] !== extendedResponse) throw new Malformed('the server of LDAP answered something else');
+  const result = value.indexOf(Buffer.from([enumerated, 1]), answer);
+  const code = result < 0 ? undefined : value[result + 2];
+  if (code === undefined) throw new Malformed('the answer of LDAP has no result');
+  if (code !== 0) throw new Refusal(`the server answered StartTLS with result code ${code}`);
+}
+
+function* ldapElement(): Generator<Wish, { readonly tag: number; readonly value: Buffer }, Buffer> {
+  const [tag = 0, short = 0] = yield* bytes(2);
+  const sizeBytes =
+    short < 0x80 ? short : (yield* bytes(short & 0x7f)).readUIntBE(0, Math.min(6, short & 0x7f));
+  if (sizeBytes > maxLdapBytes) throw new Malformed('the answer is no message of LDAP');
+  return { tag, value: yield* bytes(sizeBytes) };
+}
+
+function tlv(tag: number, value: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([tag, value.length]), value]);
+}
+
+/** SSLRequest of the protocol of PostgreSQL: one byte answers it. */
+export function* postgres(): Dialogue {
+  yield { kind: 'say', data: Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]) };
+  const answer = (yield* bytes(1)).toString('latin1');
+  if (answer === 'S') return;
+  if (answer === 'N') throw new Refusal('the server does not speak TLS');
+  if (answer === 'E') throw new Refusal('the server answered SSLRequest with an error');
+  throw new Malformed(`the server answered SSLRequest with ${quoted(answer)}`);
+}
+
+const withTls = 0x0800;
+const withProtocol41 = 0x0200;
+const withSecureConnection = 0x8000;
+const maxPacketBytes = 0x0100_0000;
+const utf8 = 33;
+
+/** The handshake of MySQL: the server greets with what it can, and the client asks for TLS before it says who it is. */
+export function* mysql(): Dialogue {
+  const head = yield* bytes(4);
+  const greeting = yield* bytes(head.readUIntLE(0, 3));
+  if (greeting[0] === 0xff) {
+    throw new Refusal(`the server greeted with the error ${quoted(greeting.subarray(3).toString('latin1'))}`);
+  }
+  const versionEnd = greeting.indexOf(0, 1);
+  // After the version: the connection's number, 8 bytes of salt, a zero, and the lower half of the abilities.
+  const abilitiesAt = versionEnd + 1 + 4 + 8 + 1;
+  if (greeting[0] !== 10 || versionEnd < 0 || greeting.length < abilitiesAt + 2) {
+    throw new Malformed('the server does not greet as MySQL does');
+  }
+  if ((greeting.readUInt16LE(abilitiesAt) & withTls) === 0) {
+    throw new Refusal('the server does not offer TLS');
+  }
+  const request = Buffer.alloc(4 + 32);
+  request.writeUIntLE(32, 0, 3);
+  request[3] = (head[3] ?? 0) + 1;
+  request.writeUInt32LE(withTls | withProtocol41 | withSecureConnection, 4);
+  request.writeUInt32LE(maxPacketBytes, 8);
+  request[12] = utf8;
+  yield { kind: 'say', data: request };
+}

@@ -1,0 +1,28 @@
+import { type Dialogue, quoted, Refusal, say, type Wish } from './dialogue.ts';
+
+/** RFC 6120 section 5: a stream for that host, whose features have to name STARTTLS. */
+export function* xmpp(hostname: string): Dialogue {
+  const stream = `xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'`;
+  yield* say(`<?xml version='1.0'?><stream:stream to='${escaped(hostname)}' ${stream}>`);
+  const features = yield* upTo(
+    '</stream:features>',
+    '<stream:features/>',
+    '</stream:error>',
+    '</stream:stream>',
+  );
+  if (/<stream:error\b/.test(features)) throw new Refusal(`the server answered with ${quoted(features)}`);
+  if (!/<starttls\b/.test(features)) throw new Refusal('the server does not offer STARTTLS');
+  yield* say("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>");
+  const answer = yield* upTo('>');
+  if (!/^\s*<proceed\b/.test(answer))
+    throw new Refusal(`the server answered starttls with ${quoted(answer)}`);
+  if (!answer.endsWith('/>')) yield* upTo('</proceed>');
+}
+
+function* upTo(...marks: string[]): Generator<Wish, string, Buffer> {
+  return (yield { kind: 'mark', marks }).toString('latin1');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll("'", '&apos;');
+}

@@ -1,0 +1,115 @@
+import { X509Certificate } from 'node:crypto';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { checkStrictIdentity } from '../connection/certificate.ts';
+import { classifyError } from '../connection/errors.ts';
+import { type ChainCertificate, readCertificate } from './certificate.ts';
+import { readStaple, type StapledStatus } from './staple.ts';
+
+/** What a handshake that was made shows, whether anybody should trust it or not. */
+export interface HandshakeFacts {
+  /** Such as `TLS1.3`. */
+  readonly protocol: string | null;
+  /** By its name in the standard, such as `TLS_AES_256_GCM_SHA384`. */
+  readonly cipherSuite: string | null;
+  /** What was agreed on of the protocols that were offered. */
+  readonly alpnProtocol: string | null;
+  /** Of the key exchange: `X25519`, `prime256v1`, `DH 2048`. */
+  readonly keyExchange: string | null;
+  /** As the target sent it: its own certificate first. */
+  readonly chain: readonly ChainCertificate[];
+  /** From the target's certificate to the last issuer that is known here. */
+  readonly path: readonly ChainCertificate[];
+  /** Why the chain is not trusted; null when it is. */
+  readonly trustProblem: CertificateProblem | null;
+  /** Why the certificate is not for the name; null when it is. */
+  readonly nameProblem: CertificateProblem | null;
+  readonly staple: StapledStatus | null;
+}
+
+/** A verdict on a certificate. */
+export interface CertificateProblem {
+  /** Of OpenSSL or Node, such as `CERT_HAS_EXPIRED`. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Longer than any honest chain; OpenSSL takes up to 100. */
+const maxChainLength = 10;
+
+/**
+ * Reads a connection right after its handshake.
+ *
+ * @param hostname the name, or address, the certificate has to be for.
+ * @param where the peer, for messages.
+ */
+export function readHandshake(
+  socket: TLSSocket,
+  { hostname, where, staple }: { hostname: string; where: string; staple: Buffer | undefined },
+): HandshakeFacts {
+  // The order counts: reading the chain as it was sent empties it (see CertificateReader).
+  const peer = socket.getPeerCertificate(true);
+  const path = pathFrom(peer);
+  const chain = chainOf(socket.getPeerX509Certificate());
+  const [leaf] = chain;
+  const nameProblem = leaf ? problemOf(checkStrictIdentity(hostname, peer), where) : noCertificate;
+  return {
+    protocol:
+      socket
+        .getProtocol()
+        ?.replace('TLSv1', 'TLS1')
+        .replace(/^TLS1$/, 'TLS1.0') ?? null,
+    cipherSuite: socket.getCipher()?.standardName ?? null,
+    alpnProtocol: socket.alpnProtocol || null,
+    keyExchange: keyExchangeOf(socket),
+    chain,
+    path,
+    trustProblem: leaf ? trustProblemOf(socket, where) : noCertificate,
+    nameProblem,
+    staple: staple && leaf ? readStaple(staple, leaf.serialNumber) : null,
+  };
+}
+
+const noCertificate: CertificateProblem = {
+  code: 'NO_CERTIFICATE',
+  message: 'the target showed no certificate',
+};
+
+/** OpenSSL's own verdict, without Node's on the name. */
+function trustProblemOf(socket: TLSSocket, where: string): CertificateProblem | null {
+  const { _handle: handle } = socket as unknown as { _handle?: { verifyError?(): unknown } | null };
+  const verdict = handle?.verifyError?.();
+  return verdict ? problemOf(toError(verdict), where) : null;
+}
+
+function problemOf(error: Error | undefined, where: string): CertificateProblem | null {
+  if (!error) return null;
+  return { code: errorCodeOf(error) ?? 'UNSPECIFIED', message: classifyError(error, 'tls', where).message };
+}
+
+function pathFrom(peer: PeerCertificate): ChainCertificate[] {
+  const path: ChainCertificate[] = [];
+  let current: PeerCertificate | undefined = peer;
+  while (current?.raw && path.length < maxChainLength) {
+    path.push(readCertificate(new X509Certificate(current.raw)));
+    const issuer: PeerCertificate | undefined = (current as { issuerCertificate?: PeerCertificate })
+      .issuerCertificate;
+    current = issuer === current ? undefined : issuer;
+  }
+  return path;
+}
+
+/** Node chains what was sent in its order, whatever is signed by whom. */
+function chainOf(first: X509Certificate | undefined): ChainCertificate[] {
+  const chain: ChainCertificate[] = [];
+  for (let current = first; current && chain.length < maxChainLength; current = current.issuerCertificate) {
+    chain.push(readCertificate(current));
+  }
+  return chain;
+}
+
+function keyExchangeOf(socket: TLSSocket): string | null {
+  const info = socket.getEphemeralKeyInfo() as { type?: string; name?: string; size?: number } | null;
+  if (!info?.type) return null;
+  return info.name ?? `${info.type} ${info.size ?? ''}`.trim();
+}

@@ -1,0 +1,125 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { WantedFamily } from '../address.ts';
+import { Connection } from '../connection/connection.ts';
+import { classifyError, ProbeError } from '../connection/errors.ts';
+import {
+  type Interruption,
+  type InterruptionSources,
+  Interruptions,
+  interruptionError,
+} from '../connection/interruption.ts';
+import type { ClientIdentity } from '../connection/secure-contexts.ts';
+import type { ConnectionMeans, Upgrade } from '../connection/target.ts';
+import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
+import { type HandshakeFacts, readHandshake } from './handshake-facts.ts';
+
+/** A handshake to look at. */
+export interface TlsProbeRequest {
+  /** A name, or an address without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  readonly family: WantedFamily;
+  /** The name for TLS, where it is another. */
+  readonly serverName: string | undefined;
+  readonly alpnProtocols: readonly string[];
+  readonly clientIdentity: ClientIdentity | undefined;
+  /** How the target is asked for TLS; absent: it speaks nothing else. */
+  readonly upgrade: Upgrade | undefined;
+}
+
+export interface TlsProbeControls extends ConnectionMeans, InterruptionSources {}
+
+/** What a probe found. Either `error` is there or `handshake` is. */
+export interface TlsProbeResult {
+  readonly error: ProbeError | undefined;
+  readonly handshake: HandshakeFacts | undefined;
+  /** The steps that were reached, in milliseconds; 0 for the others. */
+  readonly phases: TlsPhases;
+  readonly measurement: ProbeMeasurement;
+  readonly address: string | null;
+}
+
+/** Milliseconds each step took; all but `total` add up to it. */
+export interface TlsPhases {
+  dns: number;
+  connection: number;
+  /** 0 without STARTTLS. */
+  startTls: number;
+  tls: number;
+  total: number;
+}
+
+/**
+ * Connects once, makes TLS with whatever the target speaks, reads what that shows, and closes. Never throws for what a
+ * peer does; a rejection is a fault of ours.
+ */
+export async function probeTls(
+  request: TlsProbeRequest,
+  controls: TlsProbeControls,
+): Promise<TlsProbeResult> {
+  const startMs = performance.now();
+  let staple: Buffer | undefined;
+  const connection = new Connection({
+    ...request,
+    isSecure: true,
+    isCertificateChecked: false,
+    proxy: undefined,
+    inspection: {
+      onStaple: (response) => {
+        staple = response;
+      },
+    },
+  });
+  const { promise, resolve } = Promise.withResolvers<Socket | Error>();
+  const interrupt = (interruption: Interruption) => {
+    const { phase, where } = connection;
+    resolve(interruptionError(interruption, { phase, where, timeoutMs: controls.timeoutMs }));
+  };
+  const interruptions = new Interruptions(controls, interrupt);
+  if (!controls.signal.aborted)
+    connection.open(controls, (error, socket) => resolve(error ?? socket ?? neither()));
+  const ending = await promise;
+  const endMs = performance.now();
+  interruptions.release();
+  const { phase, where } = connection;
+  const error = ending instanceof Error ? classifyError(ending, phase, where) : undefined;
+  const silentMs = error ? connection.silentMs() : 0;
+  try {
+    if (error && !(error instanceof ProbeError)) throw error;
+    const hostname = request.serverName ?? request.hostname;
+    const handshake =
+      ending instanceof TLSSocket ? readHandshake(ending, { hostname, where, staple }) : undefined;
+    connection.destroy();
+    const phases = phasesOf(connection);
+    return {
+      error,
+      handshake,
+      phases,
+      measurement: {
+        clock: connection.clock,
+        overheadMs: Math.max(0, endMs - startMs - phases.total),
+        lagMs: connection.lagMs,
+        doubtMs: connection.doubtMs,
+        ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
+      },
+      address: connection.address,
+    };
+  } finally {
+    connection.destroy();
+  }
+}
+
+function neither(): Error {
+  return new Error('connected without a socket');
+}
+
+function phasesOf({ times: { dnsMs, tcpMs, startTlsMs, tlsMs } }: Connection): TlsPhases {
+  return {
+    dns: dnsMs,
+    connection: tcpMs,
+    startTls: startTlsMs,
+    tls: tlsMs,
+    total: dnsMs + tcpMs + startTlsMs + tlsMs,
+  };
+}
