@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type ModelAccess, modelProtocols, protocolOf } from '../checks/model/access.ts';
+import { readEnvironment } from '../lib/env.ts';
 import { AppError } from '../lib/errors.ts';
-import { type SettingTree, setting, type Values } from '../lib/setting-tree.ts';
+import { type SettingTree, setting, shapeOf, type Values, valuesOf } from '../lib/setting-tree.ts';
 import { type ProxySettings, serviceProxyUrl } from './client/service-proxy.ts';
 
 const amount = (options: { readonly min: number; readonly max: number }) =>
@@ -132,6 +133,23 @@ export function modelAccess(
     perDay: { tokens: settings.dayTokens, seconds: settings.daySeconds, cost: settings.dayCost },
     price: { input: settings.inputPrice, output: settings.outputPrice },
   };
+}
+
+/**
+ * The model that an environment names, for runs without an agent.
+ *
+ * @throws AppError CONFIG_INVALID
+ */
+export function readModelAccess(
+  environment: Readonly<Record<string, string | undefined>>,
+): ModelAccess | undefined {
+  const variables = readEnvironment(z.object(shapeOf(modelSettings)), environment);
+  const proxy = (name: string) => environment[name] || environment[name.toLowerCase()];
+  return modelAccess(valuesOf(modelSettings, variables), {
+    https: proxy('HTTPS_PROXY'),
+    http: proxy('HTTP_PROXY'),
+    except: proxy('NO_PROXY'),
+  });
 }
 
 function mismatches({ url, name, apiKey, protocol, ...rest }: Values<typeof modelSettings>): string[] {

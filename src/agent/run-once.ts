@@ -61,7 +61,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
   const common = {
     clock: systemClock,
     log: createLogger('picket', 'silent'),
-    ownSecrets: [],
+    ownSecrets: options.model?.apiKey === undefined ? [] : [options.model.apiKey],
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
     artifactFolder: () => options.artifactFolder,
   };

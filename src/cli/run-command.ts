@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { readModelAccess } from '../agent/model-settings.ts';
 import { runCheckOnce } from '../agent/run-once.ts';
 import { readServiceSecrets } from '../agent/service-secrets.ts';
 import { readCaDirectory } from '../lib/ca-directory.ts';
@@ -41,6 +42,7 @@ export async function runCommand(
   }
   const secrets = readServiceSecrets(environment);
   const proxyUrl = options.proxy === undefined ? null : checkedProxy(options.proxy);
+  const model = readModelAccess(environment);
   const caCertificates = await customCaOf(environment.CA_CERTS_DIR);
   const bundle =
     check.suiteSource === undefined
@@ -68,6 +70,7 @@ export async function runCommand(
       runtimesDirectory: environment.RUNTIMES_DIR,
       chromiumPath: environment.CHROMIUM_PATH,
       caCertificates,
+      model,
       signal: stop.signal,
     });
     if (options.artifacts !== undefined) await copyArtifacts(files, options.artifacts);

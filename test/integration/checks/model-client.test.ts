@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ModelAccess, modelProtocols, protocolOf } from '../../../src/checks/model/access.ts';
+import { ModelClient } from '../../../src/checks/model/client.ts';
+import type { ModelQuestion } from '../../../src/checks/model/message.ts';
+import { DaySpending, RunSpending } from '../../../src/checks/model/spending.ts';
+import { createEgressPolicy, defaultEgressSettings } from '../../../src/probes/egress/policy.ts';
+import { systemResolver } from '../../../src/probes/resolver.ts';
+import { type ScriptedModel, startScriptedModel } from '../../helpers/agentic/scripted-model.ts';
+import { startProxyTarget } from '../../helpers/targets/proxy-target.ts';
+
+const question: ModelQuestion = {
+  system: 'You are terse.',
+  messages: [
+    { role: 'user', text: 'Open the page.' },
+    { role: 'assistant', text: '', calls: [{ id: 'a', name: 'open', input: { url: 'http://x.test' } }] },
+    { role: 'tool', results: [{ callId: 'a', name: 'open', text: 'it is open' }] },
+  ],
+  tools: [{ name: 'open', description: 'Opens', input: { type: 'object', properties: {} } }],
+  maxAnswerTokens: 100,
+};
+const call = { name: 'open', input: { url: 'http://x.test/next' } };
+const never = new AbortController().signal;
+
+describe.each(modelProtocols)('a model that is asked by the protocol of %s', (protocol) => {
+  let model: ScriptedModel;
+  let client: ModelClient | undefined;
+  let spending: RunSpending;
+  beforeEach(async () => {
+    model = await startScriptedModel(protocol);
+  });
+  afterEach(async () => {
+    await client?.close();
+    await model.close();
+  });
+
+  const open = (access: ModelAccess = model.access(), egress = createEgressPolicy()) => {
+    spending = new RunSpending(access, new DaySpending(() => 0));
+    client = new ModelClient(access, { spending, egress, resolver: systemResolver });
+    return client;
+  };
+
+  it('gets the whole conversation, and its calls and tokens are understood', async () => {
+    model.answerWith([[call, { name: 'open', input: {} }]]);
+    const answer = await open().ask(question, never);
+    expect(answer.calls.map(({ name, input }) => ({ name, input }))).toEqual([
+      call,
+      { name: 'open', input: {} },
+    ]);
+    expect(new Set(answer.calls.map(({ id }) => id)).size).toBe(2);
+    expect(answer).toMatchObject({ inputTokens: 100, outputTokens: 10 });
+    const [asked] = model.questions;
+    expect(asked).toMatchObject({ system: 'You are terse.', last: 'it is open', tools: ['open'] });
+    expect(asked?.texts).toEqual(expect.arrayContaining(['Open the page.', 'it is open']));
+    expect(spending.spent).toMatchObject({ calls: 1, inputTokens: 100, outputTokens: 10 });
+    expect(spending.cost).toBeCloseTo(0.00012);
+  });
+
+  it('is asked again when it is busy, out of order, or breaks off, and then counts as unavailable', async () => {
+    model.answerWith([{ status: 429, retryAfter: '0' }, { status: 503, retryAfter: '0' }, [call]]);
+    expect((await open().ask(question, never)).calls).toHaveLength(1);
+    model.answerWith([{ cutAfter: 20 }, [call]]);
+    expect((await open().ask(question, never)).calls).toHaveLength(1);
+    model.answerWith([{ status: 500, retryAfter: '0' }]);
+    await expect(open().ask(question, never)).rejects.toMatchObject({
+      code: 'MODEL_UNAVAILABLE',
+      message: expect.stringContaining('status 500'),
+    });
+    expect(spending.spent.calls).toBe(3);
+  });
+
+  it('is not asked again when it refuses, or wants a longer pause than a run has', async () => {
+    for (const turn of [{ status: 401 }, { status: 429, retryAfter: '3600' }]) {
+      model.answerWith([turn]);
+      await expect(open().ask(question, never)).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE' });
+      expect(spending.spent.calls).toBe(1);
+    }
+  });
+
+  it('may answer what nobody understands', async () => {
+    for (const raw of ['', 'null', '[]', '{"choices":[]}', '<html>', '{"message":7}', '{"content":{}}']) {
+      model.answerWith([{ raw }]);
+      await expect(open().ask(question, never)).rejects.toMatchObject({
+        code: 'MODEL_UNAVAILABLE',
+        message: expect.stringContaining('no answer of this protocol'),
+      });
+    }
+    model.answerWith([{ raw: ' '.repeat(5 * 1024 * 1024) }]);
+    await expect(open().ask(question, never)).rejects.toMatchObject({
+      message: expect.stringContaining('larger'),
+    });
+  }, 120_000);
+
+  it('is waited for no longer than a run may, and not once the run is stopped', async () => {
+    model.answerWith(['silent']);
+    const short = model.access({ perRun: { tokens: 1000, seconds: 0.2 } });
+    await expect(open(short).ask(question, never)).rejects.toMatchObject({
+      code: 'MODEL_UNAVAILABLE',
+      message: expect.stringContaining('none within'),
+    });
+    const stop = new AbortController();
+    const asking = open().ask(question, stop.signal);
+    await expect.poll(() => model.questions.length).toBe(2);
+    stop.abort(new DOMException('The run was stopped', 'AbortError'));
+    await expect(asking).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  it('is asked only while tokens, time and money are left, of the run and of the day', async () => {
+    model.answerWith([[call]]);
+    const limits = [
+      { perRun: { tokens: 100, seconds: 60 } },
+      { perDay: { tokens: 100, seconds: 60 } },
+      { perRun: { tokens: 1000, seconds: 60, cost: 0.0001 } },
+      { perDay: { tokens: 1000, seconds: 60, cost: 0.0001 } },
+    ];
+    for (const limit of limits) {
+      const limited = open(model.access(limit));
+      await limited.ask(question, never);
+      await expect(limited.ask(question, never)).rejects.toMatchObject({ code: 'MODEL_LIMIT_EXCEEDED' });
+      await limited.close();
+    }
+    expect(model.questions).toHaveLength(limits.length);
+  });
+
+  it('is reached as the egress policy and the proxy say', async () => {
+    model.answerWith([[call]]);
+    const { port } = new URL(model.url);
+    const policy = createEgressPolicy({ ...defaultEgressSettings, deny: '127.0.0.0/8, ::1' });
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const access = model.access();
+      const url = access.url.replace('127.0.0.1', host);
+      await expect(open({ ...access, url }, policy).ask(question, never)).rejects.toMatchObject({
+        message: expect.stringMatching(/refused by the rule/),
+      });
+    }
+    expect(model.questions).toEqual([]);
+    const proxy = await startProxyTarget();
+    try {
+      await open(model.access({ proxyUrl: proxy.proxyUrl })).ask(question, never);
+      expect(proxy.requests).toEqual([expect.stringContaining(`127.0.0.1:${port}`)]);
+    } finally {
+      await proxy.close();
+    }
+  });
+});
+
+it('tells the protocol by the address', () => {
+  const protocol = (url: string) => protocolOf(new URL(url));
+  expect(protocol('https://api.anthropic.com')).toBe('anthropic');
+  expect(protocol('http://ollama.lan:11434')).toBe('ollama');
+  expect(protocol('http://ollama.lan:11434/v1')).toBe('openai');
+  expect(protocol('https://api.openai.com/v1')).toBe('openai');
+  expect(protocol('https://anthropic.com.example.test')).toBe('openai');
+});
