@@ -5,6 +5,7 @@ import { auditSuite } from './audit.ts';
 import { availabilitySuite } from './availability.ts';
 import { changeSuite } from './changes.ts';
 import { checkMetricsSuite } from './check-metrics.ts';
+import { checkPlanSuite } from './check-plans.ts';
 import { clockSuite } from './clocks.ts';
 import { consoleRecordSuite } from './console-records.ts';
 import { coverageSuite } from './coverage.ts';
@@ -59,6 +60,7 @@ export function storeSuites(stage: StoreStage): void {
   heartbeatSuite(stage);
   errorGroupSuite(stage);
   analysisSuite(stage);
+  checkPlanSuite(stage);
   sessionSuite(stage);
   definitionRunSuite(stage);
   suiteErrorSuite(stage);

@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { reportOf } from '../../../helpers/service/service.ts';
+import type { StoreStage } from './stage.ts';
+
+/** Plans of agentic checks: kept in versions when a run that passed leaves one, sent with later runs, gone with their check. */
+export function checkPlanSuite(stage: StoreStage): void {
+  const prompt = 'Open http://shop.test and see "Tea".';
+  const content = (title: string) => ({
+    prompt,
+    model: 'scripted',
+    steps: [
+      {
+        tool: 'assert',
+        input: { condition: 'It is there', subject: 'title', comparison: 'EQUALS', expected: title },
+      },
+    ],
+  });
+  const detail = (origin: string, fresh: unknown) => ({
+    ...{ summary: 'done', prompt, assertions: [], suggestions: [], steps: [], errors: [] },
+    ...{ artifactManifest: {}, plan: { origin, version: null, fresh } },
+  });
+  const run = async (checkId: string, fields: object) => {
+    await stage.queueNextSlot(checkId);
+    const leased = (
+      await stage.agent.claim({ checkTypes: ['AGENTIC'], freeSlots: { probe: 0, script: 10 } })
+    ).find(({ check }) => check.id === checkId);
+    if (!leased) throw new Error('nothing was leased');
+    expect(await stage.agent.report([reportOf(leased, fields)])).toEqual(['accepted']);
+    return leased;
+  };
+  const create = async () => {
+    const place = { frequency: 5, locations: [], privateLocations: ['lab'] };
+    const answer = await stage.harness.call('POST', '/v1/checks/agentic', { name: 'tea', prompt, ...place });
+    expect(answer.status).toBe(201);
+    return answer.body as { id: string };
+  };
+  const plansOf = async (checkId: string) => {
+    const { body } = await stage.harness.call('GET', `/v1/checks/${checkId}/plans`);
+    return body as { version: number; reason: string; checkResultId: string; content: unknown }[];
+  };
+
+  it('keeps the plans of runs that passed in versions, and sends the last one with runs', async () => {
+    await stage.start();
+    const check = await create();
+    expect(await plansOf(check.id)).toEqual([]);
+    const first = await run(check.id, { detail: detail('found', content('Tea')) });
+    expect(first.plan).toBeNull();
+    expect(await plansOf(check.id)).toMatchObject([
+      { version: 1, reason: 'found', checkResultId: first.resultId, content: content('Tea') },
+    ]);
+    // The same once more is no version, and what a failed run left is none either.
+    const second = await run(check.id, { detail: detail('found', content('Tea')) });
+    expect(second.plan).toEqual({ version: 1, content: content('Tea') });
+    const failure = { owner: 'target', code: 'STEP_FAILED', message: 'gone' };
+    await run(check.id, { failure, errorMessages: ['gone'], detail: detail('healed', content('Coffee')) });
+    await run(check.id, { detail: detail('replayed', null) });
+    expect(await plansOf(check.id)).toHaveLength(1);
+    await run(check.id, { detail: detail('healed', content('Green tea')) });
+    expect((await plansOf(check.id)).map(({ version, reason }) => [version, reason])).toEqual([
+      [2, 'healed'],
+      [1, 'found'],
+    ]);
+    expect((await run(check.id, { detail: detail('replayed', null) })).plan).toEqual({
+      version: 2,
+      content: content('Green tea'),
+    });
+  });
+
+  it('forgets plans when asked to, and with their check', async () => {
+    await stage.start();
+    const [check, other] = [await create(), await create()];
+    for (const { id } of [check, other]) await run(id, { detail: detail('found', content('Tea')) });
+    expect(await stage.harness.call('DELETE', `/v1/checks/${check.id}/plans`)).toMatchObject({
+      status: 204,
+    });
+    expect(await plansOf(check.id)).toEqual([]);
+    expect(await plansOf(other.id)).toHaveLength(1);
+    expect((await run(check.id, { detail: detail('found', content('Tea')) })).plan).toBeNull();
+    await stage.harness.call('DELETE', `/v1/checks/${other.id}`);
+    expect(await stage.harness.call('GET', `/v1/checks/${other.id}/plans`)).toMatchObject({
+      status: 404,
+    });
+    expect(await stage.harness.store.plans.ofCheck(other.id)).toEqual([]);
+  });
+}
