@@ -26,6 +26,7 @@ export interface MetricsRouteDeps {
  */
 export function addMetricsRoute(app: FastifyInstance, deps: MetricsRouteDeps): void {
   const checkMetrics = new CheckMetrics(deps);
+  app.addHook('onClose', async () => checkMetrics.close());
   const accountOf = async (request: FastifyRequest) => {
     const isOperator = isSame(bearerKey(request.headers.authorization), deps.metricsToken);
     return isOperator ? undefined : (await findAccount(deps, request)).accountId;
@@ -41,7 +42,7 @@ export function addMetricsRoute(app: FastifyInstance, deps: MetricsRouteDeps): v
     if (!query.success) throw new AppError('VALIDATION_FAILED', describeIssues(query.error.issues));
     const format = formatFor(request.headers.accept);
     reply.header('content-type', contentTypes[format]);
-    return checkMetrics.text(query.data, accountId, format);
+    return checkMetrics.text({ query: query.data, accountId, format });
   });
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
-import { isServerNameUsed, RequestUrl, ServerName } from '../contract/target.ts';
+import { isServerNameUsed, RequestUrl, ServerName, TraceparentHosts } from '../contract/target.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { comparisons } from '../judging/assertion.ts';
 
@@ -23,6 +23,7 @@ export const ApiSpec = z.object({
       skipSSL: z.boolean().default(false),
       serverName: ServerName,
       ipFamily: IpFamilyField,
+      traceparentHosts: TraceparentHosts,
       body: z.string().default(''),
       bodyType: z.enum(['NONE', 'JSON', 'FORM', 'RAW', 'GRAPHQL']).default('NONE'),
       headers: z.array(KeyValue).default([]),

@@ -42,6 +42,24 @@ export const ServerName = z
   .default(null)
   .describe('Name for TLS: sent as SNI, and the certificate has to be for it; null: the name of the host');
 
+/** Hosts that a request brings a trace to: `*` stands for any characters. */
+export const TraceparentHosts = z
+  .array(
+    z
+      .string()
+      .min(1)
+      .max(253)
+      .regex(
+        /^[^\s:/?#@]+$/,
+        'must be a host name, in which * stands for any characters: without scheme, port and path',
+      ),
+  )
+  .max(50)
+  .default([])
+  .describe(
+    'Hosts that get a `traceparent` header, so that a trace of theirs begins with this run: names, `*` for any characters',
+  );
+
 /** Where an HTTP request goes (check model 1.2): http or https, or a template whose value decides that. */
 export const RequestUrl = z
   .string()

@@ -80,6 +80,8 @@ export const HttpDetail = z
       params: HeaderMap,
       /** The name for TLS, where the check sets one. */
       serverName: z.string().optional(),
+      /** What its host got as `traceparent`, with the id of the trace in it; absent where it got none. */
+      traceparent: z.string().optional(),
     }),
     response: z.object({
       status: z.int(),

@@ -22,6 +22,10 @@ export const httpForm: FormLayout = {
     label: 'Name for TLS',
     hint: 'Sent as SNI, and the certificate has to be for it; empty: the host of the URL.',
   },
+  'request.traceparentHosts': {
+    label: 'Hosts that get a traceparent header',
+    hint: 'One a line; * stands for any characters. A trace of theirs then begins with the run.',
+  },
   ...assertionsForm,
   'request.assertions.*.property': {
     label: 'Property',

@@ -6,6 +6,7 @@ import type { IpFamilyName } from '../contract/ip-family.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import { filledServerName } from './server-name.ts';
+import { type RequestTrace, traceOf } from './traceparent.ts';
 
 interface Pair {
   readonly key: string;
@@ -20,6 +21,7 @@ export interface HttpRequestSpec {
   readonly skipSSL: boolean;
   readonly serverName: string | null;
   readonly ipFamily: IpFamilyName;
+  readonly traceparentHosts: readonly string[];
   readonly body: string;
   readonly bodyType: 'NONE' | 'JSON' | 'FORM' | 'RAW' | 'GRAPHQL';
   readonly headers: readonly Pair[];
@@ -38,6 +40,8 @@ export interface PreparedRequest {
   readonly headers: readonly string[];
   readonly body: string | undefined;
   readonly proxyUrl: URL | undefined;
+  /** The trace that the hosts it names are to go on with; undefined where the check brings none. */
+  readonly trace: RequestTrace | undefined;
   readonly assertions: readonly Assertion[];
 }
 
@@ -78,14 +82,16 @@ export function prepareRequest(
     const named = filledServerName(spec.serverName, variables);
     if ('failure' in named) return named;
     const body = bodyOf(spec, variables);
+    const headers = headersOf(spec, variables, log);
     return {
       request: {
         url,
         method: spec.method,
         serverName: named.serverName,
-        headers: headersOf(spec, variables, log),
+        headers,
         body,
         proxyUrl,
+        trace: traceOf(spec.traceparentHosts, headers),
         assertions: spec.assertions.map((assertion) => ({
           ...assertion,
           target: render(assertion.target, variables, 'raw'),

@@ -1,7 +1,7 @@
 import { toError } from '../../lib/errors.ts';
 import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import { proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
+import { bareHostname, proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
 import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
@@ -103,6 +103,7 @@ export async function runHttp(
         family,
         proxy: request.proxyUrl && proxyFromUrl(request.proxyUrl),
         clientIdentityFor: clientCertificateFor,
+        headersFor: (hostname) => traceHeaders(request, hostname),
         maxBodyBytes: largestBodyBytes,
         bodyShare,
       },
@@ -125,6 +126,23 @@ export async function runHttp(
   } finally {
     bodyShare.release();
   }
+}
+
+/** What a host gets of the trace of a run. */
+function traceHeaders({ trace }: PreparedRequest, hostname: string): readonly string[] {
+  return trace?.isFor(hostname) ? ['traceparent', trace.traceparent] : [];
+}
+
+/** Whether any host of the chain got the trace. */
+function wasTraced({
+  request,
+  result,
+}: {
+  readonly request: PreparedRequest;
+  readonly result: HttpProbeResult;
+}): boolean {
+  const urls = [...result.redirects.map(({ url }) => url), result.url];
+  return urls.some((url) => request.trace?.isFor(bareHostname(url)));
 }
 
 /** A body that was not read to its end, in words. */
@@ -306,6 +324,7 @@ function detailOf(
       headers: headerPairs(request.headers),
       params: queryMap(request.url),
       ...(request.serverName !== undefined && { serverName: request.serverName }),
+      ...(wasTraced(run) && { traceparent: request.trace?.traceparent }),
     },
     response: responseOf(request, result, run.body),
     requestError: run.requestError ?? null,

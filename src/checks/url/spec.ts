@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
-import { isServerNameUsed, RequestUrl, ServerName } from '../contract/target.ts';
+import { isServerNameUsed, RequestUrl, ServerName, TraceparentHosts } from '../contract/target.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { numericComparisons } from '../judging/assertion.ts';
 
@@ -16,6 +16,7 @@ export const UrlSpec = z.object({
       skipSSL: z.boolean().default(false),
       serverName: ServerName,
       ipFamily: IpFamilyField,
+      traceparentHosts: TraceparentHosts,
       assertions: z.array(httpAssertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
     })
     .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' }),

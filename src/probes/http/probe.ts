@@ -38,6 +38,8 @@ export interface HttpProbeRequest {
   readonly proxy: ForwardProxy | undefined;
   /** The client certificate to offer a host. */
   readonly clientIdentityFor?: ((hostname: string) => ClientIdentity | undefined) | undefined;
+  /** Further headers for a host, names and values in turn; asked for each request of the chain. */
+  readonly headersFor?: ((hostname: string) => readonly string[]) | undefined;
   /** Most of the decoded body that is read, in bytes. */
   readonly maxBodyBytes: number;
   /** What the body counts towards until its reader releases it; absent where the limit is small. */
@@ -168,8 +170,15 @@ class Chain {
   }
 
   #exchangeRequest({ url, method, headers, body }: RedirectableRequest): ExchangeRequest {
-    const { proxy, family, isCertificateChecked, clientIdentityFor, maxBodyBytes, followRedirects } =
-      this.#request;
+    const {
+      proxy,
+      family,
+      isCertificateChecked,
+      clientIdentityFor,
+      headersFor,
+      maxBodyBytes,
+      followRedirects,
+    } = this.#request;
     const isSecure = url.protocol === 'https:';
     const hostname = bareHostname(url);
     const isForwarded = proxy !== undefined && !isSecure;
@@ -196,7 +205,7 @@ class Chain {
         isSecure,
         method,
         path: isForwarded ? url.origin + path : path,
-        headers: [...this.#cookies.addTo(headers, url), ...extra],
+        headers: [...this.#cookies.addTo(headers, url), ...extra, ...(headersFor?.(hostname) ?? [])],
         body: typeof body === 'string' ? Buffer.from(body) : body,
       },
       maxBodyBytes,

@@ -25,12 +25,28 @@ export type CheckMetricsQuery = z.output<typeof CheckMetricsQuery>;
 const freshMs = 3_000;
 const keptAnswersBytes = 128 * 1024 * 1024;
 
+/** An answer is made again that long before a client that comes regularly is to ask for it. */
+const aheadMs = 2_500;
+/** What counts as regular: an interval that a scraper may have. */
+const shortestIntervalMs = 10_000;
+const longestIntervalMs = 150_000;
+
 interface Answer {
   readonly text: Buffer;
   readonly madeMs: number;
 }
 
-/** Metrics of each check, for Prometheus. */
+/** What is asked for: by whom, what of it, and how it is written. */
+interface Request {
+  readonly query: CheckMetricsQuery;
+  readonly accountId: string | undefined;
+  readonly format: TextFormat;
+}
+
+/**
+ * Metrics of each check, for Prometheus. It asks at regular intervals, so the answer of many thousand checks is made
+ * shortly before the next one is due, and waits for it.
+ */
 export class CheckMetrics {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -38,6 +54,8 @@ export class CheckMetrics {
   readonly #answers = new LruMap<string, Answer>(keptAnswersBytes, ({ text }) => text.length);
   /** One answer is made at a time; who asks for the same meanwhile gets it, too. */
   #last: Promise<unknown> = Promise.resolve();
+  readonly #askedMs = new LruMap<string, number>(100);
+  readonly #closing = new AbortController();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -45,13 +63,28 @@ export class CheckMetrics {
     this.#totals = new LiveTotals(store);
   }
 
-  text(query: CheckMetricsQuery, accountId: string | undefined, format: TextFormat): Promise<Buffer> {
-    const key = JSON.stringify([accountId, query, format]);
+  text(request: Request): Promise<Buffer> {
+    const key = JSON.stringify(request);
+    const nowMs = this.#clock.monotonicMs();
+    const intervalMs = nowMs - (this.#askedMs.get(key) ?? nowMs);
+    this.#askedMs.set(key, nowMs);
+    if (intervalMs >= shortestIntervalMs && intervalMs <= longestIntervalMs) {
+      void this.#prepare(key, request, intervalMs - aheadMs);
+    }
+    return this.#answer(key, request);
+  }
+
+  /** Prepares nothing any more. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  #answer(key: string, request: Request): Promise<Buffer> {
     const made = this.#last.then(async () => {
       const known = this.#answers.get(key);
       if (known && this.#clock.monotonicMs() - known.madeMs < freshMs) return known.text;
       const madeMs = this.#clock.monotonicMs();
-      const text = await this.#make(query, { accountId, tags: query.tags }, format);
+      const text = await this.#make(request);
       this.#answers.set(key, { text, madeMs });
       return text;
     });
@@ -59,7 +92,15 @@ export class CheckMetrics {
     return made;
   }
 
-  async #make(query: CheckMetricsQuery, scope: Scope, format: TextFormat): Promise<Buffer> {
+  async #prepare(key: string, request: Request, inMs: number): Promise<void> {
+    await this.#clock.sleep(inMs, this.#closing.signal);
+    if (this.#closing.signal.aborted) return;
+    // The one who asks next makes it again, and gets the error.
+    await this.#answer(key, request).catch(() => undefined);
+  }
+
+  async #make({ query, accountId, format }: Request): Promise<Buffer> {
+    const scope: Scope = { accountId, tags: query.tags };
     await this.#totals.refresh(this.#clock.wallMs());
     const isBlackbox = query.names === 'blackbox';
     const nameLabel = isBlackbox ? 'instance' : 'name';
@@ -71,16 +112,13 @@ export class CheckMetrics {
   }
 }
 
-/** Says once that an answer is not whole. */
+/** Says whether an answer is whole. */
 function cutFamily(isCut: boolean): Family {
-  let isWritten = false;
   return {
     name: 'picket_check_metrics_cut',
     type: 'gauge',
     help: `Whether there are more checks than the ${mostChecks} of one answer; then ask by tags`,
-    write: (lines) => {
-      if (!isWritten) lines.push(`picket_check_metrics_cut ${Number(isCut)}\n`);
-      isWritten = true;
-    },
+    alone: `picket_check_metrics_cut ${Number(isCut)}\n`,
+    write: () => undefined,
   };
 }

@@ -24,6 +24,8 @@ export interface Family {
   readonly type: 'gauge' | 'counter' | 'histogram' | 'summary' | 'info';
   readonly help: string;
   readonly unit?: 'seconds' | 'ratio';
+  /** Its lines that belong to no check. */
+  readonly alone?: string;
   /** Adds the lines of one check. */
   readonly write: (lines: string[], subject: Subject) => void;
 }
@@ -57,7 +59,7 @@ export async function textOf(
     await setImmediate();
   };
   for (const family of families) {
-    lines.push(headOf(family, format));
+    lines.push(headOf(family, format), family.alone ?? '');
     for (const subject of subjects) {
       family.write(lines, subject);
       if (lines.length >= linesPerStep) await take();

@@ -26,6 +26,7 @@ export function httpSections({ request, response }: HttpDetail): Content[] {
 ${facts([
   ['Address', response.ipAddress],
   ['Name for TLS', request.serverName ? html`<code>${visible(request.serverName)}</code>` : ''],
+  ['Trace', request.traceparent ? html`<code>${request.traceparent.slice(3, 35)}</code>` : ''],
   ['HTTP', response.httpVersion],
   ['Redirects', response.redirectCount > 0 ? response.redirectCount : ''],
   ['Read up to', response.readLimitBytes === null ? '' : `${response.readLimitBytes} bytes`],

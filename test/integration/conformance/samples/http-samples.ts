@@ -64,6 +64,7 @@ export const refusedHttp = {
   'request.url': { request: { url: '' } },
   'request.method': { request: { url, method: 'OPTIONS' } },
   'request.ipFamily': { request: { url, ipFamily: 'IPv5' } },
+  'request.traceparentHosts.0': { request: { url, traceparentHosts: ['http://shop.example/'] } },
   'request.serverName': { request: { url, serverName: '10.0.0.1' } },
   'request.assertions.0.source': {
     request: { url, assertions: [{ source: 'LATENCY', comparison: 'EQUALS', target: '1' }] },

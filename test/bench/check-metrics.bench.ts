@@ -1,0 +1,218 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Folding } from '../../src/service/check-metrics/folding.ts';
+import { shardCount } from '../../src/service/check-metrics/shards.ts';
+import { freePort } from '../helpers/free-port.ts';
+import {
+  createCheck,
+  openHarness,
+  type ServiceHarness,
+  temporaryFolder,
+} from '../helpers/service/service.ts';
+import { ledgerRow } from '../integration/conformance/store-suites/coverage.ts';
+import { resultRow } from '../integration/conformance/store-suites/result-samples.ts';
+import { type Bench, numberOption, quantile } from './report.ts';
+
+/** `npm run bench -- check-metrics [--checks=10000] [--scrapes=10]`; needs a Prometheus. */
+const bench: Bench = {
+  title: 'Metrics of each check: scrapes by a real Prometheus, and what counting a result costs',
+  async run(run) {
+    const checks = numberOption(run, 'checks', 10_000);
+    const scrapes = numberOption(run, 'scrapes', 10);
+    const service = await openHarness();
+    const folder = temporaryFolder();
+    try {
+      const now = Date.now();
+      await service.store.checkTotals.begin(shardCount, now - 400_000);
+      run.progress(`${checks} checks`);
+      const ids = await makeChecks(service, checks);
+      // A run of each check a minute, for five minutes: what the job adds at once.
+      for (let minute = 5; minute > 0; minute -= 1)
+        await makeRuns(service, ids, now - 70_000 - minute * 60_000);
+      const folding = new Folding({ store: service.store, clock: service.clock });
+      const before = process.cpuUsage();
+      await folding.turn();
+      const { user, system } = process.cpuUsage(before);
+      const foldUs = (user + system) / (checks * 5);
+      const address = await service.app.listen({ host: '127.0.0.1', port: 0 });
+      run.progress('Prometheus');
+      const scraped = await scrape(service, { address, folder: folder.path, scrapes, ids });
+      const figures = {
+        samples: scraped.samples,
+        megabytes: Number((scraped.bytes / 1e6).toFixed(1)),
+        scrapeFirstMs: Math.round(scraped.durationsMs[0] ?? 0),
+        scrapeP50Ms: Math.round(quantile(scraped.durationsMs.slice(1), 0.5)),
+        scrapeMaxMs: Math.round(quantile(scraped.durationsMs.slice(1), 1)),
+        answerP50Ms: Math.round(quantile(scraped.answersMs, 0.5)),
+        answerCpuP50Ms: Math.round(quantile(scraped.answersCpuMs, 0.5)),
+        foldUs: Number(foldUs.toFixed(1)),
+      };
+      return {
+        columns: Object.keys(figures),
+        rows: [Object.values(figures).map(String)],
+        notes: [
+          'scrape: `scrape_duration_seconds` of Prometheus, which runs on the same machine; first: with the stored totals to read. answer: a request by fetch.',
+          'Between scrapes a third of the checks have run. fold: CPU of the process for each result that is added to totals.',
+        ],
+        figures,
+      };
+    } finally {
+      await service.close();
+      folder.remove();
+    }
+  },
+};
+export default bench;
+
+async function makeChecks(service: ServiceHarness, count: number): Promise<string[]> {
+  const { store, accountId } = service;
+  const { id } = await createCheck(service, { activated: false });
+  const sample = await store.checks.find(accountId, id);
+  if (!sample) throw new Error('the check is not there');
+  const ids = Array.from({ length: count }, () => randomUUID());
+  for (let start = 0; start < count; start += 500) {
+    await store.transaction(async ({ checks }) => {
+      for (const [index, one] of ids.slice(start, start + 500).entries()) {
+        const write = {
+          ...{
+            name: `check number ${start + index}`,
+            activated: true,
+            muted: false,
+            groupId: null,
+            groupOrder: null,
+          },
+          ...{ tags: ['env:prod', `team:${index % 20}`], locations: ['lab'], definition: sample.definition },
+          ...{ nextSlotAt: null, intervalMs: 60_000, runParallel: false, url: null },
+        };
+        await checks.insert(one, accountId, 'URL', write, Date.now());
+      }
+    });
+  }
+  return ids;
+}
+
+async function makeRuns({ store, accountId }: ServiceHarness, ids: readonly string[], start: number) {
+  for (let from = 0; from < ids.length; from += 1000) {
+    const runs = ids.slice(from, from + 1000).map((checkId, index) => {
+      const one = { minute: 0, location: 'lab', kind: 'passed' as const, slotCount: 1 };
+      return ledgerRow({ checkId, accountId, start: start + ((from + index) % 60_000), one });
+    });
+    await store.transaction(async (repositories) => {
+      await repositories.runs.insert(runs);
+      await repositories.results.insert(
+        runs.map((one) => ({
+          ...resultRow(one.check_id, accountId, one.slot_at, { responseTime: 20 + (one.slot_at % 700) }),
+          run_id: one.id,
+          measured: JSON.stringify([
+            [200, { responseTime: 91.2, wait: 0.1, dns: 1.9, tcp: 12.1, firstByte: 70.5, download: 6.6 }],
+          ]),
+        })),
+      );
+    });
+  }
+}
+
+async function scrape(
+  service: ServiceHarness,
+  {
+    address,
+    folder,
+    scrapes,
+    ids,
+  }: {
+    readonly address: string;
+    readonly folder: string;
+    readonly scrapes: number;
+    readonly ids: readonly string[];
+  },
+) {
+  const keyFile = join(folder, 'key');
+  writeFileSync(keyFile, service.key);
+  const config = join(folder, 'prometheus.yaml');
+  writeFileSync(
+    config,
+    `scrape_configs:
+  - job_name: checks
+    metrics_path: /metrics/checks
+    scrape_interval: 11s
+    scrape_timeout: 10s
+    authorization: { credentials_file: '${keyFile}' }
+    static_configs: [{ targets: ['${new URL(address).host}'] }]
+`,
+  );
+  const port = await freePort();
+  const prometheus = spawn(
+    'prometheus',
+    [
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${folder}/data`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: 'ignore' },
+  );
+  const ended = new Promise((resolve) => prometheus.once('close', resolve));
+  try {
+    const seen = new Map<number, number>();
+    for (let third = 0; seen.size < scrapes; third += 1) {
+      await delay(1000);
+      if (third % 11 === 0)
+        await makeRuns(
+          service,
+          ids.filter((_id, index) => index % 3 === (third / 11) % 3),
+          Date.now(),
+        );
+      const [one] = await query(port, 'scrape_duration_seconds[60s]');
+      for (const [at, value] of one?.values ?? [])
+        if (await wasUp(port, at)) seen.set(at, Number(value) * 1000);
+    }
+    const [samples] = await query(port, 'scrape_samples_scraped[60s]');
+    const answersMs: number[] = [];
+    const answersCpuMs: number[] = [];
+    let bytes = 0;
+    for (let count = 0; count < 3; count += 1) {
+      await delay(4000);
+      const startMs = performance.now();
+      const before = process.cpuUsage();
+      const answer = await fetch(`${address}/metrics/checks`, {
+        headers: { authorization: `Bearer ${service.key}` },
+      });
+      bytes = (await answer.arrayBuffer()).byteLength;
+      const { user, system } = process.cpuUsage(before);
+      answersCpuMs.push((user + system) / 1000);
+      answersMs.push(performance.now() - startMs);
+    }
+    return {
+      durationsMs: [...seen].sort(([left], [right]) => left - right).map(([, ms]) => ms),
+      samples: Number(samples?.values.at(-1)?.[1] ?? 0),
+      bytes,
+      answersMs,
+      answersCpuMs,
+    };
+  } finally {
+    prometheus.kill('SIGTERM');
+    await ended;
+  }
+}
+
+type Series = { readonly values: readonly (readonly [number, string])[] };
+
+async function query(port: number, expression: string): Promise<readonly Series[]> {
+  try {
+    const answer = await fetch(
+      `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(expression)}`,
+    );
+    return ((await answer.json()) as { data: { result: readonly Series[] } }).data.result;
+  } catch {
+    // It is still starting.
+    return [];
+  }
+}
+
+/** A scrape that failed says nothing of how long one takes. */
+async function wasUp(port: number, at: number): Promise<boolean> {
+  const [one] = await query(port, 'up[60s]');
+  return one?.values.some(([time, value]) => time === at && value === '1') ?? false;
+}
