@@ -31,6 +31,7 @@ export class ServiceMetrics {
   readonly #deployments = new Map<string, number>();
   readonly #logins = new Map<string, number>();
   readonly #liveRefusals = new Map<string, number>();
+  readonly #traces = new Map<string, number>();
   readonly #mcpCalls = new Map<string, number>();
   /** Connections for live results that are open at this process. */
   liveConnections = 0;
@@ -71,6 +72,11 @@ export class ServiceMetrics {
   /** Counts logins at the pages, by their way. */
   countLogin(way: string, outcome: 'done' | 'refused'): void {
     add(this.#logins, [way, outcome], 1);
+  }
+
+  /** Counts runs whose trace was to be sent, by what came of it. */
+  countTraces(outcome: 'sent' | 'refused' | 'dropped', count: number): void {
+    add(this.#traces, [outcome], count);
   }
 
   /** Counts tools that were called over MCP. */
@@ -213,6 +219,7 @@ export class ServiceMetrics {
     if (accountId === undefined) {
       this.#setLogins(registers);
       this.#setLive(registers);
+      this.#setTraces(registers);
     }
     const open = new Gauge({
       name: 'picket_alert_causes_open',
@@ -307,6 +314,19 @@ export class ServiceMetrics {
     for (const [key, count] of this.#liveRefusals) {
       const [reason = ''] = JSON.parse(key) as string[];
       refusals.inc({ reason }, count);
+    }
+  }
+
+  #setTraces(registers: Registry[]): void {
+    const traces = new Counter({
+      name: 'picket_traces_total',
+      help: 'Runs whose trace this process was to send, by what came of it; dropped: the collector was away for too long',
+      labelNames: ['outcome'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#traces) {
+      const [outcome = ''] = JSON.parse(key) as string[];
+      traces.inc({ outcome }, count);
     }
   }
 

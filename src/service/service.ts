@@ -22,6 +22,7 @@ import { Ledger } from './runs/ledger.ts';
 import { lockDataDir } from './store/engine/data-dir-lock.ts';
 import { parseSecretsKey, SecretBox } from './store/secrets/secret-box.ts';
 import { openStore, type Store, type StorePlace } from './store.ts';
+import { TraceExport } from './traces/trace-export.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceConfig;
@@ -143,7 +144,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
     const ledger = new Ledger({ store, clock, leaseTtlMs });
     const metrics = new ServiceMetrics();
-    const ingest = new Ingest({ store, clock, metrics });
+    const traces =
+      config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+        ? undefined
+        : new TraceExport({ config, store, clock, logger, metrics });
+    const ingest = new Ingest({ store, clock, metrics, onStored: (stored) => traces?.offer(stored) });
     const deploymentProgress = new Map<string, number>();
     const routeDeps: RouteDeps = {
       store,
@@ -179,7 +184,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     resources.defer(() => ledger.drain());
 
     const jobs = backgroundJobs({
-      ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail },
+      ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail, traces },
       ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress },
     });
     for (const job of jobs) resources.defer(() => job.stop());

@@ -44,6 +44,8 @@ function phases(areBucketsShown: boolean): Family {
     help: 'What runs measured in time, by phase',
     write: atEach((lines, { labels, totals }) => {
       for (const [phase, distribution] of Object.entries(totals.phases)) {
+        // A phase that a check does not have, such as a wait for a socket: a line that says nothing.
+        if (distribution.sumUs === 0) continue;
         writeDistribution(lines, name, `${labels},phase="${phase}"`, distribution, bounds);
       }
     }),

@@ -22,6 +22,7 @@ import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { BurnWatch } from '../slos/burn-watch.ts';
 import type { Store } from '../store.ts';
+import type { TraceExport } from '../traces/trace-export.ts';
 import { defineJob, JobLoop } from './job-loop.ts';
 import { LeaseSweep, leaseSweepLongestMs } from './lease-sweep.ts';
 import { Retention } from './retention.ts';
@@ -46,6 +47,8 @@ export interface JobDeps extends Pick<DeployingDeps, 'handlersOn' | 'progress'> 
   readonly config: AlertingConfig & RetentionDeps['config'] & Pick<ServiceConfig, 'PAGES'>;
   /** Absent where no mail server is configured; its maker closes it. */
   readonly mail?: MailServer | undefined;
+  /** Absent where no collector is configured. */
+  readonly traces?: TraceExport | undefined;
 }
 
 const dayMs = 86_400_000;
@@ -70,6 +73,7 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     deploymentsJob(deps),
     retentionJob(deps),
     checkTotalsJob(deps),
+    ...(deps.traces ? [tracesJob(deps.traces)] : []),
     ...(config.PAGES === 'on' ? [pageCopiesJob(deps)] : []),
   ];
   return definitions.map((definition) => new JobLoop(definition, deps));
@@ -217,6 +221,17 @@ export function deploymentsJob(deps: DeployingDeps) {
     wakesOn: ['deployments'],
     longestMs: 2_000,
     run: (wake) => deploying.turn(wake),
+  });
+}
+
+export function tracesJob(traces: TraceExport) {
+  return defineJob({
+    name: 'traces',
+    leaderOnly: false,
+    wakesOn: [],
+    longestMs: 5_000,
+    run: () => traces.turn(),
+    close: () => traces.close(),
   });
 }
 

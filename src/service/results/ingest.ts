@@ -25,6 +25,15 @@ export interface IngestOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly metrics: ServiceMetrics;
+  /** Hears of results once they are stored; absent where nobody wants to. */
+  readonly onStored?: ((stored: readonly StoredResult[]) => void) | undefined;
+}
+
+/** A result that was stored, with the run it is of and the detail as it was reported. */
+export interface StoredResult {
+  readonly run: RunRow;
+  readonly row: CountedResultRow;
+  readonly detail: unknown;
 }
 
 export interface Reporter {
@@ -51,11 +60,13 @@ export class Ingest {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #metrics: ServiceMetrics;
+  readonly #onStored: IngestOptions['onStored'];
 
   constructor(options: IngestOptions) {
     this.#store = options.store;
     this.#metrics = options.metrics;
     this.#clock = options.clock;
+    this.#onStored = options.onStored;
   }
 
   async take(
@@ -90,9 +101,10 @@ export class Ingest {
       const batch = new Batch(repositories, location, reporter, now);
       await batch.judge(entries, receipts);
       const queued = await batch.store();
-      return { queued, stored: batch.acceptedRows };
+      return { queued, stored: batch.accepted };
     });
-    this.#metrics.countResults(stored);
+    this.#metrics.countResults(stored.map(({ row }) => row));
+    this.#onStored?.(stored.map(({ run, row, report }) => ({ run, row, detail: report.detail })));
     this.#store.signals.send(queued);
   }
 }
@@ -137,8 +149,8 @@ class Batch {
     this.#now = now;
   }
 
-  get acceptedRows(): CountedResultRow[] {
-    return this.#accepted.map(({ row }) => row);
+  get accepted(): readonly AcceptedResult[] {
+    return this.#accepted;
   }
 
   async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
