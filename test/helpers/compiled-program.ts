@@ -46,7 +46,7 @@ export default async function compile(): Promise<void> {
   process.env.PICKET_TEST_PROGRAM = join(folder, 'lib', 'cli.js');
   process.env.PICKET_TEST_SQLITE = join(folder, migratedName);
   // What the first process compiles, and strips of its types, the others find there.
-  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
+  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
 }
 
 async function hashOfSources(): Promise<string> {

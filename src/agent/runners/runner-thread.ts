@@ -2,6 +2,7 @@ import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { cpuMsOf } from '../../lib/bounds/cpu-limit.ts';
 import { toError } from '../../lib/errors.ts';
+import { ownThreadEnvironment } from '../../lib/thread-environment.ts';
 import { crashSite } from '../error-report/private-message.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { GateStats } from './gate-stats.ts';
@@ -76,7 +77,7 @@ export class RunnerThread {
       workerData: { ...options.start, gateMemory: this.gate.memory } satisfies WorkerStart,
       // Runners get what they need through their context; the agent's own environment is none of their
       // business.
-      env: {},
+      env: ownThreadEnvironment,
       // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases
       // go on. Few objects outlive a run: with more room for new ones V8 would take twice the memory for a
       // few collections less.

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
+import { ownThreadEnvironment } from '../../lib/thread-environment.ts';
 import { openEpoll } from '../sys/epoll.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
 import { WakeUp } from '../sys/wake-up.ts';
@@ -68,7 +69,7 @@ export class KernelThread {
     this.#worker = new Worker(entry, {
       name: 'kernel',
       workerData: start,
-      env: {},
+      env: ownThreadEnvironment,
       resourceLimits: { maxYoungGenerationSizeMb: 24 },
     });
     const ready = Promise.withResolvers<void>();

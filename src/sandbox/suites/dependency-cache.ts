@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { ownThreadEnvironment } from '../../lib/thread-environment.ts';
 import type { AdoptionJob, AdoptionResult } from './adopt-worker.ts';
 
 /** Installed dependencies that suites link to, until the last user releases them. */
@@ -154,7 +155,7 @@ export class DependencyCache {
 async function adopt(job: AdoptionJob): Promise<AdoptionResult> {
   const worker = new Worker(new URL(`./adopt-worker${extname(import.meta.url)}`, import.meta.url), {
     workerData: job,
-    env: {},
+    env: ownThreadEnvironment,
   });
   return await new Promise<AdoptionResult>((resolve, reject) => {
     worker.once('message', resolve);

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { toError } from '../../lib/errors.ts';
+import { ownThreadEnvironment } from '../../lib/thread-environment.ts';
 import type { SandboxFacts } from '../mechanism.ts';
 import { SandboxUnavailable } from '../sandbox.ts';
 import { systemProgram } from './launch.ts';
@@ -74,7 +75,7 @@ export class SupervisorLink {
       detached: true,
       cwd: '/',
       // None of the agent's environment is passed on.
-      env: { [supervisorSecretName]: secret },
+      env: { ...ownThreadEnvironment, [supervisorSecretName]: secret },
       execArgv: [heapOption],
       ...program,
       serialization: 'advanced',

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { programEnvironment } from '../program.ts';
 import { installedClients } from './installed-clients.ts';
 
 /** What a command of the command line left behind. */
@@ -29,7 +30,7 @@ const hungAfterMs = 300_000;
 
 /**
  * Runs the command line of the `checkly` package from the registry, unchanged, as a build job would: without a terminal, with a
- * home folder of its own, and with nothing of this process's environment but its path.
+ * home folder of its own, and with nothing of this process's environment but its path and where Node keeps compiled modules.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -44,6 +45,7 @@ export async function runCommandLine(
       timeout: hungAfterMs,
       killSignal: 'SIGKILL',
       env: {
+        ...programEnvironment,
         PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`,
         HOME: home,
         CI: 'true',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../../helpers/free-port.ts';
 import { type RunningService, startServiceProcess } from '../../helpers/picket-process.ts';
-import { program } from '../../helpers/program.ts';
+import { program, programEnvironment } from '../../helpers/program.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { root } from './command-blocks.ts';
 import { type RunningCommand, startInShell } from './shell.ts';
@@ -73,6 +73,7 @@ export class DocumentStage implements AsyncDisposable {
   /** What commands of the documents are run with, beside what they set themselves. */
   environment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
     return {
+      ...programEnvironment,
       PATH: `${join(this.folder, 'bin')}${delimiter}${process.env.PATH ?? ''}`,
       HOME: join(this.folder, 'home'),
       NO_COLOR: '1',

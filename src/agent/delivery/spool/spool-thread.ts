@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
+import { ownThreadEnvironment } from '../../../lib/thread-environment.ts';
 import type {
   SpoolAnswer,
   SpoolCall,
@@ -44,7 +45,7 @@ export class SpoolThread {
     this.#worker = new Worker(entry, {
       name: 'spool',
       workerData: start,
-      env: {},
+      env: ownThreadEnvironment,
       resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: maxHeapMb },
     });
     this.#worker.on('message', (answer: SpoolAnswer) => this.#settle(answer));

@@ -9,6 +9,7 @@ import { TemplateError } from '../../../checks/judging/templating.ts';
 import { CpuLimitExceeded, cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
 import { errorCodeOf } from '../../../lib/errors.ts';
 import { LruMap } from '../../../lib/lru.ts';
+import { ownThreadEnvironment } from '../../../lib/thread-environment.ts';
 
 type Problem = { key: string; message: string };
 
@@ -163,7 +164,7 @@ export class TemplateThread {
     const entry = new URL(`./template-worker${extname(import.meta.url)}`, import.meta.url);
     const worker = new Worker(entry, {
       name: 'templates',
-      env: {},
+      env: ownThreadEnvironment,
       resourceLimits: { maxOldGenerationSizeMb: limits.heapMb, maxYoungGenerationSizeMb: 16 },
     });
     // Between two jobs nobody waits for it.
