@@ -8,6 +8,8 @@ import {
   IcmpAssertionBuilder,
   IcmpMonitor,
   RetryStrategyBuilder,
+  SslAssertionBuilder,
+  SslMonitor,
   TcpAssertionBuilder,
   TcpMonitor,
   UrlAssertionBuilder,
@@ -103,6 +105,44 @@ new DnsMonitor('dns', {
     assertions: [
       DnsAssertionBuilder.responseCode().equals('NOERROR'),
       DnsAssertionBuilder.responseTime().lessThan(200),
+    ],
+  },
+});
+
+new SslMonitor('ssl', {
+  ...common,
+  name: 'SSL',
+  frequency: Frequency.EVERY_1H,
+  group,
+  degradedResponseTime: 700,
+  maxResponseTime: 900,
+  request: {
+    hostname: 'mail.shop.example.com',
+    port: 465,
+    ipFamily: 'IPv6',
+    sslConfig: {
+      serverName: 'shop.example.com',
+      skipChainValidation: true,
+      handshakeTimeout: 4000,
+      alertDaysBeforeExpiry: 21,
+      clientCertificateMode: 'auto',
+      securityBaseline: {
+        enabled: true,
+        minTLSVersion: { value: 'TLS1.3', severity: 'degrade' },
+        minKeySizeBits: { value: 3072, severity: 'degrade' },
+        weakSignatureAlgorithm: { severity: 'degrade' },
+        weakCipherSuite: { severity: 'degrade' },
+        knownBadCA: { severity: 'degrade' },
+        recommendedTLSVersion: { value: 'TLS1.2', severity: 'ignore' },
+        recommendedKeySizeBits: { value: 2048, severity: 'ignore' },
+        ocspMustStapleRespected: { severity: 'fail' },
+        sctPresent: { severity: 'degrade' },
+      },
+    },
+    assertions: [
+      SslAssertionBuilder.certificate('daysUntilExpiry').greaterThan(30),
+      SslAssertionBuilder.connection('tlsVersion').greaterThan('TLS1.2'),
+      SslAssertionBuilder.responseTime().lessThan(800),
     ],
   },
 });
