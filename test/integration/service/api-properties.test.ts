@@ -109,4 +109,4 @@ it('gives back every naughty text as it was, or refuses it by name', async () =>
     if (field) wrong.push(await writeText(account, field, text));
   }
   expect(wrong.filter((problem) => problem !== undefined)).toEqual([]);
-}, 60_000);
+}, 300_000);
