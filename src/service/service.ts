@@ -16,7 +16,7 @@ import { configuredMailServer } from './mail/mail-server.ts';
 import { configuredSingleSignOn } from './members/single-sign-on.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
-import { Ingest } from './results/ingest.ts';
+import { Ingest, type StoredResult } from './results/ingest.ts';
 import { buildApi, handlersOn, type RouteDeps } from './routes.ts';
 import { Ledger } from './runs/ledger.ts';
 import { lockDataDir } from './store/engine/data-dir-lock.ts';
@@ -148,7 +148,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
         ? undefined
         : new TraceExport({ config, store, clock, logger, metrics });
-    const ingest = new Ingest({ store, clock, metrics, onStored: (stored) => traces?.offer(stored) });
+    const onStored = traces && ((stored: readonly StoredResult[]) => traces.offer(stored));
+    const ingest = new Ingest({ store, clock, metrics, onStored });
     const deploymentProgress = new Map<string, number>();
     const routeDeps: RouteDeps = {
       store,

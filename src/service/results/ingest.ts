@@ -104,8 +104,9 @@ export class Ingest {
       return { queued, stored: batch.accepted };
     });
     this.#metrics.countResults(stored.map(({ row }) => row));
-    this.#onStored?.(stored.map(({ run, row, report }) => ({ run, row, detail: report.detail })));
     this.#store.signals.send(queued);
+    if (!this.#onStored) return;
+    this.#onStored(stored.map(({ run, row, report }) => ({ run, row, detail: report.detail })));
   }
 }
 

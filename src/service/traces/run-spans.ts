@@ -56,7 +56,7 @@ export function spansOf(
   { run, row, detail }: StoredResult,
   checkName: string,
 ): { spans: OtlpSpan[]; log?: OtlpLog } {
-  const { request = {}, response = {} } = (detail ?? {}) as Partial<DetailParts>;
+  const [request, response] = [partOf(detail, 'request'), partOf(detail, 'response')];
   const [, traceId = hex(16), requestId = hex(8)] =
     /^00-([0-9a-f]{32})-([0-9a-f]{16})-/.exec(textAt(request, 'traceparent') ?? '') ?? [];
   const runId = hex(8);
@@ -122,9 +122,11 @@ export function spansOf(
   };
 }
 
-interface DetailParts {
-  readonly request: Readonly<Record<string, unknown>>;
-  readonly response: Readonly<Record<string, unknown>>;
+/** An object in a detail, whose shape is that of its type; empty where there is none. */
+function partOf(detail: unknown, key: string): Readonly<Record<string, unknown>> {
+  const part =
+    typeof detail === 'object' && detail !== null ? (detail as Record<string, unknown>)[key] : null;
+  return typeof part === 'object' && part !== null ? (part as Record<string, unknown>) : {};
 }
 
 /** The phases that took any time, in their order. The stored first byte holds those of the proxy and of TLS. */
