@@ -55,10 +55,10 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
     maxWorkers: availableParallelism() + 3,
-    testTimeout: 60_000,
-    hookTimeout: 90_000,
-    // A condition is waited for until it holds; how soon it does is nothing a test says.
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    // A condition is waited for until it holds; how soon it does is nothing a test says, and on a busy machine it may take long.
+    expect: { poll: { timeout: 90_000 } },
     restoreMocks: true,
     // test/nightly.config.ts says otherwise.
     provide: { isNight: false },

@@ -58,7 +58,7 @@ export async function until(
   condition: () => Promise<boolean> | boolean,
   options: { readonly timeoutMs?: number; readonly process?: PicketProcess } = {},
 ): Promise<void> {
-  const endsAt = performance.now() + (options.timeoutMs ?? 40_000);
+  const endsAt = performance.now() + (options.timeoutMs ?? 90_000);
   // What has not come at once mostly takes seconds, and whoever looks all the time keeps it from coming.
   for (let pauseMs = 20; ; pauseMs = Math.min(100, pauseMs * 1.2)) {
     if (await condition()) return;

@@ -78,7 +78,7 @@ export class AgentProcess {
   }
 
   /** The first log line whose message contains the text. */
-  async logged(text: string, timeoutMs = 30_000): Promise<LogLine> {
+  async logged(text: string, timeoutMs = 90_000): Promise<LogLine> {
     const find = () => this.logLines.find(({ msg }) => msg?.includes(text));
     const first = find();
     if (first) return first;

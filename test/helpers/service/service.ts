@@ -356,7 +356,7 @@ export function reportOf(run: LeasedRun, fields: Partial<ResultReport> = {}): Re
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false | null> | T | undefined | false | null,
-  timeoutMs = 30_000,
+  timeoutMs = 90_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -88,7 +88,7 @@ describe('probe threads', () => {
       await expect(fragile.run(again, never)).rejects.toBeInstanceOf(RunCrashes);
       expect(fragile.replacedCount).toBe(1);
     },
-    60_000,
+    180_000,
   );
 
   it('that hang are ended, and only the run that hung has no result', async () => {
@@ -96,7 +96,7 @@ describe('probe threads', () => {
     const neighbours = ['/a', '/b', '/c'].map((path) => fragile.run(order(target.url(path)), never));
     await expect(fragile.run(order(target.url('/hang-thread')), never)).rejects.toBeInstanceOf(RunCrashes);
     for (const { facts } of await Promise.all(neighbours)) expect(facts.verdict).toBe('passed');
-  }, 120_000);
+  }, 300_000);
 
   it('run nothing again that changes something at its target, in company of others', async () => {
     const fragile = await started({ entry: fragileWorker });
@@ -110,7 +110,7 @@ describe('probe threads', () => {
     for (const path of ['/p1', '/p2', '/p3']) {
       expect(target.requests.filter((url) => url === path).length).toBeLessThanOrEqual(2);
     }
-  }, 60_000);
+  }, 180_000);
 
   it('end a run whose signal aborts, and say that they did', async () => {
     const stop = new AbortController();

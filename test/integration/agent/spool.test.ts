@@ -8,7 +8,7 @@ import { Stage } from '../../helpers/agent/stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 // Several agents are started one after the other, which a busy machine takes its time for.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 let spool: ReturnType<typeof temporaryFolder>;
 beforeEach(() => {
@@ -35,7 +35,7 @@ async function healthy(agent: AgentProcess, what: string, test: (health: SpoolHe
   for (let tries = 0; ; tries++) {
     const health = await spoolOf(agent);
     if (test(health)) return health;
-    if (tries > 150) throw new Error(`waited in vain for ${what}: ${JSON.stringify(health)}`);
+    if (tries > 900) throw new Error(`waited in vain for ${what}: ${JSON.stringify(health)}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -199,7 +199,7 @@ it('two agents of a location share a folder and never a file', async () => {
   expect(readdirSync(spool.path)).toHaveLength(1);
 });
 
-it('no result that was on disk is lost, whenever the agent is killed', { timeout: 120_000 }, async () => {
+it('no result that was on disk is lost, whenever the agent is killed', { timeout: 300_000 }, async () => {
   await using stage = await Stage.open();
   const { service } = stage;
   const kept = new Set<string>();

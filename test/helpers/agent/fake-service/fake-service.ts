@@ -140,7 +140,7 @@ export class FakeService {
    * Resolves with the predicate's value once it is neither undefined nor false. Looked at after every event here, and
    * ten times a second for what happens elsewhere.
    */
-  async waitFor<T>(what: string, predicate: () => T | undefined | false, timeoutMs = 30_000): Promise<T> {
+  async waitFor<T>(what: string, predicate: () => T | undefined | false, timeoutMs = 90_000): Promise<T> {
     const first = predicate();
     if (first !== undefined && first !== false) return first;
     return await new Promise<T>((resolve, reject) => {

@@ -152,12 +152,14 @@ export function slotSuite(stage: StoreStage): void {
       frequencyOffset: 10,
       retryStrategy: { type: 'FIXED', baseBackoffSeconds: 3, maxRetries: 1 },
     });
-    const firstSlotAt =
+    const nextSlotAt = async () =>
       (await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt ?? 0;
+    const firstSlotAt = await nextSlotAt();
     const endAt = firstSlotAt + 120_000;
     for (let step = 0; stage.clock.wallMs() < endAt; step += 1) {
       stage.clock.advance(2000);
-      await new Promise((resolve) => setTimeout(resolve, 3));
+      // Else a slow machine has hardly a slot that somebody could claim while it is fresh.
+      await until('the scheduler has kept up', async () => (await nextSlotAt()) > stage.clock.wallMs());
       if (step % 7 === 0) continue;
       const runs = await stage.agent.claim({ freeSlots: { probe: 1 + (step % 3), script: 0 } });
       const [first, ...rest] = runs;
