@@ -118,7 +118,7 @@ describe.each(sinks)('%s', (_name, leave) => {
       }
     }
     expect(leaks).toEqual([]);
-  }, 60_000);
+  }, 180_000);
 });
 
 /** Files as runs leave them, each with some bytes in it, and how what is left is read back. */

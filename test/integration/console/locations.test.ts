@@ -93,7 +93,7 @@ describe('a location', () => {
           clock.advance(30_000);
           return (await reader.get(path)).body;
         },
-        { timeout: 30_000 },
+        { timeout: 90_000 },
       )
       .toContain('No agent of the location asked for work.');
     // The bars of its days, and what is missing in words.

@@ -12,7 +12,7 @@ describe('picket doctor and a real service', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     service = await startServiceProcess();
     location = await createLocation(service, 'data-centre');
-  }, 60_000);
+  }, 180_000);
   afterAll(() => service[Symbol.asyncDispose]());
 
   const examine = (key: string, body: Buffer) =>

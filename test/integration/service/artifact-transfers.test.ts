@@ -39,7 +39,7 @@ it('does not wait for long transfers when the service stops, and leaves nothing 
   expect(readdirSync(join(place.path, 'incoming'))).toEqual([]);
   expect(readdirSync(join(place.path, 'objects'))).toEqual([]);
   place.remove();
-}, 30_000);
+}, 180_000);
 
 it('keeps artifacts in a bucket as it does in a folder', async () => {
   const place = temporaryFolder();
@@ -74,4 +74,4 @@ it('keeps artifacts in a bucket as it does in a folder', async () => {
   expect(Buffer.from(await part.arrayBuffer()).equals(one.bytes.subarray(8_388_600, 8_388_620))).toBe(true);
   await there.close();
   place.remove();
-}, 60_000);
+}, 180_000);

@@ -89,6 +89,6 @@ it('answers name the project of what is managed, and its name there, and nothing
   // Kept, but of no project any more.
   await call('DELETE', '/v1/projects/shop?preserveResources=true');
   await expect
-    .poll(async () => (await call('GET', '/v1/check-groups')).body, { timeout: 20_000 })
+    .poll(async () => (await call('GET', '/v1/check-groups')).body, { timeout: 90_000 })
     .toEqual([expect.not.objectContaining({ logicalId: expect.anything() })]);
 });

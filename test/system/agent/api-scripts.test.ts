@@ -59,13 +59,13 @@ beforeAll(async () => {
     ALLOW_UNISOLATED_SCRIPTS: 'true',
   });
   await agent.logged('script sandbox ready', 90_000);
-}, 100_000);
+}, 180_000);
 
 afterAll(async () => {
   await stage[Symbol.asyncDispose]();
   scripts.remove();
   spool.remove();
-}, 20_000);
+}, 180_000);
 
 describe('API checks with scripts on an agent', () => {
   it('run from setup over the request to teardown, and what was made secret is masked everywhere', async (context) => {
@@ -161,7 +161,7 @@ describe('API checks with scripts on an agent', () => {
     expect(slow.every(({ runId }) => stage.service.resultOf(runId) === undefined)).toBe(true);
     for (const { runId } of slow) stage.service.cancel(runId);
     expect((await resultOf(apiRun({ setup: '' }))).result.failure).toBeNull();
-  }, 40_000);
+  }, 180_000);
 
   it('end in an error of the agent when the supervisor dies, and go on after it', async (context) => {
     needsRuntime(context);
@@ -175,5 +175,5 @@ describe('API checks with scripts on an agent', () => {
     const result = await stage.service.waitFor('it', () => stage.service.resultOf(run.runId), 20_000);
     expect(result.failure).toMatchObject({ owner: 'agent', code: 'SANDBOX_UNAVAILABLE' });
     expect((await resultOf(apiRun({ setup: '' }))).result.failure).toBeNull();
-  }, 40_000);
+  }, 180_000);
 });

@@ -113,7 +113,7 @@ describe('CA_CERTS_DIR', () => {
     agent = startAgent({ CA_CERTS_DIR: authorities, RUNTIMES_DIR: runtimesDirectory });
     await agent.logged('connected to the service');
     if (!missingRuntimes) await agent.logged('script sandbox ready', 90_000);
-  }, 100_000);
+  }, 180_000);
 
   afterAll(async () => {
     await agent?.kill();
@@ -123,7 +123,7 @@ describe('CA_CERTS_DIR', () => {
     await service?.close();
     folder.remove();
     scripts.remove();
-  }, 20_000);
+  }, 180_000);
 
   function needsRuntime(context: TestContext) {
     if (missingRuntimes) context.skip(missingRuntimes);

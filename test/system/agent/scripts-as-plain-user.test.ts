@@ -71,12 +71,12 @@ describe('an agent as a plain user', () => {
     await stage.service.waitFor('a claim for scripts', () =>
       (stage.service.calls.at(-1)?.body.checkTypes as string[] | undefined)?.includes('PLAYWRIGHT'),
     );
-  }, 100_000);
+  }, 180_000);
   afterAll(async () => {
     await stage?.[Symbol.asyncDispose]();
     folder?.remove();
     user?.[Symbol.dispose]();
-  }, 20_000);
+  }, 180_000);
 
   const needsAll = (context: TestContext) => missing && context.skip(missing);
 

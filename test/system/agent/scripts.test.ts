@@ -82,13 +82,13 @@ beforeAll(async () => {
     ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
   });
   await agent.logged('script sandbox ready', 90_000);
-}, 100_000);
+}, 180_000);
 
 afterAll(async () => {
   await stage[Symbol.asyncDispose]();
   scripts.remove();
   spool.remove();
-}, 20_000);
+}, 180_000);
 
 describe('an agent with scripts', () => {
   it('tells which runtimes and types it has, in claims and in its health', async (context) => {
@@ -354,7 +354,7 @@ describe('an agent with scripts', () => {
       [],
     );
     expect(readdirSync(spool.path)).toEqual([]);
-  }, 60_000);
+  }, 180_000);
 });
 
 /** What must not be left of a text: not even this much of it. */

@@ -112,7 +112,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     } finally {
       lab.exec('target', 'iptables -F INPUT');
     }
-  }, 15_000);
+  }, 180_000);
 
   it('ends the traceroute with the time of the run', async () => {
     lab.exec('target', 'iptables -A INPUT -p icmp -j DROP');

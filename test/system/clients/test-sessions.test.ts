@@ -127,7 +127,7 @@ describe('the command line from the registry, a real service, a real agent', () 
     target.close();
     for (const one of [scripts, spool]) one.remove();
     rmSync(folder, { recursive: true });
-  }, 20_000);
+  }, 180_000);
 
   const needsBrowser = (context: TestContext) => missing && context.skip(missing);
   const checkly = (...args: string[]) => checklyIn(folder, ...args);
@@ -248,7 +248,7 @@ describe('the command line from the registry, a real service, a real agent', () 
     expect(await endOf(left.stdout)).toMatchObject({ status: 'PASSED' });
   });
 
-  it('says what is wrong with key and account before anything runs', { timeout: 60_000 }, async () => {
+  it('says what is wrong with key and account before anything runs', { timeout: 240_000 }, async () => {
     const { accountId } = await harness.addAccount();
     const end = await runCommandLine(['test'], {
       ...{ service: url, key: harness.key, account: accountId, cwd: folder },

@@ -13,7 +13,7 @@ const noPostgres = whyNoPostgres();
 
 it.each(noPostgres === null ? ['sqlite', 'postgres'] : ['sqlite'])(
   'a service that is killed while it tells of an alert leaves it to the next one (%s)',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async (engine) => {
     const folder = temporaryFolder();
     const databaseUrl = engine === 'postgres' ? await emptyDatabase() : undefined;

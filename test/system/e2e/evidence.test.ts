@@ -18,7 +18,7 @@ interface Result {
 it.skipIf(reason)(
   `brings the packets of a refused request to a client${reason ? ` (${reason})` : ''}`,
   {
-    timeout: 60_000,
+    timeout: 240_000,
   },
   async () => {
     const spool = temporaryFolder();

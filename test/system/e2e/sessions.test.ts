@@ -41,7 +41,7 @@ describe('runs that somebody asks for: a real service, a real agent, a real targ
   });
 
   it('runs a check at once, tries one out with CI=true, and says what an agentic check lacks', {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     await using _agent = await startAgentProcess({ serviceUrl: service.url, key: location.key });
     const create = async (route: string, fields: object) => {

@@ -93,14 +93,14 @@ describe('Playwright suites: a real service, a real agent', () => {
     const { checkTypes } = await agent.logged('script sandbox ready', 90_000);
     expect(checkTypes).toContain('PLAYWRIGHT');
     if (!(checkTypes as string[]).includes('BROWSER')) missing = 'this machine has no browser';
-  }, 100_000);
+  }, 180_000);
   afterAll(async () => {
     await agent?.kill();
     await harness?.close();
     target.close();
     scripts.remove();
     spool.remove();
-  }, 20_000);
+  }, 180_000);
 
   const needsAll = (context: TestContext) => missing && context.skip(missing);
 
@@ -235,7 +235,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     await until('nothing of it is on disk', () => slots().length === 0);
   });
 
-  it('that name a bundle which nobody uploaded say so', { timeout: 60_000 }, async (context) => {
+  it('that name a bundle which nobody uploaded say so', { timeout: 240_000 }, async (context) => {
     needsAll(context);
     const checkId = await createSuite({ codeBundlePath: `${'0'.repeat(64)}-1000` });
     const result = await run(checkId);

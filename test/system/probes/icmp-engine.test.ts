@@ -97,7 +97,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     await new Promise((resolve) => worker.once('message', resolve));
     await worker.terminate();
     await expect
-      .poll(() => ({ descriptors: openDescriptors(), threads: threads() }), { timeout: 5000 })
+      .poll(() => ({ descriptors: openDescriptors(), threads: threads() }), { timeout: 90_000 })
       .toEqual(before);
   });
 

@@ -44,5 +44,5 @@ describe.skipIf(noPostgres !== null)(`several services on PostgreSQL${noPostgres
     } finally {
       await two.close();
     }
-  }, 60_000);
+  }, 180_000);
 });

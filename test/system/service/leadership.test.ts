@@ -94,7 +94,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
   });
 
   it('and its locks are freed when the leader stands still in the middle of a transaction', {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     const [leader, other] = await leaderAndOther();
     await leader.isLeader();

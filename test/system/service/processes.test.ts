@@ -221,7 +221,7 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     await until('the other one schedules', () => survivor.process.output().includes('became leader'));
     const next = await survivor.call('POST', '/v1/agent/claims', claimBody({ waitMs: 30_000 }), locationKey);
     expect(next.body.runs.length).toBeGreaterThan(0);
-  }, 90_000);
+  }, 180_000);
 
   it('go on when the one that schedules is stopped, and when it comes back', async () => {
     const environment = { DATABASE_URL: await server.createDatabase(), DATA_DIR: newFolder() };
@@ -287,5 +287,5 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     );
     expect(claimed.body.runs).toHaveLength(1);
     expect(service.process.child.exitCode).toBeNull();
-  }, 90_000);
+  }, 180_000);
 });
