@@ -4,6 +4,7 @@ import { AlertChannels } from '../../../src/service/alerts/channels/store.ts';
 import { AlertNotifications } from '../../../src/service/alerts/delivery/store.ts';
 import { Alerts } from '../../../src/service/alerts/store.ts';
 import { AuditLog } from '../../../src/service/audit/store.ts';
+import { CheckTotals } from '../../../src/service/check-metrics/store.ts';
 import { Checks } from '../../../src/service/checks/store.ts';
 import { LoginSessions } from '../../../src/service/console/login/store.ts';
 import { Overviews } from '../../../src/service/console/overview/store.ts';
@@ -200,6 +201,11 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
       insertWithDefaults(path(), 'results', { check_id: 'c', result_type: 'FINAL', created: 1 });
       await new ResultColumns(recorded, dialect).nextSeal('c', 9);
     },
+  ],
+  [
+    'runs that ended since',
+    'runs_by_end',
+    (recorded) => new CheckTotals(recorded, dialect).endedRunsAfter({ ended: 1, runId: '' }, 9, 10),
   ],
   [
     'artifacts that do not come',
