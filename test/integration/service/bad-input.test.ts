@@ -84,7 +84,11 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
   });
 
   it('are refused with 400 and named, when it is created', async () => {
-    const unrefused = await sendAll(wrong, ({ path, value }) =>
+    // Most are of the fields that all types share: by day one type has them all, and the others some.
+    const isOwn = ({ path: [field] }: WrongValue) => field !== undefined && field in type.spec.shape;
+    const shared = wrong.filter((value) => !isOwn(value));
+    const sent = type === checkTypes[0] ? wrong : [...wrong.filter(isOwn), ...sampleOf(shared, 60)];
+    const unrefused = await sendAll(sent, ({ path, value }) =>
       harness.call('POST', `/v1/checks/${type.route}`, withValue(valid, path, value)),
     );
     expect(unrefused).toEqual([]);
