@@ -90,24 +90,36 @@ export async function probeTls(
     const hostname = request.serverName ?? request.hostname;
     const handshake =
       ending instanceof TLSSocket ? readHandshake(ending, { hostname, where, staple }) : undefined;
-    connection.destroy();
+    if (error) connection.destroy();
     const phases = phasesOf(connection);
-    return {
-      error,
-      handshake,
-      phases,
-      measurement: {
-        clock: connection.clock,
-        overheadMs: Math.max(0, endMs - startMs - phases.total),
-        lagMs: connection.lagMs,
-        doubtMs: connection.doubtMs,
-        ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
-      },
-      address: connection.address,
+    const measurement = {
+      clock: connection.clock,
+      overheadMs: Math.max(0, endMs - startMs - phases.total),
+      lagMs: connection.lagMs,
+      doubtMs: connection.doubtMs,
+      ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
     };
+    if (ending instanceof TLSSocket) await takeLeave(ending);
+    return { error, handshake, phases, measurement, address: connection.address };
   } finally {
     connection.destroy();
   }
+}
+
+/** Long enough for a packet to leave, and nothing to wait for. */
+const leaveMs = 100;
+
+/**
+ * Lets the end of the handshake leave, and says that nothing follows: a server that never sees it logs an error at every
+ * run.
+ */
+async function takeLeave(socket: TLSSocket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, leaveMs);
+  socket.once('close', () => resolve());
+  socket.end(() => resolve());
+  await promise;
+  clearTimeout(timer);
 }
 
 function neither(): Error {

@@ -7,6 +7,8 @@ import { spawnSync } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
+import { SslDetail } from '../../../src/checks/ssl/detail.ts';
+import { SslSpec } from '../../../src/checks/ssl/spec.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { readExchanges, type WirePhases } from '../../helpers/wire/wire.ts';
@@ -21,7 +23,8 @@ import { measureEcho } from './echo-accuracy.ts';
 import { startLineProcess } from './line-process.ts';
 import { applyLoad, type Load, loads, probeCount } from './loads.ts';
 
-type Scheme = 'http' | 'https';
+const schemes = ['http', 'https', 'ssl'] as const;
+type Scheme = (typeof schemes)[number];
 
 /** What a prober says of one probe, in milliseconds; undefined when the probe failed. */
 type Reported = (WirePhases & { readonly isDoubtful?: boolean }) | undefined;
@@ -42,15 +45,18 @@ const ports = (await nextLine()) as Record<Scheme, number>;
 // Agent and peer before everything else but the yardsticks; children have the priority of whoever starts them.
 if (burnerCount === 0) setPriority(-10);
 await using agent = await AgentUnderLoad.start(1000);
-await using blackbox = await startBlackbox();
+/** It makes no handshakes alone. */
+const isPeerNeeded = !only.startsWith('ssl') && burnerCount === 0;
+await using blackbox = isPeerNeeded ? await startBlackbox() : undefined;
 setPriority(0);
 await using burners = await startBurners(burnerCount);
 
 const measured: Measured[] = [];
-for (const scheme of ['http', 'https'] as const) {
+for (const scheme of schemes) {
   for (const load of loads) {
     if (!`${scheme} ${load.name}`.includes(only)) continue;
     for (const prober of probers) {
+      if (prober === 'blackbox' && (scheme === 'ssl' || !blackbox)) continue;
       const { errors, made, lost } = await measure(prober, scheme, load);
       const burnt = burners.count === 0 ? '' : `, ${burners.count} burners`;
       measured.push({ what: scheme, load: `${load.name}${burnt}`, prober, errors, made, lost });
@@ -68,7 +74,7 @@ process.stdin.destroy();
 
 async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load) {
   const origin = `${scheme}://${targetAddress}:${ports[scheme]}`;
-  const count = probeCount(load, seconds, waitMs + 5);
+  const count = probeCount(load, seconds, scheme === 'ssl' ? 5 : waitMs + 5);
   // What runs the first time is not what is asked about.
   await reportedBy(prober, { name: 'warm-up', kind: 'in-flight', count: 10 }, 20, `${origin}/warm-up`);
   await ask();
@@ -78,8 +84,8 @@ async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load
   const portByPath = (await ask()) as Record<string, number>;
   const exchanges = await readExchanges(capture.path, {
     serverPort: ports[scheme],
-    isTls: scheme === 'https',
-    waitMs,
+    isTls: scheme !== 'http',
+    waitMs: scheme === 'ssl' ? null : waitMs,
   });
   const errors: PhaseErrors[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -105,8 +111,8 @@ async function reportedBy(
   prefix: string,
 ): Promise<ReadonlyMap<number, Reported>> {
   const urlOf = (index: number) => `${prefix}-${index}`;
-  if (prober === 'blackbox') return await blackboxReports(blackbox, load, count, urlOf);
-  const runs = Array.from({ length: count }, (_, index) => httpRun(urlOf(index)));
+  if (prober === 'blackbox' && blackbox) return await blackboxReports(blackbox, load, count, urlOf);
+  const runs = Array.from({ length: count }, (_, index) => runOf(urlOf(index)));
   await applyLoad(load, count, {
     async closedLoop(first, end, inFlight) {
       // Results that came before, in earlier bursts, count too.
@@ -124,6 +130,20 @@ async function reportedBy(
   return new Map(agent.collect().map((result) => [indexOfRun.get(result.runId) ?? -1, phasesIn(result)]));
 }
 
+function runOf(url: string) {
+  return url.startsWith('ssl:') ? sslRun(new URL(url)) : httpRun(url);
+}
+
+/** The server knows handshakes by their names. */
+function sslRun({ href, port, pathname }: URL) {
+  const serverName = `${pathname.slice(1)}.bench.test`;
+  const sslConfig = { hostname: targetAddress, port: Number(port), serverName, skipChainValidation: true };
+  const spec = SslSpec.parse({ request: { sslConfig } });
+  return leasedRun(href, {
+    check: { id: crypto.randomUUID(), name: 'Accuracy', checkType: 'SSL', spec },
+  });
+}
+
 function httpRun(url: string) {
   const spec = { request: { url, skipSSL: true } };
   return leasedRun(url, {
@@ -133,6 +153,8 @@ function httpRun(url: string) {
 
 function phasesIn(result: ResultReport): Reported {
   if (result.failure !== null) return undefined;
+  const handshake = SslDetail.safeParse(result.detail);
+  if (handshake.success) return handshakePhases(handshake.data, result);
   const phases = HttpDetail.parse(result.detail).response.timingPhases;
   if (!phases) return undefined;
   const { tcp: connect, tls, proxy, firstByte, download } = phases;
@@ -140,6 +162,13 @@ function phasesIn(result: ResultReport): Reported {
   // An address needs no lookup; what is left outside these phases is the agent's own time and in none of them.
   const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
   return { connect, tls, wait, download, total, isDoubtful };
+}
+
+function handshakePhases({ response }: SslDetail, result: ResultReport): Reported {
+  if (!response) return undefined;
+  const { connection: connect, tls } = response.timingPhases;
+  const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
+  return { connect, tls, wait: 0, download: 0, total, isDoubtful };
 }
 
 /** Keeps one core busy, at the priority that everybody has. */

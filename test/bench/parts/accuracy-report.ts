@@ -54,6 +54,7 @@ export function accuracyReport(
       'Wire: SYN to SYN-ACK, ClientHello to the last byte of the server’s flight, request to first byte, their sum with first to last byte as total. blackbox_exporter: its phases connect, tls, processing, and the sum with transfer.',
       `The server waits ${waitMs} ms before each answer; ${seconds} s for each load. Whole agent (lease to report) and blackbox_exporter one after the other on the same host with the same priority; server and tcpdump have real-time priority. The capture lost ${lost} packets.`,
       'Wrong: a total that is off by more than 5 ms and by more than 5 %. Doubted: reported with `isTimingDoubtful`.',
+      'SSL: handshakes alone, which the server knows by their names. blackbox_exporter has no phases of those.',
       'ICMP: the reported round trip of 500 requests, 10 ms apart, against the capture’s stamps of request and reply.',
     ],
     figures: figuresOf(measured),

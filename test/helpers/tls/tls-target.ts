@@ -3,14 +3,21 @@ import { createServer, type TlsOptions } from 'node:tls';
 import type { KeyAndCertificate } from '../targets/certificates.ts';
 import { listen, type Target } from '../targets/listening.ts';
 
+export interface TlsTarget extends Target {
+  /** How many handshakes were made whole, as the server sees it. */
+  handshakeCount(): number;
+}
+
 /** Starts a server that makes TLS, with weak keys and old protocols too, and says nothing in it. */
 export async function startTlsTarget(
   identity: KeyAndCertificate,
   { staple, ...options }: TlsOptions & { readonly staple?: Buffer } = {},
-): Promise<Target> {
+): Promise<TlsTarget> {
+  let handshakes = 0;
   const server = createServer(
     { ...identity, minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0', ...options },
     (socket) => {
+      handshakes += 1;
       socket.on('error', () => socket.destroy());
       socket.resume();
     },
@@ -22,7 +29,7 @@ export async function startTlsTarget(
   }
   // Clients that do not like what they see are what some tests are about.
   server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
-  return await listen(server, { scheme: 'tls' });
+  return { ...(await listen(server, { scheme: 'tls' })), handshakeCount: () => handshakes };
 }
 
 /** What servers do instead of making TLS, once they have heard the ClientHello. */

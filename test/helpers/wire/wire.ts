@@ -36,7 +36,7 @@ interface Connection {
  */
 export async function readExchanges(
   path: string,
-  options: { readonly serverPort: number; readonly isTls: boolean; readonly waitMs: number },
+  options: { readonly serverPort: number; readonly isTls: boolean; readonly waitMs: number | null },
 ): Promise<Map<number, WirePhases | null>> {
   const connections = new Map<number, Connection>();
   const reused = new Set<number>();
@@ -85,12 +85,14 @@ const timerSlackMs = 2;
 
 function phasesOf(
   { synAtMs, synCount, synAckAtMs, endedAtMs, data }: Connection,
-  { isTls, waitMs }: { readonly isTls: boolean; readonly waitMs: number },
+  { isTls, waitMs }: { readonly isTls: boolean; readonly waitMs: number | null },
 ): WirePhases | undefined {
   if (synCount !== 1 || synAckAtMs === undefined) return undefined;
+  if (waitMs === null) return handshakeOf(data, synAckAtMs - synAtMs);
+  const waitedMs = waitMs - timerSlackMs;
   const request = data.findLast(({ isOurs, atMs }) => isOurs && hasAnswerAfter(atMs));
   if (!request) return undefined;
-  const begin = data.findIndex(({ isOurs, atMs }) => !isOurs && atMs >= request.atMs + waitMs - timerSlackMs);
+  const begin = data.findIndex(({ isOurs, atMs }) => !isOurs && atMs >= request.atMs + waitedMs);
   // What the server sends after we sent something again, or ended the connection, answers that: a TLS close for example.
   const end = data.findIndex(({ isOurs, atMs }, index) => index > begin && (isOurs || atMs > endedAtMs));
   const first = data[begin];
@@ -105,8 +107,14 @@ function phasesOf(
 
   /** What we send after the response, such as a TLS close, is no request. */
   function hasAnswerAfter(ourAtMs: number): boolean {
-    return data.some(({ isOurs, atMs }) => !isOurs && atMs >= ourAtMs + waitMs - timerSlackMs);
+    return data.some(({ isOurs, atMs }) => !isOurs && atMs >= ourAtMs + waitedMs);
   }
+}
+
+/** Of a connection on which nothing is asked. */
+function handshakeOf(data: Connection['data'], connect: number): WirePhases | undefined {
+  const tls = tlsOf(data);
+  return tls === undefined ? undefined : { connect, tls, wait: 0, download: 0, total: connect + tls };
 }
 
 /** The server's flight is all it sends between our first and our second packet with data. */

@@ -226,6 +226,15 @@ describe('the verdict of an SSL monitor', () => {
     expect(detail.response?.timingPhases.tls).toBeGreaterThan(0);
   });
 
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'leaves no broken handshake at a server of %s',
+    async (version) => {
+      const target = await kept(startTlsTarget(sound, { minVersion: version, maxVersion: version }));
+      for (let runs = 0; runs < 5; runs += 1) expect((await run(target)).failure).toBeUndefined();
+      await expect.poll(() => target.handshakeCount()).toBe(5);
+    },
+  );
+
   it('presents the client certificate of the account, when it is to', async () => {
     const client = await authority.issue({ hosts: ['client.example'] });
     const seen: (string | undefined)[] = [];
