@@ -84,7 +84,34 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
       ],
     },
   },
-  smtp_starttls: { prober: 'tcp', tcp: { query_response: [{ expect: '^220' }, { starttls: true }] } },
+  smtp_starttls: {
+    prober: 'tcp',
+    timeout: '20s',
+    tcp: {
+      query_response: [
+        { expect: '^220 ([^ ]+) ESMTP (.+)$' },
+        { send: 'EHLO prober\r' },
+        { expect: '^250(-| )STARTTLS' },
+        { send: 'STARTTLS\r' },
+        { expect: '^220' },
+        { starttls: true },
+        { send: 'EHLO prober\r' },
+      ],
+      tls_config: tls,
+      ...family,
+    },
+  },
+  pop3_starttls: {
+    prober: 'tcp',
+    tcp: {
+      query_response: [{ expect: '^\\+OK' }, { send: 'STLS' }, { expect: '^\\+OK' }, { starttls: true }],
+    },
+  },
+  imap_starttls: {
+    prober: 'tcp',
+    tcp: { query_response: [{ expect: 'OK' }, { send: '. STARTTLS' }, { expect: 'OK' }, { starttls: true }] },
+  },
+  own_starttls: { prober: 'tcp', tcp: { query_response: [{ send: 'GO SECURE' }, { starttls: true }] } },
   dns_udp: {
     prober: 'dns',
     dns: {
@@ -122,7 +149,10 @@ const targetOf = (name: string) =>
   ({
     tcp: 'example.com:25',
     irc: 'example.com:6667',
-    smt: 'example.com:25',
+    smt: 'mail.example.com:25',
+    pop: 'example.com:110',
+    ima: 'example.com:143',
+    own: 'example.com:9',
     dns: '9.9.9.9',
     icm: 'example.com',
   })[name.slice(0, 3)] ?? 'https://example.com/';
@@ -141,6 +171,9 @@ const scrapeConfigs = (all: readonly string[]) => ({
   ],
   rule_files: ['a.yml'],
 });
+interface Request {
+  readonly sslConfig: { readonly startTls: string };
+}
 const options = { location: 'main' };
 
 it('moves 50 modules with their targets, and every file is valid', () => {
@@ -148,13 +181,26 @@ it('moves 50 modules with their targets, and every file is valid', () => {
   const source = { modules: parse(yamlText({ modules: many })) as unknown, targets: scrapeConfigs(all) };
   const { definitions, values, losses } = importBlackbox(source, options);
   expect(problemsOf({ logicalId: 'p', name: 'p', definitions }, values)).toEqual([]);
-  const lost = all.filter((name) => /^(grpc|smtp_starttls)/.test(name));
+  const lost = all.filter((name) => /^(grpc|own_starttls)/.test(name));
   expect(definitions).toHaveLength(50 - lost.length);
   expect(lost.filter((name) => !losses.some(({ field }) => field === `modules.${name}`))).toEqual([]);
   expect(yamlText(definitions.map(({ fields }) => fields))).not.toContain('hidden');
   const [plain, whole] = ['https-example-com-http-2xx', 'https-example-com-http-all'].map(
     (name) => definitions.find(({ logicalId }) => logicalId === name)?.fields,
   );
+  const handshakes = definitions.flatMap(({ fields }) => (fields['checkType'] === 'SSL' ? [fields] : []));
+  expect(new Set(handshakes.map(({ request }) => (request as Request).sslConfig.startTls))).toEqual(
+    new Set(['smtp', 'pop3', 'imap']),
+  );
+  expect(handshakes[0]).toMatchObject({
+    maxResponseTime: 20_000,
+    request: {
+      sslConfig: {
+        ...{ hostname: 'mail.example.com', port: 25, startTls: 'smtp', serverName: 'shop.example.com' },
+        ...{ skipChainValidation: true, securityBaseline: { enabled: false } },
+      },
+    },
+  });
   expect(plain).toMatchObject({
     ...{ checkType: 'API', frequency: 1, tags: ['job:http_2xx', 'team:t0'], privateLocations: ['main'] },
     request: {

@@ -105,7 +105,13 @@ const endpoints: readonly Readonly<Record<string, unknown>>[] = [
     ssh: { username: 'u', password: 'hidden' },
     conditions: ['[CONNECTED] == true'],
   },
-  ...['ws', 'wss', 'udp', 'sctp', 'starttls', 'grpc', 'domain'].map((scheme) => ({
+  {
+    name: 'mail',
+    url: 'starttls://mail.example.com:587',
+    client: { insecure: true, network: 'ip6', timeout: '5s' },
+    conditions: ['[CONNECTED] == true', '[CERTIFICATE_EXPIRATION] > 48h', '[IP] == ::1'],
+  },
+  ...['ws', 'wss', 'udp', 'sctp', 'grpc', 'domain'].map((scheme) => ({
     name: scheme,
     url: `${scheme}://example.com:1`,
     conditions: ['[CONNECTED] == true'],
@@ -165,7 +171,7 @@ it('moves 200 endpoints, and every file is valid', () => {
     [],
   );
   const carried = configuration.endpoints.filter(
-    (one) => !/^(ssh|wss?|udp|sctp|starttls|grpc|domain):/.test(String(Reflect.get(one, 'url'))),
+    (one) => !/^(ssh|wss?|udp|sctp|grpc|domain):/.test(String(Reflect.get(one, 'url'))),
   );
   expect(definitions.filter(({ folder }) => folder === 'checks')).toHaveLength(carried.length + 1);
   expect(losses.filter(({ field }) => /^endpoints\.\d+$/.test(field))).toHaveLength(200 - carried.length);
@@ -192,6 +198,19 @@ it('moves 200 endpoints, and every file is valid', () => {
     activated: false,
     request: {
       assertions: [{ source: 'STATUS_CODE', comparison: 'GREATER_THAN', target: '0' }, expect.anything()],
+    },
+  });
+  expect(definitions.find(({ fields }) => fields['checkType'] === 'SSL')?.fields).toMatchObject({
+    maxResponseTime: 5000,
+    request: {
+      sslConfig: {
+        ...{ hostname: 'mail.example.com', port: 587, startTls: 'smtp', ipFamily: 'IPv6' },
+        ...{ skipChainValidation: true, alertDaysBeforeExpiry: null, securityBaseline: { enabled: false } },
+      },
+      assertions: [
+        { source: 'CERTIFICATE', property: 'daysUntilExpiry', comparison: 'GREATER_THAN', target: '1' },
+        { source: 'CONNECTION', property: 'resolvedIp', comparison: 'EQUALS', target: '::1' },
+      ],
     },
   });
   const windows = definitions.filter(({ folder }) => folder === 'maintenance-windows');

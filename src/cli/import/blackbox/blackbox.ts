@@ -3,6 +3,7 @@ import type { Fields } from '../../project/project.ts';
 import { type Assertion, Collection, frequencyOf, type Imported, type ImportOptions } from '../collection.ts';
 import { secondsOf, wholeMatch } from '../go-formats.ts';
 import { Source } from '../source.ts';
+import { handshakeRequest, protocolOf, stillJudged } from '../starttls.ts';
 import { type Probe, readHttp, tlsFields, tlsVersions } from './http.ts';
 import { readTargets } from './targets.ts';
 
@@ -143,6 +144,14 @@ function targetRequest({ checkType, request }: ModuleFields, target: string): Fi
   if (checkType === 'ICMP') return { ...request, hostname: target };
   const [, host = '', port = ''] = /^\[?([^\]]+?)\]?(?::(\d+))?$/.exec(target) ?? [];
   if (checkType === 'DNS') return { ...request, nameServer: host, port: Number(port || 53) };
+  if (port !== '' && checkType === 'SSL') {
+    const { ipFamily, sslConfig, ...rest } = request;
+    const family = ipFamily === undefined ? {} : { ipFamily };
+    return {
+      ...rest,
+      sslConfig: { ...(sslConfig as Fields), hostname: host, port: Number(port), ...family },
+    };
+  }
   return port === '' ? undefined : { ...request, hostname: host, port: Number(port) };
 }
 
@@ -150,8 +159,8 @@ function readTcp(tcp: Source): Probe | undefined {
   const tls = tcp.child('tls_config');
   const isTls = tcp.flag('tls') ?? false;
   const sent: string[] = [];
+  const said: string[] = [];
   const assertions: Assertion[] = isTls ? tlsVersions(tls) : [];
-  let isStartTls = false;
   for (const step of tcp.children('query_response')) {
     const expected = step.text('expect') ?? step.text('expect_bytes');
     if (step.peek('expect') && step.peek('expect_bytes'))
@@ -163,12 +172,10 @@ function readTcp(tcp: Source): Probe | undefined {
     if (regex !== undefined) assertions.push({ source: 'RESPONSE_DATA', comparison: 'NOT_EMPTY', regex });
     const send = step.text('send');
     if (send !== undefined) sent.push(send);
-    if (step.flag('starttls')) {
-      step.note('starttls', 'no check upgrades a connection to TLS');
-      isStartTls = true;
-    }
+    if (expected !== undefined) said.push(expected);
+    if (send !== undefined) said.push(send);
+    if (step.flag('starttls')) return readStartTls(tcp, step, said);
   }
-  if (isStartTls) return undefined;
   if (sent.length > 1) tcp.note('query_response', 'what is sent in several steps is sent at once');
   const data = sent.join('\r\n');
   const request = {
@@ -177,6 +184,30 @@ function readTcp(tcp: Source): Probe | undefined {
     ...(isTls ? { useSSL: true, ...tlsFields(tls) } : {}),
   };
   return { checkType: 'TCP', request, mostMs: 5_000, hasFamily: true };
+}
+
+/** A dialogue that goes on in TLS: the handshake is what is looked at. */
+function readStartTls(tcp: Source, step: Source, said: readonly string[]): Probe | undefined {
+  const tls = tcp.child('tls_config');
+  const protocol = protocolOf(said);
+  if (!protocol) {
+    step.note('starttls', 'SSL monitors do not know the protocol that is spoken here');
+    return undefined;
+  }
+  tcp.note(
+    'query_response',
+    `agents speak ${protocol.toUpperCase()} by themselves: what these steps expect is not compared, and nothing is said in TLS`,
+  );
+  const { serverName, skipSSL } = tlsFields(tls);
+  if (skipSSL) tls.note('insecure_skip_verify', stillJudged);
+  const assertions = tlsVersions(tls);
+  const sslConfig = {
+    startTls: protocol,
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(skipSSL ? { skipChainValidation: true } : {}),
+  };
+  const request = { ...handshakeRequest(sslConfig), ...(assertions.length > 0 ? { assertions } : {}) };
+  return { checkType: 'SSL', request, mostMs: 30_000, hasFamily: true };
 }
 
 function readDns(dns: Source): Probe | undefined {

@@ -13,7 +13,13 @@ export interface Placeholders {
   readonly body: Pick<Assertion, 'source'> | undefined;
   readonly json: boolean;
   readonly time: Pick<Assertion, 'source' | 'property'>;
-  readonly hasConnection: boolean;
+  /** What the connection itself shows. */
+  readonly connection:
+    | {
+        readonly certificateDays: Pick<Assertion, 'source' | 'property'>;
+        readonly address: Pick<Assertion, 'source' | 'property'>;
+      }
+    | undefined;
 }
 
 const operators: Readonly<Record<string, string>> = {
@@ -44,11 +50,11 @@ export function readCondition(text: string, placeholders: Placeholders): Conditi
     case 'RESPONSE_TIME':
       return number(placeholders.time, operator, milliseconds(right));
     case 'CERTIFICATE_EXPIRATION':
-      if (!placeholders.hasConnection) break;
-      return days(operator, right);
+      if (!placeholders.connection) break;
+      return days(placeholders.connection.certificateDays, operator, right);
     case 'IP':
-      if (!placeholders.hasConnection) break;
-      return compared({ source: 'CONNECTION', property: 'ipAddress' }, operator, right);
+      if (!placeholders.connection) break;
+      return compared(placeholders.connection.address, operator, right);
     case 'DNS_RCODE':
       if (placeholders.checkType !== 'DNS') break;
       return compared({ source: 'RESPONSE_CODE' }, operator, right);
@@ -130,10 +136,9 @@ function milliseconds(text: string): number | undefined {
 }
 
 /** Days are counted down: more than 49 hours are more than 2 days for sure only from 3 on. */
-function days(operator: string, text: string): Condition {
+function days(of: Pick<Assertion, 'source' | 'property'>, operator: string, text: string): Condition {
   const seconds = secondsOf(text) ?? Number(text) / 1000;
   if (!Number.isFinite(seconds)) return { lost: 'it is compared with no duration' };
-  const of = { source: 'CONNECTION', property: 'certificateDaysRemaining' };
   const count = seconds / 86_400;
   if (operator === '>' || operator === '>=') return number(of, '>=', Math.ceil(count));
   if (operator === '<' || operator === '<=') return number(of, '<', Math.ceil(count));

@@ -9,6 +9,7 @@ import {
 } from '../collection.ts';
 import { secondsOf } from '../go-formats.ts';
 import { Source } from '../source.ts';
+import { handshakeRequest, stillJudged } from '../starttls.ts';
 import { GatusAlerting } from './alerting.ts';
 import { type Placeholders, readCondition } from './conditions.ts';
 import { addMaintenance } from './maintenance.ts';
@@ -94,9 +95,20 @@ function intervalOf(endpoint: Source): number {
   return seconds ?? 60;
 }
 
+const connection: Target['connection'] = {
+  certificateDays: { source: 'CONNECTION', property: 'certificateDaysRemaining' },
+  address: { source: 'CONNECTION', property: 'ipAddress' },
+};
+const handshake: Target['connection'] = {
+  certificateDays: { source: 'CERTIFICATE', property: 'daysUntilExpiry' },
+  address: { source: 'CONNECTION', property: 'resolvedIp' },
+};
+
 interface Target extends Placeholders {
   readonly request: Fields;
 }
+
+const hostAndPort = /^\[?([^\]/]+?)\]?:(\d+)\/?$/;
 
 function targetOf(endpoint: Source, url: string): Target | { readonly lost: string } {
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i.exec(url) ?? [];
@@ -110,11 +122,11 @@ function targetOf(endpoint: Source, url: string): Target | { readonly lost: stri
         body: { source: 'TEXT_BODY' },
         json: true,
         time,
-        hasConnection: true,
+        connection,
       };
     case 'tcp':
     case 'tls': {
-      const [, hostname = '', port = ''] = /^\[?([^\]/]+?)\]?:(\d+)\/?$/.exec(rest) ?? [];
+      const [, hostname = '', port = ''] = hostAndPort.exec(rest) ?? [];
       if (port === '') return { lost: 'a TCP endpoint needs a port' };
       const useSSL = scheme.toLowerCase() === 'tls' ? { useSSL: true } : {};
       const data = endpoint.peek('body') ? { data: endpoint.text('body') } : {};
@@ -125,8 +137,15 @@ function targetOf(endpoint: Source, url: string): Target | { readonly lost: stri
         body: { source: 'RESPONSE_DATA' },
         json: false,
         time,
-        hasConnection: true,
+        connection,
       };
+    }
+    case 'starttls': {
+      const [, hostname = '', port = ''] = hostAndPort.exec(rest) ?? [];
+      if (port === '') return { lost: 'a STARTTLS endpoint needs a port' };
+      // Gatus speaks SMTP there.
+      const request = handshakeRequest({ hostname, port: Number(port), startTls: 'smtp' });
+      return { checkType: 'SSL', request, body: undefined, json: false, time, connection: handshake };
     }
     case 'icmp': {
       const request = { hostname: rest.replace(/\/$/, ''), pingCount: 1 };
@@ -137,7 +156,7 @@ function targetOf(endpoint: Source, url: string): Target | { readonly lost: stri
         body: undefined,
         json: false,
         time: latency,
-        hasConnection: false,
+        connection: undefined,
       };
     }
     default:
@@ -163,7 +182,7 @@ function dnsTarget(endpoint: Source, url: string): Target {
     body: { source: 'TEXT_ANSWER' },
     json: false,
     time,
-    hasConnection: false,
+    connection: undefined,
   };
 }
 
@@ -214,24 +233,26 @@ function requestOf(collection: Collection, endpoint: Source, { checkType }: Targ
 
 function clientOf(
   client: Source,
-  { checkType }: Target,
+  { checkType, request: { sslConfig } }: Target,
 ): { readonly fields: Fields; readonly request: Fields } {
   const isHttp = checkType === 'API';
-  const isTcp = checkType === 'TCP';
+  const isSsl = checkType === 'SSL';
   const timeoutMs = (secondsOf(client.text('timeout') ?? '10s') ?? 10) * 1000;
-  const most = isHttp ? 30_000 : checkType === 'ICMP' ? 300_000 : 5_000;
+  const most = isHttp || isSsl ? 30_000 : checkType === 'ICMP' ? 300_000 : 5_000;
   if (timeoutMs > most && client.peek('timeout')) {
     client.note('timeout', `checks of this type wait ${most} milliseconds at most`);
   }
-  const request: Record<string, unknown> = {};
-  if (isHttp || isTcp) {
-    if (client.flag('insecure')) request['skipSSL'] = true;
+  const own: Record<string, unknown> = {};
+  if (isHttp || isSsl || checkType === 'TCP') {
+    const isInsecure = client.flag('insecure') ?? false;
+    if (isInsecure) own[isSsl ? 'skipChainValidation' : 'skipSSL'] = true;
+    if (isInsecure && isSsl) client.note('insecure', stillJudged);
     const family = client.text('network');
-    if (family === 'ip6') request['ipFamily'] = 'IPv6';
+    if (family === 'ip6') own['ipFamily'] = 'IPv6';
     else if (family !== undefined && family !== 'ip')
       client.note('network', 'IPv4 goes first, and IPv6 where there is none');
   }
-  if (isHttp && client.flag('ignore-redirect')) request['followRedirects'] = false;
+  if (isHttp && client.flag('ignore-redirect')) own['followRedirects'] = false;
   const reasons: Readonly<Record<string, string>> = {
     'proxy-url': 'a proxy is a setting of the private location',
     tls: 'client certificates are set for hosts: POST /v1/client-certificates',
@@ -239,6 +260,7 @@ function clientOf(
     'dns-resolver': 'names are resolved where the agent runs',
   };
   for (const [key, reason] of Object.entries(reasons)) if (client.peek(key)) client.lose(key, reason);
+  const request = isSsl ? { sslConfig: { ...(sslConfig as Fields), ...own } } : own;
   return { fields: { maxResponseTime: Math.min(timeoutMs, most) }, request };
 }
 
