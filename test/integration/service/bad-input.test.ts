@@ -305,45 +305,43 @@ it('names wrong fields of check groups', async () => {
   expect(changed).toEqual([]);
 });
 
-describe('client certificates', () => {
-  it('are refused when the certificate, its key or the passphrase is wrong, and say which', async () => {
-    const [authority, one, other] = [
-      (await createAuthority()).cert,
-      await (await createAuthority()).issue(),
-      await (await createAuthority()).issue(),
-    ];
-    const encrypted = createPrivateKey(one.key).export({
-      type: 'pkcs8',
-      format: 'pem',
-      cipher: 'aes-256-cbc',
-      passphrase: 'right',
-    });
-    const cut = one.cert.replace(/\n[^\n]+\n-----END/, '\n-----END');
-    for (const [keys, fields] of [
-      [['cert'], { cert: 'none' }],
-      [['cert'], { cert: cut }],
-      [['cert'], { cert: `${one.cert}\n-----BEGIN CERTIFICATE-----\nMIIB` }],
-      [['cert'], { cert: `${one.cert}\n${one.key}` }],
-      [['key'], { key: other.key }],
-      [['key'], { key: one.cert }],
-      [['key'], { key: 'none' }],
-      [['passphrase'], { key: encrypted }],
-      [['passphrase'], { key: encrypted, passphrase: 'wrong' }],
-      [['ca'], { ca: one.key }],
-      [['cert', 'key', 'ca'], { cert: 'a', key: 'b', ca: 'c' }],
-      [['host'], { host: 'https://a.test' }],
-      [['host'], { host: 'a.test:443' }],
-      [undefined, { key: encrypted, passphrase: 'right', ca: authority, host: '*.a.test' }],
-    ] as const) {
-      const answer = await harness.call('POST', '/v1/client-certificates', {
-        host: 'a.test',
-        ...one,
-        ...fields,
-      });
-      expect([fields, answer.status, answer.body.validation?.keys]).toEqual([fields, keys ? 400 : 201, keys]);
-      expect(JSON.stringify(answer.body)).not.toContain('PRIVATE');
-    }
+it('client certificates are refused when the certificate, its key or the passphrase is wrong, and say which', async () => {
+  const [authority, one, other] = [
+    (await createAuthority()).cert,
+    await (await createAuthority()).issue(),
+    await (await createAuthority()).issue(),
+  ];
+  const encrypted = createPrivateKey(one.key).export({
+    type: 'pkcs8',
+    format: 'pem',
+    cipher: 'aes-256-cbc',
+    passphrase: 'right',
   });
+  const cut = one.cert.replace(/\n[^\n]+\n-----END/, '\n-----END');
+  for (const [keys, fields] of [
+    [['cert'], { cert: 'none' }],
+    [['cert'], { cert: cut }],
+    [['cert'], { cert: `${one.cert}\n-----BEGIN CERTIFICATE-----\nMIIB` }],
+    [['cert'], { cert: `${one.cert}\n${one.key}` }],
+    [['key'], { key: other.key }],
+    [['key'], { key: one.cert }],
+    [['key'], { key: 'none' }],
+    [['passphrase'], { key: encrypted }],
+    [['passphrase'], { key: encrypted, passphrase: 'wrong' }],
+    [['ca'], { ca: one.key }],
+    [['cert', 'key', 'ca'], { cert: 'a', key: 'b', ca: 'c' }],
+    [['host'], { host: 'https://a.test' }],
+    [['host'], { host: 'a.test:443' }],
+    [undefined, { key: encrypted, passphrase: 'right', ca: authority, host: '*.a.test' }],
+  ] as const) {
+    const answer = await harness.call('POST', '/v1/client-certificates', {
+      host: 'a.test',
+      ...one,
+      ...fields,
+    });
+    expect([fields, answer.status, answer.body.validation?.keys]).toEqual([fields, keys ? 400 : 201, keys]);
+    expect(JSON.stringify(answer.body)).not.toContain('PRIVATE');
+  }
 });
 
 it.each<[string[], object]>([

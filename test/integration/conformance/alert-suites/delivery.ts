@@ -222,7 +222,8 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     for (const [index, waitMs] of [20_000, 40_000, 80_000, 160_000, 320_000].entries()) {
       await stage.advanceUntil('the try was recorded', async () => {
         const ofNow = (await stage.notifications()).find(({ status }) => status === 'IN_PROGRESS');
-        return ofNow?.tries === index + 1 && ofNow.notificationResult === 'status 500';
+        const row = await stage.harness.store.notifications.find(ofNow?.id ?? '');
+        return row?.failed_tries === index + 1;
       });
       stage.clock.advance(waitMs - 5_000);
       expect(http.received).toHaveLength(index + 1);
