@@ -43,7 +43,9 @@ export async function openClientStage(
   cpSync(join(import.meta.dirname, project), projectFolder, { recursive: true });
   // As its author has them installed: the command line reads the configuration of suites.
   mkdirSync(join(projectFolder, 'node_modules'));
-  symlinkSync(join(modules, 'checkly'), join(projectFolder, 'node_modules/checkly'));
+  for (const name of ['checkly', '.bin']) {
+    symlinkSync(join(modules, name), join(projectFolder, 'node_modules', name));
+  }
   for (const name of ['@playwright', 'playwright', 'playwright-core']) {
     const installed = join(runtimesDirectory, '2026.04/node_modules', name);
     if (existsSync(installed)) symlinkSync(installed, join(projectFolder, 'node_modules', name));

@@ -2,7 +2,7 @@ import type { Samples } from './samples.ts';
 
 const prompt = 'Log in with {{USER}} and see that the cart is empty.';
 
-/** No run can pass: there is no model provider, and the runner says so. */
+/** No run can pass: there is no model to ask, and the runner says so. Runs with one: test/system/checks/agentic-runs.test.ts. */
 export const samples: Samples = {
   minimal: { prompt },
   refused: {
@@ -12,7 +12,10 @@ export const samples: Samples = {
     locations: { prompt, locations: ['us-east-1', 'us-east-2', 'us-west-1', 'us-west-2'] },
   },
   start: async () => ({
-    failing: [{ name: 'no provider', body: { prompt }, code: 'MODEL_PROVIDER_MISSING' }],
+    failing: [
+      { name: 'no model', body: { prompt: 'See that it opens.' }, code: 'MODEL_PROVIDER_MISSING' },
+      { name: 'a variable that is not defined', body: { prompt }, code: 'TEMPLATE_INVALID' },
+    ],
     close: async () => undefined,
   }),
 };
