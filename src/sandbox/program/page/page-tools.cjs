@@ -191,7 +191,7 @@ const tools = {
   },
   async tab({ index }) {
     this.page = await this.tabAt(index);
-    await page.bringToFront();
+    await this.page.bringToFront();
     await this.settle();
     return {};
   },

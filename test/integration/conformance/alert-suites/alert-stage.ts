@@ -13,6 +13,8 @@ const reports: Record<Verdict, Partial<ResultReport>> = {
 };
 
 export const minuteMs = 60_000;
+/** So long the clock stands for a notification in hand; then it may be one that is lost. */
+const heldMs = 10_000;
 /** Own settings: no retries, alerts at the first failure. */
 export const ownSettings = {
   privateLocations: ['lab'],
@@ -70,15 +72,24 @@ export class AlertStage extends StoreStage {
   async delivered(stepMs = 20) {
     this.harness.startAlerting();
     let nextMs = stepMs;
+    let heldSinceMs: number | undefined;
     return until('all notifications ended', async () => {
       const all = await this.notifications();
-      if (all.some(({ status }) => status === 'IN_PROGRESS')) {
-        this.clock.advance(nextMs);
-        // Larger, for a try that comes again; not so large that one in hand seems to be of a process that is gone.
-        nextMs = Math.max(stepMs, Math.min(100, Math.ceil(nextMs * 1.02)));
-        return false;
-      }
-      return all.reverse();
+      const open = all.filter(({ status }) => status === 'IN_PROGRESS');
+      if (open.length === 0) return all.reverse();
+      // Time that passed while one is in hand would make it one of a process that is gone, to be taken again.
+      heldSinceMs = (await this.#isInHand(open)) ? (heldSinceMs ?? performance.now()) : undefined;
+      if (heldSinceMs !== undefined && performance.now() - heldSinceMs < heldMs) return false;
+      this.clock.advance(nextMs);
+      // Larger, for a try that comes again.
+      nextMs = Math.max(stepMs, Math.min(100, Math.ceil(nextMs * 1.02)));
+      return false;
     });
+  }
+
+  async #isInHand(open: readonly { readonly id: string }[]): Promise<boolean> {
+    const { store, clock } = this.harness;
+    const rows = await Promise.all(open.map(({ id }) => store.notifications.find(id)));
+    return rows.some((row) => row && row.tries > row.failed_tries && row.next_at > clock.wallMs());
   }
 }
