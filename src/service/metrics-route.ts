@@ -26,7 +26,6 @@ export interface MetricsRouteDeps {
  */
 export function addMetricsRoute(app: FastifyInstance, deps: MetricsRouteDeps): void {
   const checkMetrics = new CheckMetrics(deps);
-  app.addHook('onClose', async () => checkMetrics.close());
   const accountOf = async (request: FastifyRequest) => {
     const isOperator = isSame(bearerKey(request.headers.authorization), deps.metricsToken);
     return isOperator ? undefined : (await findAccount(deps, request)).accountId;

@@ -62,7 +62,11 @@ async function runBare(
     const cli = join(runtime.modulesDirectory, '@playwright/test/cli.js');
     const child = spawn(process.execPath, [cli, 'test'], {
       cwd: directory,
-      env: { ...process.env, PLAYWRIGHT_BROWSERS_PATH: browsers, TARGET: target },
+      // The cache of compiled code that commands of a checkout have is not everybody's.
+      env: {
+        ...{ ...process.env, NODE_COMPILE_CACHE: undefined },
+        ...{ PLAYWRIGHT_BROWSERS_PATH: browsers, TARGET: target },
+      },
       stdio: 'ignore',
     });
     const [code] = await once(child, 'exit');

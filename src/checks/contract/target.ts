@@ -30,6 +30,17 @@ export function parseServerName(written: string): string | undefined {
   return isName ? name : undefined;
 }
 
+/** The host of a check without a URL. */
+export const HostnameField = z
+  .string()
+  .min(1)
+  .max(2048)
+  // What templates make of it is known only when it runs.
+  .refine((text) => text === '' || text.includes('{{') || parseHostname(text) !== undefined, {
+    error: 'must be a host name or an address, without scheme, port and path',
+  })
+  .describe('A host name or an address, without scheme and port');
+
 /** The name for TLS where it is another than the host's. */
 export const ServerName = z
   .string()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
-import { parseHostname, ServerName } from '../contract/target.ts';
+import { HostnameField, ServerName } from '../contract/target.ts';
 import { SslAssertion } from './assertions.ts';
 import { SecurityBaseline } from './baseline-spec.ts';
 
@@ -15,15 +15,7 @@ export const SslSpec = z.object({
   request: z.object({
     sslConfig: z
       .object({
-        hostname: z
-          .string()
-          .min(1)
-          .max(2048)
-          // What templates make of it is known only when it runs.
-          .refine((text) => text === '' || text.includes('{{') || parseHostname(text) !== undefined, {
-            error: 'must be a host name or an address, without scheme, port and path',
-          })
-          .describe('A host name or an address, without scheme and port'),
+        hostname: HostnameField,
         port: z.int().min(1).max(65_535).default(443),
         ipFamily: IpFamilyField,
         serverName: ServerName,

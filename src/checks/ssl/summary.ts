@@ -67,14 +67,14 @@ function verdictSection(
 }
 
 const ruleNames: Readonly<Record<string, string>> = {
-  minTLSVersion: 'Least protocol',
-  minKeySizeBits: 'Least key',
+  minTLSVersion: 'Minimum TLS version',
+  minKeySizeBits: 'Minimum key size',
   weakSignatureAlgorithm: 'Signature',
   weakCipherSuite: 'Cipher suite',
-  knownBadCA: 'Authority that lost its trust',
-  recommendedTLSVersion: 'Recommended protocol',
-  recommendedKeySizeBits: 'Recommended key',
-  ocspMustStapleRespected: 'Staple that is required',
+  knownBadCA: 'Distrusted authority',
+  recommendedTLSVersion: 'Recommended TLS version',
+  recommendedKeySizeBits: 'Recommended key size',
+  ocspMustStapleRespected: 'OCSP must-staple',
   sctPresent: 'Signed certificate timestamps',
 };
 
@@ -85,8 +85,8 @@ function certificateSections(chain: readonly SslCertificate[]): SummarySection[]
       fact('Issued to', certificate.subjectCN ?? certificate.subject),
       fact('Issued by', certificate.issuerCN ?? certificate.issuer),
       fact('Names', certificate.sans.join(', ') || null),
-      fact('Valid from', certificate.notBefore),
-      fact('Valid to', certificate.notAfter),
+      fact('Valid from', dateText(certificate.notBefore)),
+      fact('Valid to', dateText(certificate.notAfter)),
       fact('Expires', daysText(certificate.daysUntilExpiry)),
       fact('Key', `${certificate.keyAlgorithm} ${certificate.keySizeBits ?? ''}`.trim()),
       fact('Signature', certificate.signatureAlgorithm),
@@ -103,10 +103,15 @@ function pathSection({ path }: NonNullable<SslDetail['response']>): SummarySecti
     facts: path.map(({ subjectCN, wasSent, notAfter }, index) =>
       fact(
         `${index + 1}`,
-        `${subjectCN ?? 'no common name'}, ${wasSent ? 'sent' : 'known to the location'}, valid to ${notAfter ?? 'no date'}`,
+        `${subjectCN ?? 'no common name'}, ${wasSent ? 'sent' : 'known to the location'}, valid to ${dateText(notAfter) ?? 'no date'}`,
       ),
     ),
   };
+}
+
+/** `2027-02-21T19:00:00.000Z` as people read it. */
+function dateText(date: string | null): string | null {
+  return date && `${date.slice(0, 10)} ${date.slice(11, 16)} UTC`;
 }
 
 function daysText(days: number | null): string | null {

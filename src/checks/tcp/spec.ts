@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
-import { parseHostname, ServerName } from '../contract/target.ts';
+import { HostnameField, ServerName } from '../contract/target.ts';
 import { tcpAssertionSchema } from '../http/connection-assertion.ts';
 
 /** A TCP monitor: one connection, what it sends and what comes back (check model 1.4). */
@@ -9,15 +9,7 @@ export const TcpSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z
     .object({
-      hostname: z
-        .string()
-        .min(1)
-        .max(2048)
-        // What templates make of it is known only when it runs.
-        .refine((text) => text === '' || text.includes('{{') || parseHostname(text) !== undefined, {
-          error: 'must be a host name or an address, without scheme, port and path',
-        })
-        .describe('A host name or an address, without scheme and port'),
+      hostname: HostnameField,
       port: z.int().min(1).max(65_535),
       data: z.string().nullable().default(null).describe('Sent once the connection is ready'),
       ipFamily: IpFamilyField,

@@ -25,12 +25,6 @@ export type CheckMetricsQuery = z.output<typeof CheckMetricsQuery>;
 const freshMs = 3_000;
 const keptAnswersBytes = 128 * 1024 * 1024;
 
-/** An answer is made again that long before a client that comes regularly is to ask for it. */
-const aheadMs = 2_500;
-/** What counts as regular: an interval that a scraper may have. */
-const shortestIntervalMs = 10_000;
-const longestIntervalMs = 150_000;
-
 interface Answer {
   readonly text: Buffer;
   readonly madeMs: number;
@@ -43,10 +37,7 @@ interface Request {
   readonly format: TextFormat;
 }
 
-/**
- * Metrics of each check, for Prometheus. It asks at regular intervals, so the answer of many thousand checks is made
- * shortly before the next one is due, and waits for it.
- */
+/** Metrics of each check, for Prometheus: one answer at a time, kept for a moment for others that ask the same. */
 export class CheckMetrics {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -54,8 +45,6 @@ export class CheckMetrics {
   readonly #answers = new LruMap<string, Answer>(keptAnswersBytes, ({ text }) => text.length);
   /** One answer is made at a time; who asks for the same meanwhile gets it, too. */
   #last: Promise<unknown> = Promise.resolve();
-  readonly #askedMs = new LruMap<string, number>(100);
-  readonly #closing = new AbortController();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -65,21 +54,6 @@ export class CheckMetrics {
 
   text(request: Request): Promise<Buffer> {
     const key = JSON.stringify(request);
-    const nowMs = this.#clock.monotonicMs();
-    const intervalMs = nowMs - (this.#askedMs.get(key) ?? nowMs);
-    this.#askedMs.set(key, nowMs);
-    if (intervalMs >= shortestIntervalMs && intervalMs <= longestIntervalMs) {
-      void this.#prepare(key, request, intervalMs - aheadMs);
-    }
-    return this.#answer(key, request);
-  }
-
-  /** Prepares nothing any more. */
-  close(): void {
-    this.#closing.abort();
-  }
-
-  #answer(key: string, request: Request): Promise<Buffer> {
     const made = this.#last.then(async () => {
       const known = this.#answers.get(key);
       if (known && this.#clock.monotonicMs() - known.madeMs < freshMs) return known.text;
@@ -88,15 +62,9 @@ export class CheckMetrics {
       this.#answers.set(key, { text, madeMs });
       return text;
     });
+    // The next waits behind it makes an answer of its own; the error is for the one who asked.
     this.#last = made.catch(() => undefined);
     return made;
-  }
-
-  async #prepare(key: string, request: Request, inMs: number): Promise<void> {
-    await this.#clock.sleep(inMs, this.#closing.signal);
-    if (this.#closing.signal.aborted) return;
-    // The one who asks next makes it again, and gets the error.
-    await this.#answer(key, request).catch(() => undefined);
   }
 
   async #make({ query, accountId, format }: Request): Promise<Buffer> {

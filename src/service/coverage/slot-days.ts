@@ -82,8 +82,8 @@ export class SlotDays {
       .select((eb) => eb.fn.min('slot_at').as('at'))
       .where('check_id', '=', checkId)
       .where('state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
-      .where('check_session_id', 'is', null)
-      .where('test_session_id', 'is', null)
+      // Both in one condition: SQLite would take the index of all runs of the schedule, not that of the few that are live.
+      .where((eb) => eb.fn.coalesce('check_session_id', 'test_session_id'), 'is', null)
       .executeTakeFirst();
     const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open?.at ?? now);
     const oldest = await this.#oldestSlot(checkId, since);
@@ -255,7 +255,10 @@ function byDay(segments: readonly SlotSegment[]): Map<number, SlotSegment[]> {
     const lastAt = segment.firstAt + (segment.count - 1) * segment.strideMs;
     for (let day = startOf(segment.firstAt, dayMs); day <= lastAt; day += dayMs) {
       const part = slotsWithin(segment, { from: day, to: day + dayMs });
-      if (part) days.set(day, [...(days.get(day) ?? []), part]);
+      if (!part) continue;
+      const others = days.get(day);
+      if (others) others.push(part);
+      else days.set(day, [part]);
     }
   }
   return days;

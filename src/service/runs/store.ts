@@ -32,7 +32,8 @@ export function lockedRuns(
   restrict: (runs: RunIds) => RunIds,
 ): RawBuilder<boolean> {
   const ids = restrict(db.selectFrom('runs').select('id'));
-  return dialect.inLocked('id', ids.orderBy('id').modifyEnd(dialect.forUpdate));
+  const inOrder = dialect.locksRows ? ids.orderBy('id') : ids;
+  return dialect.inLocked('id', inOrder.modifyEnd(dialect.forUpdate));
 }
 
 /**

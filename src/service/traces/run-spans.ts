@@ -41,6 +41,7 @@ const phaseNames = [
   'tcp',
   'connection',
   'proxy',
+  'startTls',
   'tls',
   'firstByte',
   'data',

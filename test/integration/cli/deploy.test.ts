@@ -11,6 +11,7 @@ import { readProject, writeProject } from '../../../src/cli/project/files.ts';
 import { problemsOf } from '../../../src/cli/project/validate.ts';
 import { generatedAccount } from '../../helpers/cli/generated-account.ts';
 import { makeAccount } from '../../helpers/cli/make-account.ts';
+import { isNight } from '../../helpers/night.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 
@@ -31,7 +32,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const numRuns = Number(process.env['PICKET_ACCOUNTS'] ?? 12);
+const numRuns = isNight ? 500 : 12;
 const certificate = await (await createAuthority()).issue();
 let count = 0;
 

@@ -8,6 +8,7 @@ import { CheckTotals } from '../../../src/service/check-metrics/store.ts';
 import { Checks } from '../../../src/service/checks/store.ts';
 import { LoginSessions } from '../../../src/service/console/login/store.ts';
 import { Overviews } from '../../../src/service/console/overview/store.ts';
+import { SlotDays } from '../../../src/service/coverage/slot-days.ts';
 import { Heartbeats } from '../../../src/service/heartbeats/store.ts';
 import { Retired } from '../../../src/service/jobs/retention-store.ts';
 import { Artifacts } from '../../../src/service/results/artifacts/store.ts';
@@ -86,6 +87,26 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'runs_live_by_location',
     (recorded) =>
       new Leases(recorded, dialect).releaseClaims({ locationId: 'l', agentId: 'a', sessionId: 's' }, [1], 1),
+  ],
+  [
+    'leases that a clock ahead has promised',
+    'runs_lease_end',
+    (recorded) => new Runs(recorded, dialect).takeBackFuture(1, 2),
+  ],
+  [
+    'queue entries that it has promised',
+    'runs_queue_end',
+    (recorded) => new Runs(recorded, dialect).takeBackFuture(1, 2),
+  ],
+  [
+    'the oldest slot on its way of a check, to seal up to it',
+    'runs_live_by_check',
+    async (recorded) => {
+      // Only of a check that there is it asks.
+      insertWithDefaults(path(), 'accounts', { id: 'x' });
+      insertWithDefaults(path(), 'checks', { id: 'c' });
+      await new SlotDays(recorded, dialect).nextSeal('c', 3_600_000);
+    },
   ],
   ['the next deadline', 'runs_lease_end', (recorded) => new Runs(recorded, dialect).nextDeadline()],
   ['the next end of waiting', 'runs_queue_end', (recorded) => new Runs(recorded, dialect).nextDeadline()],

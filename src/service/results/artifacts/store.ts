@@ -1,8 +1,11 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
 import type { ArtifactRow } from '../tables.ts';
+
+/** Written out: of a parameter SQLite would not see that the index of awaited artifacts has it. */
+const awaited = sql.lit('awaited' as const);
 
 /**
  * What results say about their artifacts, and which of those have arrived. The bytes are in the artifact
@@ -62,7 +65,7 @@ export class Artifacts {
     const overdue = await this.#db
       .selectFrom('artifacts')
       .select('result_id')
-      .where('state', '=', 'awaited')
+      .where('state', '=', awaited)
       .where('created', '<', before)
       .limit(1)
       .executeTakeFirst();
@@ -70,7 +73,7 @@ export class Artifacts {
     await this.#db
       .updateTable('artifacts')
       .set({ state: 'lost', reason: 'the agent did not send it in time' })
-      .where('state', '=', 'awaited')
+      .where('state', '=', awaited)
       .where('created', '<', before)
       .execute();
   }

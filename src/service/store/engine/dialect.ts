@@ -17,9 +17,8 @@ import type { Tables } from '../../tables.ts';
 import { arrayOf, type ColumnType } from './postgres-arrays.ts';
 import { PostgresHosts, readOnlyState } from './postgres-hosts.ts';
 import { keepPrivate } from './private-file.ts';
-import { batches } from './queries.ts';
+import { applicationName, batches, oldestTransactionMs } from './queries.ts';
 import { sqliteKyselyDialect } from './sqlite.ts';
-import { applicationName, oldestTransactionMs } from './transactions.ts';
 
 /** The types of a table's columns. */
 export type ColumnTypes<Row> = {
@@ -54,6 +53,8 @@ export interface Dialect {
    * for each other.
    */
   inLocked(column: string, query: Expression<unknown>): RawBuilder<boolean>;
+  /** Whether rows are locked one by one. Where they are not, an order for locking would only cost an index. */
+  readonly locksRows: boolean;
   /** Keeps two processes from migrating, or creating the first account, at the same time. */
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
   /** When the oldest transaction of the service's processes began; null where there is none. */
@@ -128,6 +129,7 @@ const sqliteSql: Dialect = {
   blobColumn: 'blob',
   rowsPerRemoval: 500,
   forUpdate: nothing,
+  locksRows: false,
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
   lockSchema: async () => undefined,
@@ -181,6 +183,7 @@ const postgresSql: Dialect = {
   blobColumn: 'bytea',
   rowsPerRemoval: 5_000,
   forUpdate: sql`for update`,
+  locksRows: true,
   forUpdateSkipLocked: sql`for update skip locked`,
   lockSchema: async (transaction) => {
     await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(transaction);

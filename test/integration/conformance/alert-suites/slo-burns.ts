@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import { BurnWatch } from '../../../../src/service/slos/burn-watch.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
 /** Objectives whose error budget is spent too fast. */
@@ -94,6 +95,24 @@ export function sloBurnSuite(stage: AlertStage): void {
     expect((await call('DELETE', `/v1/silences/${silence.id}`)).status).toBe(204);
     await untilNews(1);
     expect((await burns()).map(({ name }: { name: string }) => name)).toEqual(['Shop works']);
+  });
+
+  it('is looked for a minute later, though its clock was set ahead while it was looked for', async () => {
+    await objective();
+    const { clock } = stage;
+    let looks = 0;
+    const report = async () => {
+      looks += 1;
+      clock.advance(60 * minuteMs);
+      return new Map();
+    };
+    const watch = new BurnWatch({
+      ...{ store: stage.harness.store, clock },
+      analytics: { report } as unknown as ConstructorParameters<typeof BurnWatch>[0]['analytics'],
+    });
+    const next = await watch.turn();
+    expect(looks).toBe(4);
+    expect(next).toBeLessThanOrEqual(clock.wallMs() + minuteMs);
   });
 
   it('refuses channels that the account does not have, and changes one part of its burn alert', async () => {
