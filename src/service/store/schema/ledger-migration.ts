@@ -35,3 +35,21 @@ export const checkTotals = {
       shard integer primary key, ended bigint not null)`,
   ],
 };
+
+/**
+ * Details of results as compressed bytes; those that are stored already stay as they are. Bytes that are
+ * compressed are not compressed again. And how many passes there were since the last one whose detail was kept,
+ * for services that leave some out.
+ */
+export const packedDetails = {
+  name: '0065-packed-details',
+  statements: [
+    `alter table results add column packed_detail {blob}`,
+    `alter table test_results add column packed_detail {blob}`,
+    `{postgres} alter table results alter column packed_detail set storage external`,
+    `{postgres} alter table test_results alter column packed_detail set storage external`,
+    `create table detail_counts (
+      check_id text not null, location text not null, passes integer not null, kept bigint not null,
+      primary key (check_id, location))`,
+  ],
+};
