@@ -10,7 +10,7 @@ import { checkPlans, rootCauseAnalyses } from './analysis-migration.ts';
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
-import { checkTotals, leanLedger, packedDetails } from './ledger-migration.ts';
+import { checkTotals, leanLedger, packedDetails, roomForChanges } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration } from './member-migration.ts';
 import { statusPageKeys } from './page-key-migration.ts';
@@ -339,4 +339,5 @@ export const migrations: readonly Migration[] = [
   checkPlans,
   checkTotals,
   packedDetails,
+  roomForChanges,
 ];
