@@ -8,6 +8,7 @@ import { CheckTotals } from '../../../src/service/check-metrics/store.ts';
 import { Checks } from '../../../src/service/checks/store.ts';
 import { LoginSessions } from '../../../src/service/console/login/store.ts';
 import { Overviews } from '../../../src/service/console/overview/store.ts';
+import { SlotDays } from '../../../src/service/coverage/slot-days.ts';
 import { Heartbeats } from '../../../src/service/heartbeats/store.ts';
 import { Retired } from '../../../src/service/jobs/retention-store.ts';
 import { Artifacts } from '../../../src/service/results/artifacts/store.ts';
@@ -181,6 +182,29 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'error_groups_by_owner',
     (recorded) =>
       new ErrorGroups(recorded, dialect).newest({ accountId: 'a', kind: 'check', ownerId: 'c' }, 10),
+  ],
+  [
+    'results that are due to be removed',
+    'results_by_check',
+    (recorded) =>
+      new Retired(recorded, dialect).removeDue(
+        [
+          ['c', 1],
+          ['d', 2],
+        ],
+        10,
+      ),
+  ],
+  [
+    'checks with artifacts',
+    'artifacts_by_check',
+    (recorded) => new Retired(recorded, dialect).withArtifacts(['c', 'd']),
+  ],
+  ['old runs', 'runs_by_end', (recorded) => new Retired(recorded, dialect).removeRuns(1, 10)],
+  [
+    'old days of slots',
+    'sqlite_autoindex_slot_days_1',
+    (recorded) => new SlotDays(recorded, dialect).prune(['c', 'd'], 1, 10),
   ],
   ['old records', 'alerts_by_time', (recorded) => new Retired(recorded, dialect).removeRecords(1, 10)],
   [
