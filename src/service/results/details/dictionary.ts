@@ -1,10 +1,11 @@
 /**
  * What details of runs have in common: field names, and values that most of them hold. Compression refers to it
- * instead of storing it with each detail. Rows refer to it for as long as they are kept, so it never changes; a
- * better one would be a second format (packed-detail.ts). What is frequent is at the end.
+ * instead of storing it with each detail; reading it in costs a little each time, so there is one for each kind
+ * of check. Rows refer to them for as long as they are kept, so they never change; a better one would be one more
+ * format (packed-detail.ts). What is frequent is at the end.
  */
-export const detailDictionary = Buffer.from(
-  [
+export const detailDictionaries = {
+  network: text([
     '{"accessibilityViolations":[],"sessionUuid":"","totalTestsCount":,"testResults":[{"title":"","status":"passed","duration":,"retry":0,"attachments":[',
     '"pages":[{"url":"","webVitals":{"FCP":{"score":"GOOD","value":},"LCP":{"score":"GOOD","value":},"CLS":{"score":"GOOD","value":},"TBT":{"score":"GOOD","value":},"TTFB":{"score":"GOOD","value":}}}',
     '"traceFiles":[],"screenshots":[],"videos":[],"snapshots":[],"errors":[],"startTime":,"endTime":,"runtimeVersion":"","requestFailed":',
@@ -20,6 +21,9 @@ export const detailDictionary = Buffer.from(
     '{"assertions":[],"request":{"hostname":"","targetIp":"","ipFamily":"IPv4","pingCount":10},"response":{"hostname":"","resolvedIp":"","ipFamily":"IPv4","pingCount":10,"packetsSent":10,"packetsReceived":10,"packetSize":64,"packetLoss":0,"dnsResolutionTime":0.,"latency":{"avg":0.,"min":0.,"max":0.,"stdDev":0.},',
     '"pingResults":[{"sequence":0,"type":0,"code":0,"success":true,"rtt":0.,"ttl":64,"from":"10.0.0.1","error":null},{"sequence":1,"type":0,"code":0,"success":true,"rtt":0.,"ttl":64,"from":"',
     '{"assertions":[],"request":{"hostname":"","port":443,"data":null,"ipFamily":"IPv4","useSSL":false,"skipSSL":false},"response":{"data":"","truncated":false,"timingPhases":{"dns":0.,"connection":0.,"tls":0,"data":0,"total":0.},"ipAddress":"10.","ipFamily":"IPv4","certificate":null},',
+    ',"requestError":null,"jobLog":{"setup":[],"request":[],"teardown":[]},"jobLog":null,"jobAssets":null,"pcapDataUrl":null}',
+  ]),
+  http: text([
     '<!DOCTYPE html>\\n<html lang=\\"en\\">\\n<head>\\n<meta charset=\\"utf-8\\">\\n<meta name=\\"viewport\\" content=\\"width=device-width, initial-scale=1\\">\\n<title></title>\\n<link rel=\\"stylesheet\\" href=\\"/\\">\\n<script src=\\"/\\"></script>\\n</head>\\n<body>\\n<div class=\\"\\"></div>\\n</body>\\n</html>\\n',
     '{\\"status\\":\\"ok\\",\\"data\\":[{\\"id\\":1,\\"name\\":\\"\\",\\"version\\":\\"1.0.0\\",\\"timestamp\\":\\"2026-',
     '{"assertions":[{"source":"STATUS_CODE","property":"","comparison":"EQUALS","target":"200","regex":"","actual":200,"error":null},{"source":"JSON_BODY","property":"$.","comparison":"NOT_EMPTY"},{"source":"RESPONSE_TIME","comparison":"LESS_THAN","target":"1000"},{"source":"TEXT_BODY","comparison":"CONTAINS"},{"source":"HEADERS","property":"content-type"}],',
@@ -31,5 +35,9 @@ export const detailDictionary = Buffer.from(
     '"response":{"status":200,"statusText":"OK","body":"","headers":{"date":"Mon, 01 Jan 2026 00:00:00 GMT","content-type":"text/html; charset=utf-8","server":"nginx","connection":"keep-alive","keep-alive":"timeout=5","transfer-encoding":"chunked","vary":"Accept-Encoding","cache-control":"max-age=0, private, must-revalidate, no-cache, no-store"},',
     '"timings":{"socket":0.,"lookup":0.,"connect":,"response":,"end":},"timingPhases":{"wait":0.,"dns":0.,"tcp":0.,"firstByte":,"download":0.,"total":,"tls":,"proxy":0},"href":"https://","truncated":false,"readLimitBytes":null,"httpVersion":"1.1","ipAddress":"10.","ipFamily":"IPv4","redirectCount":0,',
     '"certificate":{"subject":"","issuer":"","validTo":"2026-","daysRemaining":,"protocol":"TLSv1.3","cipher":"TLS_AES_256_GCM_SHA384"}},"certificate":null},"requestError":null,"jobLog":{"setup":[],"request":[],"teardown":[]},"jobLog":null,"jobAssets":null,"pcapDataUrl":null}',
-  ].join(''),
-);
+  ]),
+} as const;
+
+function text(lines: readonly string[]): Buffer {
+  return Buffer.from(lines.join(''));
+}

@@ -1,10 +1,17 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { type RawBuilder, sql } from 'kysely';
+import { HttpDetail } from '../../../checks/http/detail.ts';
+import { findCheckType } from '../../../checks/index.ts';
 import type { PackedRow, ResultRow } from '../tables.ts';
-import { detailDictionary } from './dictionary.ts';
+import { detailDictionaries } from './dictionary.ts';
 
 /** The first byte says how the rest came about: what is stored can be read by every later build. */
-const zstdWithDictionary = 1;
+const formats = { http: 1, network: 2 } as const;
+type Format = keyof typeof formats;
+const formatNames = new Map<number | undefined, Format>([
+  [formats.http, 'http'],
+  [formats.network, 'network'],
+]);
 /** Shorter ones cost more to pack than they take. */
 const smallestBytes = 200;
 const leftOut = new Uint8Array(0);
@@ -16,9 +23,9 @@ export const isWhole: RawBuilder<boolean> = sql<boolean>`coalesce(length(packed_
  * Small tables: most details are a few kilobytes, and clearing the tables would cost more than compressing does.
  * Large ones look back further.
  */
-function options(bytes: number) {
+function options(format: Format, bytes: number) {
   return {
-    dictionary: detailDictionary,
+    dictionary: detailDictionaries[format],
     chunkSize: 4096,
     params: {
       [constants.ZSTD_c_compressionLevel]: 1,
@@ -33,7 +40,7 @@ export function packRow<Row extends ResultRow>(row: Row): PackedRow<Row> {
   if (isLeftOut) return { ...rest, detail: null, packed_detail: leftOut };
   const { detail } = row;
   if (detail === null || detail.length < smallestBytes) return { ...rest, packed_detail: null };
-  return { ...rest, detail: null, packed_detail: packDetail(detail) };
+  return { ...rest, detail: null, packed_detail: packDetail(detail, formatOf(row.check_type)) };
 }
 
 /** A stored row as the service knows it. */
@@ -54,14 +61,18 @@ export function unpackDetail({
 } {
   if (packed === null) return { detail, isLeftOut: false };
   if (packed.length === 0) return { detail: null, isLeftOut: true };
-  if (packed[0] !== zstdWithDictionary) {
-    throw new Error(`a stored detail has the format ${packed[0]}, which this build does not know`);
-  }
-  const json = zstdDecompressSync(packed.subarray(1), { dictionary: detailDictionary, chunkSize: 16_384 });
+  const format = formatNames.get(packed[0]);
+  if (!format) throw new Error(`a stored detail has the format ${packed[0]}, which this build does not know`);
+  const dictionary = detailDictionaries[format];
+  const json = zstdDecompressSync(packed.subarray(1), { dictionary, chunkSize: 8_192 });
   return { detail: json.toString('utf8'), isLeftOut: false };
 }
 
-function packDetail(json: string): Uint8Array {
+function formatOf(checkType: string): Format {
+  return findCheckType(checkType)?.detail === HttpDetail ? 'http' : 'network';
+}
+
+function packDetail(json: string, format: Format): Uint8Array {
   const bytes = Buffer.from(json, 'utf8');
-  return Buffer.concat([Buffer.of(zstdWithDictionary), zstdCompressSync(bytes, options(bytes.length))]);
+  return Buffer.concat([Buffer.of(formats[format]), zstdCompressSync(bytes, options(format, bytes.length))]);
 }

@@ -60,13 +60,13 @@ const vacuumedOften = `autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_
   autovacuum_vacuum_cost_limit = 2000`;
 
 /**
- * Every run is written three times within seconds. What is claimed and ended finds room next to where it was, so
- * that the table does not grow by what is dead. Rows of the others are changed in columns that no index has.
+ * Runs get no room next to their rows: none of their changes is HOT, and the pages of those that ended are used
+ * again either way. Rows of the others are changed in columns that no index has.
  */
 export const roomForChanges = {
   name: '0066-room-for-changes',
   statements: [
-    `{postgres} alter table runs set (fillfactor = 60, ${vacuumedOften})`,
+    `{postgres} alter table runs set (${vacuumedOften})`,
     `{postgres} alter table results set (${vacuumedOften})`,
     `{postgres} alter table statuses set (autovacuum_vacuum_cost_limit = 2000)`,
     ...['location_statuses', 'alert_states', 'agents', 'slot_seals', 'check_totals', 'detail_counts'].map(
