@@ -273,6 +273,15 @@ export const ServiceConfig = z
     RESULT_RETENTION_DAYS: days(30).describe(
       'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur',
     ),
+    DETAIL_OF_EVERY_NTH_PASS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(1)
+      .describe(
+        'Of how many scheduled runs in a row that passed one keeps its detail (headers, body, phases, log), for each check and location. 1: all do. Failures, degraded and repeated runs, the first pass after one, one pass a day and runs that somebody started always do; numbers of all runs stay',
+      ),
     ARTIFACT_RETENTION_DAYS: days(30).describe('Days to keep artifacts of runs'),
     CODE_BUNDLE_QUOTA_BYTES: z.coerce
       .number()

@@ -149,7 +149,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         ? undefined
         : new TraceExport({ config, store, clock, logger, metrics });
     const onStored = traces && ((stored: readonly StoredResult[]) => traces.offer(stored));
-    const ingest = new Ingest({ store, clock, metrics, onStored });
+    const ingest = new Ingest({
+      ...{ store, clock, metrics, onStored },
+      everyNthPass: config.DETAIL_OF_EVERY_NTH_PASS,
+    });
     const deploymentProgress = new Map<string, number>();
     const routeDeps: RouteDeps = {
       store,

@@ -46,6 +46,7 @@ import { resourceMigrations, resourceRepositories } from './resources/index.ts';
 import { Artifacts } from './results/artifacts/store.ts';
 import { CodeBundles } from './results/bundles/store.ts';
 import { ResultColumns } from './results/columns/result-columns.ts';
+import { DetailCounts } from './results/details/detail-counts.ts';
 import { ErrorGroups } from './results/error-groups/store.ts';
 import { Reports } from './results/report-store.ts';
 import { Statuses } from './results/status-store.ts';
@@ -221,6 +222,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     slots: new Slots(db),
     leases: new Leases(db, dialect),
     results: new Results(db, dialect),
+    detailCounts: new DetailCounts(db, dialect),
     resultColumns: new ResultColumns(db, dialect),
     slotDays: new SlotDays(db, dialect),
     locationMinutes: new LocationMinutes(db),

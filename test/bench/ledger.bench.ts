@@ -8,6 +8,7 @@ import {
 import { startPostgres } from '../helpers/service/postgres.ts';
 import { startLedgerAgents } from './parts/ledger-agents.ts';
 import { type LedgerDatabase, openLedgerOnPostgres, openLedgerOnSqlite } from './parts/ledger-queue.ts';
+import { realisticDetail } from './parts/realistic-detail.ts';
 import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
 
 interface Stage {
@@ -21,7 +22,7 @@ interface Stage {
   close(): Promise<void>;
 }
 
-/** `npm run bench -- ledger [--runs=40000] [--rounds=3] [--agents=8] [--slots=100] [--checks=1000] [--engine=…]` */
+/** `npm run bench -- ledger [--runs=40000] [--rounds=3] [--agents=8] [--slots=100] [--checks=1000] [--engine=…] [--details=realistic]` */
 const bench: Bench = {
   title: 'The run ledger: runs leased, completed and stored a second',
   async run(run) {
@@ -81,7 +82,11 @@ async function measure(
       request: { url: 'https://shop.example.com/' },
     });
   }
-  const load = () => ({ urls: stage.services.map(({ url }) => url), key: location.key, agents, slots });
+  const isRealistic = textOption(run, 'details', 'page') === 'realistic';
+  const load = () => ({
+    ...{ urls: stage.services.map(({ url }) => url), key: location.key, agents, slots },
+    ...(isRealistic ? { detailOf: realisticDetail } : {}),
+  });
   const acknowledged = new Set<string>();
   const rates: number[] = [];
   const costs: number[] = [];
@@ -123,6 +128,12 @@ async function measure(
   const key = stage.name.startsWith('SQLite') ? 'sqlite' : 'postgres';
   figures[`${key}_cpu_us_per_run`] = quantile(costs, 0.5).toFixed(0);
   figures[`${key}_runs_per_s`] = quantile(rates, 0.5).toFixed(0);
+  for (const one of await stage.database.storage()) {
+    notes.push(
+      `${stage.name}, ${one.table}: ${one.megabytes.toFixed(1)} MB and ${one.indexMegabytes.toFixed(1)} MB of indexes, ${one.changes} rows changed, ${(one.hot * 100).toFixed(0)} % of them HOT, ${one.deadRows} dead, vacuumed ${one.vacuums} times.`,
+    );
+    figures[`${key}_${one.table}_mb`] = (one.megabytes + one.indexMegabytes).toFixed(1);
+  }
   if (run.options.includes('--no-kill')) return;
   const kills = await killInTurn(run, stage, { first, count, locationId: location.id, load, acknowledged });
   const totals = await stage.database.totals();

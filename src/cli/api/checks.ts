@@ -87,10 +87,18 @@ export const showLogs: Run = async (api, [named = ''], { since, location, failur
     `${Math.round(result.responseTime)} ms`,
     result.failure === null ? '' : `${result.failure.owner}: ${result.failure.message}`,
   ]);
+  const leftOutCount = entries.filter(({ isDetailLeftOut }) => isDetailLeftOut).length;
+  const leftOut =
+    leftOutCount === 0
+      ? []
+      : [
+          '',
+          `The details of ${leftOutCount} of these runs were not kept: DETAIL_OF_EVERY_NTH_PASS of the service leaves some out that passed.`,
+        ];
   const lines = (width: number) =>
     rows.length === 0
       ? [`${printable(name)}: no runs in that time.`]
-      : table(['STARTED', 'RESULT', 'LOCATION', 'TIME', 'WHY'], rows, width);
+      : [...table(['STARTED', 'RESULT', 'LOCATION', 'TIME', 'WHY'], rows, width), ...leftOut];
   return { json: { checkId: id, results: entries }, lines };
 };
 

@@ -45,6 +45,11 @@ export const CheckResult = z
     isTimingDoubtful: z
       .boolean()
       .describe('The agent was late itself, so the times may be too long; they made nothing fail'),
+    isDetailLeftOut: z
+      .boolean()
+      .describe(
+        'The run passed, and its detail was not kept: `DETAIL_OF_EVERY_NTH_PASS` of the service keeps that of every n-th pass',
+      ),
     failure: z
       .object({ owner: z.string(), code: z.string(), message: z.string() })
       .nullable()

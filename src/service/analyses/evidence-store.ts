@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { isWhole, unpackDetail } from '../results/details/packed-detail.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 import type { Company, LocationEventFacts, RunFacts } from './evidence.ts';
@@ -12,12 +13,16 @@ export interface ResultMark {
   readonly check_id: string;
   readonly run_location: string;
   readonly created: number;
+  readonly started: number;
   readonly slot_at: number;
   readonly has_failures: 0 | 1;
   readonly has_errors: 0 | 1;
 }
 
-const marks = ['id', 'check_id', 'run_location', 'created', 'slot_at', 'has_failures', 'has_errors'] as const;
+const marks = [
+  ...(['id', 'check_id', 'run_location', 'created', 'started', 'slot_at'] as const),
+  ...(['has_failures', 'has_errors'] as const),
+] as const;
 const iso = (at: number) => new Date(at).toISOString();
 
 /** What analyses read of results, statuses and locations. */
@@ -90,12 +95,15 @@ export class AnalysisEvidence {
     return row ? (JSON.parse(row.error_group_ids) as string[]) : [];
   }
 
-  /** Final results of a check from between two instants, newest first. */
+  /**
+   * Final results of a check from between two instants, newest first: all of them, or those whose details were
+   * not left out.
+   */
   async passes(
     table: ResultTable,
     checkId: string,
     between: { readonly after: number; readonly before: number },
-    limit: number,
+    { limit, areWhole }: { readonly limit: number; readonly areWhole: boolean },
   ): Promise<ResultMark[]> {
     return this.#db
       .selectFrom(table)
@@ -106,6 +114,7 @@ export class AnalysisEvidence {
       .where('created', '<', between.before)
       .where('has_failures', '=', 0)
       .where('has_errors', '=', 0)
+      .$if(areWhole, (query) => query.where(isWhole))
       .orderBy('created', 'desc')
       .limit(limit)
       .execute();
@@ -117,10 +126,10 @@ export class AnalysisEvidence {
     checkId: string,
     location: string,
     after: number,
-  ): Promise<(ResultMark & { readonly started: number }) | undefined> {
+  ): Promise<ResultMark | undefined> {
     return this.#db
       .selectFrom(table)
-      .select([...marks, 'started'])
+      .select(marks)
       .where('check_id', '=', checkId)
       .where('run_location', '=', location)
       .where('created', '>', after)
@@ -156,6 +165,7 @@ export class AnalysisEvidence {
         'error_messages',
         'response_time',
         'detail',
+        'packed_detail',
       ])
       .where(this.#dialect.inList('id', ids))
       .execute();
@@ -163,6 +173,7 @@ export class AnalysisEvidence {
     return ids.flatMap((id) => {
       const row = byId.get(id);
       if (!row) return [];
+      const { detail } = unpackDetail(row);
       return [
         {
           id,
@@ -172,7 +183,7 @@ export class AnalysisEvidence {
           message: row.message,
           errorMessages: JSON.parse(row.error_messages) as string[],
           responseTime: row.response_time,
-          detail: row.detail === null ? null : (JSON.parse(row.detail) as unknown),
+          detail: detail === null ? null : (JSON.parse(detail) as unknown),
         },
       ];
     });

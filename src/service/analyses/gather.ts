@@ -74,9 +74,9 @@ export async function gatherEvidence(
       to: newest.created + eventSlackMs,
     }),
     changes:
-      check && passed.runs[0]
+      check && passed.marks[0]
         ? await changesOf(repositories, check, {
-            from: Date.parse(passed.runs[0].startedAt),
+            from: passed.marks[0].started,
             to: first?.started ?? startedMs,
           })
         : [],
@@ -89,7 +89,7 @@ const nothing = {
   ...{ locationEvents: [], changes: [], maintenance: [] },
 } satisfies Omit<Evidence, 'check' | 'errorMessage'>;
 
-/** Passes before a failure: at its location, else anywhere. */
+/** Passes before a failure: at its location, else anywhere; and those of them, or older ones, that have a detail to compare with. */
 async function passesOf(
   { analysisEvidence }: Repositories,
   table: ResultTable,
@@ -97,13 +97,18 @@ async function passesOf(
 ): Promise<{ marks: readonly ResultMark[]; runs: readonly RunFacts[] }> {
   const between = { after: newest.created - lookBackMs, before: newest.created };
   for (const from of table === 'results' ? [table] : [table, 'results' as const]) {
-    const found = await analysisEvidence.passes(from, newest.check_id, between, 4 * maxPassed);
-    const here = found.filter(({ run_location: location }) => location === newest.run_location);
-    const marks = (here.length > 0 ? here : found).slice(0, maxPassed);
-    if (marks.length === 0) continue;
+    const [marks, whole] = await Promise.all(
+      [false, true].map(async (areWhole) => {
+        const asked = { limit: 4 * maxPassed, areWhole };
+        const found = await analysisEvidence.passes(from, newest.check_id, between, asked);
+        const here = found.filter(({ run_location: location }) => location === newest.run_location);
+        return (here.length > 0 ? here : found).slice(0, maxPassed);
+      }),
+    );
+    if (!marks?.[0] || !whole) continue;
     const runs = await analysisEvidence.runs(
       from,
-      marks.map(({ id }) => id),
+      whole.map(({ id }) => id),
     );
     return { marks, runs };
   }

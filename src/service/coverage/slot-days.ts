@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { outcomeOf } from '../../protocol/runs/coverage.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
+import { atAddresses } from '../store/engine/removal.ts';
 import type { Tables } from '../tables.ts';
 import { type DayCache, DaySlots, dayCache, decodedDay } from './day-slots.ts';
 import {
@@ -219,20 +220,15 @@ export class SlotDays {
     return rows;
   }
 
-  /** Removes up to `limit` days of a check that ended before an instant. Returns how many there were. */
-  async prune(checkId: string, before: number, limit: number): Promise<number> {
-    const days = this.#db
-      .selectFrom('slot_days')
-      .select('day_ms')
-      .where('check_id', '=', checkId)
-      .where('day_ms', '<=', before - dayMs)
-      .orderBy('day_ms')
-      .limit(limit);
-    const done = await this.#db
-      .deleteFrom('slot_days')
-      .where('check_id', '=', checkId)
-      .where('day_ms', 'in', days)
-      .executeTakeFirst();
+  /** Removes up to `limit` days of some checks that ended before an instant. Returns how many there were. */
+  async prune(checkIds: readonly string[], before: number, limit: number): Promise<number> {
+    if (checkIds.length === 0) return 0;
+    const days = atAddresses(
+      this.#dialect,
+      (address) => sql`select ${address} from slot_days
+        where ${this.#dialect.inList('check_id', checkIds)} and day_ms <= ${before - dayMs} limit ${limit}`,
+    );
+    const done = await this.#db.deleteFrom('slot_days').where(days).executeTakeFirst();
     return Number(done.numDeletedRows);
   }
 }

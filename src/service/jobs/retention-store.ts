@@ -1,7 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 import type { ArtifactRow } from '../results/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
+import { atAddresses, type Removal, removals } from '../store/engine/removal.ts';
 import type { Tables } from '../tables.ts';
+
+/** Checks, and up to when their results are due. */
+type DueResults = readonly (readonly [checkId: string, before: number])[];
 
 const trustedMark = 'retention';
 const doubtMark = 'retention-doubt';
@@ -72,17 +76,63 @@ export class Retired {
     }
   }
 
-  /** Results of a check created before an instant, oldest first. */
-  async resultIds(checkId: string, before: number, limit: number): Promise<string[]> {
+  /** How removal goes on this engine. */
+  get removal(): Removal {
+    return removals[this.#dialect.name];
+  }
+
+  /** Up to `limit` results that are due, as `removeDue` has them. */
+  async dueResults(due: DueResults, limit: number): Promise<string[]> {
+    const rows = await sql<{ id: string }>`
+      select results.id ${this.#due(due)} limit ${limit}`.execute(this.#db);
+    return rows.rows.map((row) => row.id);
+  }
+
+  /**
+   * Removes up to `limit` results of some checks, those of each from before an instant of its own, oldest first,
+   * without their artifacts: of checks that have none. Returns how many.
+   */
+  async removeDue(due: DueResults, limit: number): Promise<number> {
+    const rows = atAddresses(
+      this.#dialect,
+      (address) => sql`select results.${address} ${this.#due(due)} limit ${limit}`,
+    );
+    const done = await this.#db.deleteFrom('results').where(rows).executeTakeFirst();
+    return Number(done.numDeletedRows);
+  }
+
+  #due(due: DueResults) {
+    const latest = Math.max(...due.map(([, before]) => before));
+    // The latest instant is said apart: PostgreSQL knows nothing of those in pairs and may read all results.
+    return sql`from ${this.#dialect.pairRows(['check_id', 'before'], due)} as due cross join results
+      where results.check_id = due.check_id and results.created < due.before and results.created < ${latest}`;
+  }
+
+  /** Of some checks, those with artifacts. */
+  async withArtifacts(checkIds: readonly string[]): Promise<Set<string>> {
+    if (checkIds.length === 0) return new Set();
     const rows = await this.#db
-      .selectFrom('results')
+      .selectFrom('checks')
       .select('id')
-      .where('check_id', '=', checkId)
-      .where('created', '<', before)
-      .orderBy('created')
-      .limit(limit)
+      .where(this.#dialect.inList('id', checkIds))
+      .where((eb) =>
+        eb.exists(
+          eb.selectFrom('artifacts').select('position').whereRef('artifacts.check_id', '=', 'checks.id'),
+        ),
+      )
       .execute();
-    return rows.map((row) => row.id);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** Removes up to `limit` runs that ended before an instant, those that ended first; returns how many. */
+  async removeRuns(before: number, limit: number): Promise<number> {
+    const rows = atAddresses(
+      this.#dialect,
+      (address) => sql`select ${address} from runs
+        where ended is not null and ended < ${before} order by ended limit ${limit}`,
+    );
+    const done = await this.#db.deleteFrom('runs').where(rows).executeTakeFirst();
+    return Number(done.numDeletedRows);
   }
 
   /**
@@ -117,7 +167,7 @@ export class Retired {
   }
 
   /**
-   * Removes up to `limit` each of: runs that ended, fenced results, check sessions, alerts with their
+   * Removes up to `limit` each of: fenced results, check sessions, alerts with their
    * notifications, groups of errors that were not seen since, notices of maintenance, silences that are over,
    * and what people did about alerts, all from before an instant. Alerts about certificates stay: they keep a
    * certificate from being notified twice. So do groups that were archived for good: without them their
@@ -126,14 +176,6 @@ export class Retired {
    * @returns whether there may be more.
    */
   async removeRecords(before: number, limit: number): Promise<boolean> {
-    const runs = this.#db
-      .selectFrom('runs')
-      .select('id')
-      .where('ended', 'is not', null)
-      .where('ended', '<', before)
-      .orderBy('ended')
-      .limit(limit);
-    const removedRuns = await this.#db.deleteFrom('runs').where('id', 'in', runs).executeTakeFirst();
     const stale = this.#db
       .selectFrom('stale_results')
       .select('id')
@@ -172,7 +214,7 @@ export class Retired {
     await this.#db.deleteFrom('maintenance_notices').where('created', '<', before).execute();
     await this.#db.deleteFrom('silences').where('ends', '<', before).execute();
     await this.#db.deleteFrom('alert_actions').where('created', '<', before).execute();
-    const counts = [removedRuns, removedStale, removedSessions, removedGroups].map(({ numDeletedRows }) =>
+    const counts = [removedStale, removedSessions, removedGroups].map(({ numDeletedRows }) =>
       Number(numDeletedRows),
     );
     return Math.max(...counts, removedAlerts) === limit;
@@ -228,14 +270,13 @@ export class Retired {
     await this.#db.deleteFrom('test_sessions').where(this.#dialect.inList('id', ids)).execute();
   }
 
-  /** Removes up to `limit` events of a heartbeat from before an instant; returns how many. */
-  async removeHeartbeatEvents(checkId: string, before: number, limit: number): Promise<number> {
+  /** Removes up to `limit` events of heartbeats from before an instant; returns how many. */
+  async removeHeartbeatEvents(checkIds: readonly string[], before: number, limit: number): Promise<number> {
     const some = this.#db
       .selectFrom('heartbeat_events')
       .select('id')
-      .where('check_id', '=', checkId)
+      .where(this.#dialect.inList('check_id', checkIds))
       .where('created', '<', before)
-      .orderBy('created')
       .limit(limit);
     const done = await this.#db.deleteFrom('heartbeat_events').where('id', 'in', some).executeTakeFirst();
     return Number(done.numDeletedRows);

@@ -4,6 +4,7 @@ import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { confirmableMs } from '../pages/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import type { Store } from '../store.ts';
+import { RemovalPace } from './removal-pace.ts';
 import { TrustedTime } from './trusted-time.ts';
 
 /** How long things are kept, in milliseconds. */
@@ -30,6 +31,9 @@ export interface RetentionOptions {
 }
 
 const checksPerTurn = 20;
+const chunksPerTurn = 500;
+/** How long a turn removes rows of one kind. */
+const turnMs = 500;
 const artifactsPerTurn = 50;
 /** From the end of one round over all checks to the start of the next. */
 const restMs = 60_000;
@@ -60,6 +64,8 @@ export class Retention {
   #restsUntilMs = 0;
   readonly #trusted: TrustedTime;
   readonly #logger: Logger;
+  readonly #resultPace: RemovalPace;
+  readonly #runPace: RemovalPace;
   #removedResults = 0;
   #removedFiles = 0;
 
@@ -70,6 +76,9 @@ export class Retention {
     this.#retention = options.retention;
     this.#logger = options.logger;
     this.#trusted = new TrustedTime(options);
+    const { removal, rowsPerRemoval } = options.store.retired;
+    this.#resultPace = new RemovalPace(options.clock, removal, rowsPerRemoval);
+    this.#runPace = new RemovalPace(options.clock, removal, rowsPerRemoval);
   }
 
   async turn(): Promise<number | null> {
@@ -104,18 +113,19 @@ export class Retention {
    */
   async #lookAtChecks(now: number): Promise<boolean> {
     const ids = await this.#store.retired.checkIdsAfter(this.#cursor, checksPerTurn);
-    for (const id of ids) {
-      const isDone = await this.#lookAt(id, now);
-      // A check with much to do is gone on with at the next turn.
-      if (!isDone) return true;
-      this.#cursor = id;
-    }
+    let isLeft = false;
+    for (const id of ids) isLeft = (await this.#sealSome(id, now)) || isLeft;
+    isLeft = (await this.#removeResults(ids, now)) || isLeft;
+    isLeft = (await this.#prune(ids, now)) || isLeft;
+    // Checks with much to do are gone on with at the next turn.
+    if (isLeft) return true;
+    this.#cursor = ids.at(-1) ?? this.#cursor;
     return ids.length === checksPerTurn;
   }
 
-  async #lookAt(checkId: string, now: number): Promise<boolean> {
+  /** Seals one chunk of results and one of slots; whether there may be more. */
+  async #sealSome(checkId: string, now: number): Promise<boolean> {
     const store = this.#store;
-    const { rowsPerRemoval } = store.retired;
     let isSealing = (await store.resultColumns.nextSeal(checkId, now)) !== null;
     if (isSealing) {
       isSealing = await store.transaction((repositories) =>
@@ -128,26 +138,46 @@ export class Retention {
         repositories.slotDays.sealNext(checkId, now),
       );
     }
-    const keptSince = now - this.#retention.resultsMs;
-    const sealedUntil = await store.resultColumns.sealedUntil(checkId);
-    const removed = await this.#removeResults(checkId, Math.min(keptSince, sealedUntil));
-    const events = await store.retired.removeHeartbeatEvents(checkId, keptSince, rowsPerRemoval);
-    const before = now - this.#retention.analyticsMs;
-    const pruned = await store.transaction(async (repositories) =>
-      Math.max(
-        await repositories.resultColumns.prune(checkId, before, 100),
-        await repositories.slotDays.prune(checkId, before, 100),
-      ),
-    );
-    const isLeft = Math.max(removed, events) === rowsPerRemoval || pruned === 100;
-    return !isSealing && !isSealingSlots && !isLeft;
+    return isSealing || isSealingSlots;
   }
 
-  async #removeResults(checkId: string, before: number): Promise<number> {
-    const { retired } = this.#store;
-    const ids = await retired.resultIds(checkId, before, retired.rowsPerRemoval);
-    await this.#removeWithArtifacts('results', ids);
-    return ids.length;
+  /** Removes results that are sealed and too old, and events of heartbeats; whether there may be more. */
+  async #removeResults(checkIds: readonly string[], now: number): Promise<boolean> {
+    const { retired, resultColumns } = this.#store;
+    const keptSince = now - this.#retention.resultsMs;
+    const sealed = await resultColumns.sealedUntilOf(checkIds);
+    const due = [...sealed].map(([id, until]) => [id, Math.min(keptSince, until)] as const);
+    const withFiles = await retired.withArtifacts(due.map(([id]) => id));
+    const bare = due.filter(([id]) => !withFiles.has(id));
+    const filed = due.filter(([id]) => withFiles.has(id));
+    const untilMs = this.#clock.monotonicMs() + turnMs;
+    const areBareLeft =
+      bare.length > 0 &&
+      (await this.#resultPace.run(async (limit) => {
+        const removed = await retired.removeDue(bare, limit);
+        this.#removedResults += removed;
+        return removed;
+      }, untilMs));
+    const areFiledLeft =
+      filed.length > 0 &&
+      (await this.#resultPace.run(async (limit) => {
+        const ids = await retired.dueResults(filed, limit);
+        await this.#removeWithArtifacts('results', ids);
+        return ids.length;
+      }, untilMs));
+    const events = await retired.removeHeartbeatEvents(checkIds, keptSince, retired.rowsPerRemoval);
+    return areBareLeft || areFiledLeft || events === retired.rowsPerRemoval;
+  }
+
+  /** Removes numbers of analytics and coverage that are too old; whether there may be more. */
+  async #prune(checkIds: readonly string[], now: number): Promise<boolean> {
+    const before = now - this.#retention.analyticsMs;
+    const chunks = await this.#store.resultColumns.chunksBefore(checkIds, before, chunksPerTurn);
+    if (chunks.length > 0) {
+      await this.#store.transaction((repositories) => repositories.resultColumns.remove(chunks));
+    }
+    const days = await this.#store.slotDays.prune(checkIds, before, chunksPerTurn);
+    return Math.max(chunks.length, days) === chunksPerTurn;
   }
 
   async #removeWithArtifacts(table: 'results' | 'test_results', ids: readonly string[]): Promise<void> {
@@ -177,6 +207,10 @@ export class Retention {
     await subscriptions.deleteUnconfirmed(now - confirmableMs);
     const isAuditLeft = await audit.prune(now - this.#retention.auditMs, rowsPerRemoval);
     const before = now - this.#retention.resultsMs;
+    const areRunsLeft = await this.#runPace.run(
+      (limit) => retired.removeRuns(before, limit),
+      this.#clock.monotonicMs() + turnMs,
+    );
     const areRecordsLeft = await retired.removeRecords(before, rowsPerRemoval);
     const { resultIds, emptyIds } = await retired.testSessions(before, rowsPerRemoval);
     await this.#removeWithArtifacts('test_results', resultIds);
@@ -184,6 +218,7 @@ export class Retention {
     const files = await this.#removeArtifacts(now - this.#retention.artifactsMs);
     // Sessions that had results are removed at the next turn, without them.
     return (
+      areRunsLeft ||
       areRecordsLeft ||
       isAuditLeft ||
       resultIds.length > 0 ||

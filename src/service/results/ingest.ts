@@ -15,7 +15,9 @@ import { decideRetry, type Retry } from '../runs/retries.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { queuedSignals, type Signal, testedSignals } from '../store/engine/signals.ts';
 import type { Repositories, Store } from '../store.ts';
+import type { EveryNthPass } from './details/kept-details.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
+import { rejected, resultIdIn } from './receipts.ts';
 import { artifactRows, type ReportOrigin, resultRow, staleRow } from './reported-rows.ts';
 import { storeOutcome } from './settle.ts';
 import { failedTests, leftPlan } from './stored-detail.ts';
@@ -25,6 +27,8 @@ export interface IngestOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly metrics: ServiceMetrics;
+  /** How many passes keep their details; absent: all. */
+  readonly everyNthPass?: EveryNthPass | undefined;
   /** Hears of results once they are stored; absent where nobody wants to. */
   readonly onStored?: ((stored: readonly StoredResult[]) => void) | undefined;
 }
@@ -61,12 +65,14 @@ export class Ingest {
   readonly #clock: Clock;
   readonly #metrics: ServiceMetrics;
   readonly #onStored: IngestOptions['onStored'];
+  readonly #everyNthPass: EveryNthPass;
 
   constructor(options: IngestOptions) {
     this.#store = options.store;
     this.#metrics = options.metrics;
     this.#clock = options.clock;
     this.#onStored = options.onStored;
+    this.#everyNthPass = options.everyNthPass ?? 1;
   }
 
   async take(
@@ -100,7 +106,7 @@ export class Ingest {
     const { queued, stored } = await this.#store.transaction(async (repositories) => {
       const batch = new Batch(repositories, location, reporter, now);
       await batch.judge(entries, receipts);
-      const queued = await batch.store();
+      const queued = await batch.store(this.#everyNthPass);
       return { queued, stored: batch.accepted };
     });
     this.#metrics.countResults(stored.map(({ row }) => row));
@@ -236,7 +242,7 @@ class Batch {
   /**
    * Stores what was accepted and fenced; returns the signals for alerts and for runs that were queued again.
    */
-  async store(): Promise<Signal[]> {
+  async store(everyNthPass: EveryNthPass): Promise<Signal[]> {
     const repositories = this.#repositories;
     await repositories.results.insertStale(this.#stale);
     const sessions = await repositories.testSessions.findMany(
@@ -249,7 +255,8 @@ class Batch {
     );
     await this.#requeue(retried);
     await this.#keepPlans(final);
-    const hasAlerts = await storeOutcome(repositories, { final, attempts: retried }, this.#now);
+    const outcome = { final, attempts: retried };
+    const hasAlerts = await storeOutcome(repositories, outcome, this.#now, everyNthPass);
     return [
       ...retrySignals(retried),
       ...testedSignals(accepted.map(({ run }) => run)),
@@ -380,15 +387,6 @@ function decide(
     location: run.location,
     otherLocations: locations.filter((name) => name !== run.location && locationsWithAgents.has(name)),
   });
-}
-
-function rejected(resultId: string | null, reason: string): ResultReceipt {
-  return { resultId, status: 'rejected', reason };
-}
-
-function resultIdIn(item: unknown): string | null {
-  if (typeof item !== 'object' || item === null || !('resultId' in item)) return null;
-  return typeof item.resultId === 'string' ? item.resultId.slice(0, 128) : null;
 }
 
 function withLowerCaseIds(report: ResultReport): ResultReport {

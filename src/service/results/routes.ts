@@ -133,6 +133,7 @@ export function resultView(
     agentLagMs: row.agent_lag,
     agentOverheadMs: row.agent_overhead,
     isTimingDoubtful: row.timing_doubtful === 1,
+    isDetailLeftOut: row.is_detail_left_out === true,
     failure:
       row.owner === null || row.code === null
         ? null

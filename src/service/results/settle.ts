@@ -6,6 +6,7 @@ import type { RunRow } from '../runs/tables.ts';
 import type { Change } from '../store/engine/dialect.ts';
 import type { Repositories } from '../store.ts';
 import { wasMeasured } from './analytics/measured-values.ts';
+import { decideDetails, type EveryNthPass } from './details/kept-details.ts';
 import type { StatusChange } from './status-store.ts';
 import type { CountedResultRow, ResultRow } from './tables.ts';
 
@@ -33,12 +34,14 @@ interface Outcome {
  * Stores results, those of test sessions apart from those that count, ends the runs of the final ones, and
  * makes these count.
  *
+ * @param everyNthPass how many passes of the schedule keep their details.
  * @returns whether there are notifications to send.
  */
 export async function storeOutcome(
   repositories: Repositories,
   { final, attempts }: Outcome,
   now: number,
+  everyNthPass: EveryNthPass = 1,
 ): Promise<boolean> {
   const results = [...final, ...attempts];
   await repositories.testSessions.insertResults(
@@ -48,7 +51,11 @@ export async function storeOutcome(
   );
   const stored = [
     ...repositories.results.inserting(
-      results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row),
+      await withKeptDetails(
+        repositories,
+        results.filter(({ run }) => run.test_session_id === null),
+        { everyNthPass, now },
+      ),
     ),
     ...repositories.runs.finishing(
       // Those that passed, and those of heartbeats, have ended already.
@@ -57,6 +64,21 @@ export async function storeOutcome(
     ),
   ];
   return updateStatusesAndRaiseAlerts(repositories, final, now, stored);
+}
+
+/** The rows as they are stored, some without their details. Runs that somebody asked for keep theirs. */
+async function withKeptDetails(
+  { detailCounts }: Repositories,
+  results: readonly NewResult[],
+  keep: { readonly everyNthPass: EveryNthPass; readonly now: number },
+): Promise<CountedResultRow[]> {
+  const rows = results.map(({ row }) => row);
+  if (keep.everyNthPass === 1) return rows;
+  const ofSchedule = results.flatMap(({ run, row }) => (run.check_session_id === null ? [row] : []));
+  const counts = await detailCounts.of(ofSchedule.map((row) => row.check_id));
+  const { leftOut, changed } = decideDetails(ofSchedule, counts, keep);
+  await detailCounts.put(changed);
+  return rows.map((row) => (leftOut.has(row) ? { ...row, is_detail_left_out: true } : row));
 }
 
 /**

@@ -3,7 +3,8 @@ import type { Cursor } from '../../protocol/http/cursor.ts';
 import type { Change, ColumnTypes, Dialect } from '../store/engine/dialect.ts';
 import { batches, isBehind, readPage } from '../store/engine/queries.ts';
 import type { Tables } from '../tables.ts';
-import type { CountedResultRow, ResultRow, StaleResultRow } from './tables.ts';
+import { isWhole, packRow, unpackRow } from './details/packed-detail.ts';
+import type { CountedResultRow, PackedRow, ResultRow, StaleResultRow } from './tables.ts';
 
 export interface ResultFilter {
   readonly checkId: string;
@@ -33,7 +34,7 @@ export class Results {
 
   /** The statements that store results. */
   inserting(rows: readonly CountedResultRow[]): Change[] {
-    return Array.from(this.#dialect.portions(rows), (portion) =>
+    return Array.from(this.#dialect.portions(rows.map(packRow)), (portion) =>
       this.#dialect.rows(this.#db.insertInto('results'), resultColumnTypes, portion),
     );
   }
@@ -67,35 +68,58 @@ export class Results {
   /** Turns attempts into the final results of their runs; returns them. */
   async promote(ids: readonly string[]): Promise<CountedResultRow[]> {
     if (ids.length === 0) return [];
-    return this.#db
+    const rows = await this.#db
       .updateTable('results')
       .set({ result_type: 'FINAL' })
       .where(this.#dialect.inList('id', ids))
       .returningAll()
       .execute();
+    return rows.map((row) => unpackRow<CountedResultRow>(row));
   }
 
   async find(checkId: string, id: string): Promise<CountedResultRow | undefined> {
-    return this.#db
+    const row = await this.#db
       .selectFrom('results')
       .selectAll()
       .where('id', '=', id)
       .where('check_id', '=', checkId)
       .executeTakeFirst();
+    return row && unpackRow<CountedResultRow>(row);
+  }
+
+  /** The last pass at a location between two instants whose detail was kept. */
+  async lastWholePass(
+    checkId: string,
+    location: string,
+    between: { readonly from: number; readonly to: number },
+  ): Promise<CountedResultRow | undefined> {
+    const row = await this.#filtered({
+      ...between,
+      checkId,
+      location,
+      hasFailures: false,
+      resultType: 'FINAL',
+    })
+      .where('has_errors', '=', 0)
+      .where(isWhole)
+      .limit(1)
+      .executeTakeFirst();
+    return row && unpackRow<CountedResultRow>(row);
   }
 
   async list(
     filter: ResultFilter,
     page: { readonly limit: number; readonly offset: number },
   ): Promise<{ total: number; results: ResultRow[] }> {
-    const { total, rows: results } = await readPage(this.#filtered(filter), page);
-    return { total, results };
+    const { total, rows } = await readPage(this.#filtered(filter), page);
+    return { total, results: rows.map((row) => unpackRow<CountedResultRow>(row)) };
   }
 
   /** Results from behind a cursor, newest first. */
   async behind(filter: ResultFilter, cursor: Cursor | undefined, limit: number): Promise<ResultRow[]> {
     const query = this.#filtered(filter);
-    return (cursor ? query.where(isBehind(cursor)) : query).limit(limit).execute();
+    const rows = await (cursor ? query.where(isBehind(cursor)) : query).limit(limit).execute();
+    return rows.map((row) => unpackRow<CountedResultRow>(row));
   }
 
   #filtered(filter: ResultFilter) {
@@ -155,6 +179,7 @@ export class Results {
       'slot_days',
       'slot_seals',
       'check_totals',
+      'detail_counts',
     ] as const) {
       await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
     }
@@ -175,7 +200,7 @@ export class Results {
 }
 
 /** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
-export const resultColumnTypes: ColumnTypes<CountedResultRow> = {
+export const resultColumnTypes: ColumnTypes<PackedRow<CountedResultRow>> = {
   id: 'text',
   run_id: 'text',
   account_id: 'text',
@@ -208,5 +233,6 @@ export const resultColumnTypes: ColumnTypes<CountedResultRow> = {
   error_messages: 'json',
   error_group_ids: 'json',
   detail: 'json',
+  packed_detail: 'bytea',
   measured: 'json text',
 };

@@ -39,7 +39,15 @@ export interface ResultRow {
   /** JSON: the error groups its messages fell into. */
   error_group_ids: string;
   detail: string | null;
+  /** There was a detail, and the service is set up to leave those of such runs out. */
+  is_detail_left_out?: boolean;
 }
+
+/** A row as it is stored: its detail is compressed, or left out. Rows of older builds have it as JSON. */
+export type PackedRow<Row extends ResultRow> = Omit<Row, 'is_detail_left_out'> & {
+  /** Empty where the detail was left out by intent; null where there is none, or where it is in `detail`. */
+  packed_detail: Uint8Array | null;
+};
 
 /** A result that counts, with what analytics follow of it. */
 export interface CountedResultRow extends ResultRow {
@@ -158,6 +166,15 @@ export interface ErrorGroupRow {
   tests: string | null;
 }
 
+/** Passes of a check at a location since the last one whose detail was kept; the story is in kept-details.ts. */
+export interface DetailCountRow {
+  check_id: string;
+  location: string;
+  passes: number;
+  /** When that was. */
+  kept: number;
+}
+
 /** A code bundle of an account. */
 export interface CodeBundleRow {
   account_id: string;
@@ -168,8 +185,8 @@ export interface CodeBundleRow {
 
 export interface ResultTables {
   code_bundles: CodeBundleRow;
-  results: CountedResultRow;
-  test_results: TestResultRow;
+  results: PackedRow<CountedResultRow>;
+  test_results: PackedRow<TestResultRow>;
   result_chunks: ResultChunkRow;
   result_columns: ResultColumnRow;
   stale_results: StaleResultRow;
@@ -177,4 +194,5 @@ export interface ResultTables {
   statuses: StatusRow;
   location_statuses: LocationStatusRow;
   error_groups: ErrorGroupRow;
+  detail_counts: DetailCountRow;
 }

@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type {
-  ClaimResponse,
-  LeasedRun,
-  ResultReport,
-  ResultsResponse,
-} from '../../../src/protocol/agent/agent.ts';
+import type { ClaimResponse, ResultReport, ResultsResponse } from '../../../src/protocol/agent/agent.ts';
 import { reportOf } from '../../helpers/service/service.ts';
 
 export interface LedgerLoad {
@@ -14,6 +9,8 @@ export interface LedgerLoad {
   readonly agents: number;
   /** How many runs an agent asks for at once, and reports at once. */
   readonly slots: number;
+  /** What runs found out; the same small page without it. */
+  readonly detailOf?: (index: number) => Record<string, unknown>;
   /** Told of each claim and each report. */
   readonly observe?: LedgerObserver;
 }
@@ -87,7 +84,8 @@ async function runAgent(
       const runs = claimed?.runs ?? [];
       counts.leased += runs.length;
       load.observe?.claimed(runs.map(({ slotAt }) => Date.now() - slotAt));
-      unreported = runs.map(reportWithDetail);
+      const detailOf = load.detailOf ?? urlDetail;
+      unreported = runs.map((run) => reportOf(run, { detail: detailOf(counts.leased) }));
       if (runs.length === 0) continue;
     }
     const start = performance.now();
@@ -104,13 +102,9 @@ async function runAgent(
 
 const page = 'a line of a page, as a monitor meets it\n'.repeat(25);
 
-/** A passed run with the detail of a URL monitor: some 2 kB. */
-function reportWithDetail(run: LeasedRun): ResultReport {
-  return reportOf(run, { detail: urlDetail() });
-}
-
 const url = 'https://shop.example.com/articles/4711';
 
+/** The detail of a URL monitor: some 2 kB. */
 export function urlDetail(): Record<string, unknown> {
   return {
     assertions: [],

@@ -20,11 +20,31 @@ export interface LedgerTotals {
   readonly resultIds: ReadonlySet<string>;
 }
 
+/** What changes have left of a table. */
+export interface TableStorage {
+  readonly table: string;
+  readonly megabytes: number;
+  readonly indexMegabytes: number;
+  readonly changes: number;
+  /** Share of the changes that touched no index. */
+  readonly hot: number;
+  readonly deadRows: number;
+  readonly vacuums: number;
+}
+
+const storageSql = `select relname as table, pg_table_size(relid) / 1e6 as megabytes,
+    pg_indexes_size(relid) / 1e6 as index_megabytes, n_tup_upd as changes,
+    coalesce(n_tup_hot_upd / nullif(n_tup_upd, 0)::double precision, 0) as hot, n_dead_tup as dead,
+    autovacuum_count as vacuums
+  from pg_stat_user_tables where relname in ('runs', 'results', 'statuses', 'checks') order by relname`;
+
 /** The database of the services under load, looked into from outside. */
 export interface LedgerDatabase {
   queue(runs: QueuedRuns): Promise<void>;
   waiting(): Promise<number>;
   totals(): Promise<LedgerTotals>;
+  /** How the tables have fared, where the engine counts that. */
+  storage(): Promise<readonly TableStorage[]>;
   close(): Promise<void>;
 }
 
@@ -73,6 +93,18 @@ export async function openLedgerOnPostgres(url: string): Promise<LedgerDatabase>
         resultIds: new Set(ids.map(({ id }) => id)),
       };
     },
+    async storage() {
+      const { rows } = await client.query(storageSql);
+      return rows.map((row) => ({
+        table: String(row.table),
+        megabytes: Number(row.megabytes),
+        indexMegabytes: Number(row.index_megabytes),
+        changes: Number(row.changes),
+        hot: Number(row.hot),
+        deadRows: Number(row.dead),
+        vacuums: Number(row.vacuums),
+      }));
+    },
     close: () => client.end(),
   };
 }
@@ -93,6 +125,7 @@ export async function openLedgerOnSqlite(dataDir: string): Promise<LedgerDatabas
         resultIds: new Set(ids.map(({ id }) => String(id))),
       };
     },
+    storage: async () => [],
     close: async () => database.close(),
   };
 }

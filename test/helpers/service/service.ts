@@ -88,6 +88,8 @@ export interface HarnessOptions {
   /** Without it there are no rate limits. */
   readonly requestsPerMinute?: number;
   readonly codeBundleQuotaBytes?: number;
+  /** How many passes keep their details; all when absent. */
+  readonly everyNthPass?: number | undefined;
   readonly readerTimeoutMs?: number;
   readonly trustedProxies?: readonly string[];
   readonly staticIps?: StaticIps;
@@ -121,7 +123,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const analytics = new AnalyticsThread({ databaseUrl, path });
   const metrics = new ServiceMetrics();
   const ledger = new Ledger({ store, clock, leaseTtlMs });
-  const ingest = new Ingest({ store, clock, metrics });
+  const ingest = new Ingest({ store, clock, metrics, everyNthPass: options.everyNthPass });
   const artifactFolder = temporary ?? temporaryFolder();
   const artifactStore =
     options.artifactStore ??

@@ -19,6 +19,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 import { listen } from '../../helpers/targets/listening.ts';
+import { resultRow } from '../conformance/store-suites/result-samples.ts';
 
 const run = promisify(execFile);
 let harness: ServiceHarness;
@@ -177,4 +178,29 @@ it('a failed run of a test session is looked into when somebody asks, and its ro
   const judging = /action="([^"]*root-cause\/[^"]*)"/.exec(shown)?.[1] ?? '';
   expect((await visitor.post(judging, { csrf, verdict: 'RIGHT' })).headers.location).toBe(page);
   expect(textOf((await visitor.get(page)).body)).toContain('Somebody said that this is right');
+});
+
+it('a run whose detail was not kept says so, and comparisons take the last pass that has one', async () => {
+  const check = await createCheck(harness, { name: 'Sparse', activated: false });
+  const now = Date.now();
+  const row = (minutes: number, fields: object) => ({
+    ...resultRow(check.id, harness.accountId, now - minutes * 60_000, {}),
+    detail: JSON.stringify(httpDetail()),
+    ...fields,
+  });
+  const whole = row(60, {});
+  const bare = Array.from({ length: 30 }, (_none, index) => row(30 - index, { is_detail_left_out: true }));
+  const failed = row(0, { has_failures: 1, owner: 'TARGET', code: 'CONNECTION_REFUSED', message: 'refused' });
+  await harness.store.results.insert([whole, ...bare, failed]);
+  const said = 'The detail of this run was not kept';
+  const bareId = bare.at(-1)?.id;
+  expect(textOf((await visitor.get(`/checks/${check.id}/runs/${bareId}`)).body)).toContain(said);
+  const page = await visitor.get(`/checks/${check.id}/runs/${failed.id}`);
+  expect(textOf(page.body)).not.toContain(said);
+  expect(page.body).toContain(`/checks/${check.id}/runs/${whole.id}`);
+  const compared = await visitor.get(`/checks/${check.id}/runs/${failed.id}/compare`);
+  expect(compared.body).toContain(`/checks/${check.id}/runs/${whole.id}`);
+  expect(textOf(compared.body)).not.toContain(said);
+  const withBare = await visitor.get(`/checks/${check.id}/runs/${failed.id}/compare?with=${bareId}`);
+  expect(textOf(withBare.body)).toContain(said);
 });

@@ -9,6 +9,7 @@ import { apiCommands } from '../../../src/cli/api/commands.ts';
 import { testCommand } from '../../../src/cli/deploy/test-command.ts';
 import type { CauseMember, OpenCause } from '../../../src/service/alerts/causes/course.ts';
 import { createCheck, reportOf, until } from '../../helpers/service/service.ts';
+import { resultRow } from '../conformance/store-suites/result-samples.ts';
 import { StoreStage, sqlitePlace } from '../conformance/store-suites/stage.ts';
 
 // What a person types, against a service with a check that fails and one whose slots are missed.
@@ -165,6 +166,12 @@ it('lists checks, sums them up and shows runs with what they failed by', async (
     results: [{ failure: { message: 'refused' } }],
   });
   expect(await lines('logs Shop', { location: 'us-east-1' })).toEqual(['Shop: no runs in that time.']);
+  const bare = resultRow(id, stage.harness.accountId, stage.clock.wallMs() - 1_000, {});
+  await stage.harness.store.results.insert([{ ...bare, detail: '{}', is_detail_left_out: true }]);
+  expect((await lines('logs Shop')).at(-1)).toContain('The details of 1 of these runs were not kept');
+  expect((await typed('logs Shop')).json).toMatchObject({
+    results: [{ isDetailLeftOut: false }, { isDetailLeftOut: true, apiCheckResult: null }],
+  });
 });
 
 it('has agents run a file that is not deployed, and says how that went', async () => {

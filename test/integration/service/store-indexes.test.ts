@@ -203,6 +203,29 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     (recorded) =>
       new ErrorGroups(recorded, dialect).newest({ accountId: 'a', kind: 'check', ownerId: 'c' }, 10),
   ],
+  [
+    'results that are due to be removed',
+    'results_by_check',
+    (recorded) =>
+      new Retired(recorded, dialect).removeDue(
+        [
+          ['c', 1],
+          ['d', 2],
+        ],
+        10,
+      ),
+  ],
+  [
+    'checks with artifacts',
+    'artifacts_by_check',
+    (recorded) => new Retired(recorded, dialect).withArtifacts(['c', 'd']),
+  ],
+  ['old runs', 'runs_by_end', (recorded) => new Retired(recorded, dialect).removeRuns(1, 10)],
+  [
+    'old days of slots',
+    'sqlite_autoindex_slot_days_1',
+    (recorded) => new SlotDays(recorded, dialect).prune(['c', 'd'], 1, 10),
+  ],
   ['old records', 'alerts_by_time', (recorded) => new Retired(recorded, dialect).removeRecords(1, 10)],
   [
     'old records of runs and sessions',

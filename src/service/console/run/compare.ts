@@ -8,7 +8,7 @@ import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { factsOf } from './compare-facts.ts';
 import { type Difference, differencesOf } from './differences.ts';
-import { crumbs, lastPassedBefore } from './parts.ts';
+import { crumbs, lastPassedBefore, leftOutNotice } from './parts.ts';
 import { verdictOf } from './verdict.ts';
 
 /** What is different from a run that passed: mostly it is the cause, or leads to it. */
@@ -34,6 +34,7 @@ export async function comparePage(call: PageCall): Promise<View> {
     return html`<p>${stateBadge(state, verdict)} <a href="${path`/checks/${checkId}/runs/${id}`}">${word}</a>, ${instant(at)}</p>`;
   };
   const main = html`${top}${run(now, 'This run')}${run(before, 'The run that it is compared with')}
+${leftOutNotice(now.isDetailLeftOut ? now : before)}
 ${section('What differs', differenceTable(different, 'Nothing that the runs tell differs by much.'), 'different')}
 ${others.length > 0 ? html`<section><details><summary>What is the same, or differs from run to run (${others.length})</summary>${differenceTable(others, '')}</details></section>` : ''}`;
   return { main };

@@ -16,7 +16,7 @@ import { comparePage } from './compare.ts';
 import { copyFile, copyPage } from './copy.ts';
 import { detailParts } from './detail.ts';
 import { evidenceSections } from './evidence.ts';
-import { crumbs, lastPassedBefore, runAgainForm } from './parts.ts';
+import { crumbs, lastPassedBefore, leftOutNotice, runAgainForm } from './parts.ts';
 import { verdictOf } from './verdict.ts';
 
 export const runPages: readonly Page[] = [
@@ -78,7 +78,7 @@ ${facts([
       ? html`<a class="button" href="${path`/checks/${checkId}/runs/${resultId}/compare`}">Compare with the last pass</a><a class="button" href="${path`/checks/${checkId}/runs/${lastPassed.id}`}">Last pass (${duration(lastPassed.responseTime)})</a>`
       : ''
   }${isRun ? html`<a class="button" href="${path`/checks/${checkId}/file`}">Run it yourself</a>` : ''}</div></div>
-${rootCause}${attempts}${sections}${evidence}${log}${leaseFacts(result)}`;
+${leftOutNotice(result)}${rootCause}${attempts}${sections}${evidence}${log}${leaseFacts(result)}`;
   return { title: `${verdict.word}: ${shortened(result.name, 80)}`, main };
 }
 

@@ -27,6 +27,7 @@ const longestChunkMs = 24 * 3_600_000;
 
 /** The bytes of one column, by the beginning of the chunk. */
 type EncodedColumns = ReadonlyMap<number, Uint8Array | null>;
+type ChunkKey = Pick<ResultChunkRow, 'check_id' | 'from_ms'>;
 type ChunkBounds = Pick<ResultChunkRow, 'from_ms' | 'to_ms' | 'row_count'>;
 
 /** What an entry costs in addition to its content. */
@@ -71,6 +72,26 @@ export class ResultColumns {
       .limit(1)
       .executeTakeFirst();
     return chunk?.to_ms ?? 0;
+  }
+
+  /** Where the sealed results of some checks end; those without any are left out. */
+  async sealedUntilOf(checkIds: readonly string[]): Promise<Map<string, number>> {
+    if (checkIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('checks')
+      .select((eb) => [
+        'id',
+        eb
+          .selectFrom('result_chunks')
+          .select('to_ms')
+          .whereRef('result_chunks.check_id', '=', 'checks.id')
+          .orderBy('from_ms', 'desc')
+          .limit(1)
+          .as('until'),
+      ])
+      .where(this.#dialect.inList('id', checkIds))
+      .execute();
+    return new Map(rows.flatMap(({ id, until }) => (until === null ? [] : [[id, until]])));
   }
 
   /** The end of the chunk that could be sealed next, or null. Cheap: it reads an index only. */
@@ -254,26 +275,33 @@ export class ResultColumns {
     return columns;
   }
 
-  /** Removes up to `limit` chunks of a check that end before an instant. Returns how many there were. */
-  async prune(checkId: string, before: number, limit: number): Promise<number> {
-    const chunks = await this.#db
+  /** Up to `limit` chunks of some checks that end before an instant, the oldest of each first. */
+  async chunksBefore(checkIds: readonly string[], before: number, limit: number): Promise<ChunkKey[]> {
+    if (checkIds.length === 0) return [];
+    return this.#db
       .selectFrom('result_chunks')
-      .select('from_ms')
-      .where('check_id', '=', checkId)
+      .select(['check_id', 'from_ms'])
+      .where(this.#dialect.inList('check_id', checkIds))
+      .where('from_ms', '<', before)
       .where('to_ms', '<=', before)
+      .orderBy('check_id')
       .orderBy('from_ms')
       .limit(limit)
       .execute();
-    const last = chunks.at(-1);
-    if (!last) return 0;
-    for (const table of ['result_columns', 'result_chunks'] as const) {
-      await this.#db
-        .deleteFrom(table)
-        .where('check_id', '=', checkId)
-        .where('from_ms', '<=', last.from_ms)
-        .execute();
+  }
+
+  /** Removes chunks that are the oldest of their checks, within a transaction. */
+  async remove(chunks: readonly ChunkKey[]): Promise<void> {
+    const lasts = new Map(chunks.map(({ check_id: id, from_ms: fromMs }) => [id, fromMs]));
+    for (const [checkId, last] of lasts) {
+      for (const table of ['result_columns', 'result_chunks'] as const) {
+        await this.#db
+          .deleteFrom(table)
+          .where('check_id', '=', checkId)
+          .where('from_ms', '<=', last)
+          .execute();
+      }
     }
-    return chunks.length;
   }
 }
 

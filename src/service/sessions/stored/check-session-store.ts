@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { ResultRow } from '../../results/tables.ts';
+import { unpackRow } from '../../results/details/packed-detail.ts';
+import type { CountedResultRow, ResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches } from '../../store/engine/queries.ts';
@@ -55,7 +56,7 @@ export class CheckSessions {
   /** The results of a session's runs, oldest first. */
   async results(session: CheckSessionRow): Promise<ResultRow[]> {
     const runs = this.#db.selectFrom('runs').select('id').where('check_session_id', '=', session.id);
-    return this.#db
+    const rows = await this.#db
       .selectFrom('results')
       .selectAll()
       .where('check_id', '=', session.check_id)
@@ -65,6 +66,7 @@ export class CheckSessions {
       .orderBy('attempts')
       .orderBy('id')
       .execute();
+    return rows.map((row) => unpackRow<CountedResultRow>(row));
   }
 
   /** How many calls a trigger had since an instant, and when the first of them was. */

@@ -1,5 +1,6 @@
 import type { Expression, Kysely, SqlBool } from 'kysely';
 import { sql } from 'kysely';
+import { packRow, unpackRow } from '../../results/details/packed-detail.ts';
 import type { ResultRow, TestResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
@@ -172,7 +173,9 @@ export class TestSessions {
   }
 
   async insertResults(rows: readonly TestResultRow[]): Promise<void> {
-    for (const batch of batches(rows)) await this.#db.insertInto('test_results').values(batch).execute();
+    for (const batch of batches(rows.map(packRow))) {
+      await this.#db.insertInto('test_results').values(batch).execute();
+    }
     await this.noteFailed(rows.filter(hasFailed).map((row) => row.test_session_id));
   }
 
@@ -214,17 +217,18 @@ export class TestSessions {
 
   /** A result of a check, from whichever session. */
   async findResult(checkId: string, id: string): Promise<ResultRow | undefined> {
-    return this.#db
+    const row = await this.#db
       .selectFrom('test_results')
       .selectAll()
       .where('id', '=', id)
       .where('check_id', '=', checkId)
       .executeTakeFirst();
+    return row && unpackRow<TestResultRow>(row);
   }
 
   /** One result of a session, by its own id or as the final one of a run. */
   async resultOfSession(id: string, resultId: string): Promise<ResultRow | undefined> {
-    return this.#db
+    const row = await this.#db
       .selectFrom('test_results')
       .selectAll()
       .where('test_session_id', '=', id)
@@ -235,6 +239,7 @@ export class TestSessions {
         ]),
       )
       .executeTakeFirst();
+    return row && unpackRow<TestResultRow>(row);
   }
 
   /** What the results of a session say, without their details. */
@@ -298,17 +303,18 @@ export class TestSessions {
 
   /** A result of a test session of an account. */
   async resultOfAccount(accountId: string, id: string): Promise<TestResultRow | undefined> {
-    return this.#db
+    const row = await this.#db
       .selectFrom('test_results')
       .selectAll()
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .executeTakeFirst();
+    return row && unpackRow<TestResultRow>(row);
   }
 
   /** The results of a session, oldest first. */
   async results(id: string): Promise<ResultRow[]> {
-    return this.#db
+    const rows = await this.#db
       .selectFrom('test_results')
       .selectAll()
       .where('test_session_id', '=', id)
@@ -316,6 +322,7 @@ export class TestSessions {
       .orderBy('attempts')
       .orderBy('id')
       .execute();
+    return rows.map((row) => unpackRow<TestResultRow>(row));
   }
 }
 

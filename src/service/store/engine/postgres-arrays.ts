@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /** A type of a column on PostgreSQL. `json text` is JSON in a column of type text. */
-export type ColumnType = 'text' | 'bigint' | 'integer' | 'double precision' | 'json' | 'json text';
+export type ColumnType = 'text' | 'bigint' | 'integer' | 'double precision' | 'json' | 'json text' | 'bytea';
 
 /**
  * Between the texts of a list, and in place of one that is null. JSON has no such characters, it escapes
@@ -15,8 +15,24 @@ const [separator, noText] = ['\u001e', '\u001f'] as const;
  * of them.
  */
 export function arrayOf(type: ColumnType, values: readonly unknown[]): RawBuilder<unknown> {
+  if (type === 'bytea') return bytesOf(values as readonly (Uint8Array | null)[]);
   if (type !== 'json' && type !== 'json text') return sql`${values}::${sql.raw(type)}[]`;
   const list = values.map((value) => value ?? noText).join(separator);
   const texts = sql`string_to_array(${list}, ${sql.lit(separator)}, ${sql.lit(noText)})`;
   return type === 'json' ? sql`${texts}::json[]` : texts;
+}
+
+/** All bytes as one parameter, which goes as it is, and what part of them each value is: in an array they would be hex. */
+function bytesOf(values: readonly (Uint8Array | null)[]): RawBuilder<unknown> {
+  let end = 1;
+  const starts: number[] = [];
+  const lengths: (number | null)[] = [];
+  for (const value of values) {
+    starts.push(end);
+    lengths.push(value?.length ?? null);
+    end += value?.length ?? 0;
+  }
+  const all = Buffer.concat(values.filter((value) => value !== null));
+  return sql`(select array_agg(substring(${all}::bytea from first for length) order by place)
+    from unnest(${starts}::integer[], ${lengths}::integer[]) with ordinality as parts (first, length, place))`;
 }

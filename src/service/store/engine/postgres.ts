@@ -6,9 +6,13 @@ import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Tables } from '../../tables.ts';
 import type { PostgresHosts } from './postgres-hosts.ts';
-import { LocalSignals, type Signal, type Signals } from './signals.ts';
+import { LocalSignals, merged, type Signal, type Signals } from './signals.ts';
 
 const channel = 'picket';
+/** PostgreSQL caps a payload at 8,000 bytes. */
+const signalsPerPayload = 25;
+/** While the database is slow: with more than that everybody looks at everything. */
+const mostOutgoing = 250;
 
 /** SQLSTATE of a lock that was not to be had in time. */
 const lockNotAvailable = '55P03';
@@ -54,6 +58,9 @@ export class PostgresLink implements Signals {
   #asking: Promise<boolean> | undefined;
   #renewing: NodeJS.Timeout | undefined;
   #isClosed = false;
+  /** Signals that others do not know of yet. */
+  #outgoing: readonly Signal[] = [];
+  #isNotifying = false;
   #reopening: NodeJS.Timeout | undefined;
   #failures = 0;
 
@@ -138,14 +145,35 @@ export class PostgresLink implements Signals {
   send(signals: readonly Signal[]): void {
     this.#local.send(signals);
     if (signals.length === 0 || this.#isClosed) return;
-    // PostgreSQL caps a payload at 8,000 bytes.
-    for (let start = 0; start < signals.length; start += 25) {
-      const payload = JSON.stringify({ origin: this.#origin, signals: signals.slice(start, start + 25) });
-      sql`select pg_notify(${channel}, ${payload})`.execute(this.#db).catch((thrown: unknown) => {
+    this.#outgoing = merged([...this.#outgoing, ...signals]);
+    if (this.#outgoing.length > mostOutgoing) this.#outgoing = [{ kind: 'look' }];
+    if (!this.#isNotifying) void this.#notify();
+  }
+
+  /**
+   * Notifies other processes, after the transactions that the signals are about: what comes meanwhile goes
+   * together, with the next statement. Notifications of all processes follow each other under one lock of the
+   * database, held until the commit is done, so theirs does not wait for the disk.
+   */
+  async #notify(): Promise<void> {
+    this.#isNotifying = true;
+    while (this.#outgoing.length > 0) {
+      const signals = this.#outgoing;
+      this.#outgoing = [];
+      const payloads: string[] = [];
+      for (let start = 0; start < signals.length; start += signalsPerPayload) {
+        const some = signals.slice(start, start + signalsPerPayload);
+        payloads.push(JSON.stringify({ origin: this.#origin, signals: some }));
+      }
+      try {
+        await sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, payload)
+          from unnest(${payloads}::text[]) as payload`.execute(this.#db);
+      } catch (thrown) {
         // Others look by themselves now and then, so a lost signal costs them seconds at most.
         this.#logger.debug({ reason: toError(thrown).message }, 'failed to notify other processes');
-      });
+      }
     }
+    this.#isNotifying = false;
   }
 
   subscribe(listener: (signal: Signal) => void): () => void {

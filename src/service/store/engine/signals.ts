@@ -57,6 +57,20 @@ export class LocalSignals implements Signals {
   }
 }
 
+/** The same news in fewer signals: those that say the same are one, and counts of queued runs add up. */
+export function merged(signals: readonly Signal[]): Signal[] {
+  const distinct = new Map<string, Signal>();
+  for (const signal of signals) {
+    const key = JSON.stringify(signal.kind === 'queued' ? { ...signal, count: 0 } : signal);
+    const known = distinct.get(key);
+    if (known?.kind === 'queued' && signal.kind === 'queued') {
+      const count = Math.min(known.count + signal.count, Number.MAX_SAFE_INTEGER);
+      distinct.set(key, { ...known, count });
+    } else distinct.set(key, signal);
+  }
+  return [...distinct.values()];
+}
+
 /** The signals that wake polls for new runs, one for each location, lane and type. */
 export function queuedSignals(
   runs: readonly {

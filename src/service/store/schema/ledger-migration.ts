@@ -35,3 +35,42 @@ export const checkTotals = {
       shard integer primary key, ended bigint not null)`,
   ],
 };
+
+/**
+ * Details of results as compressed bytes; those that are stored already stay as they are. Bytes that are
+ * compressed are not compressed again. And how many passes there were since the last one whose detail was kept,
+ * for services that leave some out.
+ */
+export const packedDetails = {
+  name: '0065-packed-details',
+  statements: [
+    `alter table results add column packed_detail {blob}`,
+    `alter table test_results add column packed_detail {blob}`,
+    `{postgres} alter table results alter column packed_detail set storage external`,
+    `{postgres} alter table test_results alter column packed_detail set storage external`,
+    `create table detail_counts (
+      check_id text not null, location text not null, passes integer not null, kept bigint not null,
+      primary key (check_id, location))`,
+  ],
+};
+
+/** What a table is vacuumed by: after a fiftieth of it has changed, not a fifth, and without resting on the way. */
+const vacuumedOften = `autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 20000,
+  autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,
+  autovacuum_vacuum_cost_limit = 2000`;
+
+/**
+ * Runs get no room next to their rows: none of their changes is HOT, and the pages of those that ended are used
+ * again either way. Rows of the others are changed in columns that no index has.
+ */
+export const roomForChanges = {
+  name: '0066-room-for-changes',
+  statements: [
+    `{postgres} alter table runs set (${vacuumedOften})`,
+    `{postgres} alter table results set (${vacuumedOften})`,
+    `{postgres} alter table statuses set (autovacuum_vacuum_cost_limit = 2000)`,
+    ...['location_statuses', 'alert_states', 'agents', 'slot_seals', 'check_totals', 'detail_counts'].map(
+      (table) => `{postgres} alter table ${table} set (fillfactor = 70)`,
+    ),
+  ],
+};

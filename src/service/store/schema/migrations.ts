@@ -10,7 +10,7 @@ import { checkPlans, rootCauseAnalyses } from './analysis-migration.ts';
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
-import { checkTotals, leanLedger } from './ledger-migration.ts';
+import { checkTotals, leanLedger, packedDetails, roomForChanges } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration } from './member-migration.ts';
 import { statusPageKeys } from './page-key-migration.ts';
@@ -338,4 +338,6 @@ export const migrations: readonly Migration[] = [
   rootCauseAnalyses,
   checkPlans,
   checkTotals,
+  packedDetails,
+  roomForChanges,
 ];

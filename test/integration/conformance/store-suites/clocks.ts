@@ -18,7 +18,7 @@ export function clockSuite(stage: StoreStage): void {
       resultRow(checkId, stage.harness.accountId, clock.wallMs() - days * dayMs, {}),
     );
     await stage.harness.store.results.insert(rows);
-    const left = async () => (await stage.harness.store.retired.resultIds(checkId, 1e15, 10)).length;
+    const left = async () => (await stage.harness.store.retired.dueResults([[checkId, 1e15]], 10)).length;
     stage.harness.startRetention();
     await until(
       'retention was there',

@@ -100,7 +100,7 @@ export function coverageSuite(stage: StoreStage): void {
           for (let isMore = true; isMore; ) isMore = await seal();
           expect(await seen()).toEqual(expected);
         }
-        await store.retired.removeRecords(Number.MAX_SAFE_INTEGER, 1000);
+        await store.retired.removeRuns(Number.MAX_SAFE_INTEGER, 1000);
         expect(await store.runs.ofCheck(check.id)).toEqual([]);
         expect(await seen()).toEqual(expected);
         await stage.harness.call('DELETE', `/v1/checks/${check.id}`);
@@ -139,10 +139,10 @@ export function coverageSuite(stage: StoreStage): void {
     const now = stage.clock.wallMs();
     await store.transaction(({ slotDays }) => slotDays.sealNext(check.id, now));
     const span = { from: start, to: now };
-    await store.retired.removeRecords(now, 10);
+    await store.retired.removeRuns(now, 10);
     expect(await read(check.id, span)).toMatchObject({ due: 1 });
-    expect(await store.slotDays.prune(check.id, start, 10)).toBe(0);
-    expect(await store.slotDays.prune(check.id, start + 48 * hourMs, 10)).toBe(1);
+    expect(await store.slotDays.prune([check.id], start, 10)).toBe(0);
+    expect(await store.slotDays.prune([check.id], start + 48 * hourMs, 10)).toBe(1);
     expect(await read(check.id, span)).toMatchObject({ due: 0 });
     await stage.harness.call('DELETE', `/v1/checks/${check.id}`);
     await store.transaction(({ results }) => results.purgeSome(check.id, 100));

@@ -39,7 +39,7 @@ export function retentionSuite(stage: StoreStage): void {
     harness.startRetention();
     await until('only the young result is left', async () => {
       clock.advance(20);
-      return (await store.retired.resultIds(checkId, now + dayMs, 10)).length === 1;
+      return (await store.retired.dueResults([[checkId, now + dayMs]], 10)).length === 1;
     });
     expect(await store.results.find(checkId, young.id)).toBeDefined();
     await until('the oldest numbers are gone', async () => {

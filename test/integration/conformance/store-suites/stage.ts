@@ -33,6 +33,8 @@ export class StoreStage {
   alerting: HarnessOptions['alerting'] = {};
   /** Whether mails to subscribers are stored. */
   hasMailer = false;
+  /** How many passes keep their details; all when undefined. */
+  everyNthPass: number | undefined;
   readonly #nextPlace: () => Promise<StorePlace>;
   #set: { harness: ServiceHarness; location: TestLocation; agent: TestAgent } | undefined;
 
@@ -60,6 +62,7 @@ export class StoreStage {
       leaseTtlMs,
       alerting: this.alerting,
       hasMailer: this.hasMailer,
+      everyNthPass: this.everyNthPass,
     });
     this.open.push(opened);
     return opened;

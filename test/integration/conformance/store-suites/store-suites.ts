@@ -19,6 +19,7 @@ import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
 import { heartbeatSuite } from './heartbeats.ts';
 import { incidentSuite } from './incidents.ts';
+import { keptDetailSuite } from './kept-details.ts';
 import { leaseSuite } from './leases.ts';
 import { maintenanceSuite } from './maintenance.ts';
 import { occurrenceSuite } from './maintenance-occurrences.ts';
@@ -67,6 +68,7 @@ export function storeSuites(stage: StoreStage): void {
   analyticsSuite(stage);
   availabilitySuite(stage);
   reportSuite(stage);
+  keptDetailSuite(stage);
   retentionSuite(stage);
   checkMetricsSuite(stage);
   deploymentSuite(stage);

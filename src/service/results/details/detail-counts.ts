@@ -1,0 +1,45 @@
+import { type Kysely, sql } from 'kysely';
+import type { ColumnTypes, Dialect } from '../../store/engine/dialect.ts';
+import type { Tables } from '../../tables.ts';
+import type { DetailCountRow } from '../tables.ts';
+
+/** How many passes of each check there were at each location since the last one whose detail was kept. */
+export class DetailCounts {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async of(checkIds: readonly string[]): Promise<DetailCountRow[]> {
+    if (checkIds.length === 0) return [];
+    return this.#db
+      .selectFrom('detail_counts')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .execute();
+  }
+
+  /** Keeps counts, each once, in the order of their keys: two transactions never wait for each other. */
+  async put(rows: readonly DetailCountRow[]): Promise<void> {
+    for (const portion of this.#dialect.portions(rows)) {
+      await this.#dialect
+        .rows(this.#db.insertInto('detail_counts'), detailCountColumnTypes, portion)
+        .onConflict((conflict) =>
+          conflict
+            .columns(['check_id', 'location'])
+            .doUpdateSet({ passes: sql`excluded.passes`, kept: sql`excluded.kept` }),
+        )
+        .execute();
+    }
+  }
+}
+
+const detailCountColumnTypes: ColumnTypes<DetailCountRow> = {
+  check_id: 'text',
+  location: 'text',
+  passes: 'integer',
+  kept: 'bigint',
+};
