@@ -92,6 +92,14 @@ export const ServiceConfig = z
       .describe(
         'PostgreSQL connection URL; of several hosts (`a:5432,b:5432`) the one that takes writes is used. Without it the service uses an SQLite database under DATA_DIR',
       ),
+    DATABASE_DIRECT_URL: z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+      .optional()
+      .meta({ secret: true, defaultText: 'none: DATABASE_URL keeps sessions' })
+      .describe(
+        'Where the database itself is, when DATABASE_URL leads to a pooler in transaction mode such as PgBouncer. One connection of each process goes there, and backups',
+      ),
     DATABASE_POOL_SIZE: z.coerce
       .number()
       .int()
@@ -335,6 +343,10 @@ export const ServiceConfig = z
       .pipe(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }))
       .default('info')
       .describe('Minimum log level'),
+  })
+  .refine(({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }) => direct === undefined || url !== undefined, {
+    path: ['DATABASE_DIRECT_URL'],
+    error: 'needs DATABASE_URL: the pooler in front of the same database',
   })
   .refine(
     ({ PUBLIC_URL: pages, ARTIFACTS_URL: files }) =>

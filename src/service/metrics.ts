@@ -1,7 +1,8 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { lanes } from '../checks/contract/check-type.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
-import type { Repositories } from './store.ts';
+import { allScheduleParts } from './store/engine/schedule-parts.ts';
+import type { Repositories, Store } from './store.ts';
 
 interface CountedResult {
   readonly account_id: string;
@@ -9,6 +10,8 @@ interface CountedResult {
   readonly has_failures: 0 | 1;
   readonly has_errors: 0 | 1;
 }
+
+type MeasuredStore = Repositories & Pick<Store, 'unheldScheduleParts'>;
 
 interface MissedRun {
   readonly account_id: string;
@@ -90,7 +93,7 @@ export class ServiceMetrics {
   }
 
   /** The numbers of one account, or of all, as Prometheus text. */
-  async text(repositories: Repositories, now: number, accountId?: string): Promise<string> {
+  async text(repositories: MeasuredStore, now: number, accountId?: string): Promise<string> {
     const registry = new Registry();
     const registers = [registry];
     const perLane = ['account', 'location', 'lane'] as const;
@@ -220,6 +223,7 @@ export class ServiceMetrics {
       this.#setLogins(registers);
       this.#setLive(registers);
       this.#setTraces(registers);
+      await setSchedule(registers, repositories, now);
     }
     const open = new Gauge({
       name: 'picket_alert_causes_open',
@@ -343,6 +347,23 @@ export class ServiceMetrics {
       logins.inc({ way, outcome }, count);
     }
   }
+}
+
+/** Of no account: where the schedule stands still, it does for all. */
+async function setSchedule(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
+  const lag = new Gauge({
+    name: 'picket_schedule_lag_seconds',
+    help: 'How long the check has been due that waits longest to be turned into a run; 0 when none waits',
+    registers,
+  });
+  const dueSince = await store.checks.nextSlotAt(allScheduleParts);
+  lag.set(dueSince === null ? 0 : Math.max(0, now - dueSince) / 1000);
+  const unheld = new Gauge({
+    name: 'picket_schedule_parts_unheld',
+    help: 'Parts of the schedule that no service process has; their checks wait',
+    registers,
+  });
+  unheld.set(await store.unheldScheduleParts());
 }
 
 function add(counts: Map<string, number>, labels: readonly string[], count: number): void {

@@ -65,7 +65,8 @@ function secretBox({ SECRETS_KEY, SECRETS_OLD_KEYS }: ServiceConfig): SecretBox 
 }
 
 function storePlace(config: ServiceConfig): StorePlace {
-  return { databaseUrl: config.DATABASE_URL, path: join(config.DATA_DIR, 'picket.sqlite') };
+  const { DATABASE_URL: databaseUrl, DATABASE_DIRECT_URL: directUrl } = config;
+  return { databaseUrl, directUrl, path: join(config.DATA_DIR, 'picket.sqlite') };
 }
 
 const firstPauseMs = 250;

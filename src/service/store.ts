@@ -59,17 +59,17 @@ import { TestDefinitions } from './sessions/stored/definition-store.ts';
 import { TestSessions } from './sessions/stored/test-session-store.ts';
 import { Triggers } from './sessions/triggers/store.ts';
 import { SloBurns } from './slos/burn-store.ts';
+import { connectionsBesidesPool, connectPostgres } from './store/engine/connect-postgres.ts';
 import {
   asStoreError,
   type Connection,
-  connectionsBesidesPool,
-  connectPostgres,
   connectSqlite,
   type Dialect,
   isConflict,
 } from './store/engine/dialect.ts';
 import { asOpenError, placeOf } from './store/engine/open-errors.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
+import { allScheduleParts, unheldParts } from './store/engine/schedule-parts.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
 import { migrate } from './store/schema/migrate.ts';
 import { migrations } from './store/schema/migrations.ts';
@@ -91,13 +91,25 @@ export interface Store extends Repositories {
    * favour of another one is tried a few times before it counts as STORE_UNAVAILABLE.
    */
   transaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
-  /** Whether this process is the one that schedules. One of several on PostgreSQL; always true on SQLite. */
+  /** Whether this process is the one that does what only one may. One of several on PostgreSQL; always true on SQLite. */
   isLeader(): Promise<boolean>;
   /**
    * A transaction in which nobody else is the leader: undefined, and nothing done, when this process is not
    * any more. For what only the leader may write, however long it was stopped since it asked.
    */
   leaderTransaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T | undefined>;
+  /**
+   * A transaction in which nobody else schedules the checks of some parts: undefined, and nothing done, when
+   * this process has none. On SQLite it has all. The first one makes this process one of those that share the
+   * schedule, until it leaves.
+   */
+  scheduleTransaction<T>(
+    work: (repositories: Repositories, parts: readonly number[]) => Promise<T>,
+  ): Promise<T | undefined>;
+  /** Gives the parts of the schedule to the other processes; this one starts no such transaction any more. */
+  leaveSchedule(): Promise<void>;
+  /** How many parts of the schedule no living process has. */
+  unheldScheduleParts(): Promise<number>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */
   ping(): Promise<void>;
   /** The time by the database's own clock, in epoch milliseconds. Absent on SQLite, which has none. */
@@ -109,6 +121,8 @@ export interface Store extends Repositories {
 export interface StorePlace {
   /** PostgreSQL when given. */
   readonly databaseUrl?: string | undefined;
+  /** The database itself, where a pooler in transaction mode is at `databaseUrl`. */
+  readonly directUrl?: string | undefined;
   /** Path of the SQLite database when there is no databaseUrl. */
   readonly path: string;
 }
@@ -123,18 +137,19 @@ export interface StoreOptions extends StorePlace {
 
 /** Opens the store and brings its schema up to date. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, path, logger, poolSize, secrets = new SecretBox(undefined) } = options;
+  const { databaseUrl, directUrl, path, logger, poolSize, secrets = new SecretBox(undefined) } = options;
   const resources = new AsyncDisposableStack();
   const connection: Connection =
     databaseUrl === undefined
       ? connectSqlite(path, (files) =>
           logger.warn({ files }, 'other users can read the database, and its owner is not this user'),
         )
-      : connectPostgres(
+      : connectPostgres({
           databaseUrl,
-          (error) => logger.warn({ reason: error.message }, 'database connection lost'),
-          poolSize,
-        );
+          directUrl,
+          onPoolError: (error) => logger.warn({ reason: error.message }, 'database connection lost'),
+          maxConnections: poolSize,
+        });
   const { db: rawDb, dialect, hosts } = connection;
   resources.defer(() => rawDb.destroy());
   try {
@@ -150,11 +165,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       );
     }
     const db = rawDb.withPlugin(new SealedColumns(secrets));
-    let link: PostgresLink | undefined;
-    if (hosts) {
-      link = new PostgresLink(hosts, db, logger);
+    const link = hosts && new PostgresLink(hosts, db, logger, placeOf(databaseUrl, path));
+    if (link) {
       await link.open();
-      resources.defer(() => link?.close());
+      resources.defer(() => link.close());
     }
     const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
       guard(() => db.transaction().execute(work));
@@ -169,6 +183,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
           if (link && !(await link.lockLeadership(db))) return undefined;
           return work(repositoriesOf(db, dialect));
         }),
+      scheduleTransaction: async (work) => {
+        if (link) await guard(() => link.joinSchedule());
+        return transaction(async (db) => {
+          const parts = link ? await link.lockParts(db) : allScheduleParts;
+          return parts.length === 0 ? undefined : work(repositoriesOf(db, dialect), parts);
+        });
+      },
+      leaveSchedule: async () => link?.leaveSchedule(),
+      unheldScheduleParts: () => guard(async () => (link ? unheldParts(db) : 0)),
       ping: () => guard(() => dialect.ping(db)),
       ...(link ? { readClockMs: () => readClockMs(db) } : {}),
       close: () => resources.disposeAsync(),

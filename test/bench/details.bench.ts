@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { packRow } from '../../src/service/results/details/packed-detail.ts';
 import { Results, resultColumnTypes } from '../../src/service/results/store.ts';
 import type { CountedResultRow } from '../../src/service/results/tables.ts';
-import { type Connection, connectPostgres, connectSqlite } from '../../src/service/store/engine/dialect.ts';
+import { connectPostgres } from '../../src/service/store/engine/connect-postgres.ts';
+import { type Connection, connectSqlite } from '../../src/service/store/engine/dialect.ts';
 import { migrate } from '../../src/service/store/schema/migrate.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import { temporaryFolder } from '../helpers/service/service.ts';
@@ -223,7 +224,11 @@ async function postgresStages(stack: AsyncDisposableStack): Promise<() => Promis
   const server = await startPostgres({ isDurable: true });
   stack.defer(() => server.stop());
   return async () => {
-    const connection = connectPostgres(await server.createDatabase(), () => undefined, 2);
+    const connection = connectPostgres({
+      databaseUrl: await server.createDatabase(),
+      onPoolError: () => undefined,
+      maxConnections: 2,
+    });
     await migrate(connection.db, connection.dialect);
     return {
       name: 'PostgreSQL',

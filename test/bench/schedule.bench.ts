@@ -9,6 +9,7 @@ import {
   startServiceProcess,
 } from '../helpers/picket-process.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
+import { copyChecks } from './parts/many-checks.ts';
 import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
 
 /** Runs a statement; returns the number in its first column, if there is one. */
@@ -17,7 +18,7 @@ type Sql = (text: string) => Promise<number>;
 interface Stage {
   readonly name: string;
   readonly key: 'sqlite' | 'postgres';
-  readonly service: RunningService;
+  readonly services: readonly RunningService[];
   readonly sql: Sql;
   readonly databaseCpuMs: () => number;
   close(): Promise<void>;
@@ -25,7 +26,7 @@ interface Stage {
 
 const minuteMs = 60_000;
 
-/** `npm run bench -- schedule [--checks=10000] [--rounds=5] [--engine=sqlite|postgres]` */
+/** `npm run bench -- schedule [--checks=10000] [--rounds=5] [--engine=sqlite|postgres] [--services=1]` */
 const bench: Bench = {
   title: 'The scheduler: slots turned into runs a second',
   async run(run) {
@@ -34,7 +35,7 @@ const bench: Bench = {
     const only = textOption(run, 'engine', '');
     for (const [engine, open] of Object.entries({ sqlite: sqliteStage, postgres: postgresStage })) {
       if (only !== '' && only !== engine) continue;
-      const stage = await open();
+      const stage = await open(numberOption(run, 'services', 1));
       try {
         await measure(run, stage, rows, figures);
       } finally {
@@ -59,7 +60,10 @@ async function measure(
   rows: string[][],
   figures: Record<string, string | number>,
 ): Promise<void> {
-  const { name, key, service, sql } = stage;
+  const { name, key, services, sql } = stage;
+  const [service] = services;
+  if (!service) throw new Error('no service');
+  const cpu = async () => sum(await Promise.all(services.map(({ process }) => cpuMsOf(process.pid))));
   const checks = numberOption(run, 'checks', 10_000);
   await createLocation(service, 'lab');
   const template = await service.api<{ id: string }>('POST', '/v1/checks/url', {
@@ -68,12 +72,12 @@ async function measure(
     privateLocations: ['lab'],
     request: { url: 'https://shop.example.com/' },
   });
-  await copy(stage, template.id, checks - 1);
+  await copyChecks({ engine: key, templateId: template.id, count: checks - 1, run: sql });
   const rates: number[] = [];
   const costs: number[] = [];
   for (let round = 0; round <= numberOption(run, 'rounds', 5); round += 1) {
     await sql('delete from runs');
-    const cpuBefore = await cpuMsOf(service.process.pid);
+    const cpuBefore = await cpu();
     const databaseBefore = stage.databaseCpuMs();
     const dueMs = Date.now();
     await sql(`update checks set next_slot_at = ${dueMs - minuteMs}`);
@@ -86,7 +90,7 @@ async function measure(
     }
     const seconds = (performance.now() - start) / 1000;
     const slots = await sql('select count(*) from runs');
-    const cpuMs = (await cpuMsOf(service.process.pid)) - cpuBefore;
+    const cpuMs = (await cpu()) - cpuBefore;
     const databaseMs = stage.databaseCpuMs() - databaseBefore;
     run.progress(`${name}, round ${round}: ${(slots / seconds).toFixed(0)} slots/s`);
     if (round === 0) continue;
@@ -105,23 +109,7 @@ async function measure(
   figures[`${key}_cpu_us_per_slot`] = quantile(costs, 0.5).toFixed(0);
 }
 
-/** Copies a check with its locations: quickly, as the database makes rows. */
-async function copy({ key, sql }: Stage, templateId: string, count: number): Promise<void> {
-  const isPostgres = key === 'postgres';
-  const hex = isPostgres ? `lpad(to_hex(i), 8, '0')` : `printf('%08x', i)`;
-  const id = `${hex} || '-0000-4000-8000-000000000000'`;
-  const counted = isPostgres
-    ? `with counted (i) as (select generate_series(1, ${count}::bigint))`
-    : `with recursive counted (i) as (select 1 union all select i + 1 from counted where i < ${count})`;
-  const same = `account_id, name, name_search, check_type, activated, muted, group_id, group_order, definition, created,
-    updated, next_slot_at, interval_ms, run_parallel, url_search`;
-  await sql(`${counted} insert into checks (id, ${same})
-    select ${id}, ${same} from counted, checks where id = '${templateId}'`);
-  await sql(
-    `${counted} insert into check_locations (check_id, position, name) select ${id}, 0, 'lab' from counted`,
-  );
-  await sql('analyze');
-}
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 async function sqliteStage(): Promise<Stage> {
   const service = await startServiceProcess({ HOST: '127.0.0.1' });
@@ -130,7 +118,7 @@ async function sqliteStage(): Promise<Stage> {
   return {
     name: 'SQLite',
     key: 'sqlite',
-    service,
+    services: [service],
     sql: async (text) => Number(Object.values(database.prepare(text).get() ?? {})[0] ?? 0),
     databaseCpuMs: () => 0,
     async close() {
@@ -140,22 +128,25 @@ async function sqliteStage(): Promise<Stage> {
   };
 }
 
-async function postgresStage(): Promise<Stage> {
+async function postgresStage(count: number): Promise<Stage> {
   const server = await startPostgres({ isDurable: true });
   const databaseUrl = await server.createDatabase();
-  const service = await startServiceProcess({ DATABASE_URL: databaseUrl, HOST: '127.0.0.1' });
+  const services: RunningService[] = [];
+  for (let index = 0; index < count; index += 1) {
+    services.push(await startServiceProcess({ DATABASE_URL: databaseUrl, HOST: '127.0.0.1' }));
+  }
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   return {
-    name: 'PostgreSQL',
+    name: count === 1 ? 'PostgreSQL' : `PostgreSQL, ${count} service processes`,
     key: 'postgres',
-    service,
+    services,
     sql: async (text) =>
       Number(Object.values((await client.query({ text, rowMode: 'array' })).rows[0] ?? [])[0]),
     databaseCpuMs: () => server.cpuMs(),
     async close() {
       await client.end();
-      await service[Symbol.asyncDispose]();
+      for (const service of services) await service[Symbol.asyncDispose]();
       await server.stop();
     },
   };

@@ -40,7 +40,7 @@ export async function backUp(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = isPostgres ? 'postgres.dump' : databaseName;
   if (config.DATABASE_URL === undefined) copyDatabase(database, join(folder, file));
-  else await dumpPostgres({ url: config.DATABASE_URL, environment }, join(folder, file));
+  else await dumpPostgres({ url: sessionUrl(config, config.DATABASE_URL), environment }, join(folder, file));
   const artifacts = artifactFolder(config);
   const hasArtifacts = options.withArtifacts && artifacts !== undefined && existsSync(artifacts);
   if (hasArtifacts) await cp(artifacts, join(folder, artifactsName), { recursive: true });
@@ -82,7 +82,8 @@ export async function restore(
   }
   let movedTo: string | undefined;
   if (config.DATABASE_URL !== undefined) {
-    await restorePostgres({ url: config.DATABASE_URL, environment }, join(folder, manifest.file), replace);
+    const url = sessionUrl(config, config.DATABASE_URL);
+    await restorePostgres({ url, environment }, join(folder, manifest.file), replace);
     await (await open('')).close();
   } else {
     const unlock = lockDataDir(config.DATA_DIR);
@@ -108,6 +109,11 @@ export async function restore(
     await cp(join(folder, artifactsName), artifacts, { recursive: true });
   }
   return { movedTo };
+}
+
+/** PostgreSQL's own programs need a session: a pooler may not keep one. */
+function sessionUrl({ DATABASE_DIRECT_URL: direct }: ServiceConfig, databaseUrl: string): string {
+  return direct ?? databaseUrl;
 }
 
 /** The whole files of an artifact store that is a folder; undefined for a bucket. */

@@ -2,6 +2,7 @@ import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { type Dialect, escapeLike } from '../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../store/engine/queries.ts';
+import { isInParts, schedulePartCount } from '../store/engine/schedule-parts.ts';
 import type { Tables } from '../tables.ts';
 import type { CheckRow } from './tables.ts';
 
@@ -275,10 +276,9 @@ export class Checks {
     return rows.map((row) => row.name);
   }
 
-  /** Checks whose next slot is due, oldest first; locked until the end of the transaction. */
-  async due(now: number, limit: number): Promise<Check[]> {
-    const rows = await this.#db
-      .selectFrom('checks')
+  /** Checks of some parts of the schedule whose next slot is due, oldest first; locked until the end of the transaction. */
+  async due(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
+    const rows = await this.#scheduled(parts)
       .selectAll()
       .where('next_slot_at', '<=', now)
       .orderBy('next_slot_at')
@@ -288,10 +288,9 @@ export class Checks {
     return rows.map(fromRow);
   }
 
-  /** Checks whose next slot lies further off than one interval; locked until the end of the transaction. */
-  async ahead(now: number, limit: number): Promise<Check[]> {
-    const rows = await this.#db
-      .selectFrom('checks')
+  /** The same of those whose next slot lies further off than one interval. */
+  async ahead(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
+    const rows = await this.#scheduled(parts)
       .selectAll()
       .where('next_slot_at', 'is not', null)
       .where(sql<boolean>`next_slot_at - interval_ms > ${now}`)
@@ -309,14 +308,18 @@ export class Checks {
       where checks.id = moved.check_id`.execute(this.#db);
   }
 
-  /** When the next slot of any check is due, or null. */
-  async nextSlotAt(): Promise<number | null> {
-    const row = await this.#db
-      .selectFrom('checks')
+  /** When the next slot of any check of some parts is due, or null. */
+  async nextSlotAt(parts: readonly number[]): Promise<number | null> {
+    const row = await this.#scheduled(parts)
       .select((eb) => eb.fn.min('next_slot_at').as('at'))
       .where('next_slot_at', 'is not', null)
       .executeTakeFirst();
     return row?.at ?? null;
+  }
+
+  #scheduled(parts: readonly number[]) {
+    const checks = this.#db.selectFrom('checks');
+    return parts.length === schedulePartCount ? checks : checks.where(isInParts('checks.id', parts));
   }
 }
 

@@ -206,10 +206,12 @@ export function schedulerJob(deps: Omit<ConstructorParameters<typeof Scheduler>[
   const scheduler = new Scheduler({ ...deps, noteAway });
   return defineJob({
     name: 'scheduler',
-    leaderOnly: true,
+    // Each process does its parts of the schedule.
+    leaderOnly: false,
     wakesOn: ['schedule'],
     longestMs: 30_000,
     run: () => scheduler.turn(),
+    close: () => deps.store.leaveSchedule(),
   });
 }
 

@@ -2,17 +2,22 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { findCheckType } from '../../checks/index.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '../checks/slots.ts';
+import { schedulePartCount } from '../store/engine/schedule-parts.ts';
 import type { RunRow } from './tables.ts';
 
 /**
  * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process.
- * They start at a random microsecond, so that two processes in the same millisecond hardly ever meet.
+ * They start at a random microsecond, so that two processes in the same millisecond hardly ever meet. Those that
+ * schedule do so at the same instants, many runs at a time: each has numbers with a remainder of its own.
  */
 export class RunNumbers {
   #last = 0;
 
-  next(now: number): number {
-    this.#last = Math.max(now * 1000 + randomInt(1000), this.#last + 1);
+  /** @param part of the schedule that only this process has now. */
+  next(now: number, part?: number): number {
+    const least = Math.max(now * 1000 + randomInt(1000), this.#last + 1);
+    const missing = part === undefined ? 0 : (part - least) % schedulePartCount;
+    this.#last = least + (missing < 0 ? missing + schedulePartCount : missing);
     return this.#last;
   }
 }
@@ -82,7 +87,7 @@ export function runsDue(
   check: EffectiveCheck,
   now: number,
   locationIds: ReadonlyMap<string, string>,
-  numbers: RunNumbers,
+  numbers: Pick<RunNumbers, 'next'>,
   isPaused: (slotAt: number) => boolean,
 ): RunRow[] {
   const grid = gridOf(check);

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { createLogger } from '../../lib/log.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
+import { allScheduleParts } from '../store/engine/schedule-parts.ts';
 import type { Repositories, Store } from '../store.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
@@ -22,6 +23,7 @@ it('goes on where checks stay as far ahead as they were', async () => {
         return ahead;
       },
       setNextSlots: async () => undefined,
+      nextSlotAt: async () => now + 1,
     },
     runs: { cutFutureMissed: async () => undefined, insert: async () => [] },
     locations: { idsBySlug: async () => new Map() },
@@ -30,9 +32,9 @@ it('goes on where checks stay as far ahead as they were', async () => {
     groups: { findMany: async () => new Map() },
   } as unknown as Repositories;
   const store = {
-    leaderTransaction: (work: (on: Repositories) => Promise<unknown>) => work(repositories),
+    scheduleTransaction: (work: (on: Repositories, parts: readonly number[]) => Promise<unknown>) =>
+      work(repositories, allScheduleParts),
     signals: { send: () => undefined },
-    checks: { nextSlotAt: async () => now + 1 },
   } as unknown as Store;
   const scheduler = new Scheduler({
     store,

@@ -23,14 +23,14 @@ export interface SchedulerOptions {
 
 const checksPerTurn = 500;
 const compareEveryMs = 30_000;
-/** How long to wait after leadership was lost during a turn. */
-const lostLeadershipMs = 2_000;
+/** How soon a process that has no part of the schedule looks again. It is woken when it gets one. */
+const withoutPartMs = 2_000;
 
 /**
  * Turns due slots into runs. The next slot of each check stands in its row; a turn takes the due rows,
  * inserts their runs and moves them on in one transaction, so that a crash or a second scheduler neither
- * loses nor doubles a slot. Of several processes one is the leader; what a turn writes is written only while
- * that is so. After a gap (the service was away) only the newest slot is run, and only while it is fresh; the
+ * loses nor doubles a slot. Several processes divide the checks by a hash; what a turn writes of a part is written
+ * only while it is this process's. After a gap (the service was away) only the newest slot is run, and only while it is fresh; the
  * older ones become one terminal record each gap, which says for how many slots it stands.
  */
 export class Scheduler {
@@ -53,19 +53,21 @@ export class Scheduler {
   async turn(): Promise<number | null> {
     const now = this.#clock.wallMs();
     await this.#repairFutureSlots(now);
-    const turn = await this.#store.leaderTransaction(async (repositories) => {
-      const checks = await withGroups(repositories, await repositories.checks.due(now, checksPerTurn));
+    const turn = await this.#store.scheduleTransaction(async (repositories, parts) => {
+      const due = await repositories.checks.due(parts, now, checksPerTurn);
+      const checks = await withGroups(repositories, due);
       const locationIds = await repositories.locations.idsBySlug(checks.map((check) => check.accountId));
       const maintenance = await Maintenance.load(
         repositories,
         checks.map((check) => check.accountId),
         { from: Math.min(now, ...checks.map((check) => check.nextSlotAt ?? now)), to: now },
       );
+      const numbers = { next: (at: number) => this.#numbers.next(at, parts[0]) };
       const rows: RunRow[] = [];
       for (const check of checks) {
         const { accountId } = check;
         const isPaused = (slotAt: number) => maintenance.pauses(accountId, tagsOf(check), slotAt);
-        rows.push(...runsDue(check, now, locationIds, this.#numbers, isPaused));
+        rows.push(...runsDue(check, now, locationIds, numbers, isPaused));
       }
       await repositories.checks.setNextSlots(
         checks.map((check) => [check.id, nextSlotAfter(gridOf(check), now)]),
@@ -73,16 +75,17 @@ export class Scheduler {
       const inserted = await repositories.runs.insert(rows);
       const away = inserted.filter(({ reason }) => reason === 'service-away');
       const hasAlerts = await this.#noteAway(repositories, away, now);
-      return { inserted, hasAlerts, isMore: checks.length === checksPerTurn };
+      const isMore = checks.length === checksPerTurn;
+      return { inserted, hasAlerts, next: isMore ? now : await repositories.checks.nextSlotAt(parts) };
     });
-    if (!turn) return this.#clock.wallMs() + lostLeadershipMs;
-    const { inserted, hasAlerts, isMore } = turn;
+    if (!turn) return this.#clock.wallMs() + withoutPartMs;
+    const { inserted, hasAlerts, next } = turn;
     for (const [reason, runs] of Map.groupBy(inserted, (run) => run.reason)) {
       if (reason !== null) this.#metrics.countMissed(runs, reason);
     }
     this.#store.signals.send(queuedSignals(inserted));
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
-    return isMore ? now : this.#store.checks.nextSlotAt();
+    return next;
   }
 
   /**
@@ -96,8 +99,8 @@ export class Scheduler {
     let count = 0;
     let found: number | undefined;
     do {
-      found = await this.#store.leaderTransaction(async (repositories) => {
-        const checks = await repositories.checks.ahead(now, checksPerTurn);
+      found = await this.#store.scheduleTransaction(async (repositories, parts) => {
+        const checks = await repositories.checks.ahead(parts, now, checksPerTurn);
         const moved: [checkId: string, nextSlotAt: number][] = [];
         for (const check of checks) {
           const grid = gridOf(check);

@@ -42,7 +42,7 @@ export function whyNoPostgres(): string | null {
 }
 
 /** PostgreSQL refuses to run as root: the ids of a user it accepts. */
-function unprivilegedIds(): { uid: number; gid: number } | null {
+export function unprivilegedIds(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')

@@ -20,6 +20,7 @@ import { Runs } from '../../../src/service/runs/store.ts';
 import { CheckSessions } from '../../../src/service/sessions/stored/check-session-store.ts';
 import { TestSessions } from '../../../src/service/sessions/stored/test-session-store.ts';
 import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
+import { allScheduleParts } from '../../../src/service/store/engine/schedule-parts.ts';
 import { migrate } from '../../../src/service/store/schema/migrate.ts';
 import type { Tables } from '../../../src/service/tables.ts';
 import { insertWithDefaults, recordStatements } from '../../helpers/service/recorded-statements.ts';
@@ -259,7 +260,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
     'checks whose slot is too far off',
     'checks_ahead',
-    (recorded) => new Checks(recorded, dialect).ahead(1, 10),
+    (recorded) => new Checks(recorded, dialect).ahead(allScheduleParts, 1, 10),
   ],
 ])('%s uses %s', async (_what, index, work) => {
   const { plans } = await recordStatements(path(), db, work);

@@ -102,7 +102,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     const transaction = leader.leaderTransaction(async (repositories) => {
       entered.resolve();
       await finish.promise;
-      await repositories.checks.nextSlotAt();
+      await repositories.accounts.list();
     });
     await entered.promise;
     const ended = expect(transaction).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });

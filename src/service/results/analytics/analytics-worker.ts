@@ -3,7 +3,8 @@ import { toError } from '../../../lib/errors.ts';
 import { checkCoverages } from '../../coverage/coverage-query.ts';
 import { dayCache } from '../../coverage/day-slots.ts';
 import { SlotDays } from '../../coverage/slot-days.ts';
-import { asStoreError, connectPostgres, connectSqliteToRead } from '../../store/engine/dialect.ts';
+import { connectPostgres } from '../../store/engine/connect-postgres.ts';
+import { asStoreError, connectSqliteToRead } from '../../store/engine/dialect.ts';
 import type { StorePlace } from '../../store.ts';
 import { columnCache, ResultColumns } from '../columns/result-columns.ts';
 import type { AnalyticsReply, AnalyticsRequest } from './analytics-thread.ts';
@@ -21,12 +22,12 @@ const daysBytes = 24 * 1024 * 1024;
  */
 const port = parentPort;
 if (!port) throw new Error('this file is the entry of a worker thread');
-const { databaseUrl, path } = workerData as StorePlace;
+const { databaseUrl, directUrl, path } = workerData as StorePlace;
 const { db, dialect } =
   databaseUrl === undefined
     ? connectSqliteToRead(path)
     : // What breaks between two questions is noticed by the next one.
-      connectPostgres(databaseUrl, () => undefined, 1);
+      connectPostgres({ databaseUrl, directUrl, onPoolError: () => undefined, maxConnections: 1 });
 const columns = new ResultColumns(db, dialect, columnCache(cacheBytes));
 const slotDays = new SlotDays(db, dialect, dayCache(daysBytes));
 

@@ -6,18 +6,15 @@ import {
   type InsertResult,
   Kysely,
   type OperationNodeSource,
-  PostgresDialect,
-  type PostgresPool,
   type RawBuilder,
   sql,
 } from 'kysely';
-import pg from 'pg';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
 import { arrayOf, type ColumnType } from './postgres-arrays.ts';
-import { PostgresHosts, readOnlyState } from './postgres-hosts.ts';
+import { type PostgresHosts, readOnlyState } from './postgres-hosts.ts';
 import { keepPrivate } from './private-file.ts';
-import { applicationName, batches, oldestTransactionMs } from './queries.ts';
+import { batches, oldestTransactionMs } from './queries.ts';
 import { sqliteKyselyDialect } from './sqlite.ts';
 
 /** The types of a table's columns. */
@@ -175,7 +172,7 @@ const sqliteSql: Dialect = {
 /** Any number that other programs on the same database are unlikely to use for an advisory lock. */
 const schemaLock = 7_425_381_001;
 
-const postgresSql: Dialect = {
+export const postgresSql: Dialect = {
   name: 'postgres',
   jsonColumn: 'json',
   instantColumn: 'timestamptz',
@@ -266,60 +263,6 @@ export function connectSqlite(path: string, onOpenToOthers: (files: readonly str
   return {
     db: new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError }) }),
     dialect: { ...sqliteSql, ping },
-  };
-}
-
-const bigintOid = 20;
-const jsonOid = 114;
-const numericOid = 1700;
-const parsers = new Map<number, (text: string) => unknown>([
-  [bigintOid, Number],
-  [numericOid, Number],
-  [jsonOid, (text) => text],
-]);
-
-/** How many connections a process has to PostgreSQL besides its pool: for signals, and for analytics. */
-export const connectionsBesidesPool = 2;
-
-/** Opens a pool of connections to PostgreSQL. `onPoolError` hears of idle connections that broke. */
-export function connectPostgres(
-  url: string,
-  onPoolError: (error: Error) => void,
-  maxConnections = 10,
-): Connection {
-  const clientConfig: pg.ClientConfig = {
-    keepAlive: true,
-    connectionTimeoutMillis: 5_000,
-    application_name: applicationName,
-    types: {
-      getTypeParser: (oid: number, format?: string) =>
-        parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
-    } as unknown as pg.CustomTypesConfig,
-  };
-  const hosts = new PostgresHosts(url, clientConfig);
-  const pool = new pg.Pool({
-    ...clientConfig,
-    Client: hosts.clientClass(),
-    max: maxConnections,
-    statement_timeout: 30_000,
-    // Later than the server's: what the server ends leaves a connection that can roll back and go on.
-    query_timeout: 35_000,
-    // A process that is stopped in the middle of a transaction must not keep its locks from all others.
-    idle_in_transaction_session_timeout: 10_000,
-  });
-  pool.on('error', onPoolError);
-  // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
-  // not, as an error event nobody hears, end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  const trying: PostgresPool = {
-    connect: () => hosts.tryEach(() => pool.connect()),
-    end: () => pool.end(),
-    options: pool.options,
-  };
-  return {
-    db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: trying }) }),
-    dialect: postgresSql,
-    hosts,
   };
 }
 

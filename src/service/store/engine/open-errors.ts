@@ -18,6 +18,16 @@ const reasons: Readonly<Record<string, string>> = {
   '57P03': 'it is starting up or shutting down',
 };
 
+/** What to set where a pooler that keeps no sessions is between the service and its database. */
+export function poolerError(place: string, cause?: Error): AppError {
+  return new AppError(
+    'CONFIG_INVALID',
+    `DATABASE_URL: ${place} is a pooler that keeps no sessions (transaction mode). Set DATABASE_DIRECT_URL to the database itself: ` +
+      'one connection of each process goes there.',
+    { cause },
+  );
+}
+
 /** SQLSTATEs that waiting does not fix: authentication, no such database, no rights. */
 const configurationStates = /^(28|3D|42501)/;
 
@@ -28,6 +38,7 @@ const configurationStates = /^(28|3D|42501)/;
 export function asOpenError(error: Error, place: string): Error {
   if (error instanceof AppError) return error;
   const code = errorCodeOf(error) ?? '';
+  if (/unsupported startup parameter/i.test(error.message)) return poolerError(place, error);
   if (configurationStates.test(code)) {
     const message = `DATABASE_URL: the database ${place} cannot be used: ${error.message}.`;
     return new AppError('CONFIG_INVALID', message, { cause: error });

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import { backoffDelayMs } from '../../../lib/clock.ts';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Tables } from '../../tables.ts';
+import { poolerError } from './open-errors.ts';
 import type { PostgresHosts } from './postgres-hosts.ts';
+import { ScheduleParts } from './schedule-parts.ts';
 import { LocalSignals, merged, type Signal, type Signals } from './signals.ts';
 
 const channel = 'picket';
@@ -22,6 +25,8 @@ const leadershipMs = 6_000;
 const renewEveryMs = 2_000;
 /** A takeover does not wait longer for a leader that stands still in the middle of a transaction. */
 const lockTimeoutMs = 1_000;
+/** A notification of our own comes back in milliseconds, if it does. */
+const proofMs = 5_000;
 
 /** Instants are the database's: the clocks of service processes may differ. */
 const takeLeadership = `
@@ -36,7 +41,7 @@ const takeLeadership = `
 
 /**
  * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and keeps the
- * row that makes this process the scheduler.
+ * rows that make this process the leader and give it its parts of the schedule.
  *
  * Nobody leads → leading: the row is free, or its holder was silent for `leadershipMs` (a process that is
  * stopped, or cut off), or the holder's connection is gone (a process that died: nobody has to wait for it).
@@ -49,9 +54,11 @@ export class PostgresLink implements Signals {
   readonly #hosts: PostgresHosts;
   readonly #db: Kysely<Tables>;
   readonly #logger: Logger;
+  readonly #place: string;
   readonly #local = new LocalSignals();
   /** Tells this process's own notifications from those of others. */
   readonly #origin = randomUUID();
+  readonly #parts: ScheduleParts;
   #client: pg.Client | undefined;
   /** Until when this process leads for certain, on its monotonic clock. */
   #leadsUntilMs = 0;
@@ -63,11 +70,16 @@ export class PostgresLink implements Signals {
   #isNotifying = false;
   #reopening: NodeJS.Timeout | undefined;
   #failures = 0;
+  /** Called with notifications of this process's own. */
+  #heardOwn: (() => void) | undefined;
 
-  constructor(hosts: PostgresHosts, db: Kysely<Tables>, logger: Logger) {
+  /** @param place what the database is called in errors. */
+  constructor(hosts: PostgresHosts, db: Kysely<Tables>, logger: Logger, place: string) {
     this.#hosts = hosts;
+    this.#place = place;
     this.#db = db;
     this.#logger = logger;
+    this.#parts = new ScheduleParts({ holder: this.#origin, heldMs: leadershipMs, logger });
   }
 
   async open(): Promise<void> {
@@ -76,7 +88,14 @@ export class PostgresLink implements Signals {
       made.on('end', () => this.#lost(made, new Error('the connection ended')));
       made.on('notification', (message) => this.#heard(message.payload));
     });
-    await client.query(`listen ${channel}; set lock_timeout = ${lockTimeoutMs}`);
+    try {
+      await client.query(`listen ${channel}; set lock_timeout = ${lockTimeoutMs}`);
+      await this.#proveSession(client);
+      if (!this.#isClosed) await this.#parts.share(client);
+    } catch (thrown) {
+      await client.end().catch(() => undefined);
+      throw thrown;
+    }
     if (this.#isClosed) {
       await client.end();
       return;
@@ -84,6 +103,30 @@ export class PostgresLink implements Signals {
     this.#client = client;
     this.#failures = 0;
     this.#renewing ??= setInterval(() => this.#renew(), renewEveryMs);
+  }
+
+  /**
+   * A pooler that gives each transaction another connection of the server takes LISTEN, and nothing is ever heard.
+   *
+   * @throws AppError CONFIG_INVALID.
+   */
+  async #proveSession(client: pg.Client): Promise<void> {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    // What a pooler says of itself is not the server's. One that keeps sessions will do.
+    if (rows[0]?.pid === (client as { processID?: number }).processID) return;
+    const heard = Promise.withResolvers<true>();
+    this.#heardOwn = () => heard.resolve(true);
+    const timer = new AbortController();
+    try {
+      const payload = JSON.stringify({ origin: this.#origin, signals: [] });
+      await sql`select pg_notify(${channel}, ${payload})`.execute(this.#db);
+      const late = sleep(proofMs, false, { signal: timer.signal }).catch(() => false);
+      if (await Promise.race([heard.promise, late])) return;
+    } finally {
+      this.#heardOwn = undefined;
+      timer.abort();
+    }
+    throw poolerError(this.#place);
   }
 
   /** Whether this process is the leader; takes leadership when nobody has it. */
@@ -135,11 +178,47 @@ export class PostgresLink implements Signals {
     return isHeld;
   }
 
+  /** The parts of the schedule that are this process's, for certain until the end of the transaction. */
+  lockParts(transaction: Kysely<Tables>): Promise<readonly number[]> {
+    return this.#parts.lock(transaction);
+  }
+
+  /** This process schedules from now on. */
+  joinSchedule(): Promise<void> {
+    return this.#parts.join(this.#client);
+  }
+
+  /** This process schedules nothing more. */
+  async leaveSchedule(): Promise<void> {
+    try {
+      await this.#parts.leave(this.#client);
+    } catch (thrown) {
+      // The end of the connection does the same, later.
+      this.#logger.debug({ reason: toError(thrown).message }, 'failed to give parts of the schedule back');
+    }
+  }
+
   #renew(): void {
+    this.#shareSchedule().catch((thrown: unknown) => {
+      this.#logger.debug({ reason: toError(thrown).message }, 'failed to share the schedule');
+    });
     if (this.#leadsUntilMs === 0) return;
     this.#leadership().catch((thrown: unknown) => {
       this.#logger.debug({ reason: toError(thrown).message }, 'failed to renew leadership');
     });
+  }
+
+  async #shareSchedule(): Promise<void> {
+    const client = this.#client;
+    if (!client) return;
+    try {
+      // Slots of what was taken may be due: its holder may be gone for seconds.
+      if (await this.#parts.share(client)) this.#local.send([{ kind: 'schedule' }]);
+    } catch (thrown) {
+      const error = toError(thrown);
+      if (/query read timeout/i.test(error.message)) this.#lost(client, error);
+      throw error;
+    }
   }
 
   send(signals: readonly Signal[]): void {
@@ -194,7 +273,8 @@ export class PostgresLink implements Signals {
   #heard(payload: string | undefined): void {
     if (payload === undefined) return;
     const message = JSON.parse(payload) as { origin: string; signals: Signal[] };
-    if (message.origin !== this.#origin) this.#local.send(message.signals);
+    if (message.origin === this.#origin) this.#heardOwn?.();
+    else this.#local.send(message.signals);
   }
 
   #lost(client: pg.Client, error: Error): void {

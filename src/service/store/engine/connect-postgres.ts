@@ -1,0 +1,76 @@
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import pg from 'pg';
+import type { Tables } from '../../tables.ts';
+import { type Connection, postgresSql } from './dialect.ts';
+import { PooledPostgresDialect } from './pooled-driver.ts';
+import { PostgresHosts } from './postgres-hosts.ts';
+import { applicationName } from './queries.ts';
+
+const bigintOid = 20;
+const jsonOid = 114;
+const numericOid = 1700;
+const parsers = new Map<number, (text: string) => unknown>([
+  [bigintOid, Number],
+  [numericOid, Number],
+  [jsonOid, (text) => text],
+]);
+
+const serverTimeouts = {
+  statement_timeout: 30_000,
+  // A process that is stopped in the middle of a transaction must not keep its locks from all others.
+  idle_in_transaction_session_timeout: 10_000,
+} as const;
+
+/** How many connections a process has to PostgreSQL besides its pool: for signals, and for analytics. */
+export const connectionsBesidesPool = 2;
+
+export interface PostgresOptions {
+  readonly databaseUrl: string;
+  /** Where the database itself is, when a pooler in transaction mode is at `databaseUrl`. */
+  readonly directUrl?: string | undefined;
+  /** Hears of idle connections that broke. */
+  readonly onPoolError: (error: Error) => void;
+  readonly maxConnections?: number | undefined;
+}
+
+/** Opens a pool of connections to PostgreSQL. */
+export function connectPostgres(options: PostgresOptions): Connection {
+  const { databaseUrl, directUrl, onPoolError, maxConnections = 10 } = options;
+  const clientConfig: pg.ClientConfig = {
+    keepAlive: true,
+    connectionTimeoutMillis: 5_000,
+    application_name: applicationName,
+    types: {
+      getTypeParser: (oid: number, format?: string) =>
+        parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
+    } as unknown as pg.CustomTypesConfig,
+  };
+  const isPooled = directUrl !== undefined;
+  const hosts = new PostgresHosts(databaseUrl, clientConfig);
+  const pool = new pg.Pool({
+    ...clientConfig,
+    ...(isPooled ? {} : serverTimeouts),
+    Client: hosts.clientClass(),
+    max: maxConnections,
+    // Later than the server's: what the server ends leaves a connection that can roll back and go on.
+    query_timeout: 35_000,
+  });
+  pool.on('error', onPoolError);
+  // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
+  // not, as an error event nobody hears, end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  const trying: PostgresPool = {
+    connect: () => hosts.tryEach(() => pool.connect()),
+    end: () => pool.end(),
+    options: pool.options,
+  };
+  return {
+    db: new Kysely<Tables>({
+      dialect: isPooled
+        ? new PooledPostgresDialect({ pool: trying }, serverTimeouts)
+        : new PostgresDialect({ pool: trying }),
+    }),
+    dialect: postgresSql,
+    hosts: isPooled ? new PostgresHosts(directUrl, clientConfig) : hosts,
+  };
+}

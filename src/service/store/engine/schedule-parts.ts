@@ -1,0 +1,159 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type pg from 'pg';
+import type { Logger } from '../../../lib/log.ts';
+import type { Tables } from '../../tables.ts';
+
+/** Into how many parts the checks are divided by a hash of their ids. Equal shares for 1, 2, 3, 4 and 6 processes. */
+export const schedulePartCount = 12;
+
+/** All parts: what a process schedules that shares its database with no other. */
+export const allScheduleParts: readonly number[] = Array.from(
+  { length: schedulePartCount },
+  (_none, part) => part,
+);
+
+/**
+ * Whether a check is in one of some parts. On PostgreSQL only, for on SQLite one process has all. The hash is
+ * stored nowhere, so another version of PostgreSQL may have another one.
+ */
+export function isInParts(column: string, parts: readonly number[]): RawBuilder<boolean> {
+  return sql<boolean>`abs(hashtext(${sql.ref(column)}) % ${sql.lit(schedulePartCount)}) = any(${parts}::int[])`;
+}
+
+const isAlive = `held_until > clock_timestamp()
+  and exists (select from pg_stat_activity where pid = leaderships.backend_pid)`;
+
+const makeParts = `
+  insert into leaderships (name, holder, backend_pid, held_until)
+  select 'part ' || part, '', 0, 'epoch' from generate_series(0, $1::int - 1) as part
+  on conflict (name) do nothing`;
+
+/** This process counts among those that share; those that are gone for long are forgotten. */
+const join = `
+  with gone as (
+    delete from leaderships
+      where name like 'process %' and held_until < clock_timestamp() - interval '1 minute' and holder <> $1)
+  insert into leaderships (name, holder, backend_pid, held_until)
+  values ('process ' || $1, $1, pg_backend_pid(), clock_timestamp() + $2 * interval '1 millisecond')
+  on conflict (name) do update set backend_pid = excluded.backend_pid, held_until = excluded.held_until`;
+
+const leave = `
+  with given as (
+    update leaderships set holder = '', held_until = 'epoch' where name like 'part %' and holder = $1)
+  delete from leaderships where name = 'process ' || $1`;
+
+/**
+ * Renews the parts of this process, gives back what is above its share, and takes free ones up to it. A part
+ * whose holder is in the middle of a transaction is passed over: it keeps a lock on its row.
+ */
+const share = `
+  with fair as (
+    select ceil($3::numeric / greatest(1, count(*)))::int as parts
+      from leaderships where name like 'process %' and ${isAlive}),
+  own as (
+    select name, row_number() over (order by name) as place from leaderships where name like 'part %' and holder = $1),
+  kept as (
+    update leaderships set backend_pid = pg_backend_pid(), held_until = clock_timestamp() + $2 * interval '1 millisecond'
+      from own, fair where leaderships.name = own.name and own.place <= fair.parts and holder = $1
+      returning leaderships.name),
+  given as (
+    update leaderships set holder = '', held_until = 'epoch'
+      from own, fair where leaderships.name = own.name and own.place > fair.parts and holder = $1),
+  free as (
+    select name from leaderships where name like 'part %' and holder <> $1 and not (${isAlive})
+      order by name limit (select greatest(0, parts - (select count(*) from own)) from fair)
+      for update skip locked),
+  taken as (
+    update leaderships
+      set holder = $1, backend_pid = pg_backend_pid(), held_until = clock_timestamp() + $2 * interval '1 millisecond'
+      from free where leaderships.name = free.name returning leaderships.name)
+  select (select count(*) from kept)::int as kept, (select count(*) from taken)::int as taken`;
+
+/**
+ * The schedule divided among the service processes on one PostgreSQL. A part is a row that its holder renews, as
+ * leadership is; so is each process, and their number says how many parts are a fair share.
+ *
+ * Nobody's → mine: the row is free, its holder was silent for too long, or its connection is gone. Mine → nobody's:
+ * there are more processes now. A process that was stopped learns of neither before it goes on; so it turns slots
+ * into runs in transactions that lock the rows of its parts, which keeps all others from taking them, and finds
+ * there what it still has.
+ */
+export class ScheduleParts {
+  readonly #holder: string;
+  readonly #heldMs: number;
+  readonly #logger: Logger;
+  #hasJoined = false;
+  #held = 0;
+  #sharing: Promise<boolean> | undefined;
+
+  /** @param options.heldMs a part is free when it was not renewed for this long. */
+  constructor(options: { readonly holder: string; readonly heldMs: number; readonly logger: Logger }) {
+    this.#holder = options.holder;
+    this.#heldMs = options.heldMs;
+    this.#logger = options.logger;
+  }
+
+  /**
+   * Takes part from now on; until then this process counts as none that schedules.
+   *
+   * @param client absent while there is no connection: `share` follows when there is one.
+   */
+  async join(client: pg.Client | undefined): Promise<void> {
+    if (this.#hasJoined) return;
+    this.#hasJoined = true;
+    if (client) await this.share(client);
+  }
+
+  /** Gives all parts back: others need not wait for the end of the connection. */
+  async leave(client: pg.Client | undefined): Promise<void> {
+    if (!this.#hasJoined) return;
+    this.#hasJoined = false;
+    await this.#sharing?.catch(() => undefined);
+    this.#held = 0;
+    await client?.query(leave, [this.#holder]);
+  }
+
+  /**
+   * Renews, gives back and takes.
+   *
+   * @param client whose end frees the parts.
+   * @returns whether this process has parts now that it did not have before.
+   */
+  async share(client: pg.Client): Promise<boolean> {
+    if (!this.#hasJoined) return false;
+    this.#sharing ??= this.#share(client).finally(() => {
+      this.#sharing = undefined;
+    });
+    return this.#sharing;
+  }
+
+  async #share(client: pg.Client): Promise<boolean> {
+    if (this.#held === 0) await client.query(makeParts, [schedulePartCount]);
+    await client.query(join, [this.#holder, this.#heldMs]);
+    const { rows } = await client.query<{ kept: number; taken: number }>(share, [
+      this.#holder,
+      this.#heldMs,
+      schedulePartCount,
+    ]);
+    const { kept = 0, taken = 0 } = rows[0] ?? {};
+    if (kept + taken !== this.#held) {
+      this.#held = kept + taken;
+      this.#logger.info({ parts: this.#held, of: schedulePartCount }, 'share of the schedule changed');
+    }
+    return taken > 0;
+  }
+
+  /** The parts that are this process's, for certain until the end of the transaction. */
+  async lock(transaction: Kysely<Tables>): Promise<number[]> {
+    const { rows } = await sql<{ name: string }>`select name from leaderships
+      where name like 'part %' and holder = ${this.#holder} order by name for key share`.execute(transaction);
+    return rows.map(({ name }) => Number(name.slice('part '.length)));
+  }
+}
+
+/** How many parts of the schedule no living process has. */
+export async function unheldParts(db: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql<{ held: number }>`select count(*)::int as held from leaderships
+    where name like 'part %' and ${sql.raw(isAlive)}`.execute(db);
+  return schedulePartCount - (rows[0]?.held ?? 0);
+}
