@@ -1,4 +1,6 @@
+import { ModelTotals } from '../checks/model/totals.ts';
 import { systemClock } from '../lib/clock.ts';
+import { trustCustomCa } from '../lib/custom-ca.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { packageVersion } from '../lib/version.ts';
@@ -6,7 +8,6 @@ import { LeaseKeeper } from './client/lease-keeper.ts';
 import { ServiceClient } from './client/service-client.ts';
 import { ServiceClock } from './client/service-clock.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
-import { trustCustomCa } from './custom-ca.ts';
 import { Delivery } from './delivery/delivery.ts';
 import { FinishedRuns } from './delivery/finished-runs.ts';
 import { ErrorReporter } from './error-report/error-reporter.ts';
@@ -52,6 +53,7 @@ export class Agent {
   readonly #scripts: ScriptPool;
   readonly #locationWatch: LocationWatch;
   readonly #metrics: AgentMetrics;
+  readonly #modelTotals = new ModelTotals();
   readonly #finishedRuns: FinishedRuns;
   readonly #dispatcher: Dispatcher;
   readonly #poller: Poller;
@@ -188,6 +190,7 @@ export class Agent {
       }),
       service: { serviceUrl, apiKey, proxy },
       model,
+      onModelAsked: (outcome) => this.#modelTotals.add(outcome),
     });
   }
 
@@ -204,6 +207,7 @@ export class Agent {
       probes: this.#pool,
       replacedScriptThreads: () => this.#scripts.replacedCount,
       capabilities: () => this.#capabilities(),
+      model: this.#modelTotals,
     });
   }
 

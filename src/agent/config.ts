@@ -3,13 +3,14 @@ import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { checkTypes } from '../checks/index.ts';
+import { agentModelSettings, modelAccess } from '../checks/model/settings.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
+import { withLowerCaseProxies } from '../lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, valuesOf } from '../lib/setting-tree.ts';
 import { packageFolder } from '../lib/version.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
 import { parseCanaries } from './location/canary-targets.ts';
-import { modelAccess, modelSettings } from './model-settings.ts';
 import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 
 /** Less has no room for a segment of each kind and one large result. */
@@ -218,7 +219,7 @@ const settingTree = {
       'Hosts reached without a proxy, separated by commas; `no_proxy` works too',
     ),
   },
-  model: modelSettings,
+  model: agentModelSettings,
   caCertsDir: setting(
     'CA_CERTS_DIR',
     absolutePath,
@@ -341,17 +342,6 @@ function defaultAgentId(): string {
       .replaceAll(/[^\w.-]/g, '-')
       .slice(0, 100) || 'agent';
   return `${host}-${crypto.randomUUID().slice(0, 8)}`;
-}
-
-/** Most programs read the proxy settings in lower case too; upper case wins here when both are set. */
-function withLowerCaseProxies(
-  environment: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string | undefined>> {
-  const merged = { ...environment };
-  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']) {
-    merged[name] ||= environment[name.toLowerCase()];
-  }
-  return merged;
 }
 
 function isHttpUrl(value: string): boolean {

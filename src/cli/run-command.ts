@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { readModelAccess } from '../agent/model-settings.ts';
 import { runCheckOnce } from '../agent/run-once.ts';
 import { readServiceSecrets } from '../agent/service-secrets.ts';
+import { readModelAccess } from '../checks/model/settings.ts';
 import { readCaDirectory } from '../lib/ca-directory.ts';
 import { AppError } from '../lib/errors.ts';
 import { copyArtifacts, openArtifactFolder } from './artifact-folder.ts';

@@ -1,7 +1,12 @@
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { providerProblem } from '../channels/contract/phone-provider.ts';
+import type { ModelAccess } from '../checks/model/access.ts';
+import { modelAccess, serviceModelSettings } from '../checks/model/settings.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { logLevels } from '../lib/log.ts';
+import { withLowerCaseProxies } from '../lib/proxy.ts';
+import { shapeOf, valuesOf } from '../lib/setting-tree.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
 
 const egressRules = z
@@ -25,6 +30,7 @@ function phoneProvider(what: string) {
       `Provider of ${what}, as JSON: \`url\`, \`method\`, \`headers\`, \`form\` or \`json\` with templates, \`accepted\` ([alerts.md](alerts.md#text-messages-and-calls))`,
     );
 }
+const proxy = z.string().optional().meta({ defaultText: 'none' });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 import { isAddress, readStaticIps } from './locations/static-ips.ts';
@@ -245,11 +251,24 @@ export const ServiceConfig = z
       .describe('Sender of e-mail alerts: an address, or `Name <address>`'),
     ...oidcSettings,
     EGRESS_ALLOW: egressRules.describe(
-      'Destinations that notifications may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
+      'Destinations that notifications, and questions to a model, may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
     ),
     EGRESS_DENY: egressRules.describe(
-      'Destinations that notifications must not reach. Same syntax as EGRESS_ALLOW',
+      'Destinations that neither notifications nor questions to a model may reach. Same syntax as EGRESS_ALLOW',
     ),
+    // Read by modelOf() alone, whose types are those of the settings.
+    ...(shapeOf(serviceModelSettings) as Record<never, never>),
+    HTTPS_PROXY: proxy.describe('Proxy for an https:// MODEL_URL; `https_proxy` works too'),
+    HTTP_PROXY: proxy.describe('Proxy for an http:// MODEL_URL; `http_proxy` works too'),
+    NO_PROXY: proxy.describe('Hosts of models reached without a proxy; `no_proxy` works too'),
+    CA_CERTS_DIR: z
+      .string()
+      .refine((path) => isAbsolute(path), 'must be an absolute path')
+      .optional()
+      .meta({ defaultText: 'none' })
+      .describe(
+        'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the service connects to; read at start',
+      ),
     PAGERDUTY_URL: httpUrl
       .default('https://events.pagerduty.com')
       .describe('Events API of PagerDuty; https://events.eu.pagerduty.com for accounts in the EU'),
@@ -364,5 +383,18 @@ export type ServiceConfig = z.output<typeof ServiceConfig>;
  * @throws AppError CONFIG_INVALID listing every problem.
  */
 export function readServiceConfig(environment: Readonly<Record<string, string | undefined>>): ServiceConfig {
-  return readEnvironment(ServiceConfig, environment);
+  const config = readEnvironment(ServiceConfig, withLowerCaseProxies(environment));
+  modelOf(config);
+  return config;
+}
+
+/**
+ * The model that analyses may ask; undefined where none is named.
+ *
+ * @throws AppError CONFIG_INVALID for settings that do not go together.
+ */
+export function modelOf(config: ServiceConfig): ModelAccess | undefined {
+  const { HTTPS_PROXY: https, HTTP_PROXY: http, NO_PROXY: except } = config;
+  const settings = valuesOf(serviceModelSettings, config);
+  return modelAccess(settings, { https, http, except }, 'analysis');
 }

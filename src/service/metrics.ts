@@ -1,5 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { lanes } from '../checks/contract/check-type.ts';
+import type { ModelOutcome } from '../checks/model/client.ts';
+import { ModelTotals } from '../checks/model/totals.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
 import { allScheduleParts } from './store/engine/schedule-parts.ts';
 import type { Repositories, Store } from './store.ts';
@@ -30,6 +32,7 @@ export class ServiceMetrics {
   readonly #missed = new Map<string, number>();
   readonly #grouped = new Map<string, number>();
   readonly #analyses = new Map<string, number>();
+  readonly #model = new ModelTotals();
   readonly #notifications = new Map<string, number>();
   readonly #deployments = new Map<string, number>();
   readonly #logins = new Map<string, number>();
@@ -60,6 +63,11 @@ export class ServiceMetrics {
   /** Counts analyses of the causes of errors by how certain they are. */
   countAnalysis(accountId: string, certainty: string): void {
     add(this.#analyses, [accountId, certainty.toLowerCase()], 1);
+  }
+
+  /** Counts what a model was asked about an account's errors, and what that took. */
+  countModelCall(accountId: string, outcome: ModelOutcome): void {
+    this.#model.add(outcome, accountId);
   }
 
   /** Counts notifications of channels by how they ended. */
@@ -219,6 +227,7 @@ export class ServiceMetrics {
     this.#setMcpCalls(registers, accountId);
     await this.#setDeployments(registers, repositories, accountId);
     await this.#setAnalyses(registers, repositories, accountId);
+    this.#model.register(registers, (account) => accountId === undefined || account === accountId);
     if (accountId === undefined) {
       this.#setLogins(registers);
       this.#setLive(registers);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { trustCustomCa } from '../lib/custom-ca.ts';
 import { AppError, errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { bootstrap } from './accounts/accounts.ts';
@@ -8,7 +9,7 @@ import { configuredRetention } from './accounts/routes.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import { openServiceClock } from './clock/service-clock.ts';
-import { listOf, type ServiceConfig } from './config.ts';
+import { listOf, modelOf, type ServiceConfig } from './config.ts';
 import { buildWaitingRoom } from './console/public/waiting-room.ts';
 import { backgroundJobs } from './jobs/index.ts';
 import { readStaticIps } from './locations/static-ips.ts';
@@ -125,6 +126,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const resources = new AsyncDisposableStack();
   let isReady = true;
   try {
+    await trustCustomCa(config.CA_CERTS_DIR, logger);
     if (config.DATABASE_URL === undefined) {
       resources.defer(lockDataDir(config.DATA_DIR));
     }
@@ -190,6 +192,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
     const jobs = backgroundJobs({
       ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail, traces },
+      model: modelOf(config),
       ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress },
     });
     for (const job of jobs) resources.defer(() => job.stop());

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { proxyUrlOf } from '../../lib/proxy.ts';
 import type { AgentSettings } from '../config.ts';
-import { serviceProxyUrl } from './service-proxy.ts';
 
 /** What it takes to reach the service; data only, so that threads can be given it. */
 export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy'>;
@@ -60,7 +60,7 @@ function createDispatcher(access: ServiceAccess, maxAnswerBytes: number): Dispat
     bodyTimeout: 0,
     connect: { timeout: connectTimeoutMs, ...trust },
   };
-  const proxyUrl = serviceProxyUrl(access);
+  const proxyUrl = proxyUrlOf(access.serviceUrl, access.proxy);
   return proxyUrl
     ? new ProxyAgent({ ...options, uri: proxyUrl.href, requestTls: trust, proxyTls: trust })
     : new Agent(options);

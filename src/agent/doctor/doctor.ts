@@ -7,6 +7,7 @@ import { environment, readPatientSettings } from './environment.ts';
 import type { Examination, Patient } from './examination.ts';
 import { type Finding, problem, skipped, type Verdict } from './finding.ts';
 import { descriptors, healthPort, memory, sharedMemory } from './host.ts';
+import { model } from './model.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
@@ -35,6 +36,7 @@ export const examinations: readonly Examination[] = [
   sandbox,
   browser,
   sharedMemory,
+  model,
   runningChecks,
   locationChecks,
 ];

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { proxyUrlOf } from '../../lib/proxy.ts';
 import { hostAndPort, type ResolvedAddress } from '../../probes/address.ts';
 import { Connection } from '../../probes/connection/connection.ts';
 import { classifyError, ProbeError } from '../../probes/connection/errors.ts';
@@ -7,7 +8,6 @@ import type { ConnectionTarget } from '../../probes/connection/target.ts';
 import { HostResolver } from '../../probes/dns/host/host-resolver.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { ResolveError, systemResolver } from '../../probes/resolver.ts';
-import { serviceProxyUrl } from '../client/service-proxy.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
 
@@ -27,7 +27,7 @@ function wayOf({ settings }: Patient): Way {
   const isSecure = url.protocol === 'https:';
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const service = { hostname, port: Number(url.port) || (isSecure ? 443 : 80), isSecure };
-  const proxyUrl = serviceProxyUrl(settings);
+  const proxyUrl = proxyUrlOf(settings.serviceUrl, settings.proxy);
   const proxy = proxyUrl && proxyFromUrl(proxyUrl);
   return { service, proxy, next: proxy ?? service };
 }

@@ -1,6 +1,7 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../../checks/contract/check-type.ts';
+import type { ModelTotals } from '../../checks/model/totals.ts';
 import { type UnhealthyKind, unhealthyKinds } from '../../protocol/locations/location-event.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
@@ -32,6 +33,8 @@ export interface MetricsSource {
   readonly probes: Pick<ProbePool, 'replacedCount' | 'gateState' | 'utilizations'>;
   readonly replacedScriptThreads: () => number;
   readonly capabilities: () => Capabilities;
+  /** What the model was asked. */
+  readonly model: ModelTotals;
 }
 
 const latenessBucketsSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 360];
@@ -144,6 +147,7 @@ export class AgentMetrics {
     this.#addTables(source);
     this.#addLabelled(source);
     this.#addEventLoopUtilization();
+    source.model.register([this.#registry]);
   }
 
   runFinished(facts: RunFacts, slotAtMs: number | undefined): void {

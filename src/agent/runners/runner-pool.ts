@@ -1,4 +1,5 @@
 import { checkTypes } from '../../checks/index.ts';
+import type { ModelOutcome } from '../../checks/model/client.ts';
 import { type Clock, waitAtMost } from '../../lib/clock.ts';
 import { errorCodeOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -54,6 +55,7 @@ export interface RunnerPoolOptions {
   readonly onStarted?: (thread: RunnerThread) => void;
   readonly onReady: (thread: RunnerThread, capabilities: Capabilities) => void;
   readonly onEnded?: (reason: string) => void;
+  readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
 }
 
 /**
@@ -137,6 +139,7 @@ export class RunnerPool {
         artifactFolder: settings.artifactFolder?.(),
       }),
       onChanged: (capabilities) => this.#options.onReady(thread, capabilities),
+      onModelAsked: this.#options.onModelAsked,
     });
     this.#threads.add(thread);
     this.#options.onStarted?.(thread);

@@ -1,5 +1,6 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
+import type { ModelOutcome } from '../../checks/model/client.ts';
 import { cpuMsOf } from '../../lib/bounds/cpu-limit.ts';
 import { toError } from '../../lib/errors.ts';
 import { ownThreadEnvironment } from '../../lib/thread-environment.ts';
@@ -70,6 +71,7 @@ export class RunnerThread {
     readonly situation: () => RunSituation;
     /** Called when what the thread can run has changed since it was ready. */
     readonly onChanged?: (capabilities: Capabilities) => void;
+    readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
   }) {
     this.#situation = options.situation;
     this.#worker = new Worker(options.entry, {
@@ -92,6 +94,7 @@ export class RunnerThread {
     this.#worker.on('message', (message: FromWorker) => {
       if (message.type === 'ready') ready.resolve(message.capabilities);
       else if (message.type === 'changed') options.onChanged?.(message.capabilities);
+      else if (message.type === 'model-asked') options.onModelAsked?.(message.outcome);
       else for (const run of message.runs) this.#settle(run);
     });
     this.#worker.on('messageerror', (error) => {

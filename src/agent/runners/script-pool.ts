@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { checkTypes, findCheckType } from '../../checks/index.ts';
 import { type ModelAccess, modelMissing } from '../../checks/model/access.ts';
+import type { ModelOutcome } from '../../checks/model/client.ts';
 import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
 import { availableMemoryBytes } from '../../sandbox/host-memory.ts';
 import type { ServiceAccess } from '../client/service-connection.ts';
@@ -67,6 +68,7 @@ export class ScriptPool implements Executor {
         this.#logCapabilities();
         options.onReady?.();
       },
+      onModelAsked: options.onModelAsked,
       onEnded: (reason) => {
         this.#lastEnd = reason;
         this.#known.resolve(nothing);
@@ -194,6 +196,8 @@ export interface ScriptPoolOptions extends RunnerSettings {
   readonly codeBundle?: WorkerStart['codeBundle'];
   /** The model that runs may ask. */
   readonly model?: ModelAccess | undefined;
+  /** Hears of every question to it. */
+  readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
   /** Called whenever it has become known what can be run. */
   readonly onReady?: (() => void) | undefined;
 }

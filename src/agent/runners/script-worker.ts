@@ -11,6 +11,7 @@ import type { CheckType } from '../../checks/contract/check-type.ts';
 import { maxCodeBundleBytes } from '../../checks/contract/code-bundle.ts';
 import { checkTypes as allTypes } from '../../checks/index.ts';
 import { modelMissing } from '../../checks/model/access.ts';
+import type { ModelOutcome } from '../../checks/model/client.ts';
 import { DaySpending } from '../../checks/model/spending.ts';
 import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -80,8 +81,12 @@ function pipelineOf({ host }: Awaited<ReturnType<typeof open>>): RunPipeline {
     lagMeter: new LagMeter(systemClock),
     ownSecrets,
     egress: createEgressPolicy(egress),
-    hosts: { scripts: host, model: model && { access: model, day } },
+    hosts: { scripts: host, model: model && { access: model, day, onOutcome: reportOutcome } },
   });
+}
+
+function reportOutcome(outcome: ModelOutcome): void {
+  send({ type: 'model-asked', outcome });
 }
 
 function state(): Promise<string> {

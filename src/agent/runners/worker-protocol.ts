@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ModelAccess } from '../../checks/model/access.ts';
+import type { ModelOutcome } from '../../checks/model/client.ts';
 import type { EgressSettings } from '../../probes/egress/policy.ts';
 import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
 import type { ServiceAccess } from '../client/service-connection.ts';
@@ -51,4 +52,6 @@ export type FromWorker =
   | { readonly type: 'ready'; readonly capabilities: Capabilities }
   /** What can be run has changed since. */
   | { readonly type: 'changed'; readonly capabilities: Capabilities }
+  /** The model was asked something. */
+  | { readonly type: 'model-asked'; readonly outcome: ModelOutcome }
   | { readonly type: 'finished'; readonly runs: readonly FinishedRun[] };

@@ -10,8 +10,7 @@ import { RunSpending } from '../model/spending.ts';
 import { Actor } from './course/actor.ts';
 import { explore } from './course/explore.ts';
 import { judgeWith } from './course/judge.ts';
-import { allowedOrigins } from './course/origins.ts';
-import { namesIn, Placeholders } from './course/placeholders.ts';
+import { allowedOrigins, namesIn, Placeholders } from './course/placeholders.ts';
 import { CourseRecord } from './course/record.ts';
 import { replay } from './course/replay.ts';
 import type { AgenticDetail } from './detail.ts';
@@ -139,7 +138,12 @@ async function onPage(spec: AgenticSpec, context: RunContext, parts: OnPage): Pr
   const model =
     context.model &&
     spending &&
-    new ModelClient(context.model.access, { spending, egress: context.egress, resolver: context.resolver });
+    new ModelClient(context.model.access, {
+      spending,
+      egress: context.egress,
+      resolver: context.resolver,
+      onOutcome: context.model.onOutcome,
+    });
   const order = {
     placeholders,
     origins: origins.map((origin) => placeholders.hide(origin)),

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ScriptHost } from '../../sandbox/host/contract.ts';
 import type { LifecycleScripts } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 import type { ModelAccess } from '../model/access.ts';
+import type { ModelOutcome } from '../model/client.ts';
 import type { DaySpending } from '../model/spending.ts';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
 import type { Failure } from './failure.ts';
@@ -167,7 +168,14 @@ export interface RunContext {
   /** What runs those; absent where nothing does. */
   readonly phases?: LifecycleScripts | undefined;
   /** The model that runs may ask, and what all runs of this day have spent; absent where there is none. */
-  readonly model?: { readonly access: ModelAccess; readonly day: DaySpending } | undefined;
+  readonly model?:
+    | {
+        readonly access: ModelAccess;
+        readonly day: DaySpending;
+        /** Hears of every question. */
+        readonly onOutcome?: (outcome: ModelOutcome) => void;
+      }
+    | undefined;
   /** What an earlier run of the check left for later ones (`planOf`), and its version. */
   readonly plan?: { readonly version: number; readonly content: unknown } | null | undefined;
   /** A text without the secrets of the run and the agent, in whatever form they stand there. */

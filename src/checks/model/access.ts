@@ -2,6 +2,11 @@
 export const modelProtocols = ['openai', 'anthropic', 'ollama'] as const;
 export type ModelProtocol = (typeof modelProtocols)[number];
 
+/** What models are asked in: runs of an agent, or analyses of the service. */
+export type ModelUse = 'run' | 'analysis';
+/** As the names of settings have it: `MODEL_RUN_TOKENS`. */
+export const useNames = { run: 'RUN', analysis: 'ANALYSIS' } as const satisfies Record<ModelUse, string>;
+
 /** What may be spent on a model in some time; undefined where nothing limits it. */
 export interface ModelLimits {
   /** Tokens of questions and answers together. */
@@ -12,7 +17,7 @@ export interface ModelLimits {
   readonly cost?: number | undefined;
 }
 
-/** The model that an agent may ask; plain data, so that threads can be given it. */
+/** A model that may be asked; plain data, so that threads can be given it. */
 export interface ModelAccess {
   readonly protocol: ModelProtocol;
   /** The address before the protocol's own path. */
@@ -20,6 +25,8 @@ export interface ModelAccess {
   readonly name: string;
   readonly apiKey?: string | undefined;
   readonly proxyUrl?: string | undefined;
+  readonly use: ModelUse;
+  /** Of one run, or of one analysis. */
   readonly perRun: ModelLimits;
   readonly perDay: ModelLimits;
   /** What a million tokens cost; 0 where nobody said. */

@@ -9,7 +9,7 @@ import { anthropic } from './anthropic.ts';
 import { type ModelAnswer, type ModelDialect, ModelError, type ModelQuestion } from './message.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
-import type { RunSpending } from './spending.ts';
+import { costOf, type RunSpending } from './spending.ts';
 
 const dialects: Readonly<Record<ModelProtocol, ModelDialect>> = { openai, anthropic, ollama };
 const connectTimeoutMs = 5000;
@@ -23,6 +23,15 @@ const maxPauseMs = 20_000;
 const maxAnswerMs = 120_000;
 const maxShownLength = 300;
 const trust = { allowPartialTrustChain: true };
+
+/** How asking ended: with an answer, without one, or not begun because a limit was reached; and what it took. */
+export interface ModelOutcome {
+  readonly kind: 'answered' | 'failed' | 'limited';
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** By the prices of the settings; 0 without. */
+  readonly cost: number;
+}
 
 /** What may be connected to, and where addresses come from; as runs have them. */
 export interface ModelNetwork {
@@ -44,24 +53,33 @@ export interface ModelNetwork {
 /** A try that failed. */
 interface FailedTry {
   readonly message: string;
+  readonly status?: number | undefined;
   /** How long to wait before the next; undefined where another would fail as well. */
   readonly pauseMs?: number | undefined;
 }
 
 /**
- * Asks the agent's model, over connections that keep to its egress policy, its proxy and its authorities. A
+ * Asks a model, over connections that keep to an egress policy, a proxy and the authorities of the process. A
  * provider that is busy or out of order is asked again, with pauses; what it costs is counted at once.
  */
 export class ModelClient {
   readonly #access: ModelAccess;
   readonly #spending: RunSpending;
   readonly #egress: ModelNetwork['egress'];
+  readonly #onOutcome: ((outcome: ModelOutcome) => void) | undefined;
   readonly #dispatcher: Dispatcher;
 
-  constructor(access: ModelAccess, means: ModelNetwork & { readonly spending: RunSpending }) {
+  constructor(
+    access: ModelAccess,
+    means: ModelNetwork & {
+      readonly spending: RunSpending;
+      readonly onOutcome?: ((outcome: ModelOutcome) => void) | undefined;
+    },
+  ) {
     this.#access = access;
     this.#spending = means.spending;
     this.#egress = means.egress;
+    this.#onOutcome = means.onOutcome;
     const options = {
       maxResponseSize: maxAnswerBytes,
       headersTimeout: 0,
@@ -82,6 +100,27 @@ export class ModelClient {
 
   /** @throws ModelError, and the signal's reason when it aborts. */
   async ask(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
+    try {
+      const answer = await this.#askUntilAnswered(question, signal);
+      this.#report('answered', answer);
+      return answer;
+    } catch (thrown) {
+      if (thrown instanceof ModelError) {
+        this.#report(thrown.code === 'MODEL_LIMIT_EXCEEDED' ? 'limited' : 'failed');
+      }
+      throw thrown;
+    }
+  }
+
+  #report(
+    kind: ModelOutcome['kind'],
+    { inputTokens, outputTokens } = { inputTokens: 0, outputTokens: 0 },
+  ): void {
+    const cost = costOf({ inputTokens, outputTokens }, this.#access.price);
+    this.#onOutcome?.({ kind, inputTokens, outputTokens, cost });
+  }
+
+  async #askUntilAnswered(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
     for (let tries = 1; ; tries += 1) {
       signal.throwIfAborted();
       const limitMs = Math.min(this.#spending.remainingMs(), maxAnswerMs);
@@ -95,7 +134,7 @@ export class ModelClient {
       }
       this.#spending.add({ calls: 1, inputTokens: 0, outputTokens: 0, waitedMs });
       if (tried.pauseMs === undefined || tries === maxTries) {
-        throw new ModelError('MODEL_UNAVAILABLE', `The model gave no answer: ${tried.message}`);
+        throw new ModelError('MODEL_UNAVAILABLE', `The model gave no answer: ${tried.message}`, tried.status);
       }
       await delay(tried.pauseMs * tries, undefined, { signal });
     }
@@ -176,10 +215,10 @@ function lookupWith({ egress, resolver }: ModelNetwork, url: URL): LookupFunctio
 function failedStatus(status: number, text: string, pause: string | undefined): FailedTry {
   const message = `it answered with status ${status}: ${beginningOf(text, maxShownLength)}`;
   const isPassing = status === 408 || status === 409 || status === 429 || status >= 500;
-  if (!isPassing) return { message };
+  if (!isPassing) return { message, status };
   const asked = Number(pause) * 1000;
   const pauseMs = pause !== '' && Number.isFinite(asked) ? asked : firstPauseMs;
-  return { message, pauseMs: pauseMs <= maxPauseMs ? pauseMs : undefined };
+  return { message, status, pauseMs: pauseMs <= maxPauseMs ? pauseMs : undefined };
 }
 
 function answerOf(dialect: ModelDialect, text: string): ModelAnswer | FailedTry {

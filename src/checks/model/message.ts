@@ -60,10 +60,13 @@ export interface ModelDialect {
 /** Why a model gave no answer that can be used. */
 export class ModelError extends Error {
   readonly code: 'MODEL_UNAVAILABLE' | 'MODEL_ANSWER_INVALID' | 'MODEL_LIMIT_EXCEEDED';
+  /** What the provider refused with, where it did. */
+  readonly status: number | undefined;
 
-  constructor(code: ModelError['code'], message: string) {
+  constructor(code: ModelError['code'], message: string, status?: number) {
     super(message);
     this.name = 'ModelError';
     this.code = code;
+    this.status = status;
   }
 }

@@ -1,4 +1,4 @@
-import type { ModelAccess, ModelLimits } from './access.ts';
+import { type ModelAccess, type ModelLimits, useNames } from './access.ts';
 import { ModelError } from './message.ts';
 
 /** What was spent on a model. */
@@ -12,7 +12,7 @@ export interface ModelSpending {
 const nothing: ModelSpending = { calls: 0, inputTokens: 0, outputTokens: 0, waitedMs: 0 };
 const dayMs = 86_400_000;
 
-/** What an agent has spent on its model on this day (UTC); one for all of its runs. */
+/** What a process has spent on its model on this day (UTC); one for all of its runs or analyses. */
 export class DaySpending {
   readonly #wallMs: () => number;
   #day = -1;
@@ -36,7 +36,7 @@ export class DaySpending {
   }
 }
 
-/** What one run has spent, and what it may still spend. */
+/** What one run or analysis has spent, and what it may still spend. */
 export class RunSpending {
   readonly #access: ModelAccess;
   readonly #day: DaySpending;
@@ -68,8 +68,8 @@ export class RunSpending {
    * @throws ModelError MODEL_LIMIT_EXCEEDED when something is used up.
    */
   remainingMs(): number {
-    const { perRun, perDay } = this.#access;
-    const ofRun = this.#remaining(this.#spent, perRun, 'run', 'MODEL_RUN');
+    const { perRun, perDay, use } = this.#access;
+    const ofRun = this.#remaining(this.#spent, perRun, use, `MODEL_${useNames[use]}`);
     const ofDay = this.#remaining(this.#day.spent, perDay, 'day', 'MODEL_DAY');
     return Math.min(ofRun, ofDay);
   }
@@ -100,6 +100,9 @@ function sum(left: ModelSpending, right: ModelSpending): ModelSpending {
   };
 }
 
-function costOf(spent: ModelSpending, price: ModelAccess['price']): number {
+export function costOf(
+  spent: Pick<ModelSpending, 'inputTokens' | 'outputTokens'>,
+  price: ModelAccess['price'],
+): number {
   return (spent.inputTokens * price.input + spent.outputTokens * price.output) / 1_000_000;
 }

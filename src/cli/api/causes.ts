@@ -82,7 +82,26 @@ function causeLines(one: RootCauseAnalysis | undefined): string[] {
     `  Impact: ${printable(analysis.userImpact)}`,
     ...(analysis.codeFix === null ? [] : [`  Next: ${printable(analysis.codeFix)}`]),
     ...analysis.evidence.map(({ description }) => `  - ${printable(description)}`),
+    ...modelLines(one),
     `  Analysis ${id}${verdict === null ? '' : `, said to be ${verdict.toLowerCase()}`}`,
+  ];
+}
+
+function modelLines({ fromModel }: RootCauseAnalysis): string[] {
+  if (!fromModel) return [];
+  const { model, causes, problem } = fromModel;
+  const title = `  Possible causes, from a model (${printable(model)}):`;
+  if (problem !== null) return [title, `    ${printable(problem)}`];
+  if (causes.length === 0) return [title, '    None that the evidence speaks for.'];
+  return [
+    title,
+    ...causes.flatMap(({ cause, next, statements }, index) => [
+      `    ${index + 1}. ${printable(cause)}`,
+      ...statements.map(
+        ({ text, evidence }) => `       - ${printable(text)} (${evidence.map(({ id }) => id).join(', ')})`,
+      ),
+      `       ${printable(next)}`,
+    ]),
   ];
 }
 

@@ -54,6 +54,11 @@ export const apiCommands: readonly ApiCommand[] = [
     load: async () => (await import('../steps/steps.ts')).showSteps,
   },
   {
+    usage: 'steps restore <check> <version>',
+    description: 'take an older version of the steps of an agentic check back',
+    load: async () => (await import('../steps/steps.ts')).restoreSteps,
+  },
+  {
     usage: 'steps forget <check>',
     description: 'forget the steps of an agentic check: its next run finds them anew',
     load: async () => (await import('../steps/steps.ts')).forgetSteps,

@@ -1,5 +1,6 @@
 import { AgenticPlan, planChanges, stepInWords } from '../../checks/agentic/plan/plan.ts';
 import { type CheckPlan, checkPlanRoutes } from '../../protocol/checks/check-plan.ts';
+import { ApiError } from '../api/api-error.ts';
 import type { Run } from '../api/command.ts';
 import { findCheck } from '../api/find-check.ts';
 import { agoText, printable } from '../api/text.ts';
@@ -15,9 +16,37 @@ export const showSteps: Run = async (api, [named = '']) => {
     const [newest, before] = plans;
     if (!newest) return [`${printable(name)} has no plan: its next run has the model find the steps.`];
     const title = `Version ${newest.version} of ${plans.length}, ${newest.reason} ${agoText(newest.created_at, now)} ago`;
-    return [title, ...stepLines(newest, before)];
+    const earlier = plans
+      .slice(1, 11)
+      .map(
+        ({ version, reason, created_at }) => `version ${version}, ${reason} ${agoText(created_at, now)} ago`,
+      );
+    return [
+      title,
+      ...stepLines(newest, before),
+      ...(earlier.length === 0 ? [] : [`Earlier: ${earlier.join('; ')}`]),
+    ];
   };
   return { json: plans, lines };
+};
+
+/** `picket steps restore CHECK VERSION` */
+export const restoreSteps: Run = async (api, [named = '', given = '']) => {
+  const version = Number(given);
+  if (!Number.isInteger(version) || version < 1) {
+    throw new ApiError('Name a version by its number: "picket steps show" lists them.', true);
+  }
+  const { id, name } = await findCheck(api, named);
+  const plan = await api.call(checkPlanRoutes.restoreCheckPlan, {
+    params: { checkId: id },
+    body: { version },
+  });
+  return {
+    json: plan,
+    lines: () => [
+      `Version ${version} is back, as version ${plan.version}: the next run of ${printable(name)} repeats it.`,
+    ],
+  };
 };
 
 /** `picket steps forget CHECK` */

@@ -1,14 +1,18 @@
 import { z } from 'zod';
-import { defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
 
 const CheckPlan = z
   .object({
     version: z.int(),
     reason: z
       .string()
-      .describe('found: by the model; healed: steps that no longer fitted were replaced by the model'),
+      .describe(
+        'found: by the model; healed: steps that no longer fitted were replaced by the model; restored: somebody took an older version back',
+      ),
     created_at: z.iso.datetime(),
-    checkResultId: z.string().describe('The result of the run that it came with'),
+    checkResultId: z
+      .string()
+      .describe('The result of the run that it came with; of a restored one, the first time'),
     content: z
       .record(z.string(), z.unknown())
       .describe(
@@ -33,6 +37,18 @@ export const checkPlanRoutes = {
     summary: 'Versions of the steps that runs of an agentic check repeat, newest first; runs use the first',
     success: successful,
     response: z.array(CheckPlan),
+  }),
+  restoreCheckPlan: defineRoute({
+    ...planRoute,
+    method: 'POST',
+    operationId: 'restoreCheckPlan',
+    summary:
+      'Take an older version of the steps of an agentic check back: it becomes the newest, which runs use',
+    body: z
+      .object({ version: z.int().min(1).describe('The version to take back') })
+      .meta({ id: 'CheckPlanRestoring' }),
+    success: created,
+    response: CheckPlan,
   }),
   deleteCheckPlans: defineRoute({
     ...planRoute,

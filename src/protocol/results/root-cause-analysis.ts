@@ -12,6 +12,44 @@ export const classifications = [
 export const certainties = ['CERTAIN', 'LIKELY', 'OPEN'] as const;
 export const analysisVerdicts = ['RIGHT', 'WRONG'] as const;
 
+const EvidenceItem = z.object({
+  artifacts: z.array(z.object({ name: z.string(), type: z.string() })),
+  description: z.string(),
+});
+
+const ModelCause = z.object({
+  cause: z.string().describe('A possible cause; the service words it, the model chose it'),
+  classification: z.enum(classifications),
+  next: z.string().describe('How to find out'),
+  statements: z
+    .array(
+      z.object({
+        text: z.string().describe('What speaks for it; put together from passages of its evidence'),
+        evidence: z.array(EvidenceItem.extend({ id: z.string() })),
+      }),
+    )
+    .describe('What the evidence does not hold was dropped'),
+});
+export type ModelCause = z.output<typeof ModelCause>;
+
+/** What a model adds where rules leave a cause open. */
+const ModelFindings = z.object({
+  provider: z.string().describe('Protocol of the model'),
+  model: z.string(),
+  askedAt: z.iso.datetime(),
+  durationMs: z.number(),
+  causes: z.array(ModelCause).describe('The most likely first, as the model has it'),
+  droppedCount: z.int().describe('Causes and statements that were dropped'),
+  problem: z.string().nullable().describe('Why there is no answer'),
+  usage: z.object({
+    calls: z.int(),
+    inputTokens: z.int(),
+    outputTokens: z.int(),
+    cost: z.number().nullable().describe('By the prices of the settings; null without'),
+  }),
+});
+export type ModelFindings = z.output<typeof ModelFindings>;
+
 /** What was found out about the cause of an error (check model 3.8; `certainty` and `verdict` are ours). */
 export const RootCauseAnalysis = z
   .object({
@@ -34,20 +72,16 @@ export const RootCauseAnalysis = z
       rootCause: z.string().describe('Begins with the certainty'),
       userImpact: z.string(),
       codeFix: z.string().nullable().describe('What to do next'),
-      evidence: z
-        .array(
-          z.object({
-            artifacts: z.array(z.object({ name: z.string(), type: z.string() })),
-            description: z.string(),
-          }),
-        )
-        .describe('What it follows from, and where to see it'),
+      evidence: z.array(EvidenceItem).describe('What it follows from, and where to see it'),
       referenceLinks: z.array(z.object({ url: z.string(), title: z.string() })).nullable(),
     }),
+    fromModel: ModelFindings.nullable().describe(
+      'Possible causes, ranked by a model; null where the cause is certain, or no model was asked',
+    ),
     userContext: z
       .array(z.object({ text: z.string(), type: z.string() }))
       .nullable()
-      .describe('What who asked for it wrote; rules do not read it'),
+      .describe('What who asked for it wrote; rules do not read it, a model does'),
     verdict: z.enum(analysisVerdicts).nullable().describe('What people say of it'),
   })
   .meta({ id: 'RootCauseAnalysis' });

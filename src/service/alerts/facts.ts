@@ -54,7 +54,9 @@ export interface AlertFacts {
   /** What it fails by with other checks. Never stored: looked up for each notification. */
   readonly cause?: CauseSummary | undefined;
   /** What was found out about the cause of its error. Never stored: looked up for each notification. */
-  readonly analysis?: RootCauseAnalysis['analysis'] | undefined;
+  readonly analysis?:
+    | (RootCauseAnalysis['analysis'] & Partial<Pick<RootCauseAnalysis, 'fromModel'>>)
+    | undefined;
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
   readonly subject?: 'location' | 'sickness' | 'gap' | 'slo' | 'test';
   /** The silence that kept it from being notified. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { Store } from '../store.ts';
 import { analyse } from './analyse.ts';
 import type { Analysis } from './conclusion.ts';
@@ -24,6 +25,8 @@ export interface AnalystOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: AnalysisCounter;
+  /** Whether there is a model to ask about what rules leave open. */
+  readonly asksModel?: boolean | undefined;
 }
 
 /**
@@ -59,7 +62,7 @@ export class Analyst {
 
 /** Makes an analysis and stores it; undefined where its group is gone. */
 export async function makeAnalysis(
-  { store, clock, metrics }: Omit<AnalystOptions, 'logger'>,
+  { store, clock, metrics, asksModel = false }: Omit<AnalystOptions, 'logger'>,
   row: RootCauseAnalysisRow,
 ): Promise<Analysis | undefined> {
   const startMs = performance.now();
@@ -71,8 +74,13 @@ export async function makeAnalysis(
   const now = clock.wallMs();
   const analysis = analyse(await gatherEvidence(store, group, now));
   const isFirst = row.content === null;
+  const content = JSON.stringify(analysis);
+  const isNews = isFirst || JSON.stringify(JSON.parse(row.content ?? 'null')) !== content;
+  // What is likely is worth a question where somebody asked for it; what is open, always.
+  const isOpen = analysis.certainty === 'OPEN' || (analysis.certainty === 'LIKELY' && row.automatic === 0);
   await store.analyses.complete(row.id, {
-    content: JSON.stringify(analysis),
+    content,
+    ...(asksModel && isNews && isOpen ? { model_due: now, model_tries: 0 } : {}),
     duration_ms: Math.round((performance.now() - startMs) * 1000) / 1000,
     completed: now,
     due: isFirst && row.automatic === 1 ? now + secondLookMs : null,
@@ -88,12 +96,15 @@ export async function makeAnalysis(
 export async function analysisOfResult(
   parts: Omit<AnalystOptions, 'logger'>,
   result: ResultOfCheck,
-): Promise<Analysis | undefined> {
+): Promise<KnownAnalysis | undefined> {
   const { analysis, groupId } = await knownOfResult(parts.store, result);
   if (analysis || groupId === undefined) return analysis;
   const [pending] = await parts.store.analyses.pendingOf([groupId]);
   return pending && (await makeAnalysis(parts, pending));
 }
+
+/** What notifications and pages show of an analysis. */
+export type KnownAnalysis = Analysis & { readonly fromModel?: RootCauseAnalysis['fromModel'] };
 
 interface ResultOfCheck {
   readonly checkId: string;
@@ -104,9 +115,9 @@ interface ResultOfCheck {
 export async function knownOfResult(
   { analyses, analysisEvidence }: Pick<Store, 'analyses' | 'analysisEvidence'>,
   { checkId, resultId }: ResultOfCheck,
-): Promise<{ readonly groupId?: string; readonly analysis?: Analysis }> {
+): Promise<{ readonly groupId?: string; readonly analysis?: KnownAnalysis }> {
   const [groupId] = await analysisEvidence.groupsOf(checkId, resultId);
   if (groupId === undefined) return {};
   const [newest] = (await analyses.ofGroups([groupId])).get(groupId) ?? [];
-  return newest ? { groupId, analysis: newest.analysis } : { groupId };
+  return newest ? { groupId, analysis: { ...newest.analysis, fromModel: newest.fromModel } } : { groupId };
 }

@@ -40,6 +40,7 @@ export class RootCauseAnalyses {
         ...{ id: one.id, account_id: one.accountId, group_id: one.groupId, group_kind: one.groupKind },
         ...{ automatic: one.isAutomatic ? 1 : 0, ...ownMaker, content: null, duration_ms: null },
         ...{ user_context: one.userContext, verdict: null, created: now, completed: null, due: now },
+        ...{ model_content: null, model_due: null, model_tries: 0 },
       }),
     );
     for (const batch of batches(rows)) {
@@ -80,10 +81,17 @@ export class RootCauseAnalyses {
     return row?.at ?? null;
   }
 
-  /** Keeps what was found, and when to look again. What people have judged stays as it was. */
+  /**
+   * Keeps what was found, and when to look again; with `model_due`, when a model is to be asked about it. What people
+   * have judged stays as it was.
+   */
   async complete(
     id: string,
-    { due, ...done }: Pick<RootCauseAnalysisRow, 'content' | 'duration_ms' | 'completed' | 'due'>,
+    {
+      due,
+      ...done
+    }: Pick<RootCauseAnalysisRow, 'content' | 'duration_ms' | 'completed' | 'due'> &
+      Partial<Pick<RootCauseAnalysisRow, 'model_due' | 'model_tries'>>,
   ): Promise<void> {
     await this.postpone(id, due);
     await this.#db
@@ -91,6 +99,40 @@ export class RootCauseAnalyses {
       .set(done)
       .where('id', '=', id)
       .where('verdict', 'is', null)
+      .execute();
+  }
+
+  /** Those that a model is to be asked about: the first of each account before the second of any. */
+  async dueForModel(now: number, limit: number): Promise<RootCauseAnalysisRow[]> {
+    const { rows } = await sql<RootCauseAnalysisRow>`
+      select * from (
+        select root_cause_analyses.*,
+          row_number() over (partition by account_id order by model_due, id) as turn
+        from root_cause_analyses
+        where model_due is not null and (model_due <= ${now} or model_due > ${now + longestWaitMs})) as ranked
+      where turn <= ${limit} order by turn, model_due, id limit ${limit}`.execute(this.#db);
+    return rows;
+  }
+
+  async nextModelDueAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('root_cause_analyses')
+      .select((eb) => eb.fn.min('model_due').as('at'))
+      .where('model_due', 'is not', null)
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  /** Keeps what a model adds, and when it is to be asked again. */
+  async keepModelFindings(id: string, content: string | null, due: number | null): Promise<void> {
+    await this.#db
+      .updateTable('root_cause_analyses')
+      .set((eb) => ({
+        model_content: content,
+        model_due: due,
+        model_tries: due === null ? 0 : eb('model_tries', '+', 1),
+      }))
+      .where('id', '=', id)
       .execute();
   }
 
@@ -169,13 +211,19 @@ export class RootCauseAnalyses {
 
 /** A finished analysis as the API shows it. */
 export function analysisView(row: RootCauseAnalysisRow): RootCauseAnalysis {
+  const analysis = JSON.parse(row.content ?? 'null') as RootCauseAnalysis['analysis'];
   return {
     id: row.id,
     created_at: new Date(row.created).toISOString(),
     provider: row.provider,
     model: row.model,
     durationMs: row.duration_ms ?? 0,
-    analysis: JSON.parse(row.content ?? 'null') as RootCauseAnalysis['analysis'],
+    analysis,
+    // Where rules are certain by now, a model has nothing to add.
+    fromModel:
+      row.model_content === null || analysis.certainty === 'CERTAIN'
+        ? null
+        : (JSON.parse(row.model_content) as RootCauseAnalysis['fromModel']),
     userContext: row.user_context === null ? null : [{ text: row.user_context, type: 'TEXT' }],
     verdict: row.verdict,
   };

@@ -16,6 +16,12 @@ export interface RootCauseAnalysisRow {
   verdict: (typeof analysisVerdicts)[number] | null;
   created: number;
   completed: number | null;
+  /** JSON: what a model adds; null where none was asked. */
+  model_content: string | null;
+  /** When a model is to be asked; null when it is not. */
+  model_due: number | null;
+  /** How often it was asked in vain. */
+  model_tries: number;
   /** When it is to be made, or looked at once more; null when there is nothing left to do. */
   due: number | null;
 }

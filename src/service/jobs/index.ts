@@ -1,10 +1,14 @@
+import type { ModelAccess } from '../../checks/model/access.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { CauseWatch } from '../alerts/causes/cause-watch.ts';
 import { type AlertingConfig, configuredNotifier } from '../alerts/delivery/configured-notifier.ts';
+import { ReceiverNames } from '../alerts/delivery/receiver-names.ts';
 import { noteAway } from '../alerts/gaps/away.ts';
 import { AlertTimers } from '../alerts/timers.ts';
 import { Analyst } from '../analyses/analyst.ts';
+import { ModelAnalyst } from '../analyses/asking/model-analyst.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { Folding } from '../check-metrics/folding.ts';
 import type { ServiceConfig } from '../config.ts';
@@ -47,6 +51,8 @@ export interface JobDeps extends Pick<DeployingDeps, 'handlersOn' | 'progress'> 
   readonly config: AlertingConfig & RetentionDeps['config'] & Pick<ServiceConfig, 'PAGES'>;
   /** Absent where no mail server is configured; its maker closes it. */
   readonly mail?: MailServer | undefined;
+  /** Absent where no model is named. */
+  readonly model?: ModelAccess | undefined;
   /** Absent where no collector is configured. */
   readonly traces?: TraceExport | undefined;
 }
@@ -58,10 +64,11 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
   const { config, mail } = deps;
   const mailing = { hasMailer: mail !== undefined, publicUrl: config.PUBLIC_URL };
   const definitions = [
-    notifierJob(deps),
+    notifierJob({ ...deps, asksModel: deps.model !== undefined }),
     alertTimersJob(deps),
     alertCausesJob(deps),
-    analysesJob(deps),
+    analysesJob({ ...deps, asksModel: deps.model !== undefined }),
+    ...(deps.model ? [modelQuestionsJob({ ...deps, model: deps.model })] : []),
     sloBurnsJob(deps),
     incidentFeedJob({ ...deps, handler: automaticIncidents(mailing) }),
     waitingIncidentsJob({ ...deps, ...mailing }),
@@ -121,6 +128,38 @@ export function analysesJob(deps: ConstructorParameters<typeof Analyst>[0]) {
     wakesOn: ['alerts'],
     longestMs: 2_000,
     run: () => analyst.turn(),
+  });
+}
+
+/** Apart from the analyses themselves, which no model may hold up. */
+export function modelQuestionsJob({
+  config,
+  ...deps
+}: Omit<ConstructorParameters<typeof ModelAnalyst>[0], 'network'> & {
+  readonly config: Pick<AlertingConfig, 'EGRESS_ALLOW' | 'EGRESS_DENY'>;
+}) {
+  const names = new ReceiverNames();
+  const analyst = new ModelAnalyst({
+    ...deps,
+    network: {
+      // The operator chose the address, so that a model on this host is as good as any.
+      egress: createEgressPolicy({ allow: config.EGRESS_ALLOW, deny: config.EGRESS_DENY, ownPorts: [] }),
+      resolver: {
+        resolve: async (hostname) => {
+          const found = await names.addressesOf(hostname);
+          return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+        },
+      },
+    },
+  });
+  return defineJob({
+    name: 'questions to a model',
+    // One process asks, so that its limits of a day are those of all.
+    leaderOnly: true,
+    wakesOn: ['alerts'],
+    longestMs: 2_000,
+    run: () => analyst.turn(),
+    stopping: () => analyst.stop(),
   });
 }
 

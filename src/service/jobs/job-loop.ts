@@ -19,6 +19,8 @@ export interface JobDefinition {
    * @param wake starts the next turn at once; during a turn, right after it.
    */
   run(wake: () => void): Promise<number | null>;
+  /** Has a turn under way come to its end soon. */
+  stopping?(): void;
   /** Waits for and closes what outlives a turn, after the last one. */
   close?(): Promise<void>;
 }
@@ -78,6 +80,7 @@ export class JobLoop {
   async stop(): Promise<void> {
     this.#unsubscribe?.();
     this.#stopping.abort();
+    this.#job.stopping?.();
     await this.#loop;
     await this.#job.close?.();
   }

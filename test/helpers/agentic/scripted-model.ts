@@ -83,6 +83,7 @@ export async function startScriptedModel(protocol: ModelProtocol = 'openai'): Pr
       url: `http://127.0.0.1:${port}${protocol === 'openai' ? '/v1' : ''}`,
       name: 'scripted',
       apiKey: 'sk-of-the-scripted-model',
+      use: 'run',
       perRun: { tokens: 1_000_000, seconds: 60 },
       perDay: { tokens: 10_000_000, seconds: 600 },
       price: { input: 1, output: 2 },

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { ModelAccess } from '../../../src/checks/model/access.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
@@ -61,6 +62,7 @@ export interface ServiceHarness {
   startPageCopies(): void;
   startDeployments(): void;
   startAnalyses(): void;
+  startModelQuestions(): void;
   startCheckTotals(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
@@ -106,6 +108,8 @@ export interface HarnessOptions {
   /** Takes invitations and links for new passwords. */
   readonly mail?: Mailing['mail'];
   readonly singleSignOn?: SingleSignOn;
+  /** What analyses ask about what rules leave open. */
+  readonly model?: ModelAccess;
   /** Nothing is logged without it. */
   readonly logger?: Logger;
 }
@@ -171,7 +175,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const mail = configuredMailServer(config);
   const jobs = backgroundJobs({
     ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail },
-    ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress },
+    ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress, model: options.model },
   });
   const start = (...names: string[]) => {
     for (const job of jobs) if (names.includes(job.name)) job.start();
@@ -205,6 +209,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     startPageCopies: () => start('copies of pages'),
     startDeployments: () => start('deployments'),
     startAnalyses: () => start('root cause analyses'),
+    startModelQuestions: () => start('questions to a model'),
     startCheckTotals: () => start('check totals'),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { diagnose } from '../../helpers/agent/doctor-run.ts';
 import { FakeService } from '../../helpers/agent/fake-service/fake-service.ts';
+import { startScriptedModel } from '../../helpers/agentic/scripted-model.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { createAuthority, type TestAuthority } from '../../helpers/targets/certificates.ts';
@@ -51,6 +52,35 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(JSON.stringify(findings)).not.toContain('0123456789abcdef');
     // Nothing is claimed, and no agent is made known.
     expect(new Set(secure.calls.map(({ name }) => name))).toEqual(new Set(['examine']));
+  });
+
+  it.each([
+    [
+      'answers',
+      [[{ name: 'answer', input: { text: 'ok' } }]],
+      undefined,
+      'ok',
+      /scripted answers and calls tools/,
+    ],
+    ['calls no tool', [{ text: 'ok' }], undefined, 'warning', /called no tool/],
+    ['does not know the key', [{ status: 401 }], 'MODEL_API_KEY', 'problem', /status 401/],
+    ['has no such name', [{ status: 404 }], 'MODEL_NAME', 'problem', /status 404/],
+    ['is busy', [{ status: 429, retryAfter: '3600' }], 'MODEL_URL', 'warning', /status 429/],
+    ['sends garbage', [{ raw: '<html>' }], 'MODEL_URL', 'problem', /no answer of this protocol/],
+    ['is not there', undefined, 'MODEL_URL', 'problem', /ECONNREFUSED/],
+  ])('asks the model once, and says that it %s', async (_what, turns, about, status, detail) => {
+    const asked = await startScriptedModel();
+    if (turns) {
+      asked.answerWith(turns as never);
+      opened.push(asked);
+    } else await asked.close();
+    const { url, name, apiKey = '' } = asked.access();
+    const { finding, findings } = await diagnose({
+      ...{ SERVICE_URL: service.url, CHECK_TYPES: 'URL,AGENTIC', RUNTIMES_DIR: join(folder.path, 'none') },
+      ...{ MODEL_URL: url, MODEL_NAME: name, MODEL_API_KEY: apiKey },
+    });
+    expect(finding('model', about)).toMatchObject({ status, detail: expect.stringMatching(detail) });
+    expect(JSON.stringify(findings)).not.toContain(apiKey);
   });
 
   it('names every problem of the configuration at once', async () => {

@@ -31,6 +31,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   awaitDeployment: 'waits for the job of deployments',
   getRootCauseAnalysis: 'nobody lists them: an error group names its own',
   updateRootCauseAnalysis: 'needs an analysis that is done',
+  restoreCheckPlan: 'needs steps that a run has left',
   getAsset: 'bytes come over real connections',
   getTestSessionAsset: 'bytes come over real connections',
   getCodeBundle: 'bytes come over real connections',

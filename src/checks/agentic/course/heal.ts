@@ -10,6 +10,17 @@ import { GiveUp, healSystem, healTools, numbered, Resume, taskWords, untrusted }
 const maxTurns = 20;
 const maxNewSteps = 15;
 
+/** The steps of a plan that are to be done, on whose page, and within which bounds. */
+export interface StepsOrder {
+  readonly actor: Actor;
+  readonly placeholders: Placeholders;
+  readonly prompt: string;
+  readonly origins: readonly string[];
+  readonly skills: readonly string[];
+  readonly steps: readonly PlanStep[];
+  readonly signal: AbortSignal;
+}
+
 /** What takes the place of steps that no longer fit, or why nothing does. */
 export type Healing =
   | { readonly steps: readonly PlanStep[]; readonly resumeAt: number; readonly summary: string }
@@ -24,18 +35,9 @@ export type Healing =
  *
  * @throws ModelError
  */
-export async function heal(order: {
-  readonly model: ModelClient;
-  readonly actor: Actor;
-  readonly placeholders: Placeholders;
-  readonly prompt: string;
-  readonly origins: readonly string[];
-  readonly skills: readonly string[];
-  readonly steps: readonly PlanStep[];
-  readonly index: number;
-  readonly reason: string;
-  readonly signal: AbortSignal;
-}): Promise<Healing> {
+export async function heal(
+  order: StepsOrder & { readonly model: ModelClient; readonly index: number; readonly reason: string },
+): Promise<Healing> {
   const { actor, placeholders, steps, index } = order;
   const misfit = steps[index];
   const fresh: PlanStep[] = [];

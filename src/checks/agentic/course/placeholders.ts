@@ -1,11 +1,22 @@
 /** `{{NAME}}` and `{{{NAME}}}`. */
 const placeholder = /\{\{\{?\s*(\w{1,255})\s*\}?\}\}/g;
+/** Where a URL may stand in a prompt. */
+const everyUrl = /https?:\/\/[^\s"'<>“”‘’()[\]{}]+/gi;
 /** Shorter values are found only where they stand by themselves: they would be found by chance. */
 const minAnywhereLength = 5;
 
 /** The names of the variables that a text names. */
 export function namesIn(text: string): string[] {
   return [...new Set([...text.matchAll(placeholder)].map(([, name]) => name ?? ''))];
+}
+
+/** The origins that a run may reach: those of the URLs in its prompt, and those that the check adds. */
+export function allowedOrigins(prompt: string, added: readonly string[]): string[] {
+  const named = [...prompt.matchAll(everyUrl)].flatMap(([text]) => {
+    const url = URL.parse(text.replace(/[.,;:!?]+$/, ''));
+    return url ? [url.origin] : [];
+  });
+  return [...new Set([...named, ...added])];
 }
 
 /**

@@ -3,9 +3,7 @@ import type { ModelClient } from '../../model/client.ts';
 import { ModelError } from '../../model/message.ts';
 import { stepInWords } from '../plan/plan.ts';
 import type { PlanStep } from '../plan/step.ts';
-import type { Actor } from './actor.ts';
-import { heal } from './heal.ts';
-import type { Placeholders } from './placeholders.ts';
+import { heal, type StepsOrder } from './heal.ts';
 import { noteVerdict, unmetWords } from './verdicts.ts';
 
 /** So often a run asks the model for what takes the place of a step. */
@@ -24,18 +22,13 @@ export interface Replay {
  * is otherwise well, the model is asked for another way. What is verified and does not hold is a failure, and nobody is
  * asked about it.
  */
-export async function replay(order: {
-  /** Absent where it cannot be asked; `unasked` then says why. */
-  readonly model: ModelClient | undefined;
-  readonly unasked: string;
-  readonly actor: Actor;
-  readonly placeholders: Placeholders;
-  readonly prompt: string;
-  readonly origins: readonly string[];
-  readonly skills: readonly string[];
-  readonly steps: readonly PlanStep[];
-  readonly signal: AbortSignal;
-}): Promise<Replay> {
+export async function replay(
+  order: StepsOrder & {
+    /** Absent where it cannot be asked; `unasked` then says why. */
+    readonly model: ModelClient | undefined;
+    readonly unasked: string;
+  },
+): Promise<Replay> {
   const { actor, model } = order;
   let steps = [...order.steps];
   const healings: string[] = [];

@@ -4,7 +4,7 @@ import { PlanStep } from '../plan/step.ts';
 import { whatIsMissing } from './explore.ts';
 import { takesPlaceOf, whyNotResume } from './heal.ts';
 import { holds, selected } from './judging.ts';
-import { allowedOrigins } from './origins.ts';
+import { allowedOrigins } from './placeholders.ts';
 
 const click = (name: string): PlanStep => ({ tool: 'click', input: { target: { role: 'button', name } } });
 const assertion = (fields: object = {}) =>

@@ -54,10 +54,20 @@ export function planChanges(before: readonly PlanStep[], after: readonly PlanSte
   return changes;
 }
 
-/** A step in words, as pages and logs show it. */
-export function stepInWords({ tool, input }: PlanStep): string {
+/** A step, or any other call of a tool, in words, as pages and logs show it. */
+export function stepInWords({
+  tool,
+  input,
+}: {
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}): string {
   const parts = Object.entries(input).flatMap(([name, value]) => {
-    if (value === undefined || (typeof value === 'object' && Object.keys(value).length === 0)) return [];
+    if (
+      value === undefined ||
+      (value !== null && typeof value === 'object' && Object.keys(value).length === 0)
+    )
+      return [];
     return name === 'target'
       ? [targetInWords(value as Record<string, unknown>)]
       : [`${name} ${quoted(value)}`];

@@ -30,7 +30,7 @@ export function configuredNotifier({
   config,
   mail,
   ...parts
-}: Pick<NotifierOptions, 'store' | 'clock' | 'logger' | 'metrics'> & {
+}: Pick<NotifierOptions, 'store' | 'clock' | 'logger' | 'metrics' | 'asksModel'> & {
   readonly config: AlertingConfig;
   readonly mail?: MailServer | undefined;
 }): Notifier {
@@ -39,6 +39,7 @@ export function configuredNotifier({
     clock: parts.clock,
     logger: parts.logger,
     metrics: parts.metrics,
+    asksModel: parts.asksModel,
     outlets: {
       http: new OutboundHttp(notificationPolicy(config)),
       mail,

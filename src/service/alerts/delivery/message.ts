@@ -216,6 +216,7 @@ function variablesOf(message: AlertMessage): Record<string, unknown> {
     AI_ANALYSIS_USER_IMPACT: facts.analysis?.userImpact ?? null,
     AI_ANALYSIS_CODE_FIX: facts.analysis?.codeFix ?? null,
     AI_ANALYSIS_EVIDENCE: facts.analysis?.evidence.map(({ description }) => description).join('\n') ?? null,
+    AI_ANALYSIS_MODEL_CAUSES: facts.analysis?.fromModel?.causes.map(({ cause }) => cause) ?? [],
     AI_ANALYSIS_LINK: facts.analysis ? message.resultLink : null,
   };
 }
@@ -235,6 +236,7 @@ export function factLines(
   const lines: [label: string, value: string | null][] = [
     ['Cause', cause],
     ...likelyCause(facts.analysis),
+    ...causesFromModel(facts.analysis),
     ['Checks', facts.cause ? memberText(facts.cause) : null],
     ['Check', facts.cause ? facts.checkName : null],
     ['Fault of', isOver ? null : ownerOf(message)],
@@ -270,6 +272,17 @@ function likelyCause(analysis: AlertFacts['analysis']): [label: string, value: s
   const label = analysis && analysisLabels[analysis.certainty];
   if (!analysis || !label) return [];
   return [[label, cut(oneLine(analysis.rootCause.replace(/^\w+: /, '')), 2 * maxCauseLength)]];
+}
+
+/** What a model ranked first, said as what it is: possible, and from a model. */
+function causesFromModel(analysis: AlertFacts['analysis']): [label: string, value: string][] {
+  return (analysis?.fromModel?.causes ?? []).slice(0, 2).map(({ cause, statements }) => {
+    const [first] = statements;
+    return [
+      'Possible cause (from a model)',
+      cut(oneLine(`${cause} ${first ? `For it: ${first.text}` : ''}`), 2 * maxCauseLength),
+    ];
+  });
 }
 
 function membersLine({ members }: AlertFacts): string {

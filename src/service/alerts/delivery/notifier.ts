@@ -45,6 +45,8 @@ export interface NotifierOptions {
   readonly logger: Logger;
   readonly outlets: Outlets;
   readonly metrics: NotificationCounter & AnalysisCounter;
+  /** Whether there is a model to ask about causes that rules leave open; it is not waited for. */
+  readonly asksModel?: boolean | undefined;
   /** Where clients reach the API, for links; there are none without it. */
   readonly publicUrl?: string | undefined;
   /** Links to runs lead to their pages; else to what the API has of them. */

@@ -1,16 +1,37 @@
+import { AppError } from '../../../lib/errors.ts';
 import { checkPlanRoutes } from '../../../protocol/checks/check-plan.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { found } from '../../http/known-names.ts';
 import type { CheckPlanRow } from './tables.ts';
 
 /** The routes of what runs of checks left for later ones. */
-export function checkPlanHandlers({ store }: HandlerDeps): [string, AnyHandler][] {
+export function checkPlanHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const known = async (accountId: string, checkId: string) =>
     found(await store.checks.find(accountId, checkId), `check ${checkId}`).id;
   return handlersById(checkPlanRoutes, {
     async listCheckPlans({ caller, params }) {
       const id = await known(caller.accountId, params.checkId);
       return (await store.plans.ofCheck(id)).map(planView);
+    },
+    async restoreCheckPlan({ caller, params, body }) {
+      const check = found(
+        await store.checks.find(caller.accountId, params.checkId),
+        `check ${params.checkId}`,
+      );
+      const versions = await store.plans.ofCheck(check.id);
+      const older = found(
+        versions.find(({ version }) => version === body.version),
+        `version ${body.version} of the steps of check ${check.id}`,
+      );
+      const { prompt } = check.definition;
+      if ((JSON.parse(older.content) as { readonly prompt?: unknown }).prompt !== prompt) {
+        throw new AppError(
+          'CONFLICT',
+          `Version ${body.version} follows another prompt, so runs would not use it. Put that prompt back first.`,
+        );
+      }
+      await store.plans.keep({ ...older, reason: 'restored', created: clock.wallMs() });
+      return planView(found((await store.plans.latest([check.id])).get(check.id), `check ${check.id}`));
     },
     async deleteCheckPlans({ caller, params }) {
       await store.plans.drop(await known(caller.accountId, params.checkId));

@@ -13,11 +13,21 @@ const shownVersions = 10;
 /** What forms about the plan of a check do. */
 export const planPages: readonly Page[] = posts('/checks/:checkId/plans', {
   '/forget': ['Forget the steps', forgetPlans],
+  '/restore': ['Take older steps back', restorePlan],
 });
 
 async function forgetPlans({ api, params }: PageCall): Promise<PageAnswer> {
   const { checkId = '' } = params;
   await api.call(checkPlanRoutes.deleteCheckPlans, { params: { checkId } });
+  return { goTo: path`/checks/${checkId}` };
+}
+
+async function restorePlan({ api, params, form }: PageCall): Promise<PageAnswer> {
+  const { checkId = '' } = params;
+  await api.call(checkPlanRoutes.restoreCheckPlan, {
+    params: { checkId },
+    body: { version: Number(form.get('version')) },
+  });
   return { goTo: path`/checks/${checkId}` };
 }
 
@@ -31,7 +41,10 @@ export async function planSection(call: PageCall, checkId: string, type: CheckTy
     return section('Plan', html`<p class="empty">${text}</p>`, 'plan');
   }
   const shown = plans.slice(0, shownVersions);
-  const earlier = shown.slice(0, -1).map((plan, index) => versionPart(plan, shown[index + 1], checkId));
+  const earlier = shown.map(
+    (plan, index) =>
+      html`${versionPart(plan, shown[index + 1], checkId)}${index === 0 ? '' : restoreForm(call, checkId, plan, newest)}`,
+  );
   return section('Plan', html`${newestPart(newest, checkId)}${earlier}${forgetForm(call, checkId)}`, 'plan');
 }
 
@@ -51,6 +64,18 @@ function versionPart(plan: CheckPlan, before: CheckPlan | undefined, checkId: st
 
 function when({ created_at, checkResultId }: CheckPlan, checkId: string): Html {
   return html`<a href="${path`/checks/${checkId}/runs/${checkResultId}`}">${instant(created_at)}</a>`;
+}
+
+/** Only for what runs would use: the steps of another prompt are looked for anew. */
+function restoreForm(
+  { api, viewer }: PageCall,
+  checkId: string,
+  plan: CheckPlan,
+  newest: CheckPlan,
+): Content {
+  if (!api.allows(checkPlanRoutes.restoreCheckPlan)) return '';
+  if (plan.content['prompt'] !== newest.content['prompt']) return '';
+  return html`<form method="post" action="${path`/checks/${checkId}/plans/restore`}">${csrfField(viewer)}<input type="hidden" name="version" value="${plan.version}"><button class="button" type="submit">Take version ${plan.version} back</button></form>`;
 }
 
 function forgetForm({ api, viewer }: PageCall, checkId: string): Content {

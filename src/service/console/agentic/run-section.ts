@@ -1,4 +1,5 @@
 import type { AgenticDetail } from '../../../checks/agentic/detail.ts';
+import { stepInWords } from '../../../checks/agentic/plan/plan.ts';
 import { counted, duration, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
 import { block, section, valueText, visible } from '../elements/text.ts';
@@ -62,17 +63,19 @@ export function agenticSections(detail: AgenticDetail): Content[] {
             empty: '',
             columns: [
               { title: 'Kind', cell: ({ type }) => type.replaceAll('_', ' ') },
-              { title: 'Tool', cell: ({ name }) => visible(name ?? '') },
-              {
-                title: 'What',
-                cell: ({ input, output }) => visible(shortened(valueText(input ?? output), 600)),
-              },
+              { title: 'What', cell: (step) => visible(shortened(stepText(step), 600)) },
             ],
           }),
           'steps',
         )
       : '',
   ];
+}
+
+/** `click: role "button" name "Buy"`, and what came of it. */
+function stepText({ type, name, input, output }: AgenticDetail['steps'][number]): string {
+  if (type === 'tool_call' && name !== null) return stepInWords({ tool: name, input: input ?? {} });
+  return valueText(output);
 }
 
 function usageWords({

@@ -50,7 +50,24 @@ ${facts([
 <details><summary>What it follows from</summary><ul>${analysis.evidence.map(
     ({ artifacts, description }) =>
       html`<li>${visible(shortened(description, 500))} <span class="soft">${visible(artifacts.map(({ name }) => name).join(', '))}</span></li>`,
-  )}</ul></details>${verdictForm(call, page, one)}`;
+  )}</ul></details>${modelPart(one)}${verdictForm(call, page, one)}`;
+}
+
+/** What a model adds, apart from what rules found. */
+function modelPart({ fromModel }: RootCauseAnalysis): Content {
+  if (!fromModel) return '';
+  const { model, provider, askedAt, causes, droppedCount, problem } = fromModel;
+  const who = html`<p class="soft">From a model (${visible(model)}, ${provider}), ${instant(askedAt)}. It only ranks causes that the rules leave open; what it says is taken from the evidence${droppedCount === 0 ? '' : `, and ${droppedCount} of its statements, which were not, are left out`}.</p>`;
+  if (problem !== null) return html`<h3>Possible causes</h3>${who}<p>${visible(problem)}</p>`;
+  if (causes.length === 0)
+    return html`<h3>Possible causes</h3>${who}<p>None that the evidence speaks for.</p>`;
+  return html`<h3>Possible causes</h3>${who}<ol>${causes.map(
+    ({ cause, next, statements }) =>
+      html`<li>${cause}<ul>${statements.map(
+        ({ text, evidence }) =>
+          html`<li>${visible(shortened(text, 500))} <span class="soft">${visible(evidence.map(({ id }) => id).join(', '))}</span></li>`,
+      )}</ul>${next}</li>`,
+  )}</ol>`;
 }
 
 const said = {

@@ -31,3 +31,14 @@ export const checkPlans = {
     `create index check_plans_by_account on check_plans (account_id)`,
   ],
 } as const;
+
+/** What models add to analyses, and when they are to be asked. */
+export const analysesByModels = {
+  name: '0069-analyses-by-models',
+  statements: [
+    `alter table root_cause_analyses add column model_content {json}`,
+    `alter table root_cause_analyses add column model_due bigint`,
+    `alter table root_cause_analyses add column model_tries integer not null default 0`,
+    `create index root_cause_analyses_model_due on root_cause_analyses (model_due) where model_due is not null`,
+  ],
+} as const;

@@ -6,7 +6,7 @@ import {
   heldNotifications,
   monitoringGaps,
 } from './alert-migration.ts';
-import { checkPlans, rootCauseAnalyses } from './analysis-migration.ts';
+import { analysesByModels, checkPlans, rootCauseAnalyses } from './analysis-migration.ts';
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
@@ -340,4 +340,5 @@ export const migrations: readonly Migration[] = [
   checkTotals,
   packedDetails,
   roomForChanges,
+  analysesByModels,
 ];

@@ -66,6 +66,37 @@ export function checkPlanSuite(stage: StoreStage): void {
     });
   });
 
+  it('takes an older version back as the newest, unless it follows another prompt', async () => {
+    await stage.start();
+    const check = await create();
+    await run(check.id, { detail: detail('found', content('Tea')) });
+    await run(check.id, { detail: detail('healed', content('Green tea')) });
+    const path = `/v1/checks/${check.id}/plans`;
+    const restored = await stage.harness.call('POST', path, { version: 1 });
+    expect([restored.status, restored.body]).toMatchObject([
+      201,
+      { version: 3, reason: 'restored', content: content('Tea') },
+    ]);
+    expect((await plansOf(check.id)).map(({ version }) => version)).toEqual([3, 2, 1]);
+    expect((await run(check.id, { detail: detail('replayed', null) })).plan).toEqual({
+      version: 3,
+      content: content('Tea'),
+    });
+    // What is the newest already stays so.
+    expect((await stage.harness.call('POST', path, { version: 3 })).body.version).toBe(3);
+    expect((await stage.harness.call('POST', path, { version: 9 })).status).toBe(404);
+    expect((await stage.harness.call('POST', path, { version: 0 })).status).toBe(400);
+    const entries = (await stage.harness.call('GET', '/v1/audit-log')).body;
+    expect(JSON.stringify(entries)).toContain('restoreCheckPlan');
+    const changed = await stage.harness.call('PUT', `/v1/checks/agentic/${check.id}`, {
+      prompt: 'Something else',
+    });
+    expect(changed.status).toBe(200);
+    expect((await stage.harness.call('POST', path, { version: 1 })).status).toBe(409);
+    const stranger = await stage.harness.addAccount();
+    expect((await stage.harness.call('POST', path, { version: 1 }, { key: stranger.key })).status).toBe(404);
+  });
+
   it('forgets plans when asked to, and with their check', async () => {
     await stage.start();
     const [check, other] = [await create(), await create()];

@@ -1,5 +1,5 @@
-import { type CaDirectory, readCaDirectory, trustAlso } from '../lib/ca-directory.ts';
-import type { Logger } from '../lib/log.ts';
+import { type CaDirectory, readCaDirectory, trustAlso } from './ca-directory.ts';
+import type { Logger } from './log.ts';
 
 /**
  * Reads CA_CERTS_DIR and has this thread trust what is in it, in addition to the usual certificates. What

@@ -10,18 +10,25 @@ export interface ProxySettings {
 }
 
 /**
- * The proxy between this agent and the service, or undefined: HTTPS_PROXY for an https service (HTTP_PROXY
- * where that is not set), HTTP_PROXY for an http one, none where NO_PROXY names the service's host.
+ * The proxy on the way to an address, or undefined: HTTPS_PROXY for an https one (HTTP_PROXY where that is not
+ * set), HTTP_PROXY for an http one, none where NO_PROXY names its host.
  */
-export function serviceProxyUrl(settings: {
-  readonly serviceUrl: string;
-  readonly proxy: ProxySettings;
-}): URL | undefined {
-  const service = new URL(settings.serviceUrl);
-  const { http, https, except } = settings.proxy;
-  const proxy = (service.protocol === 'https:' ? https : undefined) ?? http;
-  if (proxy === undefined || isExcepted(service, except ?? '')) return undefined;
+export function proxyUrlOf(address: string, { http, https, except }: ProxySettings): URL | undefined {
+  const url = new URL(address);
+  const proxy = (url.protocol === 'https:' ? https : undefined) ?? http;
+  if (proxy === undefined || isExcepted(url, except ?? '')) return undefined;
   return new URL(proxy);
+}
+
+/** Most programs read the proxy settings in lower case too; upper case wins here when both are set. */
+export function withLowerCaseProxies(
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const merged = { ...environment };
+  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']) {
+    merged[name] ||= environment[name.toLowerCase()];
+  }
+  return merged;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isExcepted, serviceProxyUrl } from './service-proxy.ts';
+import { isExcepted, type ProxySettings, proxyUrlOf } from './proxy.ts';
 
 it.each([
   ['https://picket.test', 'picket.test', true],
@@ -23,8 +23,7 @@ it.each([
 
 it('takes the proxy of the scheme', () => {
   const proxy = { http: 'http://plain:1', https: 'http://secure:2', except: undefined };
-  const of = (serviceUrl: string, other = proxy as Parameters<typeof serviceProxyUrl>[0]['proxy']) =>
-    serviceProxyUrl({ serviceUrl, proxy: other })?.host;
+  const of = (serviceUrl: string, other = proxy as ProxySettings) => proxyUrlOf(serviceUrl, other)?.host;
   expect(of('https://picket.test')).toBe('secure:2');
   expect(of('http://picket.test')).toBe('plain:1');
   expect(of('https://picket.test', { ...proxy, https: undefined })).toBe('plain:1');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readModelAccess } from './model-settings.ts';
+import { readModelAccess } from './settings.ts';
 
 const least = { MODEL_URL: 'http://ollama.lan:11434', MODEL_NAME: 'small' };
 
@@ -15,6 +15,7 @@ it('reads the model, the way to it and its limits', () => {
       name: 'small',
       apiKey: undefined,
       proxyUrl: undefined,
+      use: 'run',
     },
     perRun: { tokens: 200_000, seconds: 180, cost: undefined },
     perDay: { tokens: 2_000_000, seconds: 7200, cost: undefined },
@@ -43,6 +44,7 @@ it.each([
   [{ ...least, MODEL_PROVIDER: 'other' }, /must be one of openai, anthropic, ollama/],
   [{ ...least, MODEL_DAY_COST: '5' }, /needs MODEL_INPUT_PRICE/],
   [{ ...least, MODEL_RUN_TOKENS: '0' }, /at least 1/],
+  [{ ...least, HTTP_PROXY: 'proxy.lan:3128' }, /HTTP_PROXY: must be the http/],
 ])('says what is wrong with %j', (environment, message) => {
   expect(() => readModelAccess(environment)).toThrow(message);
 });
