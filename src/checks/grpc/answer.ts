@@ -28,7 +28,7 @@ export function readAnswer(result: GrpcProbeResult, types: ProtoMethod | undefin
   };
   if (error) return { ...nothing, status, failure: probeFailure(error), workMs: 0 };
   const [first] = end?.messages ?? [];
-  if (!end || first === undefined) {
+  if (!end || first === undefined || status.code !== 0) {
     const document = types?.isServerStream && status.code === 0 ? [] : undefined;
     return { ...nothing, document, status, failure: undefined, workMs: 0 };
   }

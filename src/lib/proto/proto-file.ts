@@ -259,7 +259,8 @@ class FileReader {
     const key: Field = { name: 'key', number: 1, label: label.optional, type: messageType };
     const value: Field = { name: 'value', number: 2, label: label.optional, type: messageType };
     const [keyType, valueType] = entry;
-    if (!scalarTypes.has(keyType)) throw this.#tokens.problem(`${keyType} cannot be the key of a map`);
+    if (!scalarTypes.has(keyType) || /^(double|float|bytes)$/.test(keyType))
+      throw this.#tokens.problem(`${keyType} cannot be the key of a map`);
     this.#resolveType(key, keyType, scope);
     this.#resolveType(value, valueType, scope);
     message.nestedType.push({

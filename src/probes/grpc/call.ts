@@ -136,10 +136,7 @@ class Answer {
     stream.once('end', () => {
       if (this.#trailers) this.#finish();
     });
-    stream.on('error', (error) => {
-      // That of a stream that was reset says less than its code, and `close` follows.
-      if (errorCodeOf(error) !== 'ERR_HTTP2_STREAM_ERROR') this.#break(`${error.message}`, 'UNAVAILABLE');
-    });
+    stream.on('error', (error) => this.#noteError(error));
     // Whether the connection broke is known only after this round.
     stream.once('close', () => setImmediate(() => this.#noteClose(stream.rstCode ?? 0)));
   }
@@ -171,7 +168,7 @@ class Answer {
   /** One question has one answer, unless it is a stream. */
   #checked({ status, fault }: End, count: number): Pick<CallEnd, 'status' | 'fault'> {
     if (status.code !== 0 || fault || this.#request.isServerStream || count === 1) return { status, fault };
-    const message = `the answer has ${count === 0 ? 'no message' : `${count} messages`}, and the method answers with one`;
+    const message = `${oneIsWanted}, and there is none`;
     return { status: ownStatus('UNIMPLEMENTED', message), fault: { kind: 'response-malformed', message } };
   }
 
@@ -203,6 +200,9 @@ class Answer {
       return;
     }
     const { isServerStream, wantedMessages } = this.#request;
+    if (!isServerStream && this.#reader.count > 1) {
+      this.#break(`${oneIsWanted}, and there are more`, 'UNIMPLEMENTED', 'response-malformed');
+    }
     if (!isServerStream || wantedMessages === null || this.#reader.count < wantedMessages) return;
     this.#times.noteEnd();
     const message = `left after ${this.#reader.count} messages`;
@@ -232,6 +232,14 @@ class Answer {
     else this.#break(message, name, 'response-malformed');
   }
 
+  #noteError(error: Error): void {
+    const code = errorCodeOf(error) ?? '';
+    // Those say less than the code that the stream closes with, and `close` follows.
+    if (code === 'ERR_HTTP2_STREAM_ERROR' || code === 'ERR_HTTP2_SESSION_ERROR') return;
+    if (code.startsWith('ERR_HTTP2_')) this.#break(error.message, 'INTERNAL', 'response-malformed');
+    else this.#break(error.message, 'UNAVAILABLE');
+  }
+
   #noteClose(code: number): void {
     const { session } = this.#request;
     if (this.#trailers) this.#finish();
@@ -259,6 +267,8 @@ class Answer {
     this.#end({ status: ownStatus(name, message), fault: { kind, message } });
   }
 }
+
+const oneIsWanted = 'the method answers with one message';
 
 /** Too much of an answer is a status; what cannot be read at all breaks the rules. */
 function unreadableEnd({ status, message }: UnreadableMessage): Pick<CallEnd, 'status' | 'fault'> {

@@ -164,9 +164,11 @@ class Conversation {
     if (socket instanceof Error) return socket;
     const refusal = this.#protocolProblem(socket);
     if (refusal) return refusal;
-    const onFailure = (error: Error) => {
-      if (!this.#isSettled) this.#failed.resolve(error);
-    };
+    // Where a call is under way, it says more of what happened, in this very round.
+    const onFailure = (error: Error) =>
+      setImmediate(() => {
+        if (!this.#isSettled) this.#failed.resolve(error);
+      });
     this.#session = await openSession(socket, this.#authority, { times: this.#settling, onFailure });
     try {
       const planned = await this.#planned(this.#session);

@@ -31,10 +31,16 @@ export async function openSession(
     goawayCode = code;
   });
   session.on('error', (error) => onFailure(sessionError(error, goawayCode)));
-  session.once('close', () => {
+  const onClose = () => {
     const message = 'the peer closed the connection before a call could be made';
     onFailure(new ProbeError('connection-reset', 'firstByte', message));
-  });
+  };
+  session.once('close', onClose);
+  // A refused client certificate is an error of the socket, which stays open, and nothing to the session.
+  socket.on('error', onFailure);
+  // Of a socket that was closed before, the session never hears.
+  if (socket.destroyed) onClose();
+  else socket.once('close', onClose);
   session.once('remoteSettings', () => {
     times.noteFirstByte();
     resolve(session);

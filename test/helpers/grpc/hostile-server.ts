@@ -27,8 +27,14 @@ interface Shape {
 
 /** Answers in one piece, over HTTP/2. */
 export const shapes = {
-  'a whole answer': {},
-  'a content type with a format': { head: { 'content-type': 'application/grpc+proto' } },
+  'a whole answer': { body: whole },
+  'a content type with a format': { head: { 'content-type': 'application/grpc+proto' }, body: whole },
+  'another content type': { head: { 'content-type': 'text/plain' }, body: whole },
+  'a page': {
+    head: { 'content-type': 'text/html' },
+    body: Buffer.from('<html>it works</html>'),
+    trailers: null,
+  },
   'trailers alone': { head: { 'grpc-status': 7, 'grpc-message': 'no' }, trailers: null },
   'trailers alone that say OK': { head: { 'grpc-status': 0 }, trailers: null },
   'no trailers': { body: whole, trailers: null },
