@@ -3,6 +3,7 @@ import { api } from './api/check.ts';
 import { browser } from './browser/check.ts';
 import type { CheckType } from './contract/check-type.ts';
 import { dns } from './dns/check.ts';
+import { grpc } from './grpc/check.ts';
 import { heartbeat } from './heartbeat/check.ts';
 import { icmp } from './icmp/check.ts';
 import { multiStep } from './multi-step/check.ts';
@@ -21,6 +22,7 @@ export const checkTypes: readonly CheckType[] = [
   dns,
   tcp,
   ssl,
+  grpc,
   icmp,
   browser,
   multiStep,

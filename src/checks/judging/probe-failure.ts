@@ -14,6 +14,7 @@ const codes = {
   'response-timeout': 'RESPONSE_TIMEOUT',
   'response-malformed': 'RESPONSE_MALFORMED',
   'body-undecodable': 'RESPONSE_UNDECODABLE',
+  'reflection-failed': 'GRPC_REFLECTION_FAILED',
   'redirect-limit': 'REDIRECT_LIMIT',
   'redirect-invalid': 'REDIRECT_INVALID',
   'network-unavailable': 'NETWORK_UNAVAILABLE',

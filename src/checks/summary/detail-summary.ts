@@ -5,7 +5,8 @@ export type DetailKey =
   | 'multiStepCheckResult'
   | 'playwrightCheckResult'
   | 'agenticCheckResult'
-  | 'sslCheckResult';
+  | 'sslCheckResult'
+  | 'grpcCheckResult';
 
 /** What people read of a detail, in the order they ask for it: pages show it, and runs are compared by it. */
 export interface DetailSummary {

@@ -27,6 +27,7 @@ export type ProbeErrorKind =
   | 'handshake-failed'
   | 'response-timeout'
   | 'response-malformed'
+  | 'reflection-failed'
   | 'body-undecodable'
   | 'redirect-limit'
   | 'redirect-invalid'

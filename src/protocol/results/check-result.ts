@@ -29,6 +29,7 @@ export const CheckResult = z
     playwrightCheckResult: z.unknown().nullable(),
     agenticCheckResult: z.unknown().nullable(),
     sslCheckResult: z.unknown().nullable(),
+    grpcCheckResult: z.unknown().nullable(),
     checkRunId: z.number(),
     attempts: z.int(),
     sequenceId: z.string().nullable(),

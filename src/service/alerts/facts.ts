@@ -120,8 +120,9 @@ function targetOf(check: Check): string | null {
     request?: { url?: unknown; hostname?: unknown; port?: unknown; query?: unknown; recordType?: unknown };
   };
   const { url, query, recordType } = request ?? {};
-  const { hostname, port } = endpointOf(check) ?? request ?? {};
-  if (typeof url === 'string') {
+  const endpoint = endpointOf(check);
+  const { hostname, port } = endpoint ?? request ?? {};
+  if (typeof url === 'string' && !endpoint) {
     return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
   }
   if (typeof hostname === 'string') return typeof port === 'number' ? `${hostname}:${port}` : hostname;

@@ -113,6 +113,7 @@ export function resultView(
     playwrightCheckResult: null,
     agenticCheckResult: null,
     sslCheckResult: null,
+    grpcCheckResult: null,
     ...(detailKey === undefined || row.detail === null
       ? {}
       : {

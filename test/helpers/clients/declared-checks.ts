@@ -179,6 +179,34 @@ export const checks: Readonly<Record<string, Declared>> = {
     }),
     change: { name: 'changed' },
   },
+  checkly_grpc_monitor: {
+    path: 'checks/grpc',
+    body: check('GRPC', {
+      degradedResponseTime: 10_000,
+      maxResponseTime: 20_000,
+      shouldFail: false,
+      request: {
+        url: 'grpc.shop.example.com',
+        port: 443,
+        ipFamily: 'IPv4',
+        skipSSL: false,
+        timeout: 30,
+        grpcConfig: {
+          mode: 'BEHAVIOR',
+          tls: true,
+          serviceDefinition: 'REFLECTION',
+          method: 'shop.v1.Orders/Get',
+          message: '{"id": "one"}',
+          metadata: [{ key: 'x-tenant', value: 'blue' }],
+        },
+        assertions: [
+          { ...assertion('GRPC_RESPONSE', 'OPEN'), property: '$.state', comparison: 'EQUALS' },
+          { ...assertion('GRPC_STATUS_CODE', '0'), comparison: 'EQUALS' },
+        ],
+      },
+    }),
+    change: { name: 'changed' },
+  },
   checkly_icmp_monitor: {
     path: 'checks/icmp',
     body: check('ICMP', {

@@ -47,6 +47,7 @@ const symptoms: Readonly<Record<string, Symptom>> = {
   TLS_CERTIFICATE_EXPIRING: 'certificate',
   TLS_BASELINE_VIOLATED: 'unwell',
   STARTTLS_REFUSED: 'unwell',
+  SERVICE_NOT_SERVING: 'unwell',
   EGRESS_DENIED: 'egress',
 };
 
@@ -71,7 +72,8 @@ export function runTargetOf(detail: unknown): RunTarget {
   const request = fieldsOf(fieldsOf(detail).request);
   const response = fieldsOf(fieldsOf(detail).response);
   const url = textOf(request.url);
-  const named = url !== null && URL.canParse(url) ? new URL(url).hostname : textOf(request.hostname);
+  // gRPC monitors have a host there.
+  const named = url !== null && URL.canParse(url) ? new URL(url).hostname : (textOf(request.hostname) ?? url);
   const address =
     textOf(response.ipAddress) ?? textOf(response.resolvedIp) ?? textOf(fieldsOf(response.error).address);
   return { host: named === null ? null : (parseHostname(named) ?? null), address };

@@ -4,6 +4,8 @@ import {
   DnsAssertionBuilder,
   DnsMonitor,
   Frequency,
+  GrpcAssertionBuilder,
+  GrpcMonitor,
   HeartbeatMonitor,
   IcmpAssertionBuilder,
   IcmpMonitor,
@@ -144,6 +146,51 @@ new SslMonitor('ssl', {
       SslAssertionBuilder.connection('tlsVersion').greaterThan('TLS1.2'),
       SslAssertionBuilder.responseTime().lessThan(800),
     ],
+  },
+});
+
+new GrpcMonitor('grpc', {
+  ...common,
+  name: 'gRPC',
+  frequency: Frequency.EVERY_1H,
+  group,
+  degradedResponseTime: 700,
+  maxResponseTime: 900,
+  request: {
+    url: 'grpc.shop.example.com',
+    port: 8443,
+    ipFamily: 'IPv6',
+    skipSSL: true,
+    timeout: 20,
+    grpcConfig: {
+      mode: 'BEHAVIOR',
+      tls: true,
+      metadata: [{ key: 'x-tenant', value: 'blue' }],
+      serviceDefinition: 'PROTO_FILE',
+      method: '/shop.v1.Orders/Get',
+      protoContent:
+        'syntax = "proto3"; package shop.v1; service Orders { rpc Get(Id) returns (Id); } message Id { string id = 1; }',
+      message: '{"id": "one"}',
+    },
+    assertions: [
+      GrpcAssertionBuilder.statusCode().equals(0),
+      GrpcAssertionBuilder.responseMessage('$.id').equals('one'),
+      GrpcAssertionBuilder.textBody().contains('one'),
+      GrpcAssertionBuilder.responseMetadata('content-type').contains('grpc'),
+      GrpcAssertionBuilder.responseTime().lessThan(800),
+    ],
+  },
+});
+
+new GrpcMonitor('grpc-health', {
+  ...common,
+  name: 'gRPC health',
+  frequency: Frequency.EVERY_1H,
+  request: {
+    url: 'grpc.shop.example.com',
+    port: 8080,
+    grpcConfig: { mode: 'HEALTH', tls: false, service: 'shop.v1.Orders' },
+    assertions: [GrpcAssertionBuilder.healthCheckStatus().equals('SERVING')],
   },
 });
 

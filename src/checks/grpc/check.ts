@@ -1,0 +1,85 @@
+import { defineCheckType } from '../contract/check-type.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import { millisecondsAt } from '../contract/metric.ts';
+import { GrpcDetail } from './detail.ts';
+import { grpcProblems } from './problems.ts';
+import { GrpcSpec, maskedInGrpc } from './spec.ts';
+import { summaryOf } from './summary.ts';
+
+const phase = (name: string, label: string) =>
+  millisecondsAt(name, label, ['response', 'timingPhases', name]);
+
+export const grpc = defineCheckType({
+  name: 'GRPC',
+  route: 'grpc',
+  title: 'gRPC monitor',
+  lane: 'probe',
+  // The longest `timeout`, and the judging of what came.
+  timeoutMs: 185_000,
+  isSubMinuteAllowed: true,
+  hasNetworkErrors: true,
+  spec: GrpcSpec,
+  form: {
+    'request.url': { label: 'Host', hint: 'A name or an address, without scheme and port.' },
+    'request.port': { label: 'Port' },
+    'request.grpcConfig': { label: 'Call' },
+    'request.grpcConfig.mode': {
+      label: 'It asks',
+      words: { BEHAVIOR: 'a method', HEALTH: 'the health service' },
+    },
+    'request.grpcConfig.service': {
+      label: 'Service',
+      hint: 'That the health service is asked about; empty: the server.',
+    },
+    'request.grpcConfig.method': { label: 'Method', hint: 'package.Service/Method' },
+    'request.grpcConfig.message': { label: 'Message', hint: 'As JSON.', lines: 4, isCode: true },
+    'request.grpcConfig.streamMessages': {
+      label: 'Messages of a stream',
+      hint: 'It is left after that many; empty: read to its end.',
+    },
+    'request.grpcConfig.serviceDefinition': {
+      label: 'Its types are known from',
+      words: { REFLECTION: 'the server (reflection)', PROTO_FILE: 'a .proto file' },
+    },
+    'request.grpcConfig.protoContent': { label: 'Text of the .proto file', lines: 8, isCode: true },
+    'request.grpcConfig.metadata': { label: 'Metadata' },
+    'request.grpcConfig.tls': { label: 'Speak TLS' },
+    'request.skipSSL': { label: 'With TLS: take any certificate' },
+    'request.serverName': {
+      label: 'Name for TLS',
+      hint: 'Sent as SNI, and the certificate has to be for it; empty: the host.',
+    },
+    'request.ipFamily': ipFamilyWords,
+    'request.timeout': { label: 'Waits at most', hint: 'Seconds for the connection and the call.' },
+    'request.traceparentHosts': { label: 'Hosts that get a trace', hint: 'One in a line.', lines: 2 },
+    ...assertionsForm,
+    ...limitsForm,
+  },
+  definitionProblems: grpcProblems,
+  masked: maskedInGrpc,
+  artifactFields: ['pcapDataUrl', 'jobAssets'],
+  usesClientCertificates: true,
+  detail: GrpcDetail,
+  detailKey: 'grpcCheckResult',
+  summary: summaryOf,
+  endpoint: ({ request: { url, port } }) => ({ hostname: url, port }),
+  analytics: {
+    route: 'grpc-checks',
+    metrics: [
+      { ...phase('total', 'Total'), overviewAs: 'responseTime' },
+      phase('dns', 'DNS lookup'),
+      phase('connect', 'Connection'),
+      phase('tls', 'Handshake'),
+      phase('wait', 'Wait for the answer'),
+      phase('download', 'Answer'),
+    ],
+    dimension: { name: 'grpcStatusCode', path: ['response', 'grpcStatusCode'], isNumber: true },
+  },
+  // What a method does is the server's business.
+  isRepeatable: ({ request }) => request.grpcConfig.mode === 'HEALTH',
+  load: async () => {
+    const { runGrpc, warmUp } = await import('./run.ts');
+    await warmUp();
+    return { run: runGrpc };
+  },
+});

@@ -1,0 +1,110 @@
+import { ProtoSyntaxError, parseProtoFile } from '../../lib/proto/proto-file.ts';
+import { fileDescriptorOf, ProtoError, ProtoMethod } from '../../lib/proto/registry.ts';
+import { type Failure, failure } from '../contract/failure.ts';
+import { parseHostname } from '../contract/target.ts';
+import { filledServerName } from '../http/server-name.ts';
+import { type RequestTrace, traceOf } from '../http/traceparent.ts';
+import type { Assertion } from '../judging/assertion.ts';
+import { render, TemplateError } from '../judging/templating.ts';
+import { clientStreamProblem, methodOf } from './problems.ts';
+import type { GrpcSpec } from './spec.ts';
+import { healthNumber, statusNumber } from './status-words.ts';
+
+/** A call that can be made: templates filled in. */
+export interface PreparedCall {
+  readonly hostname: string;
+  /** The name for TLS; undefined: that of the host. */
+  readonly serverName: string | undefined;
+  readonly metadata: readonly { readonly key: string; readonly value: string }[];
+  /** What the health service is asked about; undefined: another method is called. */
+  readonly healthService: string | undefined;
+  readonly service: string;
+  readonly method: string;
+  /** As JSON. */
+  readonly message: string;
+  /** The types of the method where the check brings them; undefined: the server is asked. */
+  readonly types: ProtoMethod | undefined;
+  readonly trace: RequestTrace | undefined;
+  readonly assertions: readonly Assertion[];
+}
+
+type Prepared = { readonly prepared: PreparedCall } | { readonly failure: Failure };
+
+/** Fills in the templates of a gRPC monitor, or says what is wrong with the definition. */
+export function prepareCall(
+  request: GrpcSpec['request'],
+  variables: Readonly<Record<string, string>>,
+): Prepared {
+  try {
+    return filled(request, variables);
+  } catch (thrown) {
+    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
+    if (thrown instanceof ProtoSyntaxError) {
+      return { failure: failure('REQUEST_INVALID', `the .proto file cannot be read: ${thrown.message}`) };
+    }
+    if (thrown instanceof ProtoError) return { failure: failure('REQUEST_INVALID', thrown.message) };
+    throw thrown;
+  }
+}
+
+function filled(
+  { url, grpcConfig, assertions, serverName, traceparentHosts }: GrpcSpec['request'],
+  variables: Readonly<Record<string, string>>,
+): Prepared {
+  const fill = (text: string) => render(text, variables, 'raw');
+  const written = fill(url);
+  const hostname = parseHostname(written);
+  if (hostname === undefined) {
+    const message = `${JSON.stringify(written)} is neither a host name nor an address`;
+    return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
+  }
+  const named = filledServerName(serverName, variables);
+  if ('failure' in named) return named;
+  const isHealth = grpcConfig.mode === 'HEALTH';
+  const path = isHealth ? 'grpc.health.v1.Health/Check' : fill(grpcConfig.method).trim();
+  const { service, method } = methodOf(path);
+  if (!/^[\w.]+$/.test(service) || !/^\w+$/.test(method)) {
+    const message = `${JSON.stringify(path)} is no method: it has to be package.Service/Method`;
+    return { failure: failure('REQUEST_INVALID', message) };
+  }
+  const types =
+    isHealth || grpcConfig.protoContent === ''
+      ? undefined
+      : typesOf(grpcConfig.protoContent, { service, method });
+  if (types?.isClientStream) return { failure: failure('REQUEST_INVALID', clientStreamProblem) };
+  const message = fill(grpcConfig.message);
+  types?.encode(message);
+  const metadata = grpcConfig.metadata.map(({ key, value }) => ({
+    key: fill(key),
+    value: fill(value).trim(),
+  }));
+  const trace = traceOf(
+    traceparentHosts,
+    metadata.flatMap(({ key, value }) => [key, value]),
+  );
+  return {
+    prepared: {
+      ...{ hostname, ...named, service, method, message, types },
+      healthService: isHealth ? fill(grpcConfig.service) : undefined,
+      metadata: trace?.isFor(hostname)
+        ? [...metadata, { key: 'traceparent', value: trace.traceparent }]
+        : metadata,
+      trace: trace?.isFor(hostname) ? trace : undefined,
+      assertions: assertions.map((one) => withUsualTarget({ ...one, target: fill(one.target) })),
+    },
+  };
+}
+
+function typesOf(text: string, method: { readonly service: string; readonly method: string }): ProtoMethod {
+  return new ProtoMethod([fileDescriptorOf(parseProtoFile(text))], method);
+}
+
+/** Names of statuses are compared as their numbers. */
+function withUsualTarget(assertion: Assertion): Assertion {
+  const { source, target } = assertion;
+  if (source === 'GRPC_STATUS_CODE') return { ...assertion, target: String(statusNumber(target) ?? target) };
+  if (source === 'GRPC_HEALTHCHECK_STATUS') {
+    return { ...assertion, target: String(healthNumber(target) ?? target) };
+  }
+  return assertion;
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { maxProtoLength } from '../../lib/proto/proto-file.ts';
+import { thresholdMs } from '../contract/common-fields.ts';
+import { IpFamilyField } from '../contract/ip-family.ts';
+import type { MaskedValue } from '../contract/masking.ts';
+import { parseHostname, ServerName, TraceparentHosts } from '../contract/target.ts';
+import { tcpAssertionSchema } from '../http/connection-assertion.ts';
+import { comparisons } from '../judging/assertion.ts';
+
+const isTemplate = (text: string) => text.includes('{{');
+
+export const grpcModes = ['BEHAVIOR', 'HEALTH'] as const;
+
+const GrpcConfig = z
+  .object({
+    mode: z
+      .enum(grpcModes)
+      .default('BEHAVIOR')
+      .describe('BEHAVIOR: calls a method; HEALTH: asks the health service (grpc.health.v1)'),
+    tls: z.boolean().default(true).describe('Speak TLS on the connection'),
+    metadata: z
+      .array(
+        z.object({
+          key: z.string().min(1).max(200),
+          value: z.string().max(8192).default(''),
+          locked: z.boolean().default(false),
+        }),
+      )
+      .max(50)
+      .default([])
+      .describe('Sent with the call; values of keys that end in -bin are base64'),
+    serviceDefinition: z
+      .enum(['REFLECTION', 'PROTO_FILE'])
+      .default('REFLECTION')
+      .describe('Where the types of the method are learnt: from the server, or from protoContent'),
+    method: z
+      .string()
+      .max(500)
+      .refine((text) => text === '' || isTemplate(text) || /^\/?[\w.]+\/\w+$/.test(text), {
+        error: 'must be package.Service/Method',
+      })
+      .default('')
+      .describe('BEHAVIOR: what is called, such as shop.v1.Orders/Get: a unary or server-streaming method'),
+    protoContent: z
+      .string()
+      .max(maxProtoLength)
+      .default('')
+      .describe('PROTO_FILE: the text of the .proto file that defines the service'),
+    message: z
+      .string()
+      .max(100_000)
+      .default('')
+      .describe('BEHAVIOR: the message that is sent, as JSON; empty: {}'),
+    streamMessages: z
+      .int()
+      .min(1)
+      .max(1000)
+      .nullable()
+      .default(null)
+      .describe(
+        'Of a method that streams: the call is left once that many messages have come; null: at its end',
+      ),
+    service: z
+      .string()
+      .max(500)
+      .default('')
+      .describe('HEALTH: the service that is asked about; empty: the server as a whole'),
+  })
+  .superRefine((config, context) => {
+    const refuse = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if (config.mode === 'HEALTH') {
+      for (const field of ['method', 'protoContent', 'message'] as const) {
+        if (config[field] !== '') refuse(field, 'belongs to the mode BEHAVIOR');
+      }
+      if (config.serviceDefinition !== 'REFLECTION')
+        refuse('serviceDefinition', 'belongs to the mode BEHAVIOR');
+      if (config.streamMessages !== null) refuse('streamMessages', 'belongs to the mode BEHAVIOR');
+      return;
+    }
+    if (config.method === '') refuse('method', 'is needed in the mode BEHAVIOR');
+    if (config.service !== '') refuse('service', 'belongs to the mode HEALTH');
+    const isFile = config.serviceDefinition === 'PROTO_FILE';
+    if (isFile && config.protoContent === '') refuse('protoContent', 'is needed with PROTO_FILE');
+    if (!isFile && config.protoContent !== '') refuse('protoContent', 'needs serviceDefinition PROTO_FILE');
+  });
+
+/** A gRPC monitor: one call, and what the server answers. */
+export const GrpcSpec = z.object({
+  shouldFail: z.boolean().default(false),
+  request: z
+    .object({
+      url: z
+        .string()
+        .min(1)
+        .max(2048)
+        // What templates make of it is known only when it runs.
+        .refine((text) => text === '' || isTemplate(text) || parseHostname(text) !== undefined, {
+          error: 'must be a host name or an address, without scheme, port and path',
+        })
+        .describe('A host name or an address, without scheme and port'),
+      port: z.int().min(1).max(65_535),
+      ipFamily: IpFamilyField,
+      skipSSL: z.boolean().default(false).describe('With tls: take any certificate'),
+      serverName: ServerName,
+      traceparentHosts: TraceparentHosts,
+      timeout: z
+        .int()
+        .min(1)
+        .max(180)
+        .default(60)
+        .describe('Seconds for the connection and the call; the server is given the deadline of it'),
+      grpcConfig: GrpcConfig,
+      assertions: z
+        .array(
+          tcpAssertionSchema(
+            [
+              'RESPONSE_TIME',
+              'GRPC_STATUS_CODE',
+              'GRPC_HEALTHCHECK_STATUS',
+              'GRPC_RESPONSE',
+              'TEXT_BODY',
+              'GRPC_METADATA',
+            ],
+            comparisons,
+          ),
+        )
+        .default([]),
+    })
+    .refine(({ serverName, grpcConfig }) => serverName === null || grpcConfig.tls, {
+      path: ['serverName'],
+      error: 'needs tls',
+    }),
+  degradedResponseTime: thresholdMs({ defaultMs: 10_000, maxMs: 180_000 }),
+  maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 180_000 }),
+});
+export type GrpcSpec = z.output<typeof GrpcSpec>;
+
+/** What answers never show of a gRPC monitor. */
+export const maskedInGrpc: readonly MaskedValue[] = [
+  { path: ['request', 'grpcConfig', 'metadata'], flags: ['locked'] },
+];

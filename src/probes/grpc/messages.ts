@@ -1,0 +1,144 @@
+import { promisify } from 'node:util';
+import { gunzip, inflate } from 'node:zlib';
+import { errorCodeOf } from '../../lib/errors.ts';
+import { type GrpcStatus, ownStatus } from './status.ts';
+
+const prefixBytes = 5;
+
+/** A message with the prefix it has on the wire, not compressed. */
+export function framed(message: Uint8Array): Buffer {
+  const frame = Buffer.alloc(prefixBytes + message.length);
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, prefixBytes);
+  return frame;
+}
+
+/** What an answer may hold. */
+export interface MessageLimits {
+  /** Of one message, and of all together once they are decompressed. */
+  readonly bytes: number;
+  readonly messages: number;
+}
+
+/** An answer that cannot be read any further, with what gRPC calls that. */
+export class UnreadableMessage extends Error {
+  override readonly name = 'UnreadableMessage';
+  readonly status: GrpcStatus;
+
+  constructor(status: GrpcStatus) {
+    super(status.message);
+    this.status = status;
+  }
+}
+
+interface Frame {
+  readonly isCompressed: boolean;
+  readonly bytes: Buffer;
+}
+
+/** Cuts a stream of bytes into messages, whatever pieces they come in. */
+export class MessageReader {
+  readonly #limits: MessageLimits;
+  readonly #frames: Frame[] = [];
+  #pieces: Buffer[] = [];
+  #pieceBytes = 0;
+  #totalBytes = 0;
+
+  constructor(limits: MessageLimits) {
+    this.#limits = limits;
+  }
+
+  /** How many messages have come whole. */
+  get count(): number {
+    return this.#frames.length;
+  }
+
+  /** Whether the last message has begun and not ended. */
+  get isInside(): boolean {
+    return this.#pieceBytes > 0;
+  }
+
+  /** @throws UnreadableMessage */
+  write(bytes: Buffer): void {
+    this.#pieces.push(bytes);
+    this.#pieceBytes += bytes.length;
+    // A peer that sends single bytes must not cost a copy for each.
+    while (this.#pieceBytes >= prefixBytes) {
+      const prefix = this.#start();
+      const sizeBytes = prefix.readUInt32BE(1);
+      this.#check(prefix[0] ?? 0, sizeBytes);
+      if (this.#pieceBytes < prefixBytes + sizeBytes) return;
+      const whole = this.#pieces.length === 1 ? prefix : Buffer.concat(this.#pieces);
+      const end = prefixBytes + sizeBytes;
+      this.#frames.push({ isCompressed: prefix[0] === 1, bytes: whole.subarray(prefixBytes, end) });
+      this.#totalBytes += sizeBytes;
+      this.#pieces = whole.length > end ? [whole.subarray(end)] : [];
+      this.#pieceBytes = whole.length - end;
+    }
+  }
+
+  /** The first piece, with the whole prefix in it. */
+  #start(): Buffer {
+    const [first] = this.#pieces;
+    if (first && first.length >= prefixBytes) return first;
+    const joined = Buffer.concat(this.#pieces);
+    this.#pieces = [joined];
+    return joined;
+  }
+
+  #check(flag: number, sizeBytes: number): void {
+    if (flag > 1)
+      throw new UnreadableMessage(ownStatus('INTERNAL', `a message has the unknown flag ${flag}`));
+    if (this.#totalBytes + sizeBytes > this.#limits.bytes)
+      throw this.#tooMuch(`a message of ${sizeBytes} bytes`);
+    if (this.#frames.length >= this.#limits.messages)
+      throw this.#tooMuch(`more than ${this.#limits.messages} messages`);
+  }
+
+  #tooMuch(what: string): UnreadableMessage {
+    const most = `${this.#limits.bytes} bytes and ${this.#limits.messages} messages are read at most`;
+    return new UnreadableMessage(ownStatus('RESOURCE_EXHAUSTED', `the answer has ${what}: ${most}`));
+  }
+
+  /**
+   * The messages so far, decompressed.
+   *
+   * @param encoding what `grpc-encoding` says of those that are compressed.
+   * @throws UnreadableMessage
+   */
+  async messages(encoding: string): Promise<Buffer[]> {
+    const messages: Buffer[] = [];
+    let leftBytes = this.#limits.bytes;
+    for (const { isCompressed, bytes } of this.#frames) {
+      const message = isCompressed ? await this.#decompressed(bytes, encoding, leftBytes) : bytes;
+      leftBytes -= message.length;
+      if (leftBytes < 0) throw this.#tooMuch('messages that decompress to more');
+      messages.push(message);
+    }
+    return messages;
+  }
+
+  async #decompressed(bytes: Buffer, encoding: string, leftBytes: number): Promise<Buffer> {
+    const decompress = decompressors[encoding];
+    if (!decompress) {
+      const named = encoding === '' ? 'no encoding' : `the encoding ${JSON.stringify(encoding.slice(0, 40))}`;
+      const message = `a message is compressed, and the answer names ${named}`;
+      const isNamed = encoding !== '' && encoding !== 'identity';
+      throw new UnreadableMessage(ownStatus(isNamed ? 'UNIMPLEMENTED' : 'INTERNAL', message));
+    }
+    try {
+      return await decompress(bytes, { maxOutputLength: Math.max(1, leftBytes) });
+    } catch (thrown) {
+      if (errorCodeOf(thrown) === 'ERR_BUFFER_TOO_LARGE')
+        throw this.#tooMuch('messages that decompress to more');
+      throw new UnreadableMessage(ownStatus('INTERNAL', `a message is no ${encoding}`));
+    }
+  }
+}
+
+const decompressors: Readonly<
+  Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>
+> = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+};

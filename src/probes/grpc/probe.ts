@@ -1,0 +1,312 @@
+import type { ClientHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt';
+import { toError } from '../../lib/errors.ts';
+import { hostAndPort, type WantedFamily } from '../address.ts';
+import type { CertificateFacts } from '../connection/certificate.ts';
+import { Connection } from '../connection/connection.ts';
+import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
+import { type InterruptionSources, Interruptions, interruptionError } from '../connection/interruption.ts';
+import type { ClientIdentity } from '../connection/secure-contexts.ts';
+import type { ConnectionMeans } from '../connection/target.ts';
+import { maxHeadBytes } from '../http/answer-parser.ts';
+import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
+import { type CallEnd, type CallRequest, callMethod } from './call.ts';
+import { CallTimes } from './call-times.ts';
+import type { MessageLimits } from './messages.ts';
+import type { MetadataEntry } from './metadata.ts';
+import { ReflectionFailed, reflectedFiles } from './reflection.ts';
+import { openSession } from './session.ts';
+import { type GrpcStatus, ownStatus } from './status.ts';
+
+/** What is called once it is known how. */
+export type PlannedCall = Pick<CallRequest, 'path' | 'message' | 'isServerStream' | 'wantedMessages'>;
+
+/** A call to measure. */
+export interface GrpcProbeRequest {
+  /** A name, or an address without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  readonly family: WantedFamily;
+  /** Absent: HTTP/2 without TLS. */
+  readonly tls:
+    | {
+        readonly isCertificateChecked: boolean;
+        readonly serverName: string | undefined;
+        readonly clientIdentity: ClientIdentity | undefined;
+      }
+    | undefined;
+  readonly metadata: readonly MetadataEntry[];
+  readonly call:
+    | PlannedCall
+    | {
+        /** What the server is asked to describe by reflection. */
+        readonly symbol: string;
+        /** Plans the call by that; what it throws is the server's: it describes something else. */
+        plan(files: readonly FileDescriptorProto[]): PlannedCall;
+      };
+  readonly limits: MessageLimits;
+}
+
+export interface GrpcProbeControls extends ConnectionMeans, InterruptionSources {}
+
+/** Milliseconds each step took; all but `total` add up to it. What reflection took is in none. */
+export interface GrpcPhases {
+  dns: number;
+  connection: number;
+  /** 0 without TLS. */
+  tls: number;
+  /** From the preface of HTTP/2 having left to the settings of the server. */
+  settings: number;
+  /** From the call having left to the head of the answer. */
+  wait: number;
+  /** From the head of the answer to its trailers. */
+  download: number;
+  total: number;
+}
+
+/** What a probe found. With an error, `end` is what had come by then. */
+export interface GrpcProbeResult {
+  readonly error: ProbeError | undefined;
+  /** How the call ended; what clients of gRPC make of it where it did not come to that. */
+  readonly status: GrpcStatus;
+  readonly end: CallEnd | undefined;
+  readonly phases: GrpcPhases;
+  /** How long the server was asked to describe the method; 0 where it was not. */
+  readonly reflectionMs: number;
+  readonly measurement: ProbeMeasurement;
+  /** What this thread has worked on what the server sent, in CPU milliseconds. */
+  readonly workMs: number;
+  readonly certificate: CertificateFacts | undefined;
+  readonly address: string | null;
+}
+
+/** What all that comes may take on the wire, as a multiple of its limits: frames, and encodings of nothing. */
+const wirePart = 4;
+const wireWatchMs = 100;
+
+/** Calls one method on one fresh connection. Never throws for what a peer does; a rejection is a fault of ours. */
+export async function probeGrpc(
+  request: GrpcProbeRequest,
+  controls: GrpcProbeControls,
+): Promise<GrpcProbeResult> {
+  return await new Conversation(request, controls).hold();
+}
+
+/**
+ * A conversation goes CONNECTING -> SETTLING (HTTP/2) -> ASKING (reflection, where it is wanted) -> CALLING -> done, and from
+ * each of them straight to done when something fails.
+ */
+class Conversation {
+  readonly #request: GrpcProbeRequest;
+  readonly #controls: GrpcProbeControls;
+  readonly #connection: Connection;
+  readonly #startMs = performance.now();
+  readonly #endMs: number;
+  readonly #failed = Promise.withResolvers<Error>();
+  readonly #settling: CallTimes;
+  #calling: CallTimes | undefined;
+  #session: ClientHttp2Session | undefined;
+  #reflectionMs = 0;
+  #workMs = 0;
+  /** How the call ends is known, and only its messages are being read. */
+  #isSettled = false;
+
+  constructor(request: GrpcProbeRequest, controls: GrpcProbeControls) {
+    const { hostname, port, family, tls } = request;
+    this.#request = request;
+    this.#controls = controls;
+    this.#endMs = this.#startMs + controls.timeoutMs;
+    this.#connection = new Connection({
+      hostname,
+      port,
+      family,
+      isSecure: tls !== undefined,
+      serverName: tls?.serverName,
+      isCertificateChecked: tls?.isCertificateChecked ?? true,
+      clientIdentity: tls?.clientIdentity,
+      proxy: undefined,
+      alpnProtocols: ['h2'],
+    });
+    this.#settling = new CallTimes(this.#connection);
+  }
+
+  async hold(): Promise<GrpcProbeResult> {
+    const { timeoutMs } = this.#controls;
+    const interruptions = new Interruptions(this.#controls, (interruption) => {
+      const { where } = this.#connection;
+      this.#failed.resolve(interruptionError(interruption, { phase: this.#phase, where, timeoutMs }));
+    });
+    const wireWatch = setInterval(() => this.#watchWire(), wireWatchMs);
+    try {
+      const outcome = await Promise.race([this.#failed.promise, this.#steps()]);
+      return this.#result(outcome);
+    } finally {
+      interruptions.release();
+      clearInterval(wireWatch);
+      this.#session?.destroy();
+      this.#connection.destroy();
+    }
+  }
+
+  get #phase(): ProbePhase {
+    return this.#connection.isOpen ? 'firstByte' : this.#connection.phase;
+  }
+
+  get #authority(): string {
+    const { hostname, port, tls } = this.#request;
+    return hostAndPort(tls?.serverName ?? hostname, port);
+  }
+
+  async #steps(): Promise<CallEnd | Error> {
+    if (this.#controls.signal.aborted) return await this.#failed.promise;
+    const socket = await this.#connected();
+    if (socket instanceof Error) return socket;
+    const refusal = this.#protocolProblem(socket);
+    if (refusal) return refusal;
+    // Where a call is under way, it says more of what happened, in this very round.
+    const onFailure = (error: Error) =>
+      setImmediate(() => {
+        if (!this.#isSettled) this.#failed.resolve(error);
+      });
+    this.#session = await openSession(socket, this.#authority, { times: this.#settling, onFailure });
+    try {
+      const planned = await this.#planned(this.#session);
+      this.#calling = new CallTimes(this.#connection);
+      return await this.#call(this.#session, planned, this.#calling, () => {
+        this.#isSettled = true;
+      });
+    } catch (thrown) {
+      if (thrown instanceof ReflectionFailed) {
+        return new ProbeError('reflection-failed', 'firstByte', `server reflection: ${thrown.message}`);
+      }
+      return toError(thrown);
+    }
+  }
+
+  #connected(): Promise<Socket | Error> {
+    const { promise, resolve } = Promise.withResolvers<Socket | Error>();
+    this.#connection.open(this.#controls, (error, socket) =>
+      resolve(error ?? socket ?? new Error('connected without a socket')),
+    );
+    return promise;
+  }
+
+  #protocolProblem(socket: Socket): ProbeError | undefined {
+    const { alpnProtocol } = socket as { alpnProtocol?: string | false };
+    if (!this.#request.tls || alpnProtocol === 'h2') return undefined;
+    const message = `the server does not agree to speak HTTP/2 (ALPN), which gRPC needs (${this.#connection.where})`;
+    return new ProbeError('handshake-failed', 'tls', message);
+  }
+
+  async #planned(session: ClientHttp2Session): Promise<PlannedCall> {
+    const { call } = this.#request;
+    if ('path' in call) return call;
+    const beforeMs = performance.now();
+    const files = await reflectedFiles(call.symbol, async (path, message) => {
+      const planned = { path, message, isServerStream: true, wantedMessages: 1 };
+      return await this.#call(session, planned, new CallTimes(this.#connection));
+    });
+    this.#reflectionMs = performance.now() - beforeMs;
+    let planned: PlannedCall | undefined;
+    this.#work(() => {
+      planned = call.plan(files);
+    });
+    if (!planned) throw new Error('the call was not planned');
+    return planned;
+  }
+
+  async #call(
+    session: ClientHttp2Session,
+    planned: PlannedCall,
+    times: CallTimes,
+    onSettled?: () => void,
+  ): Promise<CallEnd> {
+    const { metadata, limits, tls } = this.#request;
+    const timeoutMs = this.#endMs - performance.now();
+    const request = {
+      ...planned,
+      metadata,
+      timeoutMs,
+      authority: this.#authority,
+      isSecure: tls !== undefined,
+    };
+    return await callMethod(session, request, {
+      ...{ limits, times, onSettled },
+      work: (step) => this.#work(step),
+    });
+  }
+
+  /** Ends a conversation in which more has come than its limits can explain. */
+  #watchWire(): void {
+    const mostBytes = wirePart * (this.#request.limits.bytes + maxHeadBytes);
+    if (this.#connection.receivedBytes <= mostBytes) return;
+    const message = `more than ${mostBytes} bytes came, and no answer was among them (${this.#connection.where})`;
+    this.#failed.resolve(new ProbeError('response-malformed', this.#phase, message));
+  }
+
+  /** Counts what the thread does in a step as the run's. */
+  #work(step: () => void): void {
+    const before = process.threadCpuUsage();
+    step();
+    const { user, system } = process.threadCpuUsage(before);
+    this.#workMs += (user + system) / 1000;
+  }
+
+  #result(outcome: CallEnd | Error): GrpcProbeResult {
+    const connection = this.#connection;
+    const end = outcome instanceof Error ? undefined : outcome;
+    const error = outcome instanceof Error ? this.#classified(outcome) : this.#faultOf(outcome);
+    if (error && !(error instanceof ProbeError)) throw error;
+    const silentMs = error ? connection.silentMs() : 0;
+    const endMs = performance.now();
+    const phases = this.#phases();
+    return {
+      error,
+      status: end?.status ?? statusOfError(error),
+      end,
+      phases,
+      reflectionMs: this.#reflectionMs,
+      measurement: {
+        clock: connection.clock,
+        overheadMs: Math.max(0, endMs - this.#startMs - phases.total - this.#reflectionMs),
+        lagMs: connection.lagMs,
+        doubtMs: connection.doubtMs,
+        ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
+      },
+      workMs: this.#workMs,
+      certificate: connection.certificate,
+      address: connection.address,
+    };
+  }
+
+  #classified(thrown: Error): Error {
+    const { where } = this.#connection;
+    return classifyError(this.#connection.explained(thrown), this.#phase, where);
+  }
+
+  #faultOf({ fault }: CallEnd): Error | undefined {
+    if (!fault) return undefined;
+    const { where } = this.#connection;
+    return this.#classified(new ProbeError(fault.kind, this.#phase, `${fault.message} (${where})`));
+  }
+
+  #phases(): GrpcPhases {
+    const { dnsMs, tcpMs, tlsMs } = this.#connection.times;
+    const settings = this.#settling.waitMs;
+    const wait = this.#calling?.waitMs ?? 0;
+    const download = this.#calling?.downloadMs ?? 0;
+    return {
+      ...{ dns: dnsMs, connection: tcpMs, tls: tlsMs, settings, wait, download },
+      total: dnsMs + tcpMs + tlsMs + settings + wait + download,
+    };
+  }
+}
+
+/** What clients of gRPC call that. */
+function statusOfError(error: ProbeError | undefined): GrpcStatus {
+  if (error?.kind === 'aborted') return ownStatus('CANCELLED', error.message);
+  if (error?.code === 'ETIMEDOUT') return ownStatus('DEADLINE_EXCEEDED', error.message);
+  if (error?.kind === 'request-invalid') return ownStatus('INVALID_ARGUMENT', error.message);
+  return ownStatus('UNAVAILABLE', error?.message ?? '');
+}

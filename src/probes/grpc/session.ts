@@ -1,0 +1,60 @@
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import type { Socket } from 'node:net';
+import { errorCodeOf } from '../../lib/errors.ts';
+import { ProbeError } from '../connection/errors.ts';
+import { maxHeadBytes } from '../http/answer-parser.ts';
+import type { CallTimes } from './call-times.ts';
+
+/** More headers than fit into a head of the largest size that anybody sends. */
+const maxHeaderCount = 10_000;
+
+/**
+ * Begins HTTP/2 on a connection and waits for the settings of the server, as clients of gRPC do: a call has then nothing to
+ * wait for but its answer.
+ *
+ * @param onFailure hears of everything that ends the session, also later, and more than once.
+ */
+export async function openSession(
+  socket: Socket,
+  authority: string,
+  { times, onFailure }: { readonly times: CallTimes; onFailure(error: Error): void },
+): Promise<ClientHttp2Session> {
+  times.begin();
+  const session = connect(`http://${authority}`, {
+    createConnection: () => socket,
+    settings: { enablePush: false, maxHeaderListSize: maxHeadBytes },
+    maxHeaderListPairs: maxHeaderCount,
+  });
+  let goawayCode: number = constants.NGHTTP2_NO_ERROR;
+  const { promise, resolve } = Promise.withResolvers<ClientHttp2Session>();
+  session.on('goaway', (code: number) => {
+    goawayCode = code;
+  });
+  session.on('error', (error) => onFailure(sessionError(error, goawayCode)));
+  const onClose = () => {
+    const message = 'the peer closed the connection before a call could be made';
+    onFailure(new ProbeError('connection-reset', 'firstByte', message));
+  };
+  session.once('close', onClose);
+  // A refused client certificate is an error of the socket, which stays open, and nothing to the session.
+  socket.on('error', onFailure);
+  // Of a socket that was closed before, the session never hears.
+  if (socket.destroyed) onClose();
+  else socket.once('close', onClose);
+  session.once('remoteSettings', () => {
+    times.noteFirstByte();
+    resolve(session);
+  });
+  return await promise;
+}
+
+/** What comes is no HTTP/2, or the peer says that what it got is none. */
+function sessionError(error: Error, goawayCode: number): Error {
+  const code = errorCodeOf(error);
+  if (code === 'ERR_HTTP2_SESSION_ERROR' && goawayCode !== constants.NGHTTP2_NO_ERROR) {
+    const message = `the peer ended the connection with GOAWAY, code ${goawayCode}`;
+    return new ProbeError('connection-reset', 'firstByte', message);
+  }
+  if (!code?.startsWith('ERR_HTTP2_')) return error;
+  return new ProbeError('response-malformed', 'firstByte', `the answer is no HTTP/2: ${error.message}`);
+}

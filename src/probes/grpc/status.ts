@@ -1,0 +1,100 @@
+import { constants, type IncomingHttpHeaders } from 'node:http2';
+
+/** The codes of gRPC, by number. */
+export const grpcStatusNames = [
+  'OK',
+  'CANCELLED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION',
+  'ABORTED',
+  'OUT_OF_RANGE',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+  'UNAUTHENTICATED',
+] as const;
+export type GrpcStatusName = (typeof grpcStatusNames)[number];
+
+/** How a call ended. */
+export interface GrpcStatus {
+  readonly code: number;
+  readonly message: string;
+  /** False where no server said so, and the code is what clients make of what happened. */
+  readonly isFromServer: boolean;
+}
+
+/** What a client makes of something that is no status of a server. */
+export function ownStatus(name: GrpcStatusName, message: string): GrpcStatus {
+  return { code: grpcStatusNames.indexOf(name), message, isFromServer: false };
+}
+
+/** The name of a code; the number itself for one that has none. */
+export function grpcStatusName(code: number): string {
+  return grpcStatusNames[code] ?? String(code);
+}
+
+/** Longest message of a status that is kept; servers may put whole stacks there. */
+const maxMessageLength = 4096;
+
+/** The status in the trailers of an answer; undefined where they hold none. */
+export function statusOfTrailers(trailers: IncomingHttpHeaders): GrpcStatus | undefined {
+  const written = firstValue(trailers['grpc-status']);
+  if (written === undefined) return undefined;
+  const message = percentDecoded(firstValue(trailers['grpc-message']) ?? '').slice(0, maxMessageLength);
+  if (!/^\d{1,9}$/.test(written)) {
+    return ownStatus('UNKNOWN', `the grpc-status ${JSON.stringify(written.slice(0, 40))} is no number`);
+  }
+  return { code: Number(written), message, isFromServer: true };
+}
+
+/** What an HTTP status means where a proxy or a server that speaks no gRPC answers. */
+export function statusOfHttp(httpStatus: number): GrpcStatus {
+  const message = `the answer has HTTP status ${httpStatus} and no gRPC status`;
+  return ownStatus(byHttpStatus[httpStatus] ?? 'UNKNOWN', message);
+}
+
+const byHttpStatus: Readonly<Record<number, GrpcStatusName>> = {
+  400: 'INTERNAL',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'UNIMPLEMENTED',
+  429: 'UNAVAILABLE',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'UNAVAILABLE',
+};
+
+/** What the code of a stream that was reset means. */
+export function statusOfReset(code: number, message: string): GrpcStatus {
+  return ownStatus(byResetCode[code] ?? 'INTERNAL', message);
+}
+
+const byResetCode: Readonly<Record<number, GrpcStatusName>> = {
+  [constants.NGHTTP2_REFUSED_STREAM]: 'UNAVAILABLE',
+  [constants.NGHTTP2_CANCEL]: 'CANCELLED',
+  [constants.NGHTTP2_ENHANCE_YOUR_CALM]: 'RESOURCE_EXHAUSTED',
+  [constants.NGHTTP2_INADEQUATE_SECURITY]: 'PERMISSION_DENIED',
+};
+
+function firstValue(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value[0] : value;
+}
+
+/** Percent-encoded UTF-8; what is not encoded as it should be stays as it is. */
+export function percentDecoded(text: string): string {
+  if (!text.includes('%')) return text;
+  const bytes: Buffer[] = [];
+  for (const [part] of text.matchAll(/%[0-9a-fA-F]{2}|%|[^%]+/g)) {
+    bytes.push(
+      part.length === 3 && part.startsWith('%') ? Buffer.from(part.slice(1), 'hex') : Buffer.from(part),
+    );
+  }
+  return Buffer.concat(bytes).toString('utf8');
+}
