@@ -30,14 +30,15 @@ export async function openSession(
   session.on('goaway', (code: number) => {
     goawayCode = code;
   });
-  session.on('error', (error) => onFailure(sessionError(error, goawayCode)));
+  const onError = (error: Error) => onFailure(sessionError(error, goawayCode));
+  session.on('error', onError);
   const onClose = () => {
     const message = 'the peer closed the connection before a call could be made';
     onFailure(new ProbeError('connection-reset', 'firstByte', message));
   };
   session.once('close', onClose);
   // A refused client certificate is an error of the socket, which stays open, and nothing to the session.
-  socket.on('error', onFailure);
+  socket.on('error', onError);
   // Of a socket that was closed before, the session never hears.
   if (socket.destroyed) onClose();
   else socket.once('close', onClose);

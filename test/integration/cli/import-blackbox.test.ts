@@ -136,7 +136,15 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     prober: 'icmp',
     icmp: { payload_size: 100, dont_fragment: true, ttl: 5, preferred_ip_protocol: 'ip6' },
   },
-  grpc: { prober: 'grpc', grpc: { service: 's', tls: true } },
+  grpc: {
+    prober: 'grpc',
+    grpc: {
+      service: 's',
+      tls: true,
+      tls_config: { insecure_skip_verify: true },
+      metadata: { 'x-token': ['hidden'] },
+    },
+  },
 };
 const names = Object.keys(modules);
 const many = Object.fromEntries(
@@ -148,6 +156,7 @@ const many = Object.fromEntries(
 const targetOf = (name: string) =>
   ({
     tcp: 'example.com:25',
+    grp: 'example.com:50051',
     irc: 'example.com:6667',
     smt: 'mail.example.com:25',
     pop: 'example.com:110',
@@ -181,13 +190,19 @@ it('moves 50 modules with their targets, and every file is valid', () => {
   const source = { modules: parse(yamlText({ modules: many })) as unknown, targets: scrapeConfigs(all) };
   const { definitions, values, losses } = importBlackbox(source, options);
   expect(problemsOf({ logicalId: 'p', name: 'p', definitions }, values)).toEqual([]);
-  const lost = all.filter((name) => /^(grpc|own_starttls)/.test(name));
+  const lost = all.filter((name) => /^own_starttls/.test(name));
   expect(definitions).toHaveLength(50 - lost.length);
   expect(lost.filter((name) => !losses.some(({ field }) => field === `modules.${name}`))).toEqual([]);
   expect(yamlText(definitions.map(({ fields }) => fields))).not.toContain('hidden');
   const [plain, whole] = ['https-example-com-http-2xx', 'https-example-com-http-all'].map(
     (name) => definitions.find(({ logicalId }) => logicalId === name)?.fields,
   );
+  expect(definitions.find(({ fields }) => fields['checkType'] === 'GRPC')?.fields).toMatchObject({
+    request: {
+      ...{ url: 'example.com', port: 50_051, skipSSL: true },
+      grpcConfig: { mode: 'HEALTH', tls: true, service: 's', metadata: [{ key: 'x-token', locked: true }] },
+    },
+  });
   const handshakes = definitions.flatMap(({ fields }) => (fields['checkType'] === 'SSL' ? [fields] : []));
   expect(new Set(handshakes.map(({ request }) => (request as Request).sslConfig.startTls))).toEqual(
     new Set(['smtp', 'pop3', 'imap']),

@@ -4,6 +4,7 @@ import { type Assertion, Collection, frequencyOf, type Imported, type ImportOpti
 import { secondsOf, wholeMatch } from '../go-formats.ts';
 import { Source } from '../source.ts';
 import { handshakeRequest, protocolOf, stillJudged } from '../starttls.ts';
+import { readGrpc } from './grpc.ts';
 import { type Probe, readHttp, tlsFields, tlsVersions } from './http.ts';
 import { readTargets } from './targets.ts';
 
@@ -136,6 +137,7 @@ const probers: Readonly<
   tcp: readTcp,
   dns: readDns,
   icmp: readIcmp,
+  grpc: readGrpc,
 };
 
 function targetRequest({ checkType, request }: ModuleFields, target: string): Fields | undefined {
@@ -152,7 +154,8 @@ function targetRequest({ checkType, request }: ModuleFields, target: string): Fi
       sslConfig: { ...(sslConfig as Fields), hostname: host, port: Number(port), ...family },
     };
   }
-  return port === '' ? undefined : { ...request, hostname: host, port: Number(port) };
+  if (port === '') return undefined;
+  return { ...request, [checkType === 'GRPC' ? 'url' : 'hostname']: host, port: Number(port) };
 }
 
 function readTcp(tcp: Source): Probe | undefined {

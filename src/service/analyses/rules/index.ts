@@ -4,6 +4,7 @@ import { changedCheck } from './change.ts';
 import { brokenAnswer, failedConnection, failedProxy } from './connection.ts';
 import { changedContent } from './content.ts';
 import { changedAnswer, failingResolver, missingName, responseCode, silentNameServer } from './dns.ts';
+import { failedCall, missingReflection, notServing } from './grpc-answer.ts';
 import { endlessRedirects, unexpectedStatus } from './http-status.ts';
 import { lostPings } from './icmp.ts';
 import { crowdedLocation, incapableLocation, onlyHere, unhealthyLocation } from './location.ts';
@@ -26,6 +27,7 @@ export const rules: readonly Rule<Case>[] = [
   ...[expiringCertificate, weakTls, refusedStartTls],
   ...[failedConnection, lostPings, brokenAnswer],
   ...[lateAnswer, grownPhase],
+  ...[notServing, missingReflection, failedCall],
   ...[endlessRedirects, unexpectedStatus, changedContent],
   ...[scriptError, missedPing],
 ];
