@@ -54,7 +54,7 @@ export async function warningsOf(
       const warnings =
         places.length === 0
           ? [noLocation]
-          : places.flatMap((place) => warningAt(place, need, agentsAt(place)));
+          : places.flatMap((place) => warningAt(place, need, agentsAt(place), places));
       return warnings.length === 0 ? [] : [[check.id, warnings] as const];
     }),
   );
@@ -66,11 +66,18 @@ const noLocation: Warning = {
     'The check is activated and has no location, so it never runs. Name one in "privateLocations" of the check or of its group.',
 };
 
+const isRegion = (place: string) => (regions as readonly string[]).includes(place);
+
 /** Why a check does not run at one of its places. */
-function warningAt(place: string, need: Need, agents: readonly AgentRow[]): Warning[] {
+function warningAt(
+  place: string,
+  need: Need,
+  agents: readonly AgentRow[],
+  places: readonly string[],
+): Warning[] {
   if (agents.length === 0) {
-    const message = (regions as readonly string[]).includes(place)
-      ? `No agent serves the location ${place}: agents belong to private locations. Name one in "privateLocations".`
+    const message = isRegion(place)
+      ? `No agent serves the location ${place}: agents belong to private locations. ${places.every(isRegion) ? 'Name one in "privateLocations".' : 'Take it out of "locations", where agentic checks have it by default: [] leaves the private ones.'}`
       : `No agent of the private location ${place} was seen in the last two minutes. Start one with a key of it.`;
     return [{ code: 'NO_AGENT', message }];
   }

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import type { Trial } from './block-table.ts';
+import type { BlockTest, Trial } from './block-table.ts';
 import { runInShell } from './shell.ts';
+import type { DocumentStage } from './stage.ts';
 
 /** What somebody types who looks at the tools without a model: an answer in JSON for each line. */
 const asksByHand: Trial = async (stage, text) => {
@@ -14,6 +15,28 @@ const asksByHand: Trial = async (stage, text) => {
   expect(output.match(/"jsonrpc":"2.0"/g)).toHaveLength(3);
 };
 
-export const mcpTests: Readonly<Record<string, Trial>> = {
+/** The inspector is hundreds of packages: what it asks is asked by hand. */
+const asked = {
+  reason: 'it downloads the inspector',
+  proof: async (stage: DocumentStage) => {
+    const list = `mcp() { curl -sS --fail-with-body -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d "$1" http://127.0.0.1:8080/mcp; }
+mcp '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'`;
+    const { code, output } = await runInShell(stage.rewritten(list), {
+      cwd: stage.copyOf(),
+      environment: stage.environment(),
+    });
+    expect(code, output).toBe(0);
+    expect(output).toMatch(/"name":"list_open_alerts"/);
+  },
+};
+const inspector =
+  'inspector() { npx --yes @modelcontextprotocol/inspector@2.12.0 --cli --server-url http://127.0.0.1:8080/mcp --transport http --header "Authorization: Bearer $KEY" "$@"; }';
+
+export const mcpTests: Readonly<Record<string, BlockTest>> = {
+  'docs/how-to/ask-through-mcp.md#try-it-without-a-model#2': {
+    [inspector]: asked,
+    'inspector --method tools/list --strict': asked,
+    'inspector --method tools/call --tool-name list_open_alerts --tool-arg limit=5': asked,
+  },
   'docs/how-to/ask-through-mcp.md#try-it-without-a-model': asksByHand,
 };

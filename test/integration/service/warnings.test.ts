@@ -30,6 +30,10 @@ describe('a check that does not run', () => {
     expect(codes((await status(nowhere.id)).body)).toEqual(['NO_LOCATION']);
     const region = await createCheck(harness, { locations: ['eu-west-1'] });
     expect(codes(region)).toEqual(['NO_AGENT']);
+    expect(region.warnings[0].message).toContain('Name one in "privateLocations"');
+    const both = await createCheck(harness, { locations: ['us-east-1'], privateLocations: ['lab'] });
+    expect(both.warnings[0].message).toContain('Take it out of "locations"');
+    await harness.call('DELETE', `/v1/checks/${both.id}`);
     const waiting = await createCheck(harness, { privateLocations: ['lab'] });
     expect(codes(waiting)).toEqual(['NO_AGENT']);
     const all = await harness.call('GET', '/v1/check-statuses');

@@ -21,11 +21,11 @@ describe('journeys', () => {
     await stage?.close();
   });
 
-  it.each(journeys.map((one) => [one.name, one] as const))(
+  it.for(journeys.map((one) => [one.name, one] as const))(
     'are found, replayed without the model, healed, and fail when the site is broken: %s',
     { timeout },
-    async (_, journey) => {
-      if (stage.missingBrowser && process.env.CI !== 'true') return;
+    async ([, journey], context) => {
+      if (stage.missingBrowser && process.env.CI !== 'true') return context.skip(stage.missingBrowser);
       let layout: Layout = 'old';
       const site = await startHttpTarget({ routes: { site: journey.route(() => layout) } });
       try {

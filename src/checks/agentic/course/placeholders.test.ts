@@ -52,3 +52,15 @@ it('hides the longer of two values first', () => {
   const nested = new Placeholders(['A', 'B'], { A: 'secret', B: 'secret-and-more' }, (text) => text);
   expect(nested.hide('secret-and-more secret')).toBe('{{B}} {{A}}');
 });
+
+it('shows nothing of a secret that a value is a part of', () => {
+  const secret = 'postgres://ada:hunter-2-hunter@db.test';
+  const masking = new Placeholders(
+    ['USER', 'TOKEN'],
+    { USER: 'postgres://ada', TOKEN: 'tok-1234567' },
+    (text) => text.replaceAll(secret, '*****').replaceAll('tok-1234567', '*****'),
+  );
+  expect(masking.hide(`It uses ${secret}, tok-1234567`)).toBe('It uses *****, *****');
+  // Where the two are apart the model sees which value stands where.
+  expect(masking.hide('postgres://ada with tok-1234567')).toBe('{{USER}} with {{TOKEN}}');
+});

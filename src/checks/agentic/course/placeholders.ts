@@ -62,16 +62,37 @@ export class Placeholders {
     return mapTexts(value, (text) => this.fill(text)) as Value;
   }
 
-  /** A text as the model may read it. */
+  /**
+   * A text as the model may read it. A value may be a part of another secret: a user name of an address with a password, the
+   * first line of another key. With a placeholder in it that secret is found no more, so nothing may be seen then that
+   * the text would not show with all secrets masked.
+   */
   hide(text: string): string {
-    let hidden = text;
-    for (const { pattern, name } of this.#hidden) hidden = hidden.replaceAll(pattern, `{{${name}}}`);
-    return this.#mask(hidden);
+    const hidden = this.#mask(this.#withNames(text));
+    const masked = this.#mask(text);
+    return showsNoMore(hidden, masked) ? hidden : this.#withNames(masked);
+  }
+
+  #withNames(text: string): string {
+    let named = text;
+    for (const { pattern, name } of this.#hidden) named = named.replaceAll(pattern, `{{${name}}}`);
+    return named;
   }
 
   hideAll<Value>(value: Value): Value {
     return mapTexts(value, (text) => this.hide(text)) as Value;
   }
+}
+
+/** Whether what stands between the placeholders and masks of a text stands in another one too, in that order. */
+function showsNoMore(text: string, other: string): boolean {
+  let from = 0;
+  for (const piece of text.split(/\{\{\w{1,255}\}\}|\*{3,}/)) {
+    const at = other.indexOf(piece, from);
+    if (at < 0) return false;
+    from = at + piece.length;
+  }
+  return true;
 }
 
 /** How a value may stand in a page, an address or a document. */
