@@ -3,7 +3,7 @@ import { maxProtoLength } from '../../lib/proto/proto-file.ts';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
-import { parseHostname, ServerName, TraceparentHosts } from '../contract/target.ts';
+import { HostnameField, ServerName, TraceparentHosts } from '../contract/target.ts';
 import { tcpAssertionSchema } from '../http/connection-assertion.ts';
 import { comparisons } from '../judging/assertion.ts';
 
@@ -90,15 +90,7 @@ export const GrpcSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z
     .object({
-      url: z
-        .string()
-        .min(1)
-        .max(2048)
-        // What templates make of it is known only when it runs.
-        .refine((text) => text === '' || isTemplate(text) || parseHostname(text) !== undefined, {
-          error: 'must be a host name or an address, without scheme, port and path',
-        })
-        .describe('A host name or an address, without scheme and port'),
+      url: HostnameField,
       port: z.int().min(1).max(65_535),
       ipFamily: IpFamilyField,
       skipSSL: z.boolean().default(false).describe('With tls: take any certificate'),

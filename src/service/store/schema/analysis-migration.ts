@@ -34,7 +34,7 @@ export const checkPlans = {
 
 /** What models add to analyses, and when they are to be asked. */
 export const analysesByModels = {
-  name: '0069-analyses-by-models',
+  name: '0067-analyses-by-models',
   statements: [
     `alter table root_cause_analyses add column model_content {json}`,
     `alter table root_cause_analyses add column model_due bigint`,
