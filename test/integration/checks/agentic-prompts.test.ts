@@ -159,9 +159,10 @@ it(`finds no secret in ${wanted} prompts of hostile pages, in whatever form`, {
     const finder = new SecretFinder(secrets);
     // The page did give them away, in forms that the finder knows.
     heardCount += heard.filter((text) => finder.find(Buffer.from(text)).length > 0).length;
-    for (const { body } of model.questions.slice(before)) {
+    for (const { body, texts } of model.questions.slice(before)) {
       promptCount += 1;
-      const bytes = Buffer.from(body);
+      // As the model reads them: escaped for JSON, two letters at a cut would count as the four that are looked for.
+      const bytes = Buffer.from(texts.join('\n'));
       byteCount += bytes.length;
       for (const { start, end } of finder.find(bytes)) {
         leaks.push(`seed ${seed}: …${bytes.subarray(Math.max(0, start - 40), end + 20).toString()}…`);
