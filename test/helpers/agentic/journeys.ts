@@ -156,7 +156,8 @@ export const journeys: readonly Journey[] = [
       const now = layout();
       reply.end(
         request.query.get('terms') === null
-          ? `<!doctype html><title>Shop</title><a href="?terms=1" target="_blank">${named(now, 'Terms', 'Conditions')}</a>`
+          ? // The tab opens some time after the click, so that the next step has to wait for it.
+            `<!doctype html><title>Shop</title><a href="#" onclick="setTimeout(() => window.open('?terms=1'), 400); return false">${named(now, 'Terms', 'Conditions')}</a>`
           : `<!doctype html><title>Terms</title><p id="out">Returns within ${now === 'broken' ? '3' : '30'} days</p>`,
       );
     },
