@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { AppError, toError } from './errors.ts';
 
@@ -103,3 +105,13 @@ export function describeEnvironment(schema: z.ZodObject): VariableDoc[] {
 function isSecret(field: z.ZodType): boolean {
   return field.meta()?.secret === true;
 }
+
+/** Node keeps compiled modules in a folder of its version below the one that NODE_COMPILE_CACHE names. */
+const ownFolder = getCompileCacheDir();
+
+/**
+ * What threads and processes of ours that must not have our environment are given instead: only where Node keeps compiled modules, if
+ * it keeps them. Without it each of them compiles anew what another one has compiled. Nothing that runs untrusted code has it.
+ */
+export const ownThreadEnvironment: Readonly<Record<string, string>> =
+  ownFolder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownFolder) };

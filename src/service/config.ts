@@ -106,6 +106,17 @@ export const ServiceConfig = z
       .describe(
         'Where the database itself is, when DATABASE_URL leads to a pooler in transaction mode such as PgBouncer. One connection of each process goes there, and backups',
       ),
+    DATABASE_REPLICA_URL: z
+      .string()
+      .regex(
+        /^postgres(ql)?:\/\/[^,]+$/,
+        'must start with postgres:// or postgresql://, and name one host: a balancer may have several behind it',
+      )
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'A streaming replica of the database. Lists of results, analytics, reports and public pages are read there while it is at most 5 s behind',
+      ),
     DATABASE_POOL_SIZE: z.coerce
       .number()
       .int()
@@ -366,6 +377,10 @@ export const ServiceConfig = z
   .refine(({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }) => direct === undefined || url !== undefined, {
     path: ['DATABASE_DIRECT_URL'],
     error: 'needs DATABASE_URL: the pooler in front of the same database',
+  })
+  .refine(({ DATABASE_URL: url, DATABASE_REPLICA_URL: copy }) => copy === undefined || url !== undefined, {
+    path: ['DATABASE_REPLICA_URL'],
+    error: 'needs DATABASE_URL: the database that it is a replica of',
   })
   .refine(
     ({ PUBLIC_URL: pages, ARTIFACTS_URL: files }) =>

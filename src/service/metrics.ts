@@ -13,7 +13,7 @@ interface CountedResult {
   readonly has_errors: 0 | 1;
 }
 
-type MeasuredStore = Repositories & Pick<Store, 'unheldScheduleParts'>;
+type MeasuredStore = Repositories & Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed'>;
 
 interface MissedRun {
   readonly account_id: string;
@@ -233,6 +233,7 @@ export class ServiceMetrics {
       this.#setLive(registers);
       this.#setTraces(registers);
       await setSchedule(registers, repositories, now);
+      setReplica(registers, repositories);
     }
     const open = new Gauge({
       name: 'picket_alert_causes_open',
@@ -373,6 +374,17 @@ async function setSchedule(registers: Registry[], store: MeasuredStore, now: num
     registers,
   });
   unheld.set(await store.unheldScheduleParts());
+}
+
+function setReplica(registers: Registry[], store: MeasuredStore): void {
+  const isUsed = store.isReplicaUsed();
+  if (isUsed === undefined) return;
+  const used = new Gauge({
+    name: 'picket_database_replica_used',
+    help: 'Whether this process reads at the replica of its database (1), or the replica is away or behind (0)',
+    registers,
+  });
+  used.set(isUsed ? 1 : 0);
 }
 
 function add(counts: Map<string, number>, labels: readonly string[], count: number): void {

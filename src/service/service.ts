@@ -66,8 +66,12 @@ function secretBox({ SECRETS_KEY, SECRETS_OLD_KEYS }: ServiceConfig): SecretBox 
 }
 
 function storePlace(config: ServiceConfig): StorePlace {
-  const { DATABASE_URL: databaseUrl, DATABASE_DIRECT_URL: directUrl } = config;
-  return { databaseUrl, directUrl, path: join(config.DATA_DIR, 'picket.sqlite') };
+  const {
+    DATABASE_URL: databaseUrl,
+    DATABASE_DIRECT_URL: directUrl,
+    DATABASE_REPLICA_URL: replicaUrl,
+  } = config;
+  return { databaseUrl, directUrl, replicaUrl, path: join(config.DATA_DIR, 'picket.sqlite') };
 }
 
 const firstPauseMs = 250;

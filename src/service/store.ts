@@ -69,6 +69,7 @@ import {
 } from './store/engine/dialect.ts';
 import { asOpenError, placeOf } from './store/engine/open-errors.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
+import type { ReplicaObserver } from './store/engine/replica-pool.ts';
 import { allScheduleParts, unheldParts } from './store/engine/schedule-parts.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
 import { migrate } from './store/schema/migrate.ts';
@@ -108,6 +109,10 @@ export interface Store extends Repositories {
   ): Promise<T | undefined>;
   /** Gives the parts of the schedule to the other processes; this one starts no such transaction any more. */
   leaveSchedule(): Promise<void>;
+  /** For reads that may be some seconds old: of a replica while there is one and it keeps up. */
+  readonly readers: Repositories;
+  /** Whether `readers` are those of a replica now; undefined where none is configured. */
+  isReplicaUsed(): boolean | undefined;
   /** How many parts of the schedule no living process has. */
   unheldScheduleParts(): Promise<number>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */
@@ -123,6 +128,8 @@ export interface StorePlace {
   readonly databaseUrl?: string | undefined;
   /** The database itself, where a pooler in transaction mode is at `databaseUrl`. */
   readonly directUrl?: string | undefined;
+  /** A streaming replica of it. */
+  readonly replicaUrl?: string | undefined;
   /** Path of the SQLite database when there is no databaseUrl. */
   readonly path: string;
 }
@@ -137,8 +144,27 @@ export interface StoreOptions extends StorePlace {
 
 /** Opens the store and brings its schema up to date. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, directUrl, path, logger, poolSize, secrets = new SecretBox(undefined) } = options;
+  const {
+    databaseUrl,
+    directUrl,
+    replicaUrl,
+    path,
+    logger,
+    poolSize,
+    secrets = new SecretBox(undefined),
+  } = options;
   const resources = new AsyncDisposableStack();
+  let isReplicaUsed = replicaUrl === undefined ? undefined : false;
+  const observer: ReplicaObserver = {
+    used() {
+      isReplicaUsed = true;
+      logger.info('reads that may be some seconds old go to the replica');
+    },
+    passedOver(reason) {
+      isReplicaUsed = false;
+      logger.warn({ reason }, 'the replica is passed over; its reads go to the database itself');
+    },
+  };
   const connection: Connection =
     databaseUrl === undefined
       ? connectSqlite(path, (files) =>
@@ -147,11 +173,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       : connectPostgres({
           databaseUrl,
           directUrl,
+          replica: replicaUrl === undefined ? undefined : { url: replicaUrl, observer },
           onPoolError: (error) => logger.warn({ reason: error.message }, 'database connection lost'),
           maxConnections: poolSize,
         });
   const { db: rawDb, dialect, hosts } = connection;
   resources.defer(() => rawDb.destroy());
+  resources.defer(async () => connection.readers?.destroy());
   try {
     await migrate(rawDb, dialect, [...migrations, ...resourceMigrations]);
     const resealed = await resealSecrets(rawDb, secrets);
@@ -164,7 +192,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         'the database is too large to be rewritten at start: free space stays in its file until a restore',
       );
     }
-    const db = rawDb.withPlugin(new SealedColumns(secrets));
+    const sealed = new SealedColumns(secrets);
+    const db = rawDb.withPlugin(sealed);
+    const repositories = repositoriesOf(db, dialect);
     const link = hosts && new PostgresLink(hosts, db, logger, placeOf(databaseUrl, path));
     if (link) {
       await link.open();
@@ -173,7 +203,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
       guard(() => db.transaction().execute(work));
     return {
-      ...repositoriesOf(db, dialect),
+      ...repositories,
+      readers: connection.readers
+        ? repositoriesOf(connection.readers.withPlugin(sealed), dialect)
+        : repositories,
+      isReplicaUsed: () => isReplicaUsed,
       signals: link ?? new LocalSignals(),
       engine: dialect.name,
       transaction: (work) => transaction((db) => work(repositoriesOf(db, dialect))),

@@ -1,7 +1,7 @@
 import { getCACertificates } from 'node:tls';
 import { readCaDirectory, trustAlso } from '../../lib/ca-directory.ts';
 import type { Examination } from './examination.ts';
-import { ok, problem, skipped, type Verdict } from './finding.ts';
+import { ok, problem, skipped, type Verdict } from './examination.ts';
 
 /**
  * CA_CERTS_DIR, file by file. That what runs checks trusts them is proven by running checks; see checks.ts.

@@ -11,7 +11,7 @@ import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { ProbePool } from '../runners/probe-pool.ts';
 import { wholeReport } from '../scrub/scrubber.ts';
 import type { Examination, Patient } from './examination.ts';
-import { ok, problem, skipped, type Verdict } from './finding.ts';
+import { ok, problem, skipped, type Verdict } from './examination.ts';
 import { chosenTypes, installedRuntimes, unmetNeeds } from './offered-types.ts';
 import { openedScripts, proofAuthorityOf, trustedByChecks } from './scripts.ts';
 

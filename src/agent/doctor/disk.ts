@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { errorCodeOf, toError } from '../../lib/errors.ts';
 import { SpoolFolder } from '../delivery/spool/spool-folder.ts';
 import type { Examination } from './examination.ts';
-import { ok, problem, type Verdict, warning } from './finding.ts';
+import { ok, problem, type Verdict, warning } from './examination.ts';
 import { whyNoScripts } from './offered-types.ts';
 
 /** What is written for a try, and what should be free in addition. */

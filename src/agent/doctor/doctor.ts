@@ -5,7 +5,7 @@ import { locationChecks, runningChecks } from './checks.ts';
 import { disk } from './disk.ts';
 import { environment, readPatientSettings } from './environment.ts';
 import type { Examination, Patient } from './examination.ts';
-import { type Finding, problem, skipped, type Verdict } from './finding.ts';
+import { type Finding, problem, skipped, type Verdict } from './examination.ts';
 import { descriptors, healthPort, memory, sharedMemory } from './host.ts';
 import { model } from './model.ts';
 import { dns, proxy, tcp, tls } from './network.ts';

@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
 import { expect, it } from 'vitest';
 import { environment, readPatientSettings } from './environment.ts';
-import type { Examination, Patient } from './examination.ts';
-import type { Verdict } from './finding.ts';
+import type { Examination, Patient, Verdict } from './examination.ts';
 import { healthPort } from './host.ts';
 
 const required = { API_KEY: `pl_${'0'.repeat(32)}`, SERVICE_URL: 'http://service.test' };

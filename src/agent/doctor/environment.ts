@@ -2,7 +2,7 @@ import { AppError } from '../../lib/errors.ts';
 import { nearestName } from '../../lib/names/nearest-name.ts';
 import { AgentConfig, type AgentSettings, readAgentSettings } from '../config.ts';
 import type { Examination, Patient } from './examination.ts';
-import { ok, problem, type Verdict, warning } from './finding.ts';
+import { ok, problem, type Verdict, warning } from './examination.ts';
 import { whyNoScripts } from './offered-types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

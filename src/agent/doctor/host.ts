@@ -5,7 +5,7 @@ import { memoryLimitBytes } from '../../sandbox/host-memory.ts';
 import { hasNamespaces } from '../../sandbox/mechanism.ts';
 import { sizeText } from './disk.ts';
 import type { Examination } from './examination.ts';
-import { ok, problem, skipped, warning } from './finding.ts';
+import { ok, problem, skipped, warning } from './examination.ts';
 import { chosenTypes, whyNoScripts } from './offered-types.ts';
 import { openedScripts } from './scripts.ts';
 

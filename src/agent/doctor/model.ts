@@ -5,7 +5,7 @@ import { DaySpending, RunSpending } from '../../checks/model/spending.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { systemResolver } from '../../probes/resolver.ts';
 import type { Examination } from './examination.ts';
-import { ok, problem, skipped, type Verdict, warning } from './finding.ts';
+import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 import { chosenTypes } from './offered-types.ts';
 
 /** Room for models that think before they answer. */

@@ -9,7 +9,7 @@ import { HostResolver } from '../../probes/dns/host/host-resolver.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { ResolveError, systemResolver } from '../../probes/resolver.ts';
 import type { Examination, Patient } from './examination.ts';
-import { ok, problem, skipped, type Verdict } from './finding.ts';
+import { ok, problem, skipped, type Verdict } from './examination.ts';
 
 const timeoutMs = 10_000;
 /** The way to the service is no check's. */

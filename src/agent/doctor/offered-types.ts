@@ -3,7 +3,7 @@ import { checkTypes } from '../../checks/index.ts';
 import type { LocationNeed } from '../../protocol/agent/agent-examination.ts';
 import { readRuntimes } from '../../sandbox/runtimes/runtimes.ts';
 import type { AgentSettings } from '../config.ts';
-import { type Verdict, warning } from './finding.ts';
+import { type Verdict, warning } from './examination.ts';
 
 /**
  * The check types that an agent with these settings would try to offer; types without a runner are not run by

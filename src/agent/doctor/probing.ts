@@ -5,7 +5,7 @@ import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { icmpFix, openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
 import type { Examination } from './examination.ts';
-import { ok, problem, skipped, warning } from './finding.ts';
+import { ok, problem, skipped, warning } from './examination.ts';
 import { chosenTypes } from './offered-types.ts';
 
 /** How this host pings. */

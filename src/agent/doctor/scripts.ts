@@ -5,7 +5,7 @@ import { unpackedChromiumPath } from '../../sandbox/browsers/unpacked-chromium.t
 import type { Capabilities } from '../run/contracts.ts';
 import { ScriptPool } from '../runners/script-pool.ts';
 import type { Examination, Patient } from './examination.ts';
-import { ok, problem, skipped, type Verdict, warning } from './finding.ts';
+import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 import { chosenTypes, whyNoScripts } from './offered-types.ts';
 import { createProofAuthority, type ProofAuthority } from './proof-authority.ts';
 

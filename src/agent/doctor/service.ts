@@ -2,7 +2,7 @@ import { toError } from '../../lib/errors.ts';
 import { packageVersion } from '../../lib/version.ts';
 import { ServiceError } from '../client/service-error.ts';
 import type { Examination } from './examination.ts';
-import { ok, problem, skipped, type Verdict, warning } from './finding.ts';
+import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 
 /** Whether what answers is a service, and one that this agent can work with. */
 export const protocol: Examination = {

@@ -47,7 +47,7 @@ export function publicPageHandlers(
       const key = `dashboard ${dashboard.id} ${dashboard.updated}`;
       const checks = await snapshots.get(
         `checks of ${key}`,
-        () => dashboardChecks(store, dashboard, options),
+        () => dashboardChecks(store.readers, dashboard, options),
         ({ length }) => length > manyChecks,
       );
       const now = clock.wallMs();
@@ -55,7 +55,7 @@ export function publicPageHandlers(
         `${key} ${page}`,
         async () => {
           const request = { dashboard, options, checks, page, now, publicUrl };
-          const data = await dashboardData(store, analytics, request);
+          const data = await dashboardData(store.readers, analytics, request);
           return { text: JSON.stringify(z.encode(DashboardData, data)), checksShown: data.checks.length };
         },
         ({ checksShown }) => checksShown > manyChecks,
@@ -68,7 +68,7 @@ export function publicPageHandlers(
       if (page.is_private === 1) reply.header('cache-control', 'private, no-store');
       return snapshots.get(
         `status page ${page.id}`,
-        () => statusPageData(store, analytics, page, clock.wallMs()),
+        () => statusPageData(store.readers, analytics, page, clock.wallMs()),
         () => false,
       );
     },

@@ -26,17 +26,20 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     return check;
   };
   const viewsOf = async (check: Check, results: readonly ResultRow[]): Promise<CheckResult[]> => {
-    const artifacts = await deps.store.artifacts.ofResults(results.map((row) => row.id));
+    const artifacts = await deps.store.readers.artifacts.ofResults(results.map((row) => row.id));
     return results.map((row) => resultView(row, check.name, artifacts.get(row.id), deps.publicUrl));
   };
   return handlersById(checkResultRoutes, {
     async listCheckResults({ caller, params, query, request, reply }) {
       const check = await checkOf(caller.accountId, params.checkId);
       await requireLocation(deps, caller.accountId, query.location, inQuery);
-      const { total, results } = await deps.store.results.list(filterOf(check, query, deps.clock.wallMs()), {
-        limit: query.limit,
-        offset: pageOffset(query),
-      });
+      const { total, results } = await deps.store.readers.results.list(
+        filterOf(check, query, deps.clock.wallMs()),
+        {
+          limit: query.limit,
+          offset: pageOffset(query),
+        },
+      );
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
       return viewsOf(check, results);
     },
@@ -44,7 +47,11 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const check = await checkOf(caller.accountId, params.checkId);
       await requireLocation(deps, caller.accountId, query.location, inQuery);
       const filter = filterOf(check, query, deps.clock.wallMs());
-      const rows = await deps.store.results.behind(filter, parseCursor(query.nextId), query.limit + 1);
+      const rows = await deps.store.readers.results.behind(
+        filter,
+        parseCursor(query.nextId),
+        query.limit + 1,
+      );
       return pageOf(rows, query.limit, (shown) => viewsOf(check, shown));
     },
     async getCheckResult({ caller, params }) {

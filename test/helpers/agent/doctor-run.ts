@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { Finding } from '../../../src/agent/doctor/finding.ts';
+import type { Finding } from '../../../src/agent/doctor/examination.ts';
 import { program, programEnvironment } from '../program.ts';
 
 export interface Diagnosis {

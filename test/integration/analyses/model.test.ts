@@ -119,6 +119,36 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
   });
 });
 
+it('is shown on the page of the check, in alerts and by picket why', async () => {
+  await start();
+  model.answerWith((question) =>
+    ranking({
+      cause: 'overload',
+      statements: [
+        {
+          text: 'The failure has the code MAX_RESPONSE_TIME_EXCEEDED',
+          evidence: [idOf(question, 'has the code')],
+        },
+      ],
+    }),
+  );
+  const { fromModel } = await answered(await fail());
+  const [first] = fromModel.causes;
+  if (!first) throw new Error('no cause was kept');
+  const [check] = (await harness.call('GET', '/v1/checks')).body;
+  const visitor = await loggedIn(harness);
+  const page = textOf((await visitor.get(`/checks/${check.id}`)).body);
+  expect(page).toContain('From a model (scripted');
+  expect(page).toContain(first.cause);
+  const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+  const { lines } = await rootCauses(new ApiClient({ PICKET_URL: url, PICKET_API_KEY: harness.key }), [
+    check.name,
+  ]);
+  const said = lines(80).join('\n');
+  expect(said).toContain('Possible causes, from a model (scripted)');
+  expect(said).toContain('The failure has the code MAX_RESPONSE_TIME_EXCEEDED (E');
+});
+
 it('asks nobody without a setting, and nothing about what is certain', async () => {
   await start({ model: undefined });
   const open = await fail();

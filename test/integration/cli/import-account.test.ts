@@ -42,7 +42,7 @@ const account: Readonly<Record<string, readonly Readonly<Record<string, unknown>
   '/v1/checks': [
     odd,
     ...Array.from({ length: 150 }, (_, index) => check(index + 2)),
-    check(900, { checkType: 'GRPC' }),
+    check(900, { checkType: 'NEWER' }),
   ],
   '/v1/check-groups': [{ id: 7, name: 'Shop', tags: [], created_at: '2026-01-01T00:00:00.000Z' }],
   '/v1/alert-channels': [

@@ -123,17 +123,25 @@ describe('agentic checks: a real service, a real agent, a real page, a scripted 
       { version: 1, reason: 'found' },
     ]);
     for (const { body } of model.questions) expect(body).not.toContain(password);
-    const shown = execFileSync(process.execPath, [program, 'steps', 'show', 'tea'], {
-      env: {
-        ...programEnvironment,
-        PICKET_URL: service.url,
-        PICKET_API_KEY: 'test-key-of-the-first-account',
-      },
-      encoding: 'utf8',
-    });
+    const steps = (...args: string[]) =>
+      execFileSync(process.execPath, [program, 'steps', ...args], {
+        env: {
+          ...programEnvironment,
+          PICKET_URL: service.url,
+          PICKET_API_KEY: 'test-key-of-the-first-account',
+        },
+        encoding: 'utf8',
+      });
+    const shown = steps('show', 'tea');
     expect(shown).toMatch(/^Version 2 of 2, healed/);
     expect(shown).toContain('- fill: label "Word"');
     expect(shown).toContain('+ fill: label "Name"');
+
+    label = 'Word';
+    expect(steps('restore', 'tea', '1')).toMatch(/^Version 1 is back, as version 3:/);
+    expect(await run()).toMatchObject({
+      agenticCheckResult: { plan: { origin: 'replayed', version: 3 }, usage: null },
+    });
   });
 
   const reason = whyNoNamespaces();

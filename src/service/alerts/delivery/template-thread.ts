@@ -7,9 +7,9 @@ import type { ChannelMessage } from '../../../channels/contract/message.ts';
 import type { WebhookConfig } from '../../../channels/webhook/config.ts';
 import { TemplateError } from '../../../checks/judging/templating.ts';
 import { CpuLimitExceeded, cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
+import { ownThreadEnvironment } from '../../../lib/env.ts';
 import { errorCodeOf } from '../../../lib/errors.ts';
 import { LruMap } from '../../../lib/lru.ts';
-import { ownThreadEnvironment } from '../../../lib/thread-environment.ts';
 
 type Problem = { key: string; message: string };
 

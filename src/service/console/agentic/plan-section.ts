@@ -1,5 +1,6 @@
 import { AgenticPlan } from '../../../checks/agentic/plan/plan.ts';
 import type { CheckType } from '../../../checks/contract/check-type.ts';
+import { AppError } from '../../../lib/errors.ts';
 import { type CheckPlan, checkPlanRoutes } from '../../../protocol/checks/check-plan.ts';
 import { csrfField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
@@ -24,9 +25,12 @@ async function forgetPlans({ api, params }: PageCall): Promise<PageAnswer> {
 
 async function restorePlan({ api, params, form }: PageCall): Promise<PageAnswer> {
   const { checkId = '' } = params;
+  const plans = await api.call(checkPlanRoutes.listCheckPlans, { params: { checkId } });
+  const plan = plans.find(({ version }) => String(version) === form.get('version'));
+  if (!plan) throw new AppError('NOT_FOUND', 'There are no such steps any more.');
   await api.call(checkPlanRoutes.restoreCheckPlan, {
     params: { checkId },
-    body: { version: Number(form.get('version')) },
+    body: { version: plan.version },
   });
   return { goTo: path`/checks/${checkId}` };
 }

@@ -5,6 +5,7 @@ import { type Connection, postgresSql } from './dialect.ts';
 import { PooledPostgresDialect } from './pooled-driver.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
 import { applicationName } from './queries.ts';
+import { type ReplicaObserver, ReplicaPool } from './replica-pool.ts';
 
 const bigintOid = 20;
 const jsonOid = 114;
@@ -28,6 +29,8 @@ export interface PostgresOptions {
   readonly databaseUrl: string;
   /** Where the database itself is, when a pooler in transaction mode is at `databaseUrl`. */
   readonly directUrl?: string | undefined;
+  /** A copy for reads that may be some seconds old. */
+  readonly replica?: { readonly url: string; readonly observer: ReplicaObserver } | undefined;
   /** Hears of idle connections that broke. */
   readonly onPoolError: (error: Error) => void;
   readonly maxConnections?: number | undefined;
@@ -35,7 +38,7 @@ export interface PostgresOptions {
 
 /** Opens a pool of connections to PostgreSQL. */
 export function connectPostgres(options: PostgresOptions): Connection {
-  const { databaseUrl, directUrl, onPoolError, maxConnections = 10 } = options;
+  const { databaseUrl, directUrl, replica, onPoolError, maxConnections = 10 } = options;
   const clientConfig: pg.ClientConfig = {
     keepAlive: true,
     connectionTimeoutMillis: 5_000,
@@ -46,30 +49,38 @@ export function connectPostgres(options: PostgresOptions): Connection {
     } as unknown as pg.CustomTypesConfig,
   };
   const isPooled = directUrl !== undefined;
+  const openPool = (servers: PostgresHosts): pg.Pool => {
+    const pool = new pg.Pool({
+      ...clientConfig,
+      ...(isPooled ? {} : serverTimeouts),
+      Client: servers.clientClass(),
+      max: maxConnections,
+      // Later than the server's: what the server ends leaves a connection that can roll back and go on.
+      query_timeout: 35_000,
+    });
+    pool.on('error', onPoolError);
+    // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
+    // not, as an error event nobody hears, end the process.
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    return pool;
+  };
   const hosts = new PostgresHosts(databaseUrl, clientConfig);
-  const pool = new pg.Pool({
-    ...clientConfig,
-    ...(isPooled ? {} : serverTimeouts),
-    Client: hosts.clientClass(),
-    max: maxConnections,
-    // Later than the server's: what the server ends leaves a connection that can roll back and go on.
-    query_timeout: 35_000,
-  });
-  pool.on('error', onPoolError);
-  // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
-  // not, as an error event nobody hears, end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  const pool = openPool(hosts);
   const trying: PostgresPool = {
     connect: () => hosts.tryEach(() => pool.connect()),
     end: () => pool.end(),
     options: pool.options,
   };
+  const readers =
+    replica &&
+    new ReplicaPool(openPool(new PostgresHosts(replica.url, clientConfig)), trying, replica.observer);
   return {
     db: new Kysely<Tables>({
       dialect: isPooled
         ? new PooledPostgresDialect({ pool: trying }, serverTimeouts)
         : new PostgresDialect({ pool: trying }),
     }),
+    ...(readers ? { readers: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readers }) }) } : {}),
     dialect: postgresSql,
     hosts: isPooled ? new PostgresHosts(directUrl, clientConfig) : hosts,
   };

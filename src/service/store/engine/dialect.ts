@@ -230,6 +230,8 @@ export const postgresSql: Dialect = {
 
 export interface Connection {
   readonly db: Kysely<Tables>;
+  /** PostgreSQL with a replica only: for reads that may be some seconds old. */
+  readonly readers?: Kysely<Tables>;
   readonly dialect: Dialect;
   /** PostgreSQL only: where a dedicated connection (LISTEN, leadership) goes. */
   readonly hosts?: PostgresHosts;
