@@ -8,6 +8,9 @@ import { logLevels } from '../lib/log.ts';
 import { withLowerCaseProxies } from '../lib/proxy.ts';
 import { shapeOf, valuesOf } from '../lib/setting-tree.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
+import { isAddress, staticIpSetting } from './locations/static-ips.ts';
+import { oidcSettings } from './members/oidc-settings.ts';
+import { parseSecretsKey } from './store/secrets/secret-box.ts';
 
 const egressRules = z
   .string()
@@ -32,26 +35,6 @@ function phoneProvider(what: string) {
 }
 const proxy = z.string().optional().meta({ defaultText: 'none' });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
-
-import { isAddress, readStaticIps } from './locations/static-ips.ts';
-import { oidcSettings } from './members/oidc-settings.ts';
-import { parseSecretsKey } from './store/secrets/secret-box.ts';
-
-/** Addresses by location, as text: problems are reported when the configuration is read. */
-function staticIpSetting(family: '4' | '6') {
-  const example = family === '4' ? 'lab=203.0.113.0/28,203.0.113.77' : 'lab=2001:db8:4:100::/56';
-  return z
-    .string()
-    .superRefine((text, context) => {
-      for (const message of readStaticIps(text, family).problems)
-        context.addIssue({ code: 'custom', message });
-    })
-    .default('')
-    .meta({ defaultText: 'none' })
-    .describe(
-      `Source IPv${family} addresses of check runs by location, for \`/v1/static-ip${family === '4' ? '' : 'v6'}s\`: \`${example}\`, several locations separated by spaces`,
-    );
-}
 
 /** The entries of a list that is separated by commas or spaces. */
 export function listOf(text: string): string[] {

@@ -20,7 +20,7 @@ import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
 import { Ingest, type StoredResult } from './results/ingest.ts';
 import { buildApi, handlersOn, type RouteDeps } from './routes.ts';
 import { Ledger } from './runs/ledger.ts';
-import { lockDataDir } from './store/engine/data-dir-lock.ts';
+import { lockDataDir } from './store/engine/data-dir.ts';
 import { parseSecretsKey, SecretBox } from './store/secrets/secret-box.ts';
 import { openStore, type Store, type StorePlace } from './store.ts';
 import { TraceExport } from './traces/trace-export.ts';

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
 
 /** Addresses and networks by location. */
 export type AddressesByLocation = Readonly<Record<string, readonly string[]>>;
@@ -42,4 +43,20 @@ export function isAddress(text: string, family: '4' | '6'): boolean {
 /** All addresses, each once, in the order of the locations. */
 export function allAddresses(byLocation: AddressesByLocation): string[] {
   return [...new Set(Object.values(byLocation).flat())];
+}
+
+/** A setting with addresses by location, as text: problems are reported when the configuration is read. */
+export function staticIpSetting(family: '4' | '6') {
+  const example = family === '4' ? 'lab=203.0.113.0/28,203.0.113.77' : 'lab=2001:db8:4:100::/56';
+  return z
+    .string()
+    .superRefine((text, context) => {
+      for (const message of readStaticIps(text, family).problems)
+        context.addIssue({ code: 'custom', message });
+    })
+    .default('')
+    .meta({ defaultText: 'none' })
+    .describe(
+      `Source IPv${family} addresses of check runs by location, for \`/v1/static-ip${family === '4' ? '' : 'v6'}s\`: \`${example}\`, several locations separated by spaces`,
+    );
 }

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import { modelProtocols } from '../../../src/checks/model/access.ts';
+import { showRootCauses } from '../../../src/cli/api/causes.ts';
+import { ApiClient } from '../../../src/cli/api/client.ts';
 import type { RootCauseAnalysis } from '../../../src/protocol/results/root-cause-analysis.ts';
 import {
   type ScriptedModel,
@@ -18,10 +20,13 @@ import {
   TestAgent,
   until,
 } from '../../helpers/service/service.ts';
+import { loggedIn } from '../../helpers/service/visitor.ts';
 
 let model: ScriptedModel;
 let harness: ServiceHarness;
 let agent: TestAgent;
+/** Of the run that failed last. */
+let pageOfRun: string;
 afterEach(async () => {
   await harness?.close();
   await model?.close();
@@ -56,6 +61,7 @@ async function fail(fault = slow, message = fault.message): Promise<string> {
   const [leased] = await agent.claim();
   if (!leased) throw new Error('nothing was leased');
   await agent.report([reportOf(leased, { failure: { ...fault, message }, errorMessages: [message] })]);
+  pageOfRun = `/checks/${check.id}/runs/${leased.resultId}`;
   const { body } = await harness.call('GET', `/v1/check-results/${check.id}/${leased.resultId}`);
   return body.errorGroupIds[0];
 }
@@ -119,7 +125,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
   });
 });
 
-it('is shown on the page of the check, in alerts and by picket why', async () => {
+it('is shown on the page of the run, and by picket why', async () => {
   await start();
   model.answerWith((question) =>
     ranking({
@@ -135,15 +141,13 @@ it('is shown on the page of the check, in alerts and by picket why', async () =>
   const { fromModel } = await answered(await fail());
   const [first] = fromModel.causes;
   if (!first) throw new Error('no cause was kept');
-  const [check] = (await harness.call('GET', '/v1/checks')).body;
   const visitor = await loggedIn(harness);
-  const page = textOf((await visitor.get(`/checks/${check.id}`)).body);
+  const page = (await visitor.get(pageOfRun)).body;
   expect(page).toContain('From a model (scripted');
   expect(page).toContain(first.cause);
   const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
-  const { lines } = await rootCauses(new ApiClient({ PICKET_URL: url, PICKET_API_KEY: harness.key }), [
-    check.name,
-  ]);
+  const api = new ApiClient({ PICKET_URL: url, PICKET_API_KEY: harness.key });
+  const { lines } = await showRootCauses(api, ['a monitor'], {});
   const said = lines(80).join('\n');
   expect(said).toContain('Possible causes, from a model (scripted)');
   expect(said).toContain('The failure has the code MAX_RESPONSE_TIME_EXCEEDED (E');

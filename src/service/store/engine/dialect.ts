@@ -11,9 +11,9 @@ import {
 } from 'kysely';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
+import { keepPrivate } from './data-dir.ts';
 import { arrayOf, type ColumnType } from './postgres-arrays.ts';
 import { type PostgresHosts, readOnlyState } from './postgres-hosts.ts';
-import { keepPrivate } from './private-file.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
 import { sqliteKyselyDialect } from './sqlite.ts';
 

@@ -1,8 +1,7 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { AppError } from '../../../lib/errors.ts';
-import { keepPrivate } from './private-file.ts';
+import { AppError, errorCodeOf } from '../../../lib/errors.ts';
 
 /**
  * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each
@@ -30,4 +29,27 @@ export function lockDataDir(dataDir: string): () => void {
     throw thrown;
   }
   return () => database.close();
+}
+
+const forOthers = 0o077;
+
+/**
+ * Makes a database of SQLite one that only its owner reads, whatever the folder's rights and the umask are:
+ * created so when it is missing, and so are the files next to it, which take the rights of the database.
+ *
+ * @returns the files that are still open to others, because somebody else owns them.
+ */
+export function keepPrivate(path: string): string[] {
+  closeSync(openSync(path, 'a', 0o600));
+  const files = ['', '-wal', '-shm', '-journal'].map((end) => path + end).filter((file) => existsSync(file));
+  return files.filter((file) => {
+    if ((statSync(file).mode & forOthers) === 0) return false;
+    try {
+      chmodSync(file, 0o600);
+      return false;
+    } catch (thrown) {
+      if (errorCodeOf(thrown) === 'EPERM') return true;
+      throw thrown;
+    }
+  });
 }
