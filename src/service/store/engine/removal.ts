@@ -12,7 +12,7 @@ export interface Removal {
 }
 
 export const removals: Readonly<Record<Dialect['name'], Removal>> = {
-  sqlite: { rowAddress: 'rowid', statementMs: 20, restShare: 1 },
+  sqlite: { rowAddress: 'rowid', statementMs: 50, restShare: 0.5 },
   postgres: { rowAddress: 'ctid', statementMs: 150, restShare: 0.2 },
 };
 
