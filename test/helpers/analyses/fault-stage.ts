@@ -18,6 +18,7 @@ export let strange: TestAuthority;
 let page = { status: 200, body: 'Basket\n3 items', headers: {} as Record<string, string>, delayMs: 0 };
 let record = '192.0.2.1';
 const targets: { close(): Promise<void> }[] = [];
+let trusted: string[];
 
 export async function opened<T extends { close(): Promise<void> }>(target: Promise<T>): Promise<T> {
   const one = await target;
@@ -29,7 +30,8 @@ export async function opened<T extends { close(): Promise<void> }>(target: Promi
 export async function startFaults(): Promise<void> {
   authority = await createAuthority();
   strange = await createAuthority('Authority of nobody');
-  setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
+  trusted = getCACertificates('default');
+  setDefaultCACertificates([...trusted, authority.cert]);
   web = await opened(
     startHttpTarget({
       routes: {
@@ -62,9 +64,10 @@ export async function startFaults(): Promise<void> {
   hostFiles = createHostFiles(`nameserver ${names.nameserver}\noptions timeout:1 attempts:1\n`);
 }
 
-/** Closes them. */
+/** Closes them, and leaves nothing behind: the next file of tests may have the same process. */
 export async function endFaults(): Promise<void> {
-  await Promise.all(targets.map((target) => target.close()));
+  setDefaultCACertificates(trusted);
+  await Promise.all(targets.splice(0).map((target) => target.close()));
   hostFiles[Symbol.dispose]();
 }
 

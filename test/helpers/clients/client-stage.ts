@@ -40,7 +40,11 @@ export async function openClientStage(
   await harness.app.listen({ port: 0, host: '127.0.0.1' });
   const url = `http://127.0.0.1:${(harness.app.server.address() as AddressInfo).port}`;
   const projectFolder = mkdtempSync(join(tmpdir(), 'picket-client-project-'));
-  cpSync(join(import.meta.dirname, project), projectFolder, { recursive: true, dereference: true });
+  cpSync(join(import.meta.dirname, project), projectFolder, { recursive: true });
+  if (project === 'every-construct') {
+    const statusPage = 'status-page.check.ts';
+    cpSync(join(import.meta.dirname, 'sample-project/src', statusPage), join(projectFolder, statusPage));
+  }
   // As its author has them installed: the command line reads the configuration of suites.
   mkdirSync(join(projectFolder, 'node_modules'));
   for (const name of ['checkly', '.bin']) {

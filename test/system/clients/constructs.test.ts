@@ -177,7 +177,7 @@ it('has a row of the page for each construct of the package, and the project has
     .map(([, name, works]) => ({ name, works }));
   expect(rows?.map(({ name }) => name).sort()).toEqual(constructs.map(({ name }) => name).sort());
 
-  const folder = join(import.meta.dirname, '../../helpers/clients/every-construct');
+  const folder = stage.projectFolder;
   const project = readdirSync(folder)
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(join(folder, name), 'utf8'))

@@ -41,7 +41,9 @@ it('a status page is seen before it is saved, and changes with the form', async 
   await page.getByText('Saved.').waitFor();
   await page.getByRole('link', { name: 'Open it' }).click();
   expect(await page.locator('.public-name').innerText()).toContain('Acme');
-  expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 136, 0)');
+  await expect
+    .poll(() => page.evaluate('getComputedStyle(document.body).backgroundColor'))
+    .toBe('rgb(255, 136, 0)');
   expect(window.complaints).toEqual([]);
 });
 

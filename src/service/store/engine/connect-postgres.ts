@@ -7,6 +7,8 @@ import { PostgresHosts } from './postgres-hosts.ts';
 import { applicationName } from './queries.ts';
 import { type ReplicaObserver, ReplicaPool } from './replica-pool.ts';
 
+/** How long a reader waits for a copy of the database; what it reads is in the database itself, too. */
+const replicaWaitMs = 1_000;
 const bigintOid = 20;
 const jsonOid = 114;
 const numericOid = 1700;
@@ -49,9 +51,9 @@ export function connectPostgres(options: PostgresOptions): Connection {
     } as unknown as pg.CustomTypesConfig,
   };
   const isPooled = directUrl !== undefined;
-  const openPool = (servers: PostgresHosts): pg.Pool => {
+  const openPool = (servers: PostgresHosts, config = clientConfig): pg.Pool => {
     const pool = new pg.Pool({
-      ...clientConfig,
+      ...config,
       ...(isPooled ? {} : serverTimeouts),
       Client: servers.clientClass(),
       max: maxConnections,
@@ -71,9 +73,14 @@ export function connectPostgres(options: PostgresOptions): Connection {
     end: () => pool.end(),
     options: pool.options,
   };
+  const readerConfig = { ...clientConfig, connectionTimeoutMillis: replicaWaitMs };
   const readers =
     replica &&
-    new ReplicaPool(openPool(new PostgresHosts(replica.url, clientConfig)), trying, replica.observer);
+    new ReplicaPool(
+      openPool(new PostgresHosts(replica.url, readerConfig), readerConfig),
+      trying,
+      replica.observer,
+    );
   return {
     db: new Kysely<Tables>({
       dialect: isPooled

@@ -65,6 +65,7 @@ export class PostgresLink implements Signals {
   #asking: Promise<boolean> | undefined;
   #renewing: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #last: Promise<unknown> = Promise.resolve();
   /** Signals that others do not know of yet. */
   #outgoing: readonly Signal[] = [];
   #isNotifying = false;
@@ -129,6 +130,14 @@ export class PostgresLink implements Signals {
     throw poolerError(this.#place);
   }
 
+  /** A connection carries one query at a time: leadership and the parts of the schedule share it. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    // The one who asked has the error; the next one has its own work.
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
   /** Whether this process is the leader; takes leadership when nobody has it. */
   async isLeader(): Promise<boolean> {
     if (performance.now() < this.#leadsUntilMs) return true;
@@ -160,7 +169,7 @@ export class PostgresLink implements Signals {
     const askedAtMs = performance.now();
     let isHeld: boolean;
     try {
-      const { rows } = await client.query(takeLeadership, [this.#origin, leadershipMs]);
+      const { rows } = await this.#inTurn(() => client.query(takeLeadership, [this.#origin, leadershipMs]));
       isHeld = rows.length === 1;
     } catch (thrown) {
       // The holder is in the middle of a transaction; it may be this process. Nothing has changed.
@@ -185,13 +194,13 @@ export class PostgresLink implements Signals {
 
   /** This process schedules from now on. */
   joinSchedule(): Promise<void> {
-    return this.#parts.join(this.#client);
+    return this.#inTurn(() => this.#parts.join(this.#client));
   }
 
   /** This process schedules nothing more. */
   async leaveSchedule(): Promise<void> {
     try {
-      await this.#parts.leave(this.#client);
+      await this.#inTurn(() => this.#parts.leave(this.#client));
     } catch (thrown) {
       // The end of the connection does the same, later.
       this.#logger.debug({ reason: toError(thrown).message }, 'failed to give parts of the schedule back');
@@ -213,7 +222,8 @@ export class PostgresLink implements Signals {
     if (!client) return;
     try {
       // Slots of what was taken may be due: its holder may be gone for seconds.
-      if (await this.#parts.share(client)) this.#local.send([{ kind: 'schedule' }]);
+      const hasMore = await this.#inTurn(() => this.#parts.share(client));
+      if (hasMore) this.#local.send([{ kind: 'schedule' }]);
     } catch (thrown) {
       const error = toError(thrown);
       if (/query read timeout/i.test(error.message)) this.#lost(client, error);

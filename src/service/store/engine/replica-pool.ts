@@ -7,7 +7,7 @@ const longestLagMs = 5_000;
 /** How long what was found out of the copy counts. */
 const lookEveryMs = 1_000;
 /** How long a copy that is away, or behind, is left alone. */
-const awayMs = 5_000;
+const awayMs = 15_000;
 
 /**
  * How far a copy is behind. Where nothing is written it seems to fall behind all the time; but the service's

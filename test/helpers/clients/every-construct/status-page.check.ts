@@ -1,1 +1,0 @@
-../sample-project/src/status-page.check.ts
