@@ -82,7 +82,8 @@ describe('a TCP monitor', () => {
     const { failure, detail } = await run(wanted('ready'));
     expect(failure).toBeUndefined();
     expect(detail.response).toMatchObject({ data: '220 hello ready\r\n', truncated: false });
-    expect(detail.response.timingPhases?.data).toBeGreaterThanOrEqual(990);
+    // Longer than the pause that ends an answer which no assertion waits for.
+    expect(detail.response.timingPhases?.data).toBeGreaterThan(500);
     // Nothing more is waited for once it passes.
     expect((await run(wanted('hello'))).detail.response.data).toBe('220 hello ');
     const never = await run(wanted('goodbye'), { timeoutMs: 2500 });
