@@ -8,7 +8,7 @@ import LongestFirst from './test/helpers/longest-first.ts';
  * have loaded the service and compiled what is hot in it after the first.
  */
 const apart = {
-  integration: 'test/integration/{checks,probes}/**/*.test.ts',
+  integration: 'test/integration/{analyses,checks,probes}/**/*.test.ts',
   system: 'test/system/{agent,checks,faults,probes,sandbox}/**/*.test.ts',
 };
 
