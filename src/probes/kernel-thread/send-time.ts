@@ -11,7 +11,7 @@ export const usualWriteMs = 0.1;
  */
 export const usualHandshakeStartMs = 4;
 /** What making a ClientHello takes at least. */
-export const quickestHandshakeStartMs = 0.4;
+export const quickestHandshakeStartMs = 0.2;
 /** Nobody answers faster. */
 export const quickestAnswerMs = 0.1;
 

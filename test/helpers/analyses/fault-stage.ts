@@ -7,7 +7,6 @@ import { createHostFiles, type HostFiles } from '../dns/host-files.ts';
 import { createAuthority, type TestAuthority } from '../targets/certificates.ts';
 import { type HttpTarget, startHttpsTarget, startHttpTarget } from '../targets/http-target.ts';
 import { listen, type Target } from '../targets/listening.ts';
-import { startTcpTarget } from '../targets/tcp-target.ts';
 import { evidenceOf, realRun } from './real-runs.ts';
 
 export let web: HttpTarget;
@@ -18,7 +17,6 @@ export let strange: TestAuthority;
 let page = { status: 200, body: 'Basket\n3 items', headers: {} as Record<string, string>, delayMs: 0 };
 let record = '192.0.2.1';
 const targets: { close(): Promise<void> }[] = [];
-let trusted: string[];
 
 export async function opened<T extends { close(): Promise<void> }>(target: Promise<T>): Promise<T> {
   const one = await target;
@@ -30,8 +28,7 @@ export async function opened<T extends { close(): Promise<void> }>(target: Promi
 export async function startFaults(): Promise<void> {
   authority = await createAuthority();
   strange = await createAuthority('Authority of nobody');
-  trusted = getCACertificates('default');
-  setDefaultCACertificates([...trusted, authority.cert]);
+  setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
   web = await opened(
     startHttpTarget({
       routes: {
@@ -64,10 +61,9 @@ export async function startFaults(): Promise<void> {
   hostFiles = createHostFiles(`nameserver ${names.nameserver}\noptions timeout:1 attempts:1\n`);
 }
 
-/** Closes them, and leaves nothing behind: the next file of tests may have the same process. */
+/** Closes them. */
 export async function endFaults(): Promise<void> {
-  setDefaultCACertificates(trusted);
-  await Promise.all(targets.splice(0).map((target) => target.close()));
+  await Promise.all(targets.map((target) => target.close()));
   hostFiles[Symbol.dispose]();
 }
 
@@ -93,12 +89,6 @@ export async function changed(
 export async function https(options: Parameters<TestAuthority['issue']>[0], of = authority): Promise<string> {
   const { url: at } = await opened(startHttpsTarget({ identity: await of.issue(options) }));
   return at.replace('127.0.0.1', 'localhost');
-}
-
-export async function closedPort(): Promise<number> {
-  const target = await startTcpTarget('echo');
-  await target.close();
-  return target.port;
 }
 
 export async function tlsOf(onConnection: Parameters<typeof createTcpServer>[1]): Promise<Target> {

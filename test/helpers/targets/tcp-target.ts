@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { freePort } from '../free-port.ts';
 import type { KeyAndCertificate } from './certificates.ts';
 import { listen, type Target } from './listening.ts';
 
@@ -120,9 +121,5 @@ export async function startTcpTarget(
   return { ...target, received: () => Buffer.concat(received).toString(), openCount: () => openCount };
 }
 
-/** A port of this host on which nothing listens. */
-export async function closedPort(): Promise<number> {
-  const target = await startTcpTarget('close');
-  await target.close();
-  return target.port;
-}
+/** A port of this host on which nothing listens, nor will: one that a closed server had goes to the next that asks for any. */
+export const closedPort = freePort;

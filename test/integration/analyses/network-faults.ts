@@ -2,7 +2,6 @@ import { createServer as createTlsServer } from 'node:tls';
 import {
   asserts,
   authority,
-  closedPort,
   dns,
   https,
   names,
@@ -19,6 +18,7 @@ import { evidenceOf, type SeededFault } from '../../helpers/analyses/real-runs.t
 import { startHostileTarget } from '../../helpers/targets/hostile-target.ts';
 import { listen } from '../../helpers/targets/listening.ts';
 import { startProxyTarget } from '../../helpers/targets/proxy-target.ts';
+import { closedPort } from '../../helpers/targets/tcp-target.ts';
 
 /** Faults of names, connections, certificates and the ways there. */
 export const networkFaults: readonly SeededFault[] = [

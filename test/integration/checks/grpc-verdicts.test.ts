@@ -88,6 +88,25 @@ const differences: Record<string, Difference> = {
   ],
 };
 
+/** Servers that are asked for their health, one for each entry of a table. */
+function asEach<Name extends string>(
+  table: Readonly<Record<Name, unknown>>,
+  titleOf: (name: Name) => string,
+  start: (name: Name) => Promise<Served>,
+  timeoutMs: number,
+): Record<string, Compared> {
+  return Object.fromEntries(
+    (Object.keys(table) as Name[]).map((name) => [
+      titleOf(name),
+      {
+        start: () => start(name),
+        ...{ config: asHealth, peer: asked },
+        timeoutMs: slow.has(name) ? 500 : timeoutMs,
+      },
+    ]),
+  );
+}
+
 const compared: Record<string, Compared> = {
   'a service that serves': { start: startGrpcServer, config: asHealth, peer: asked },
   'a service that is closed': {
@@ -162,39 +181,9 @@ const compared: Record<string, Compared> = {
     peer: asked,
     timeoutMs: 1000,
   },
-  ...Object.fromEntries(
-    Object.keys(shapes).map((name) => [
-      name,
-      {
-        start: () => startShapedServer(name as keyof typeof shapes),
-        config: asHealth,
-        peer: asked,
-        timeoutMs: slow.has(name) ? 500 : 5000,
-      },
-    ]),
-  ),
-  ...Object.fromEntries(
-    Object.keys(misdeeds).map((name) => [
-      `a server that ${name}`,
-      {
-        start: () => startMisbehavingServer(name as keyof typeof misdeeds),
-        config: asHealth,
-        peer: asked,
-        timeoutMs: slow.has(name) ? 500 : 3000,
-      },
-    ]),
-  ),
-  ...Object.fromEntries(
-    Object.keys(noises).map((name) => [
-      `a server that ${name}`,
-      {
-        start: () => startNoisyServer(name as keyof typeof noises),
-        config: asHealth,
-        peer: asked,
-        timeoutMs: slow.has(name) ? 500 : 1000,
-      },
-    ]),
-  ),
+  ...asEach(shapes, (name) => name, startShapedServer, 5000),
+  ...asEach(misdeeds, (name) => `a server that ${name}`, startMisbehavingServer, 3000),
+  ...asEach(noises, (name) => `a server that ${name}`, startNoisyServer, 1000),
 };
 
 describe('calls that this program and the client of @grpc/grpc-js make', () => {
@@ -205,17 +194,6 @@ describe('calls that this program and the client of @grpc/grpc-js make', () => {
       const ours = await runGrpcMonitor(target, config, { request, context: { timeoutMs } });
       const theirs = await askPeer({ ...peer, port: target.port, timeoutMs, maxBytes: 1024 * 1024 });
       const { response } = ours.detail;
-      if (process.env['SHOW'])
-        console.log(
-          name,
-          '|',
-          response?.grpcStatusCode,
-          ours.failure?.code,
-          ours.failure?.message,
-          '|',
-          theirs.code,
-          theirs.message,
-        );
       const [code, theirCode] = differences[name] ?? [theirs.code, theirs.code];
       expect([response?.grpcStatusCode, theirs.code]).toEqual([code, theirCode]);
       // A check fails exactly where the call does, but for what only a monitor asks of the health service.

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -8,22 +7,13 @@ import { ServiceConfig } from '../../../src/service/config.ts';
 import { startService } from '../../../src/service/service.ts';
 import { openStore } from '../../../src/service/store.ts';
 import { quietLogger } from '../../helpers/service/service.ts';
+import { closedPort } from '../../helpers/targets/tcp-target.ts';
 
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'picket-start-'));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-/** A port on which nothing listens. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  const port = await new Promise<number>((resolve) =>
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
-  );
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 it('names a damaged database, and what to do', async () => {
   const path = join(folder, 'picket.sqlite');

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { proxyFromUrl } from '../../../src/probes/connection/proxy-tunnel.ts';
 import { eventTimekeeper, KernelTimekeeper } from '../../../src/probes/kernel-thread/timekeeper.ts';
 import { SysUnavailable } from '../../../src/probes/sys/libc.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 import { probe } from '../../helpers/targets/http-request.ts';
 import { measuredByKernel } from '../../helpers/targets/measured-by-kernel.ts';
@@ -126,7 +127,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
   });
 
   it('know when a connection was refused', async () => {
-    const { port } = await closedPort();
+    const port = await freePort();
     using _busy = keepBusy(blockMs);
     const { error, measurement, elapsedMs, wallMs } = await measuredByKernel(() =>
       probe(`http://127.0.0.1:${port}/`, { timekeeper }),
@@ -159,9 +160,3 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(measurement.clock).toBe('event');
   });
 });
-
-async function closedPort(): Promise<{ port: number }> {
-  const target = await startWireTarget({ kind: 'http' });
-  await target[Symbol.asyncDispose]();
-  return target;
-}
