@@ -24,6 +24,14 @@ export const readingTools: readonly ToolSpec[] = [
     names: ofCheck,
   },
   {
+    name: 'list_steps',
+    title: 'List versions of the steps of an agentic check',
+    description:
+      'Steps that runs of an agentic check repeat, newest version first, and whether a model found or healed them or somebody took an older version back.',
+    operations: ['listCheckPlans'],
+    isForeign: true,
+  },
+  {
     name: 'list_check_statuses',
     title: 'List check statuses',
     description:

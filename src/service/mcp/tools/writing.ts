@@ -34,6 +34,13 @@ export const writingTools: readonly ToolSpec[] = [
     bodyAs: check('The fields to change'),
   },
   {
+    name: 'restore_steps',
+    title: 'Take older steps of an agentic check back',
+    description:
+      'Makes an older version of the steps the newest, which runs use. list_steps has the versions.',
+    operations: ['restoreCheckPlan'],
+  },
+  {
     name: 'acknowledge_alert',
     title: 'Acknowledge an alert',
     description:
