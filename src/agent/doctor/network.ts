@@ -3,7 +3,7 @@ import { proxyUrlOf } from '../../lib/proxy.ts';
 import { hostAndPort, type ResolvedAddress } from '../../probes/address.ts';
 import { Connection } from '../../probes/connection/connection.ts';
 import { classifyError, ProbeError } from '../../probes/connection/errors.ts';
-import { type ForwardProxy, proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
+import { type ForwardProxy, proxyFromUrl } from '../../probes/connection/forward-proxy.ts';
 import type { ConnectionTarget } from '../../probes/connection/target.ts';
 import { HostResolver } from '../../probes/dns/host/host-resolver.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';

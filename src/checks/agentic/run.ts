@@ -4,6 +4,7 @@ import type { ScriptProcess } from '../../sandbox/scripts/script-process.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
+import { scriptProxyUrl } from '../http/location-proxy.ts';
 import { ModelClient } from '../model/client.ts';
 import { ModelError } from '../model/message.ts';
 import { RunSpending } from '../model/spending.ts';
@@ -98,6 +99,8 @@ async function runCourse(spec: AgenticSpec, context: RunContext, parts: Parts): 
   const runtime = runtimes.find(runtimes.ids[0] ?? '');
   if (!runtime) return ended(failure('RUNTIME_MISSING', 'No runtime is installed on this agent.'));
   if ('missing' in browser) return ended(failure('BROWSER_MISSING', browser.missing));
+  const located = scriptProxyUrl(context, { hasBrowser: true });
+  if ('failure' in located) return ended(located.failure);
   let script: ScriptProcess;
   try {
     script = await scripts.acquire({ runtime, isFresh: false }, signal);
@@ -113,7 +116,7 @@ async function runCourse(spec: AgenticSpec, context: RunContext, parts: Parts): 
       browser,
       trust,
       origins,
-      proxyUrl: context.proxyUrl,
+      proxyUrl: located.proxyUrl,
       signal,
     });
     const course = await onPage(spec, context, { ...parts, plan, placeholders, origins, session });

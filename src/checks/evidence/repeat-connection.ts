@@ -1,4 +1,6 @@
 import { Connection } from '../../probes/connection/connection.ts';
+import type { ProbeError } from '../../probes/connection/errors.ts';
+import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
 import type { ConnectionMeans, ConnectionTarget, ContactAttempt } from '../../probes/connection/target.ts';
 import type { Resolver } from '../../probes/resolver.ts';
 
@@ -29,6 +31,16 @@ export async function repeatConnection(
     signal.removeEventListener('abort', stop);
     connection.destroy();
   }
+}
+
+/** Why nothing can be found out about a connection that failed. */
+export function connectionObstacle(
+  { proxy }: { readonly proxy?: ForwardProxy | undefined },
+  error: ProbeError | undefined,
+): string | undefined {
+  if (proxy) return 'the connection goes through a proxy';
+  // In a chain of redirects the last connection was another host's.
+  return error?.phase === 'dns' ? 'the name has no address to connect to' : undefined;
 }
 
 /**

@@ -7,9 +7,10 @@ import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../c
 import { jobLogOf } from '../contract/run-log.ts';
 import { withDiagnosis } from '../evidence/diagnosis.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';
-import { repeatConnection } from '../evidence/repeat-connection.ts';
+import { connectionObstacle, repeatConnection } from '../evidence/repeat-connection.ts';
 import { expiryOf } from '../http/certificate.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
+import { socksProxy } from '../http/location-proxy.ts';
 import { evaluateAssertions } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
@@ -33,7 +34,9 @@ export const callAndJudge: Runner<GrpcSpec, GrpcDetail> = async (spec, context) 
   if ('failure' in ready) return unsentOutcome(spec, context, ready.failure);
   const { prepared } = ready;
   const planning = { types: prepared.types };
-  const request = probeRequestOf(spec, { prepared, planning }, context);
+  const located = socksProxy(context);
+  if ('failure' in located) return unsentOutcome(spec, context, located.failure);
+  const request = { ...probeRequestOf(spec, { prepared, planning }, context), proxy: located.proxy };
   const spentMs = performance.now() - startMs;
   const controls = {
     resolver: context.resolver,
@@ -45,9 +48,8 @@ export const callAndJudge: Runner<GrpcSpec, GrpcDetail> = async (spec, context) 
     {
       hold: (onAttempt) => probeGrpc(request, { ...controls, onAttempt }),
       failureOf: ({ error }) => error && probeFailure(error),
-      obstacleTo: ({ error }) =>
-        error?.phase === 'dns' ? 'the name has no address to connect to' : undefined,
-      isSeenHanging: true,
+      obstacleTo: ({ error }) => connectionObstacle(request, error),
+      isSeenHanging: !request.proxy,
       repetition: (peer) => ({
         what: 'connection',
         run: (given) => repeatConnection(connectionOf(request), peer, { ...controls, ...given }),

@@ -1,4 +1,4 @@
-import { bareHostname } from '../../probes/connection/proxy-tunnel.ts';
+import { bareHostname } from '../../probes/connection/forward-proxy.ts';
 import type { ContactAttempt } from '../../probes/connection/target.ts';
 import {
   type HttpProbeControls,
@@ -8,7 +8,7 @@ import {
 } from '../../probes/http/probe.ts';
 import type { RunContext } from '../contract/check-type.ts';
 import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
-import { pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
+import { connectionObstacle, pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 
 /** Nobody reads what a repeated request brings. */
@@ -28,7 +28,7 @@ export async function probeWithDiagnosis(
     {
       hold: (onAttempt) => probeHttp(request, { ...controls, onAttempt }),
       failureOf: ({ error }) => error && probeFailure(error),
-      obstacleTo: (result) => obstacleTo(request, result),
+      obstacleTo: ({ error }) => connectionObstacle(request, error),
       isSeenHanging: !request.proxy,
       repetition: (peer, isHanging) => ({
         what: isSafe && !isHanging ? 'request' : 'connection',
@@ -38,13 +38,6 @@ export async function probeWithDiagnosis(
     controls,
     context,
   );
-}
-
-function obstacleTo({ proxy }: HttpProbeRequest, { error }: HttpProbeResult): string | undefined {
-  if (proxy) return 'the connection goes through a proxy';
-  // In a chain of redirects the last connection was another host's.
-  if (error?.phase === 'dns') return 'the name has no address to connect to';
-  return undefined;
 }
 
 /** Sends a request once more, to the address that it failed at, or makes its connection alone. */

@@ -1,10 +1,12 @@
 import { Buffer } from 'node:buffer';
 import { packageVersion } from '../../lib/version.ts';
+import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
 import type { RunLog } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { IpFamilyName } from '../contract/ip-family.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { render, TemplateError } from '../judging/templating.ts';
+import { locationProxy } from './location-proxy.ts';
 import { filledServerName } from './server-name.ts';
 import { type RequestTrace, traceOf } from './traceparent.ts';
 
@@ -39,7 +41,7 @@ export interface PreparedRequest {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body: string | undefined;
-  readonly proxyUrl: URL | undefined;
+  readonly proxy: ForwardProxy | undefined;
   /** The trace that the hosts it names are to go on with; undefined where the check brings none. */
   readonly trace: RequestTrace | undefined;
   readonly assertions: readonly Assertion[];
@@ -74,11 +76,8 @@ export function prepareRequest(
     }
     addQuery(url, spec.queryParameters, variables);
     url.hash = '';
-    const proxyText = options.proxyUrl === null ? '' : render(options.proxyUrl, variables, 'url').trim();
-    const proxyUrl = proxyText === '' ? undefined : URL.parse(proxyText);
-    if (proxyUrl === null || (proxyUrl && proxyUrl.protocol !== 'http:' && proxyUrl.protocol !== 'https:')) {
-      return { failure: failure('PROXY_FAILED', "the location's proxyUrl is no http or https URL") };
-    }
+    const located = locationProxy(options);
+    if ('failure' in located) return located;
     const named = filledServerName(spec.serverName, variables);
     if ('failure' in named) return named;
     const body = bodyOf(spec, variables);
@@ -90,7 +89,7 @@ export function prepareRequest(
         serverName: named.serverName,
         headers,
         body,
-        proxyUrl,
+        proxy: located.proxy,
         trace: traceOf(spec.traceparentHosts, headers),
         assertions: spec.assertions.map((assertion) => ({
           ...assertion,

@@ -1,7 +1,7 @@
 import { toError } from '../../lib/errors.ts';
 import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import { bareHostname, proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
+import { bareHostname } from '../../probes/connection/forward-proxy.ts';
 import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
@@ -101,7 +101,7 @@ export async function runHttp(
         isCertificateChecked: !spec.request.skipSSL,
         serverName: request.serverName,
         family,
-        proxy: request.proxyUrl && proxyFromUrl(request.proxyUrl),
+        proxy: request.proxy,
         clientIdentityFor: clientCertificateFor,
         headersFor: (hostname) => traceHeaders(request, hostname),
         maxBodyBytes: largestBodyBytes,

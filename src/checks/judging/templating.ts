@@ -88,7 +88,9 @@ const helpers = {
   ...commonHelpers,
   $encode: (value: unknown) => encodeURIComponent(shown(value).toWellFormed()),
   $encodeUnlessUrl: (value: unknown) =>
-    /^https?:\/\//i.test(shown(value)) ? shown(value) : encodeURIComponent(shown(value).toWellFormed()),
+    /^(?:https?|socks5h?):\/\//i.test(shown(value))
+      ? shown(value)
+      : encodeURIComponent(shown(value).toWellFormed()),
 };
 
 function shown(value: unknown): string {

@@ -8,6 +8,7 @@ import { runSuite } from '../../sandbox/suites/suite-run.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
+import { scriptProxyUrl } from '../http/location-proxy.ts';
 import type { PlaywrightDetail } from './detail.ts';
 import { keepSuiteEvidence, noSuiteEvidence, type SuiteEvidence } from './evidence.ts';
 import type { PlaywrightSpec } from './spec.ts';
@@ -58,6 +59,8 @@ export async function runPlaywrightSuite(
   const { browser } = scripts;
   const isBrowserWanted = spec.browsers.length > 0;
   if (isBrowserWanted && 'missing' in browser) return notRun(failure('BROWSER_MISSING', browser.missing));
+  const located = scriptProxyUrl(context, { hasBrowser: isBrowserWanted });
+  if ('failure' in located) return notRun(located.failure);
 
   let sandbox: Sandbox | undefined;
   try {
@@ -68,6 +71,7 @@ export async function runPlaywrightSuite(
       sandbox,
       suites,
       bundle,
+      proxyUrl: located.proxyUrl,
       browser: 'missing' in browser ? undefined : browser,
       startedAt,
     });
@@ -101,11 +105,12 @@ async function runContained(
     readonly sandbox: Sandbox;
     readonly suites: SuiteHost;
     readonly bundle: Readable;
+    readonly proxyUrl: string | null;
     readonly browser: Parameters<typeof runSuite>[1]['browser'];
     readonly startedAt: number;
   },
 ): Promise<SuiteRun> {
-  const { sandbox, suites, bundle, browser, startedAt } = place;
+  const { sandbox, suites, bundle, proxyUrl, browser, startedAt } = place;
   const limits: SuiteLimits = {
     installTimeoutMs: Math.min(maxInstallMs, context.timeoutMs),
     testTimeoutMs: Math.min(maxTestMs, context.timeoutMs),
@@ -120,7 +125,7 @@ async function runContained(
     testCommand: spec.testCommand,
     cacheHash: spec.cacheHash,
     variables: context.variables,
-    proxyUrl: context.proxyUrl,
+    proxyUrl,
     ...limits,
     signal: context.signal,
     onLine: (stage, stream, line) => {

@@ -9,6 +9,7 @@ import type { ScriptTrust } from '../../sandbox/trust/script-trust.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
+import { scriptProxyUrl } from '../http/location-proxy.ts';
 import { judge } from '../judging/verdict.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
@@ -87,6 +88,8 @@ async function runInSandbox(
   if ('failure' in runtime) return notRun(runtime.failure);
   const browser = wants.hasBrowser ? scripts.browser : undefined;
   if (browser && 'missing' in browser) return notRun(failure('BROWSER_MISSING', browser.missing));
+  const located = scriptProxyUrl(context, wants);
+  if ('failure' in located) return notRun(located.failure);
 
   let script: ScriptProcess;
   try {
@@ -113,6 +116,7 @@ async function runInSandbox(
       context,
       script,
       browser,
+      proxyUrl: located.proxyUrl,
       trust: scripts.trust,
       snapshots: wants.snapshots ?? [],
       startedAt,
@@ -131,12 +135,13 @@ async function runContained(order: {
   readonly context: RunContext;
   readonly script: ScriptProcess;
   readonly browser: BrowserLinks | undefined;
+  readonly proxyUrl: string | null;
   readonly trust: ScriptTrust | undefined;
   readonly snapshots: readonly Snapshot[];
   readonly startedAt: number;
   readonly deadlineMs: number;
 }): Promise<ScriptRun> {
-  const { spec, context, script, browser, trust } = order;
+  const { spec, context, script, browser, proxyUrl, trust } = order;
   const { sandbox, runtime } = script;
   const entry = spec.scriptPath ?? 'script.ts';
   const files = scriptFiles({
@@ -153,7 +158,7 @@ async function runContained(order: {
     variables: { ...context.variables, RUNTIME_VERSION: runtime.id },
     playwrightConfig: spec.playwrightConfig,
     updatesSnapshots: context.updatesSnapshots ?? false,
-    proxyUrl: context.proxyUrl,
+    proxyUrl,
     timeoutMs: Math.max(1, order.deadlineMs - performance.now()),
     signal: context.signal,
     onOutput: (stream, line) => context.log.write(stream === 'stderr' ? 'ERROR' : 'INFO', line),

@@ -7,8 +7,9 @@ import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../c
 import { jobLogOf } from '../contract/run-log.ts';
 import { withDiagnosis } from '../evidence/diagnosis.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';
-import { repeatConnection } from '../evidence/repeat-connection.ts';
+import { connectionObstacle, repeatConnection } from '../evidence/repeat-connection.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
+import { socksProxy } from '../http/location-proxy.ts';
 import { evaluateAssertions } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
@@ -29,7 +30,9 @@ export const runSsl: Runner<SslSpec, SslDetail> = async (spec, context) => {
   const ready = prepareHandshake(spec.request, context.variables);
   if ('failure' in ready) return unsentOutcome(spec, context, ready.failure);
   const { prepared } = ready;
-  const request = requestOf(spec, prepared, context);
+  const located = socksProxy(context);
+  if ('failure' in located) return unsentOutcome(spec, context, located.failure);
+  const request = { ...requestOf(spec, prepared, context), proxy: located.proxy };
   const leftMs = context.timeoutMs - (performance.now() - startMs);
   const controls = {
     resolver: context.resolver,
@@ -41,9 +44,8 @@ export const runSsl: Runner<SslSpec, SslDetail> = async (spec, context) => {
     {
       hold: (onAttempt) => probeTls(request, { ...controls, onAttempt }),
       failureOf: ({ error }) => (error && !spec.shouldFail ? probeFailure(error) : undefined),
-      obstacleTo: ({ error }) =>
-        error?.phase === 'dns' ? 'the name has no address to connect to' : undefined,
-      isSeenHanging: true,
+      obstacleTo: ({ error }) => connectionObstacle(request, error),
+      isSeenHanging: !request.proxy,
       repetition: (peer) => ({
         what: 'connection',
         run: (given) =>

@@ -7,7 +7,7 @@ import {
 import type { RunContext } from '../contract/check-type.ts';
 import type { Failure } from '../contract/failure.ts';
 import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
-import { pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
+import { connectionObstacle, pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
 
 /**
  * Holds the conversation of a check, and gathers evidence when the network fails it. Where data were sent only the
@@ -33,9 +33,8 @@ export async function probeWithDiagnosis(
     {
       hold: (onAttempt) => probeTcp(request, { ...controls, onAttempt }),
       failureOf,
-      obstacleTo: ({ error }) =>
-        error?.phase === 'dns' ? 'the name has no address to connect to' : undefined,
-      isSeenHanging: true,
+      obstacleTo: ({ error }) => connectionObstacle(request, error),
+      isSeenHanging: !request.proxy,
       repetition: (peer, isHanging) => {
         const isWhole = request.data === '' && request.isAnswerWanted && !isHanging;
         return {

@@ -17,6 +17,7 @@ import { noEvidence } from '../evidence/evidence.ts';
 import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
 import { certificateDetail, expiryOf } from '../http/certificate.ts';
 import { tcpConnectionSource } from '../http/connection-assertion.ts';
+import { socksProxy } from '../http/location-proxy.ts';
 import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
@@ -40,6 +41,8 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
   const startMs = performance.now();
   const prepared = prepareConnection(spec.request, context.variables);
   if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);
+  const located = socksProxy(context);
+  if ('failure' in located) return unsentOutcome(spec, context, located.failure);
   const { connection } = prepared;
   const { port, ipFamily, useSSL, skipSSL } = spec.request;
   const family = wantedFamily(ipFamily, context.log);
@@ -49,6 +52,7 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
       hostname: connection.hostname,
       port,
       family,
+      proxy: located.proxy,
       tls: useSSL ? { isCertificateChecked: !skipSSL, serverName: connection.serverName } : undefined,
       data: connection.data,
       isAnswerWanted: connection.isAnswerWanted,
@@ -126,7 +130,8 @@ function measuredOf({ measurement, certificate }: TcpProbeResult) {
  * proves nothing.
  */
 function isConnectionRefusal({ error, isConnected }: TcpProbeResult, failed: Failure): boolean {
-  return error?.phase === 'tcp' && !isConnected && failed.owner === 'target';
+  const isOfConnecting = error?.phase === 'tcp' || error?.phase === 'proxy';
+  return isOfConnecting && !isConnected && failed.owner === 'target';
 }
 
 /**

@@ -9,6 +9,7 @@ import type { StampClock } from '../sys/kernel-clock.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { egressRefusal } from './egress-question.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
+import type { ForwardProxy } from './forward-proxy.ts';
 import { beginHandshake, type HandshakeOptions } from './handshake.ts';
 import { openTunnel } from './proxy-tunnel.ts';
 import { usableContext } from './secure-contexts.ts';
@@ -28,13 +29,13 @@ export class Connection {
   /** How much later than it happened a step was noticed, at most. */
   lagMs = 0;
   #timekeeper: Timekeeper | undefined;
-  /** True once there was a TCP connection. */
+  /** True once there was a TCP connection to the target, through a proxy or not. */
   isConnected = false;
   /** The step under way. Whatever happens on the way to a proxy and through it is `proxy`. */
   phase: ProbePhase;
   /** True once the connection is the caller's; what happens from then on has phases of its own. */
   isOpen = false;
-  /** True while the proxy was asked for a tunnel and has not answered with HTTP, whatever became of it. */
+  /** True once the proxy was asked for a tunnel, unless it said no: what is heard of it then may be the target's. */
   isTunnelPending = false;
   /** The address connected to; the proxy's when there is one. */
   address: string | null = null;
@@ -261,7 +262,7 @@ export class Connection {
     socket.once('connect', () => {
       socket.off('error', onError);
       const eventMs = performance.now();
-      this.isConnected = true;
+      this.isConnected = !this.#target.proxy;
       if (this.#watch) this.#noted(this.#watch.answeredAt(eventMs), eventMs);
       this.#complete(this.#watch?.connectMs(eventMs) ?? eventMs - startMs);
       this.#tunnel(socket);
@@ -269,34 +270,30 @@ export class Connection {
   }
 
   #tunnel(socket: Socket): void {
-    const { proxy, isSecure, hostname, port } = this.#target;
-    if (!proxy) {
+    const { proxy } = this.#target;
+    if (!proxy) this.#secure(socket);
+    else if (!proxy.isSecure) this.#askProxy(socket, proxy);
+    else {
+      const options = { step: 'proxyMs', hostname: proxy.hostname, alpnProtocols: ['http/1.1'] } as const;
+      this.#handshake(socket, options, (proxySocket) => this.#askProxy(proxySocket, proxy));
+    }
+  }
+
+  #askProxy(socket: Socket, proxy: ForwardProxy): void {
+    const { isSecure, hostname, port } = this.#target;
+    // A proxy of HTTP forwards plain requests without a tunnel.
+    if (proxy.protocol === 'http' && !isSecure) {
       this.#secure(socket);
       return;
     }
-    const onProxyReady = (proxySocket: Socket) => {
-      if (!isSecure) {
-        this.#secure(proxySocket);
-        return;
-      }
-      this.beforeSending();
-      const beforeMs = performance.now();
-      this.isTunnelPending = true;
-      openTunnel(proxySocket, { proxy, authority: hostAndPort(hostname, port) }, (error, isAnswered) => {
-        if (this.#isDestroyed) return;
-        this.isTunnelPending = !isAnswered;
-        this.#completeExchange();
-        if (error) return this.#fail(error);
-        this.#secure(proxySocket);
-      });
-      this.#begin('proxyMs', this.sentSince(beforeMs), beforeMs);
+    const onPending = (isPending: boolean) => {
+      this.isTunnelPending = isPending;
     };
-    if (!proxy.isSecure) {
-      onProxyReady(socket);
-      return;
-    }
-    const options = { step: 'proxyMs', hostname: proxy.hostname, alpnProtocols: ['http/1.1'] } as const;
-    this.#handshake(socket, options, onProxyReady);
+    const upgrade = openTunnel({ proxy, hostname, port, isSecure, onPending });
+    this.#upgrade(socket, { upgrade, step: 'proxyMs' }, () => {
+      this.isConnected = true;
+      this.#secure(socket);
+    });
   }
 
   #secure(socket: Socket): void {
@@ -310,21 +307,29 @@ export class Connection {
       const options = { ...this.#target, hostname: serverName, step: 'tlsMs' } as const;
       this.#handshake(socket, options, (secureSocket) => this.#succeed(secureSocket));
     };
-    if (upgrade) this.#upgrade(socket, upgrade, encrypt);
-    else encrypt();
+    if (upgrade) {
+      this.phase = 'starttls';
+      this.#upgrade(socket, { upgrade, step: 'startTlsMs' }, encrypt);
+    } else encrypt();
   }
 
   /** Every question with its answer is an exchange of its own: what this side needs in between is in no time. */
-  #upgrade(socket: Socket, upgrade: Upgrade, onReady: () => void): void {
-    this.phase = 'starttls';
-    this.#begin('startTlsMs');
+  #upgrade(
+    socket: Socket,
+    { upgrade, step }: { readonly upgrade: Upgrade; readonly step: keyof ConnectionTimes },
+    onReady: () => void,
+  ): void {
+    let knownBytes = this.receivedBytes;
+    this.#begin(step);
     upgrade(socket, {
       send: (data) => {
-        this.#completeExchange();
+        // Who speaks first has waited for nobody.
+        if (this.receivedBytes > knownBytes) this.#completeExchange();
+        knownBytes = this.receivedBytes;
         this.beforeSending();
         const beforeMs = performance.now();
         socket.write(data);
-        this.#begin('startTlsMs', this.sentSince(beforeMs), beforeMs);
+        this.#begin(step, this.sentSince(beforeMs), beforeMs);
       },
       done: (error) => {
         if (this.#isDestroyed) return;

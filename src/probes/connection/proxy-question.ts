@@ -1,14 +1,41 @@
 import { hostAndPort, type ResolvedAddress } from '../address.ts';
 import { Connection } from './connection.ts';
 import { ProbeError } from './errors.ts';
+import type { ForwardProxy } from './forward-proxy.ts';
 import { isTimeout } from './interruption.ts';
-import type { ForwardProxy } from './proxy-tunnel.ts';
 import type { ConnectionMeans } from './target.ts';
 
 /** How long a proxy may take to answer for itself. */
 const answerMs = 3000;
-const startOfAnswer = /^HTTP\/1\.[01] \d{3}/;
-const startBytes = 'HTTP/1.1 200'.length;
+
+/** What a proxy is asked that is for itself, and how its answer begins; what it answers says nothing, that it does says that it is well. */
+const questions = {
+  http: {
+    textFor: (authority: string) => `GET / HTTP/1.1\r\nHost: ${authority}\r\nConnection: close\r\n\r\n`,
+    isAnswer: (start: string) => /^HTTP\/1\.[01] \d{3}/.test(start),
+    startBytes: 'HTTP/1.1 200'.length,
+    name: 'HTTP',
+  },
+  // A greeting with the login of nobody; refusing it is an answer, too.
+  socks5: {
+    textFor: () => '\x05\x01\x00',
+    isAnswer: (start: string) => start.charCodeAt(0) === 5,
+    startBytes: 2,
+    name: 'SOCKS5',
+  },
+} as const;
+
+/** The error of a connection; where nobody has answered through a proxy, once it is known whose fault that is. */
+export async function settledError(
+  error: ProbeError | undefined,
+  connection: Pick<Connection, 'isTunnelPending' | 'address'>,
+  proxy: ForwardProxy | undefined,
+  controls: ConnectionMeans & { readonly signal: AbortSignal },
+): Promise<ProbeError | undefined> {
+  const { isTunnelPending, address } = connection;
+  if (error?.kind !== 'proxy-failed' || !isTunnelPending || !proxy || address === null) return error;
+  return await blamedError(error, { proxy, address }, controls);
+}
 
 /**
  * Finds out whose fault an error is that the proxy and the target behind it look the same in: silence, a
@@ -33,13 +60,13 @@ export async function blamedError(
   return new ProbeError(kind, phase, message, code, { cause: error });
 }
 
-/** Asks the proxy for a page of its own: what it answers says nothing, that it does says that it is well. */
 async function problemOf(
   proxy: ForwardProxy,
   address: string,
   { egress, signal, timekeeper }: ConnectionMeans & { readonly signal: AbortSignal },
 ): Promise<string | undefined> {
   const { hostname, port, isSecure } = proxy;
+  const question = questions[proxy.protocol];
   const known: ResolvedAddress = { address, family: address.includes(':') ? 6 : 4 };
   const connection = new Connection({
     hostname,
@@ -64,12 +91,12 @@ async function problemOf(
     socket.on('error', (broken: Error) => fail(`breaks off either: ${broken.message}`));
     socket.on('close', () => fail('closes the connection without an answer, too'));
     socket.on('data', (chunk: Buffer) => {
-      received += chunk.toString('latin1', 0, startBytes);
-      if (received.length < startBytes) return;
-      if (startOfAnswer.test(received)) resolve(undefined);
-      else fail('does not answer with HTTP either');
+      received += chunk.toString('latin1', 0, question.startBytes);
+      if (received.length < question.startBytes) return;
+      if (question.isAnswer(received)) resolve(undefined);
+      else fail(`does not answer with ${question.name} either`);
     });
-    socket.write(`GET / HTTP/1.1\r\nHost: ${hostAndPort(hostname, port)}\r\nConnection: close\r\n\r\n`);
+    socket.write(question.textFor(hostAndPort(hostname, port)));
   });
   try {
     return await promise;

@@ -4,7 +4,7 @@ import type { TransportProtocol } from '../capture/filter.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 import type { Resolver } from '../resolver.ts';
-import type { ForwardProxy } from './proxy-tunnel.ts';
+import type { ForwardProxy } from './forward-proxy.ts';
 import type { ClientIdentity } from './secure-contexts.ts';
 
 /** Where a connection goes and how. */
@@ -26,13 +26,13 @@ export interface ConnectionTarget {
   readonly inspection?: TlsInspection | undefined;
 }
 
-/** Asks a server, over a plain connection to it, to go on in TLS. */
+/** Asks the peer of a plain connection for what comes next: to go on in TLS, or for a connection to the target. */
 export type Upgrade = (socket: Socket, exchange: UpgradeExchange) => void;
 
 /** How an upgrade talks, so that each question and its answer can be timed. */
 export interface UpgradeExchange {
   send(data: Buffer): void;
-  /** To be called once: without an error the next byte of either side is TLS. */
+  /** To be called once: without an error the next byte of either side is of what comes next. */
   done(error: Error | null): void;
 }
 

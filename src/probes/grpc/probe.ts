@@ -6,7 +6,9 @@ import { hostAndPort, type WantedFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
+import type { ForwardProxy } from '../connection/forward-proxy.ts';
 import { type InterruptionSources, Interruptions, interruptionError } from '../connection/interruption.ts';
+import { settledError } from '../connection/proxy-question.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
 import type { ConnectionMeans } from '../connection/target.ts';
 import { maxHeadBytes } from '../http/answer-parser.ts';
@@ -28,6 +30,8 @@ export interface GrpcProbeRequest {
   readonly hostname: string;
   readonly port: number;
   readonly family: WantedFamily;
+  /** Through which the connection is made, if there is one. */
+  readonly proxy?: ForwardProxy | undefined;
   /** Absent: HTTP/2 without TLS. */
   readonly tls:
     | {
@@ -53,6 +57,7 @@ export interface GrpcProbeControls extends ConnectionMeans, InterruptionSources 
 /** Milliseconds each step took; all but `total` add up to it. What reflection took is in none. */
 export interface GrpcPhases {
   dns: number;
+  /** To the target; through a proxy, its answer included. */
   connection: number;
   /** 0 without TLS. */
   tls: number;
@@ -78,6 +83,7 @@ export interface GrpcProbeResult {
   /** What this thread has worked on what the server sent, in CPU milliseconds. */
   readonly workMs: number;
   readonly certificate: CertificateFacts | undefined;
+  /** Null when there was none, or a proxy in between. */
   readonly address: string | null;
 }
 
@@ -90,7 +96,12 @@ export async function probeGrpc(
   request: GrpcProbeRequest,
   controls: GrpcProbeControls,
 ): Promise<GrpcProbeResult> {
-  return await new Conversation(request, controls).hold();
+  const conversation = new Conversation(request, controls);
+  const result = await conversation.hold();
+  return {
+    ...result,
+    error: await settledError(result.error, conversation.connection, request.proxy, controls),
+  };
 }
 
 /**
@@ -100,7 +111,7 @@ export async function probeGrpc(
 class Conversation {
   readonly #request: GrpcProbeRequest;
   readonly #controls: GrpcProbeControls;
-  readonly #connection: Connection;
+  readonly connection: Connection;
   readonly #startMs = performance.now();
   readonly #endMs: number;
   readonly #failed = Promise.withResolvers<Error>();
@@ -113,11 +124,11 @@ class Conversation {
   #isSettled = false;
 
   constructor(request: GrpcProbeRequest, controls: GrpcProbeControls) {
-    const { hostname, port, family, tls } = request;
+    const { hostname, port, family, tls, proxy } = request;
     this.#request = request;
     this.#controls = controls;
     this.#endMs = this.#startMs + controls.timeoutMs;
-    this.#connection = new Connection({
+    this.connection = new Connection({
       hostname,
       port,
       family,
@@ -125,16 +136,16 @@ class Conversation {
       serverName: tls?.serverName,
       isCertificateChecked: tls?.isCertificateChecked ?? true,
       clientIdentity: tls?.clientIdentity,
-      proxy: undefined,
+      proxy,
       alpnProtocols: ['h2'],
     });
-    this.#settling = new CallTimes(this.#connection);
+    this.#settling = new CallTimes(this.connection);
   }
 
   async hold(): Promise<GrpcProbeResult> {
     const { timeoutMs } = this.#controls;
     const interruptions = new Interruptions(this.#controls, (interruption) => {
-      const { where } = this.#connection;
+      const { where } = this.connection;
       this.#failed.resolve(interruptionError(interruption, { phase: this.#phase, where, timeoutMs }));
     });
     const wireWatch = setInterval(() => this.#watchWire(), wireWatchMs);
@@ -145,12 +156,12 @@ class Conversation {
       interruptions.release();
       clearInterval(wireWatch);
       this.#session?.destroy();
-      this.#connection.destroy();
+      this.connection.destroy();
     }
   }
 
   get #phase(): ProbePhase {
-    return this.#connection.isOpen ? 'firstByte' : this.#connection.phase;
+    return this.connection.isOpen ? 'firstByte' : this.connection.phase;
   }
 
   get #authority(): string {
@@ -172,7 +183,7 @@ class Conversation {
     this.#session = await openSession(socket, this.#authority, { times: this.#settling, onFailure });
     try {
       const planned = await this.#planned(this.#session);
-      this.#calling = new CallTimes(this.#connection);
+      this.#calling = new CallTimes(this.connection);
       return await this.#call(this.#session, planned, this.#calling, () => {
         this.#isSettled = true;
       });
@@ -186,7 +197,7 @@ class Conversation {
 
   #connected(): Promise<Socket | Error> {
     const { promise, resolve } = Promise.withResolvers<Socket | Error>();
-    this.#connection.open(this.#controls, (error, socket) =>
+    this.connection.open(this.#controls, (error, socket) =>
       resolve(error ?? socket ?? new Error('connected without a socket')),
     );
     return promise;
@@ -195,7 +206,7 @@ class Conversation {
   #protocolProblem(socket: Socket): ProbeError | undefined {
     const { alpnProtocol } = socket as { alpnProtocol?: string | false };
     if (!this.#request.tls || alpnProtocol === 'h2') return undefined;
-    const message = `the server does not agree to speak HTTP/2 (ALPN), which gRPC needs (${this.#connection.where})`;
+    const message = `the server does not agree to speak HTTP/2 (ALPN), which gRPC needs (${this.connection.where})`;
     return new ProbeError('handshake-failed', 'tls', message);
   }
 
@@ -205,7 +216,7 @@ class Conversation {
     const beforeMs = performance.now();
     const files = await reflectedFiles(call.symbol, async (path, message) => {
       const planned = { path, message, isServerStream: true, wantedMessages: 1 };
-      return await this.#call(session, planned, new CallTimes(this.#connection));
+      return await this.#call(session, planned, new CallTimes(this.connection));
     });
     this.#reflectionMs = performance.now() - beforeMs;
     let planned: PlannedCall | undefined;
@@ -240,8 +251,8 @@ class Conversation {
   /** Ends a conversation in which more has come than its limits can explain. */
   #watchWire(): void {
     const mostBytes = wirePart * (this.#request.limits.bytes + maxHeadBytes);
-    if (this.#connection.receivedBytes <= mostBytes) return;
-    const message = `more than ${mostBytes} bytes came, and no answer was among them (${this.#connection.where})`;
+    if (this.connection.receivedBytes <= mostBytes) return;
+    const message = `more than ${mostBytes} bytes came, and no answer was among them (${this.connection.where})`;
     this.#failed.resolve(new ProbeError('response-malformed', this.#phase, message));
   }
 
@@ -254,7 +265,7 @@ class Conversation {
   }
 
   #result(outcome: CallEnd | Error): GrpcProbeResult {
-    const connection = this.#connection;
+    const connection = this.connection;
     const end = outcome instanceof Error ? undefined : outcome;
     const error = outcome instanceof Error ? this.#classified(outcome) : this.#faultOf(outcome);
     if (error && !(error instanceof ProbeError)) throw error;
@@ -276,29 +287,30 @@ class Conversation {
       },
       workMs: this.#workMs,
       certificate: connection.certificate,
-      address: connection.address,
+      address: this.#request.proxy ? null : connection.address,
     };
   }
 
   #classified(thrown: Error): Error {
-    const { where } = this.#connection;
-    return classifyError(this.#connection.explained(thrown), this.#phase, where);
+    const { where } = this.connection;
+    return classifyError(this.connection.explained(thrown), this.#phase, where);
   }
 
   #faultOf({ fault }: CallEnd): Error | undefined {
     if (!fault) return undefined;
-    const { where } = this.#connection;
+    const { where } = this.connection;
     return this.#classified(new ProbeError(fault.kind, this.#phase, `${fault.message} (${where})`));
   }
 
   #phases(): GrpcPhases {
-    const { dnsMs, tcpMs, tlsMs } = this.#connection.times;
+    const { dnsMs, tcpMs, proxyMs, tlsMs } = this.connection.times;
+    const connection = tcpMs + proxyMs;
     const settings = this.#settling.waitMs;
     const wait = this.#calling?.waitMs ?? 0;
     const download = this.#calling?.downloadMs ?? 0;
     return {
-      ...{ dns: dnsMs, connection: tcpMs, tls: tlsMs, settings, wait, download },
-      total: dnsMs + tcpMs + tlsMs + settings + wait + download,
+      ...{ dns: dnsMs, connection, tls: tlsMs, settings, wait, download },
+      total: dnsMs + connection + tlsMs + settings + wait + download,
     };
   }
 }

@@ -245,6 +245,6 @@ export class Exchange {
     const { proxy, isSecure } = this.#request.target;
     if (!proxy) return false;
     if (!this.#connection.isOpen) return this.#connection.isTunnelPending && kind === 'proxy-failed';
-    return !isSecure && relayedKinds.has(kind);
+    return proxy.protocol === 'http' && !isSecure && relayedKinds.has(kind);
   }
 }

@@ -1,6 +1,7 @@
 import { hostAndPort, type WantedFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { ProbeError } from '../connection/errors.ts';
+import { bareHostname, basicAuthorization, type ForwardProxy } from '../connection/forward-proxy.ts';
 import {
   type Interruption,
   type InterruptionSources,
@@ -8,7 +9,6 @@ import {
   interruptionError,
 } from '../connection/interruption.ts';
 import { blamedError } from '../connection/proxy-question.ts';
-import { bareHostname, basicAuthorization, type ForwardProxy } from '../connection/proxy-tunnel.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
 import type { ConnectionMeans } from '../connection/target.ts';
 import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
@@ -158,7 +158,7 @@ class Chain {
   /** With plain http the proxy itself answers when it wants credentials. */
   #proxyRefusal({ head }: ExchangeResult, url: URL): ProbeError | undefined {
     const { proxy } = this.#request;
-    if (!proxy || url.protocol !== 'http:' || head?.status !== 407) return undefined;
+    if (proxy?.protocol !== 'http' || url.protocol !== 'http:' || head?.status !== 407) return undefined;
     const message = `proxy ${hostAndPort(proxy.hostname, proxy.port)} answered 407 ${head.statusText}`;
     return new ProbeError('proxy-failed', 'proxy', message.trimEnd());
   }
@@ -181,7 +181,7 @@ class Chain {
     } = this.#request;
     const isSecure = url.protocol === 'https:';
     const hostname = bareHostname(url);
-    const isForwarded = proxy !== undefined && !isSecure;
+    const isForwarded = proxy?.protocol === 'http' && !isSecure;
     const path = requestTarget(url);
     const authorization = hasHeader(headers, 'authorization') ? undefined : basicAuthorization(url);
     const extra: string[] = [];

@@ -4,12 +4,14 @@ import type { WantedFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
+import type { ForwardProxy } from '../connection/forward-proxy.ts';
 import {
   type Interruption,
   type InterruptionSources,
   Interruptions,
   interruptionError,
 } from '../connection/interruption.ts';
+import { settledError } from '../connection/proxy-question.ts';
 import type { ConnectionMeans, ConnectionTimes } from '../connection/target.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 
@@ -19,6 +21,8 @@ export interface TcpProbeRequest {
   readonly hostname: string;
   readonly port: number;
   readonly family: WantedFamily;
+  /** Through which the connection is made, if there is one. */
+  readonly proxy?: ForwardProxy | undefined;
   /** Whether TLS is spoken; the certificate has to be for the server's name, or the host's, unless it is not checked. */
   readonly tls:
     | { readonly isCertificateChecked: boolean; readonly serverName?: string | undefined }
@@ -43,7 +47,7 @@ export interface TcpProbeControls extends ConnectionMeans, InterruptionSources {
  */
 export interface TcpProbeResult {
   readonly error: ProbeError | undefined;
-  /** True when the TCP connection was made, whatever happened afterwards. */
+  /** True when the TCP connection to the target was made, whatever happened afterwards. */
   readonly isConnected: boolean;
   readonly answer: Buffer;
   /** True when the peer had more to say: the size limit or the deadline was reached. */
@@ -55,6 +59,7 @@ export interface TcpProbeResult {
   readonly measurement: ProbeMeasurement;
   /** What the peer showed of itself in TLS; absent without. */
   readonly certificate: CertificateFacts | undefined;
+  /** Null when there was none, or a proxy in between. */
   readonly address: string | null;
 }
 
@@ -62,8 +67,16 @@ export interface TcpProbeResult {
  * Connects once, sends what there is to send and reads what comes back. Never throws for what a peer does; a
  * rejection is a fault of ours.
  */
-export function probeTcp(request: TcpProbeRequest, controls: TcpProbeControls): Promise<TcpProbeResult> {
-  return new Conversation(request, controls).run();
+export async function probeTcp(
+  request: TcpProbeRequest,
+  controls: TcpProbeControls,
+): Promise<TcpProbeResult> {
+  const conversation = new Conversation(request, controls);
+  const result = await conversation.run();
+  return {
+    ...result,
+    error: await settledError(result.error, conversation.connection, request.proxy, controls),
+  };
 }
 
 /**
@@ -76,7 +89,7 @@ export function probeTcp(request: TcpProbeRequest, controls: TcpProbeControls): 
 class Conversation {
   readonly #request: TcpProbeRequest;
   readonly #controls: TcpProbeControls;
-  readonly #connection: Connection;
+  readonly connection: Connection;
   readonly #startMs = performance.now();
   #answer: Buffer = Buffer.alloc(0);
   #sizeBytes = 0;
@@ -91,10 +104,10 @@ class Conversation {
     | undefined;
 
   constructor(request: TcpProbeRequest, controls: TcpProbeControls) {
-    const { hostname, port, family, tls } = request;
+    const { hostname, port, family, tls, proxy } = request;
     this.#request = request;
     this.#controls = controls;
-    this.#connection = new Connection({
+    this.connection = new Connection({
       hostname,
       port,
       family,
@@ -102,7 +115,7 @@ class Conversation {
       serverName: tls?.serverName,
       isCertificateChecked: tls?.isCertificateChecked ?? true,
       clientIdentity: undefined,
-      proxy: undefined,
+      proxy,
       alpnProtocols: [],
     });
   }
@@ -113,7 +126,7 @@ class Conversation {
     this.#interruptions = new Interruptions(this.#controls, (interruption) => this.#interrupt(interruption));
     // A signal that had aborted before has ended everything by now.
     if (!this.#settle) return promise;
-    this.#connection.open(this.#controls, (error, socket) => {
+    this.connection.open(this.#controls, (error, socket) => {
       if (socket) this.#converse(socket);
       else this.#finish({ error: error ?? new Error('connected without a socket') });
     });
@@ -123,18 +136,18 @@ class Conversation {
   #converse(socket: Socket): void {
     const { data, isAnswerWanted, idleGapMs } = this.#request;
     socket.on('error', (error) => this.#finish({ error }));
-    this.#connection.beforeSending();
+    this.connection.beforeSending();
     this.#dataStartMs = performance.now();
     if (data !== '') {
       socket.write(data);
-      this.#dataStartMs = this.#connection.sentSince(this.#dataStartMs);
+      this.#dataStartMs = this.connection.sentSince(this.#dataStartMs);
     } else if (!isAnswerWanted) {
       this.#finish({ endMs: this.#dataStartMs });
       return;
     }
     socket.on('data', (chunk: Buffer) => {
       const eventMs = performance.now();
-      this.#lastData = { eventMs, receivedBytes: this.#connection.receivedBytes };
+      this.#lastData = { eventMs, receivedBytes: this.connection.receivedBytes };
       if (this.#collect(chunk)) this.#finish({ endMs: this.#lastByteMs(), isTruncated: true });
       else if (this.#idleTimer) this.#idleTimer.refresh();
       else this.#idleTimer = setTimeout(() => this.#pause(), idleGapMs);
@@ -157,13 +170,13 @@ class Conversation {
 
   #lastByteMs(): number {
     const { eventMs, receivedBytes } = this.#lastData ?? { eventMs: performance.now(), receivedBytes: 0 };
-    return this.#connection.arrivalOf(receivedBytes, eventMs);
+    return this.connection.arrivalOf(receivedBytes, eventMs);
   }
 
   /** The kernel counts the end of the stream as one more byte. */
   #peersEndMs(): number {
-    const { receivedBytes } = this.#connection;
-    return this.#connection.arrivalAfter(receivedBytes, receivedBytes + 1, performance.now());
+    const { receivedBytes } = this.connection;
+    return this.connection.arrivalAfter(receivedBytes, receivedBytes + 1, performance.now());
   }
 
   /** @returns true when there was more than the limit. */
@@ -190,7 +203,7 @@ class Conversation {
       );
       return;
     }
-    const { where, isOpen, phase } = this.#connection;
+    const { where, isOpen, phase } = this.connection;
     const { timeoutMs } = this.#controls;
     const error = interruptionError(interruption, { phase: isOpen ? 'data' : phase, where, timeoutMs });
     this.#finish({ error });
@@ -203,7 +216,8 @@ class Conversation {
     clearTimeout(this.#idleTimer);
     this.#interruptions?.release();
     const eventMs = performance.now();
-    const connection = this.#connection;
+    const connection = this.connection;
+    const { proxy } = this.#request;
     const phase = connection.isOpen ? 'data' : connection.phase;
     const error = end.error ? classifyError(end.error, phase, connection.where) : undefined;
     const silentMs = error ? connection.silentMs() : 0;
@@ -232,7 +246,7 @@ class Conversation {
         ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
       },
       certificate: connection.certificate,
-      address: connection.address,
+      address: proxy ? null : connection.address,
     });
   }
 }
@@ -243,6 +257,7 @@ class Conversation {
  */
 export interface TcpPhases {
   dns: number;
+  /** To the target; through a proxy, its answer included. */
   connection: number;
   /** 0 without TLS. */
   tls: number;
@@ -254,12 +269,7 @@ export interface TcpPhases {
 }
 
 /** Phases of a conversation, each without what this process needed before it. */
-export function tcpPhases({ dnsMs, tcpMs, tlsMs }: ConnectionTimes, dataMs: number): TcpPhases {
-  return {
-    dns: dnsMs,
-    connection: tcpMs,
-    tls: tlsMs,
-    data: dataMs,
-    total: dnsMs + tcpMs + tlsMs + dataMs,
-  };
+export function tcpPhases({ dnsMs, tcpMs, proxyMs, tlsMs }: ConnectionTimes, dataMs: number): TcpPhases {
+  const connection = tcpMs + proxyMs;
+  return { dns: dnsMs, connection, tls: tlsMs, data: dataMs, total: dnsMs + connection + tlsMs + dataMs };
 }

@@ -3,12 +3,14 @@ import { TLSSocket } from 'node:tls';
 import type { WantedFamily } from '../address.ts';
 import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
+import type { ForwardProxy } from '../connection/forward-proxy.ts';
 import {
   type Interruption,
   type InterruptionSources,
   Interruptions,
   interruptionError,
 } from '../connection/interruption.ts';
+import { settledError } from '../connection/proxy-question.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
 import type { ConnectionMeans, Upgrade } from '../connection/target.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
@@ -20,6 +22,8 @@ export interface TlsProbeRequest {
   readonly hostname: string;
   readonly port: number;
   readonly family: WantedFamily;
+  /** Through which the connection is made, if there is one. */
+  readonly proxy?: ForwardProxy | undefined;
   /** The name for TLS, where it is another. */
   readonly serverName: string | undefined;
   readonly alpnProtocols: readonly string[];
@@ -37,12 +41,14 @@ export interface TlsProbeResult {
   /** The steps that were reached, in milliseconds; 0 for the others. */
   readonly phases: TlsPhases;
   readonly measurement: ProbeMeasurement;
+  /** Null when there was none, or a proxy in between. */
   readonly address: string | null;
 }
 
 /** Milliseconds each step took; all but `total` add up to it. */
 export interface TlsPhases {
   dns: number;
+  /** To the target; through a proxy, its answer included. */
   connection: number;
   /** 0 without STARTTLS. */
   startTls: number;
@@ -62,9 +68,9 @@ export async function probeTls(
   let staple: Buffer | undefined;
   const connection = new Connection({
     ...request,
+    proxy: request.proxy,
     isSecure: true,
     isCertificateChecked: false,
-    proxy: undefined,
     inspection: {
       onStaple: (response) => {
         staple = response;
@@ -100,7 +106,13 @@ export async function probeTls(
       ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
     };
     if (ending instanceof TLSSocket) await takeLeave(ending);
-    return { error, handshake, phases, measurement, address: connection.address };
+    return {
+      error: await settledError(error, connection, request.proxy, controls),
+      handshake,
+      phases,
+      measurement,
+      address: request.proxy ? null : connection.address,
+    };
   } finally {
     connection.destroy();
   }
@@ -126,12 +138,12 @@ function neither(): Error {
   return new Error('connected without a socket');
 }
 
-function phasesOf({ times: { dnsMs, tcpMs, startTlsMs, tlsMs } }: Connection): TlsPhases {
+function phasesOf({ times: { dnsMs, tcpMs, proxyMs, startTlsMs, tlsMs } }: Connection): TlsPhases {
   return {
     dns: dnsMs,
-    connection: tcpMs,
+    connection: tcpMs + proxyMs,
     startTls: startTlsMs,
     tls: tlsMs,
-    total: dnsMs + tcpMs + startTlsMs + tlsMs,
+    total: dnsMs + tcpMs + proxyMs + startTlsMs + tlsMs,
   };
 }

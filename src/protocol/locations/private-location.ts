@@ -77,10 +77,10 @@ const icon = z.string().min(1).max(64);
 const proxyUrl = z
   .string()
   .max(2048)
-  .regex(/^(https?:\/\/\S+|\{\{.+\}\}\S*)$/, 'must start with http:// or https://')
+  .regex(/^((https?|socks5h?):\/\/\S+|\{\{.+\}\}\S*)$/, 'must start with http://, https:// or socks5://')
   .nullable()
   .describe(
-    'Proxy for outgoing requests of API checks and URL monitors; may hold credentials and {{VARIABLES}}',
+    'Proxy for what checks send: http:// and https:// for API checks, URL monitors and scripts, socks5:// for TCP, SSL and gRPC monitors, too; may hold credentials and {{VARIABLES}}',
   );
 
 export const PrivateLocationInput = z

@@ -131,7 +131,8 @@ export async function allowBrowsers(
 export function proxyOf(proxyUrl: string | null) {
   const url = proxyUrl === null ? null : URL.parse(proxyUrl);
   if (!url) return undefined;
-  const server = `${url.protocol}//${url.host}`;
+  // Both have the proxy resolve names, and Playwright knows one of them.
+  const server = `${url.protocol.replace('socks5h', 'socks5')}//${url.host}`;
   if (url.username === '') return { server };
   return { server, username: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
 }

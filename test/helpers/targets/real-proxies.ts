@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 
 /** A forward proxy that other people wrote, by the name of its program and Debian package. */
-export const realProxies = ['squid', 'apache2', 'tinyproxy', 'privoxy'] as const;
+export const realProxies = ['squid', 'apache2', 'tinyproxy', 'privoxy', 'microsocks'] as const;
 export type RealProxyName = (typeof realProxies)[number];
 
 export interface RealProxy extends AsyncDisposable {
@@ -69,13 +69,16 @@ confdir ${folder}
 logdir ${folder}
 templdir /etc/privoxy/templates
 toggle 0`,
+  // Its command line says all.
+  microsocks: () => '',
 };
 
-const commands: Readonly<Record<RealProxyName, (file: string) => string[]>> = {
+const commands: Readonly<Record<RealProxyName, (file: string, port: number) => string[]>> = {
   squid: (file) => ['-N', '-f', file],
   apache2: (file) => ['-DFOREGROUND', '-f', file],
   tinyproxy: (file) => ['-d', '-c', file],
   privoxy: (file) => ['--no-daemon', file],
+  microsocks: (_file, port) => ['-i', '127.0.0.1', '-p', String(port)],
 };
 
 /** Starts a proxy on a free port of loopback, with its defaults wherever they do not matter. */
@@ -87,7 +90,7 @@ export async function startRealProxy(name: RealProxyName): Promise<RealProxy> {
   const file = join(folder, 'conf');
   const lines = configurations[name](port, folder).split('\n');
   writeFileSync(file, lines.map((line) => `${line.trim()}\n`).join(''));
-  const child = spawn(name, commands[name](file), { stdio: 'ignore', detached: true });
+  const child = spawn(name, commands[name](file, port), { stdio: 'ignore', detached: true });
   const exited = once(child, 'exit');
   const close = async () => {
     signalGroup(child, 'SIGKILL');
@@ -101,7 +104,7 @@ export async function startRealProxy(name: RealProxyName): Promise<RealProxy> {
     throw thrown;
   }
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `${name === 'microsocks' ? 'socks5' : 'http'}://127.0.0.1:${port}`,
     freeze: () => signalGroup(child, 'SIGSTOP'),
     [Symbol.asyncDispose]: close,
   };

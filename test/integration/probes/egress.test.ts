@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResolvedAddress } from '../../../src/probes/address.ts';
-import { proxyFromUrl } from '../../../src/probes/connection/proxy-tunnel.ts';
+import { proxyFromUrl } from '../../../src/probes/connection/forward-proxy.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { type Resolver, systemResolver } from '../../../src/probes/resolver.ts';
 import { probe } from '../../helpers/targets/http-request.ts';

@@ -3,7 +3,7 @@ import { createSecureServer } from 'node:http2';
 import type { Server } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ProbeErrorKind, ProbePhase } from '../../../src/probes/connection/errors.ts';
-import { proxyFromUrl } from '../../../src/probes/connection/proxy-tunnel.ts';
+import { proxyFromUrl } from '../../../src/probes/connection/forward-proxy.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 import {
   type HostileBehaviour,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { proxyFromUrl } from '../../../src/probes/connection/proxy-tunnel.ts';
+import { proxyFromUrl } from '../../../src/probes/connection/forward-proxy.ts';
 import { eventTimekeeper, KernelTimekeeper } from '../../../src/probes/kernel-thread/timekeeper.ts';
 import { SysUnavailable } from '../../../src/probes/sys/libc.ts';
 import { freePort } from '../../helpers/free-port.ts';

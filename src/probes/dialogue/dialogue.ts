@@ -8,16 +8,17 @@ export type Wish =
   | { readonly kind: 'mark'; readonly marks: readonly string[] };
 
 /**
- * The talk in plain text that leads to TLS, as a generator: it is given what it wished for, and TLS begins when it returns.
+ * A talk of few words that comes before what a connection is for, as a generator: it is given what it wished for, and is over
+ * when it returns.
  *
  * @throws Refusal, Malformed
  */
 export type Dialogue = Generator<Wish, void, Buffer>;
 
-/** The server does not go on in TLS. */
+/** The peer says no. */
 export class Refusal extends Error {}
 
-/** What the server says is not its protocol. */
+/** What the peer says is not its protocol. */
 export class Malformed extends Error {}
 
 export function* say(text: string): Dialogue {

@@ -1,0 +1,30 @@
+import { hostAndPort } from '../address.ts';
+import { type Dialogue, Malformed } from '../dialogue/dialogue.ts';
+import { ProbeError } from './errors.ts';
+import type { Tunnel } from './forward-proxy.ts';
+
+/**
+ * Asks a proxy of HTTP for a tunnel (RFC 9110 section 9.3.6).
+ *
+ * A proxy that refuses has its reason in the target: proxies answer 502, 503, 504, 500, 404 or 403 for one that
+ * they cannot reach. Only 407 is about the proxy's own terms.
+ *
+ * @throws ProbeError when it refuses; Malformed when it does not speak HTTP
+ */
+export function* httpTunnel({ proxy, hostname, port, onPending }: Tunnel): Dialogue {
+  const authority = hostAndPort(hostname, port);
+  const authorization = proxy.authorization ? `Proxy-Authorization: ${proxy.authorization}\r\n` : '';
+  onPending(true);
+  const request = `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`;
+  yield { kind: 'say', data: Buffer.from(request) };
+  const head: Buffer = yield { kind: 'mark', marks: ['\r\n\r\n'] };
+  const statusLine = head.subarray(0, head.indexOf('\r\n')).toString('latin1');
+  const match = /^HTTP\/1\.[01] (\d{3})(?: (.*))?$/.exec(statusLine);
+  if (!match) throw new Malformed('it does not answer with HTTP');
+  const status = Number(match[1]);
+  if (status >= 200 && status < 300) return;
+  onPending(false);
+  const answer = `${status} ${match[2] ?? ''}`.trim();
+  const message = `proxy ${hostAndPort(proxy.hostname, proxy.port)} answered ${answer} to CONNECT ${authority}`;
+  throw new ProbeError(status === 407 ? 'proxy-failed' : 'host-unreachable', 'proxy', message);
+}

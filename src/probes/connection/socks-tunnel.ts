@@ -1,0 +1,82 @@
+import { isIP } from 'node:net';
+import { hostAndPort } from '../address.ts';
+import { bytes, type Dialogue, Malformed, Refusal } from '../dialogue/dialogue.ts';
+import { parseAddress } from '../egress/address.ts';
+import { ProbeError, type ProbeErrorKind } from './errors.ts';
+import type { Tunnel } from './forward-proxy.ts';
+
+const version = 5;
+const connectCommand = 1;
+const noLogin = 0;
+const passwordLogin = 2;
+const noneAcceptable = 0xff;
+/** Kinds of addresses, and how many bytes those of a fixed length have. */
+const kinds = { ipv4: 1, name: 3, ipv6: 4 } as const;
+const addressLengths: Readonly<Record<number, number>> = { [kinds.ipv4]: 4, [kinds.ipv6]: 16 };
+/** A name, a user and a password are preceded by one byte with their length. */
+const maxTextBytes = 255;
+
+/** What a proxy answers instead of a connection (RFC 1928 section 6). What it says of the target is the target's failure. */
+const refusals: Readonly<Record<number, readonly [ProbeErrorKind, string]>> = {
+  1: ['host-unreachable', 'general failure'],
+  2: ['proxy-failed', 'not allowed by its rules'],
+  3: ['host-unreachable', 'network unreachable'],
+  4: ['host-unreachable', 'host unreachable'],
+  5: ['connection-refused', 'connection refused'],
+  6: ['host-unreachable', 'TTL expired'],
+  7: ['proxy-failed', 'command not supported'],
+  8: ['proxy-failed', 'kind of address not supported'],
+};
+
+/**
+ * Asks a SOCKS5 proxy for a connection to a target (RFC 1928, RFC 1929).
+ *
+ * @throws ProbeError when it cannot make one; Refusal when it wants another login; Malformed when it does not speak SOCKS5
+ */
+export function* socksTunnel({ proxy, hostname, port, onPending }: Tunnel): Dialogue {
+  const { login } = proxy;
+  const methods = login ? [noLogin, passwordLogin] : [noLogin];
+  yield { kind: 'say', data: Buffer.from([version, methods.length, ...methods]) };
+  const [answered, method] = yield* bytes(2);
+  if (answered !== version) throw new Malformed('it does not answer with SOCKS5');
+  if (method === passwordLogin && login) {
+    yield { kind: 'say', data: Buffer.concat([Buffer.from([1]), text(login.user), text(login.password)]) };
+    const [, status] = yield* bytes(2);
+    if (status !== 0) throw new Refusal('it refuses the user or the password');
+  } else if (method === noneAcceptable) {
+    throw new Refusal(
+      login ? 'it takes neither a password nor nobody' : 'it wants a user and a password, or another login',
+    );
+  } else if (method !== noLogin) {
+    throw new Malformed(`it chose the login ${method}, which was not offered`);
+  }
+  const portBytes = Buffer.from([port >> 8, port & 0xff]);
+  const command = Buffer.from([version, connectCommand, 0]);
+  onPending(true);
+  yield { kind: 'say', data: Buffer.concat([command, address(hostname), portBytes]) };
+  const [, reply = 0, , kind = 0] = yield* bytes(4);
+  if (reply !== 0) {
+    onPending(false);
+    const [errorKind, words] = refusals[reply] ?? ['host-unreachable', 'an unknown reason'];
+    const asked = `proxy ${hostAndPort(proxy.hostname, proxy.port)}, asked for ${hostAndPort(hostname, port)}`;
+    throw new ProbeError(errorKind, 'proxy', `${asked}: ${words} (reply ${reply})`);
+  }
+  // Where the proxy connects from: of no use here, but it has to be read.
+  const sizeBytes = kind === kinds.name ? (yield* bytes(1))[0] : addressLengths[kind];
+  if (sizeBytes === undefined) throw new Malformed(`its answer has an unknown kind of address, ${kind}`);
+  yield* bytes(sizeBytes + portBytes.length);
+}
+
+function address(hostname: string): Buffer {
+  const written = isIP(hostname) === 0 ? undefined : parseAddress(hostname)?.toByteArray();
+  if (!written) return Buffer.concat([Buffer.from([kinds.name]), text(hostname)]);
+  return Buffer.from([written.length === 4 ? kinds.ipv4 : kinds.ipv6, ...written]);
+}
+
+function text(value: string): Buffer {
+  const encoded = Buffer.from(value);
+  if (encoded.length > maxTextBytes) {
+    throw new Refusal(`${maxTextBytes} bytes are the most that a name, a user or a password may have`);
+  }
+  return Buffer.concat([Buffer.from([encoded.length]), encoded]);
+}
