@@ -10,6 +10,7 @@ import { multiStep } from './multi-step/check.ts';
 import { playwright } from './playwright/check.ts';
 import { ssl } from './ssl/check.ts';
 import { tcp } from './tcp/check.ts';
+import { traceroute } from './traceroute/check.ts';
 import { url } from './url/check.ts';
 
 /**
@@ -24,6 +25,7 @@ export const checkTypes: readonly CheckType[] = [
   ssl,
   grpc,
   icmp,
+  traceroute,
   browser,
   multiStep,
   playwright,

@@ -361,7 +361,7 @@ export interface CheckType<
   /** What people read of a detail: pages of runs and their comparison show it. */
   summary?(detail: z.output<Detail>): DetailSummary;
   /** Where runs go, for types whose definition does not say so in `request.url` or `request.hostname`. */
-  endpoint?(spec: z.output<Spec>): { readonly hostname: string; readonly port: number };
+  endpoint?(spec: z.output<Spec>): { readonly hostname: string; readonly port: number | null };
   /** For types that run tests: those in which errors of a detail occurred. */
   failedTests?(detail: z.output<Detail>): readonly FailedTest[];
   /** What a run leaves for later runs of its check, in a detail of a run that passed; null where it leaves nothing new. */

@@ -77,7 +77,9 @@ export const failureCatalogue = {
     'The server does not describe itself by reflection, or not the method that is to be called.',
   ),
   CONNECTION_UNEXPECTED: target('A connection was made, and the check expects that none can be made.'),
-  NO_REPLY: viaNetwork(timed(network('Not one echo request was answered, and nobody said why.'))),
+  NO_REPLY: viaNetwork(
+    timed(network('The target answered not one echo request or probe, and nobody said why.')),
+  ),
   PACKET_LOSS_EXCEEDED: viaNetwork(timed(target('The packet loss reached maxPacketLossThreshold.'))),
   REPLY_UNEXPECTED: target('The target answered, and the check expects that it does not.'),
   ASSERTION_FAILED: target('At least one assertion did not hold.'),
@@ -92,6 +94,9 @@ export const failureCatalogue = {
   NETWORK_UNAVAILABLE: viaNetwork(location('This location has no route to that address family.')),
   ICMP_UNAVAILABLE: location(
     'This location does not allow ICMP: neither datagram nor raw ICMP sockets can be used there.',
+  ),
+  TRACEROUTE_UNAVAILABLE: location(
+    'This location does not allow the probes that the traceroute is to send; those of another protocol may work.',
   ),
   PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),

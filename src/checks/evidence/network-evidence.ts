@@ -4,6 +4,7 @@ import type { ContactAttempt } from '../../probes/connection/target.ts';
 import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts';
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
+import { echoProber } from '../../probes/traceroute/hop-prober.ts';
 import { routeSummary, routeText } from '../../probes/traceroute/route-text.ts';
 import { traceRoute } from '../../probes/traceroute/traceroute.ts';
 import { DiagnosisGate } from './diagnosis-gate.ts';
@@ -106,7 +107,10 @@ export async function findRoute(peer: ContactAttempt, controls: DiagnosisControl
   }
   const startedAt = new Date();
   const timeoutMs = Math.min(maxRouteMs, controls.timeoutMs);
-  const route = await traceRoute({ address, family }, { backend, signal: controls.signal, timeoutMs });
+  const route = await traceRoute(
+    { address, family },
+    { prober: echoProber(backend), signal: controls.signal, timeoutMs },
+  );
   const text = routeText(route, { hostname, address, family, startedAt, means: backend.description });
   return { remarks: [`${routeName}: ${routeSummary(route)}`], route: text };
 }

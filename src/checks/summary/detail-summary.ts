@@ -6,7 +6,8 @@ export type DetailKey =
   | 'playwrightCheckResult'
   | 'agenticCheckResult'
   | 'sslCheckResult'
-  | 'grpcCheckResult';
+  | 'grpcCheckResult'
+  | 'tracerouteCheckResult';
 
 /** What people read of a detail, in the order they ask for it: pages show it, and runs are compared by it. */
 export interface DetailSummary {

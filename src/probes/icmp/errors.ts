@@ -28,13 +28,18 @@ export class IcmpProbeError extends Error {
 const resourceErrnos: ReadonlySet<string> = new Set(['ENOBUFS', 'ENOMEM', 'EAGAIN', 'EMFILE', 'ENFILE']);
 
 /** What it means that this host did not send a request: the location's network, or this agent's resources. */
-export function unsentError(errno: string, address: string, { description }: IcmpBackend): IcmpProbeError {
+export function unsentError(
+  errno: string,
+  address: string,
+  { description }: Pick<IcmpBackend, 'description'>,
+  what = 'echo requests',
+): IcmpProbeError {
   if (errno === 'EMSGSIZE') {
-    const message = `echo requests to ${address} of this size do not fit the link of this location unfragmented`;
+    const message = `${what} to ${address} of this size do not fit the link of this location unfragmented`;
     return new IcmpProbeError('network-unavailable', `${message} (${errno}, ${description})`);
   }
   const kind = resourceErrnos.has(errno) ? 'out-of-resources' : 'network-unavailable';
-  return new IcmpProbeError(kind, `echo requests to ${address} cannot be sent: ${errno} (${description})`);
+  return new IcmpProbeError(kind, `${what} to ${address} cannot be sent: ${errno} (${description})`);
 }
 
 interface ErrorWords {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
 import type { EchoAnswer } from '../echo/answers.ts';
 import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../echo/backend.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
+import { splitZone } from '../sys/zone.ts';
 import { EngineThread, type FamilyReports } from './engine-thread.ts';
 
 const selfTestTimeoutMs = 1000;
@@ -115,14 +115,4 @@ async function selfTest(thread: EngineThread, address: string): Promise<void> {
   if (answer?.kind === 'silence' && !isDeaf) {
     throw new IcmpUnavailable(`this host does not hear its own echo reply from ${address}`);
   }
-}
-
-/** The interface of a link-local address; undefined when this host has none of that name. */
-function splitZone(text: string): { readonly address: string; readonly scopeId: number | undefined } {
-  const [address = '', zone] = text.split('%', 2);
-  if (zone === undefined) return { address, scopeId: 0 };
-  if (/^\d+$/.test(zone)) return { address, scopeId: Number(zone) };
-  const addresses = networkInterfaces()[zone] ?? [];
-  const scopes = addresses.flatMap((entry) => (entry.family === 'IPv6' ? (entry.scopeid ?? 0) : 0));
-  return { address, scopeId: scopes.find((scope) => scope > 0) };
 }

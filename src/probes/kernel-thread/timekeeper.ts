@@ -22,9 +22,10 @@ export interface Timekeeper {
    * Watches a TCP socket whose connect has just begun. Whatever stands in the way, there is a watch; it may
    * then know no more than the events.
    *
+   * @param socket one of Node's, or the descriptor of one that Node does not know.
    * @param startedMs when the connect began, by `performance.now()`.
    */
-  watch(socket: Socket, startedMs: number): SocketWatch;
+  watch(socket: Socket | { readonly descriptor: number }, startedMs: number): SocketWatch;
   /** How this thread was kept from running since it was asked last; undefined where nobody knows. */
   interruption(): Interruption | undefined;
   /** Prepares a UDP socket for asking when its packets came. */
@@ -83,9 +84,8 @@ export class KernelTimekeeper implements Timekeeper {
     }
   }
 
-  watch(socket: Socket, startedMs: number): SocketWatch {
-    const { _handle: handle } = socket as Socket & { readonly _handle?: NativeHandle | null };
-    const descriptor = handle?.fd ?? -1;
+  watch(socket: Socket | { readonly descriptor: number }, startedMs: number): SocketWatch {
+    const descriptor = 'descriptor' in socket ? socket.descriptor : tcpDescriptor(socket);
     const row = descriptor >= 0 && !this.#isClosed ? this.#row(descriptor) : undefined;
     if (!row) return new EventWatch(startedMs);
     this.#offset.check();
@@ -149,6 +149,12 @@ export class KernelTimekeeper implements Timekeeper {
     this.#freeRows.length = 0;
     for (let row = 0; row < rowCount; row += 1) this.#freeRows.push(row);
   }
+}
+
+/** The descriptor of a TCP socket of Node; -1 when it has none. */
+function tcpDescriptor(socket: Socket): number {
+  const { _handle: handle } = socket as Socket & { readonly _handle?: NativeHandle | null };
+  return handle?.fd ?? -1;
 }
 
 /** The descriptor of a UDP socket, which Node has no public word for; -1 when it is not where it was. */

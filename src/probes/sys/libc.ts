@@ -13,6 +13,7 @@ export interface Libc {
   /** `sizeBytes` is a `socklen_t`: the room in `value`, then what of it was filled. */
   getsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: Buffer): number;
   bind(descriptor: number, address: Buffer, addressSizeBytes: number): number;
+  connect(descriptor: number, address: Buffer, addressSizeBytes: number): number;
   sendto(
     descriptor: number,
     data: Buffer,
@@ -97,6 +98,7 @@ function bind(koffi: typeof koffiModule): Libc {
     setsockopt: program.func('int setsockopt(int, int, int, const void *, uint32_t)'),
     getsockopt: program.func('int getsockopt(int, int, int, void *, void *)'),
     bind: program.func('int bind(int, const void *, uint32_t)'),
+    connect: program.func('int connect(int, const void *, uint32_t)'),
     sendto: program.func('long sendto(int, const void *, size_t, int, const void *, uint32_t)'),
     recvmsg: program.func('long recvmsg(int, void *, int)'),
     recvmmsg: program.func('int recvmmsg(int, void *, unsigned int, int, void *)'),

@@ -17,7 +17,9 @@ export const IPPROTO_ICMP = 1;
 export const IPPROTO_ICMPV6 = 58;
 
 export const SOL_SOCKET = 1;
+export const SO_ERROR = 4;
 export const SO_RCVBUF = 8;
+export const SO_LINGER = 13;
 export const SO_ATTACH_FILTER = 26;
 /** Option and control message share the number: the kernel's receive time as a `struct timespec`. */
 export const SO_TIMESTAMPNS = 35;
@@ -55,7 +57,9 @@ export const ARPHRD_LOOPBACK = 772;
 export const MSG_DONTWAIT = 0x40;
 export const MSG_ERRQUEUE = 0x2000;
 
-export const POLLIN = 1;
+export const POLLIN = 0x001;
+export const POLLOUT = 0x004;
+export const POLLERR = 0x008;
 
 export const EPOLLIN = 0x001;
 export const EPOLLOUT = 0x004;
@@ -66,6 +70,7 @@ export const EPOLL_CLOEXEC = 0o2000000;
 export const EPOLL_CTL_ADD = 1;
 
 export const IPPROTO_TCP = 6;
+export const TCP_SYNCNT = 7;
 export const TCP_INFO = 11;
 
 /** Asks a socket when the packet that was read last had been received, as a `struct timespec`. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import type { HopAnswer } from './hop-prober.ts';
 import { routeText } from './route-text.ts';
-import type { HopAnswer, Route } from './traceroute.ts';
+import type { Route } from './traceroute.ts';
 
 const exceeded = { type: 11, code: 0 };
 const answer = (

@@ -1,12 +1,13 @@
 import type { IpFamily } from '../address.ts';
 import { describeIcmpError } from '../icmp/errors.ts';
-import { type Hop, type HopAnswer, isTimeExceeded, maxHops, probesPerHop, type Route } from './traceroute.ts';
+import type { HopAnswer } from './hop-prober.ts';
+import { defaultMaxHops, defaultProbesPerHop, type Hop, isTimeExceeded, type Route } from './traceroute.ts';
 
 const ends = {
   reached: 'the target answered',
   unreachable: 'there is no way on, says the last hop',
   silent: 'nobody behind the last hop answered; hosts there may just not answer to ICMP',
-  'hop-limit': `the target is not among the first ${maxHops} hops`,
+  'hop-limit': `the target is not among the first ${defaultMaxHops} hops`,
   'time-limit': 'the time for it was over',
   unsent: 'this host could not send any further request',
 } as const;
@@ -53,7 +54,7 @@ export function routeText(
       .trimEnd(),
   );
   return [
-    `traceroute to ${target}, ${maxHops} hops max, ${probesPerHop} ICMP echo requests each`,
+    `traceroute to ${target}, ${defaultMaxHops} hops max, ${defaultProbesPerHop} ICMP echo requests each`,
     `started ${startedAt.toISOString()} with ${means}`,
     '',
     ...lines,

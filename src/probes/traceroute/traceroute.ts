@@ -1,23 +1,9 @@
 import type { IpFamily } from '../address.ts';
-import type { EchoAnswer } from '../echo/answers.ts';
-import type { IcmpBackend } from '../echo/backend.ts';
-
-/** What became of one echo request of a hop. */
-export type HopAnswer =
-  /** `error` is the ICMP error of a router that is on the way; null when the target itself answered. */
-  | {
-      readonly kind: 'answer';
-      readonly address: string | null;
-      readonly rttMs: number | null;
-      readonly error: { readonly type: number; readonly code: number } | null;
-    }
-  | { readonly kind: 'silence' }
-  /** This host did not send it. */
-  | { readonly kind: 'unsent'; readonly errno: string };
+import type { HopAnswer, HopProber } from './hop-prober.ts';
 
 /** All routers at the same distance. */
 export interface Hop {
-  /** The distance: the time to live of the requests. */
+  /** The distance: the time to live of the probes. */
   readonly ttl: number;
   readonly answers: readonly HopAnswer[];
 }
@@ -36,87 +22,173 @@ export interface Route {
 export interface TracerouteRequest {
   readonly address: string;
   readonly family: IpFamily;
+  readonly maxHops?: number | undefined;
+  readonly probesPerHop?: number | undefined;
+  /** After this many hops in a row without an answer, those behind them are not asked any more. */
+  readonly maxSilentHops?: number | undefined;
+  readonly replyTimeoutMs?: number | undefined;
 }
 
 export interface TracerouteControls {
-  readonly backend: IcmpBackend;
+  readonly prober: HopProber;
   /** Aborting ends it with what is known by then. */
   readonly signal: AbortSignal;
   /** Limit for all of it, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-export const maxHops = 30;
-export const probesPerHop = 3;
-/** Hops that are asked at a time. */
-const windowHops = 6;
-/** After this many hops in a row without an answer, those behind them will not answer either. */
-const maxSilentHops = 6;
-/** Routers limit how many errors they send; requests at once would show loss where there is none. */
+export const defaultMaxHops = 30;
+export const defaultProbesPerHop = 3;
+const defaultMaxSilentHops = 6;
+const defaultReplyTimeoutMs = 900;
+/** The next hop is asked when this one has answered, or after this time: most answer sooner. */
+const paceMs = 100;
+/** Routers limit how many errors they send; probes at once would show loss where there is none. */
 const intervalMs = 25;
-const replyTimeoutMs = 900;
-const dataBytes = 32;
+/** Linux sends each peer six errors at once, and then one a second. */
+const quickRounds = 4;
+const slowRoundMs = 1000;
 
 /**
- * Finds the routers on the way to an address: echo requests with a growing time to live, which each router on
- * the way answers in its turn. Looks no names up and needs no privilege where the backend needs none.
+ * Finds the routers on the way to an address: probes with a growing time to live, which each router on the way
+ * answers in its turn. The first round goes from hop to hop until somebody says that this is the end; the others
+ * ask each hop that is known by then once more. Looks no names up.
  */
-export async function traceRoute(
-  { address, family }: TracerouteRequest,
-  { backend, signal, timeoutMs }: TracerouteControls,
-): Promise<Route> {
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, Math.floor(timeoutMs)))]);
-  const hops: Hop[] = [];
-  for (let first = 1; first <= maxHops; first += windowHops) {
-    const count = Math.min(windowHops, maxHops - first + 1);
-    const found = await Promise.all(
-      Array.from({ length: count }, async (_, index) => {
-        const ttl = first + index;
-        const train = { address, family, count: probesPerHop, intervalMs, replyTimeoutMs, dataBytes, ttl };
-        const answers = await backend.ping(train, stop);
-        return { ttl, answers: answers.map((answer) => hopAnswer(answer, address)) };
-      }),
-    );
-    for (const hop of found) {
-      // What was not asked to the end says nothing.
-      if (stop.aborted && hop.answers.length === 0) return { hops, end: 'time-limit' };
-      hops.push(hop);
-      const end = endAt(hops, family);
-      if (end) return { hops: end === 'silent' ? hops.slice(0, lastHeard(hops) + 1) : hops, end };
-    }
-    if (stop.aborted) return { hops, end: 'time-limit' };
+export async function traceRoute(request: TracerouteRequest, controls: TracerouteControls): Promise<Route> {
+  return await new Tracing(request, controls).run();
+}
+
+class Tracing {
+  readonly #request: TracerouteRequest;
+  readonly #prober: HopProber;
+  readonly #stop: AbortSignal;
+  readonly #stopped: Promise<void>;
+  readonly #maxHops: number;
+  readonly #maxSilentHops: number;
+  /** What is known of each hop, that of distance 1 first. */
+  readonly #hops: HopAnswer[][] = [];
+  /** Probes whose answers are still awaited. */
+  readonly #open = new Set<Promise<void>>();
+
+  constructor(request: TracerouteRequest, { prober, signal, timeoutMs }: TracerouteControls) {
+    this.#request = request;
+    this.#prober = prober;
+    this.#maxHops = request.maxHops ?? defaultMaxHops;
+    this.#maxSilentHops = request.maxSilentHops ?? defaultMaxSilentHops;
+    const limit = AbortSignal.timeout(Math.max(0, Math.floor(timeoutMs)));
+    this.#stop = AbortSignal.any([signal, limit]);
+    this.#stopped = new Promise((resolve) => {
+      if (this.#stop.aborted) resolve();
+      else this.#stop.addEventListener('abort', () => resolve(), { once: true });
+    });
   }
-  return { hops, end: 'hop-limit' };
-}
 
-function hopAnswer(answer: EchoAnswer, address: string): HopAnswer {
-  switch (answer.kind) {
-    case 'reply':
-      return { kind: 'answer', address, rttMs: answer.rttMs, error: null };
-    case 'error': {
-      const { type, code, from, rttMs } = answer;
-      return { kind: 'answer', address: from, rttMs, error: { type, code } };
-    }
-    case 'silence':
-      return { kind: 'silence' };
-    case 'unsent':
-      return { kind: 'unsent', errno: answer.errno };
+  async run(): Promise<Route> {
+    const found = await this.#findEnd();
+    if (found !== 'unsent') await this.#askAgain(found);
+    return this.#route(found);
   }
-}
 
-/** Why nothing is to be asked behind the last of these hops; undefined when there is. */
-function endAt(hops: readonly Hop[], family: IpFamily): TracerouteEnd | undefined {
-  const answers = hops.at(-1)?.answers ?? [];
-  const heard = answers.filter((answer) => answer.kind === 'answer');
-  if (heard.some(({ error }) => error === null)) return 'reached';
-  if (heard.some(({ error }) => error !== null && !isTimeExceeded(family, error.type))) return 'unreachable';
-  if (answers.length > 0 && answers.every(({ kind }) => kind === 'unsent')) return 'unsent';
-  return hops.length - 1 - lastHeard(hops) >= maxSilentHops ? 'silent' : undefined;
-}
+  /** The first round: one probe for each hop, until one of them is the last. */
+  async #findEnd(): Promise<TracerouteEnd> {
+    for (let ttl = 1; ttl <= this.#maxHops; ttl += 1) {
+      if (this.#stop.aborted) return 'time-limit';
+      await Promise.race([this.#ask(ttl), this.#pause(paceMs)]);
+      if (this.#finalHop() !== undefined) break;
+      if (this.#hops.at(-1)?.[0]?.kind === 'unsent') break;
+      if (ttl - this.#lastHeard() < this.#maxSilentHops) continue;
+      // The slow ones may still answer.
+      await this.#settled();
+      if (this.#finalHop() !== undefined) break;
+      if (ttl - this.#lastHeard() >= this.#maxSilentHops) return 'silent';
+    }
+    await this.#settled();
+    const final = this.#finalHop();
+    if (final) return final.end;
+    if (this.#hops.at(-1)?.[0]?.kind === 'unsent') return 'unsent';
+    return this.#stop.aborted ? 'time-limit' : 'hop-limit';
+  }
 
-/** Index of the last hop that somebody answered from; -1 when nobody did. */
-function lastHeard(hops: readonly Hop[]): number {
-  return hops.findLastIndex(({ answers }) => answers.some(({ kind }) => kind === 'answer'));
+  /** The further rounds, over the hops that are known. Behind the last of them one is asked too: it may have lost its probe. */
+  async #askAgain(found: TracerouteEnd): Promise<void> {
+    const last = this.#finalHop()?.ttl ?? this.#lastHeard() + (found === 'silent' ? 1 : 0);
+    const rounds = this.#request.probesPerHop ?? defaultProbesPerHop;
+    for (let round = 2; round <= rounds; round += 1) {
+      const beganMs = performance.now();
+      for (let ttl = 1; ttl <= last; ttl += 1) {
+        if (this.#stop.aborted) return;
+        void this.#ask(ttl);
+        await this.#pause(intervalMs);
+      }
+      if (round >= quickRounds && round < rounds) {
+        await this.#pause(slowRoundMs - (performance.now() - beganMs));
+      }
+    }
+    await this.#settled();
+  }
+
+  #ask(ttl: number): Promise<void> {
+    const answers = this.#answersAt(ttl);
+    const { address, family, replyTimeoutMs = defaultReplyTimeoutMs } = this.#request;
+    const asked = this.#prober
+      .probe({ address, family, ttl, replyTimeoutMs }, this.#stop)
+      .then((answer) => {
+        // What was not asked to the end says nothing.
+        if (answer) answers.push(answer);
+      })
+      .finally(() => this.#open.delete(asked));
+    this.#open.add(asked);
+    return asked;
+  }
+
+  #answersAt(ttl: number): HopAnswer[] {
+    const known = this.#hops[ttl - 1];
+    if (known) return known;
+    const answers: HopAnswer[] = [];
+    this.#hops[ttl - 1] = answers;
+    return answers;
+  }
+
+  async #settled(): Promise<void> {
+    await Promise.all(this.#open);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (ms <= 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([over, this.#stopped]);
+    clearTimeout(timer);
+  }
+
+  /** The first hop from which somebody said that this is the end of the way. */
+  #finalHop(): { readonly ttl: number; readonly end: 'reached' | 'unreachable' } | undefined {
+    const { family } = this.#request;
+    for (const [index, answers] of this.#hops.entries()) {
+      const heard = answers.filter((answer) => answer.kind === 'answer');
+      if (heard.some(({ error }) => error === null)) return { ttl: index + 1, end: 'reached' };
+      if (heard.some(({ error }) => error !== null && !isTimeExceeded(family, error.type))) {
+        return { ttl: index + 1, end: 'unreachable' };
+      }
+    }
+    return undefined;
+  }
+
+  /** The distance of the last hop that somebody answered from; 0 when nobody did. */
+  #lastHeard(): number {
+    return this.#hops.findLastIndex((answers) => answers.some(({ kind }) => kind === 'answer')) + 1;
+  }
+
+  #route(found: TracerouteEnd): Route {
+    const final = this.#finalHop();
+    const end = final?.end ?? found;
+    const count = final?.ttl ?? (end === 'silent' ? this.#lastHeard() : this.#hops.length);
+    const hops = this.#hops.slice(0, count).map((answers, index) => ({ ttl: index + 1, answers }));
+    const lastAsked = hops.findLastIndex(({ answers }) => answers.length > 0);
+    return { hops: hops.slice(0, lastAsked + 1), end };
+  }
 }
 
 /** The answer that every router on the way gives: RFC 792 type 11, RFC 4443 type 3. */

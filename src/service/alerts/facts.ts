@@ -144,7 +144,7 @@ export function certificateDomain(check: Check): string {
 }
 
 /** Where a check of a type goes that says so itself. */
-function endpointOf({ checkType, definition }: Check): { hostname: string; port: number } | undefined {
+function endpointOf({ checkType, definition }: Check): { hostname: string; port: number | null } | undefined {
   const type = findCheckType(checkType);
   const spec = type?.endpoint ? type.spec.safeParse(definition) : undefined;
   return spec?.success ? type?.endpoint?.(spec.data) : undefined;

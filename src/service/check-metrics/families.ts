@@ -119,10 +119,18 @@ const measured: readonly Family[] = [
     scale: 1e-2,
   }),
   lastMeasured('picket_check_page_errors', 'Errors that the last run saw, by kind', {
-    isOf: ({ unit }) => unit === 'count',
+    isOf: isPageError,
+    scale: 1,
+  }),
+  lastMeasured('picket_check_last_count', 'What the last run counted: hops to the target, days left', {
+    isOf: (metric) => metric.unit === 'count' && !isPageError(metric),
     scale: 1,
   }),
 ];
+
+function isPageError({ unit, path }: Metric): boolean {
+  return unit === 'count' && path?.[0] === 'traceSummary';
+}
 
 /** All that is said of checks under names of our own. */
 export function ownFamilies({ areBucketsShown }: { readonly areBucketsShown: boolean }): readonly Family[] {

@@ -207,6 +207,26 @@ export const checks: Readonly<Record<string, Declared>> = {
     }),
     change: { name: 'changed' },
   },
+  checkly_traceroute_monitor: {
+    path: 'checks/traceroute',
+    body: check('TRACEROUTE', {
+      degradedResponseTime: 15_000,
+      maxResponseTime: 30_000,
+      shouldFail: false,
+      request: {
+        url: 'shop.example.com',
+        protocol: 'TCP',
+        port: 443,
+        ipFamily: 'IPv4',
+        maxHops: 30,
+        maxUnknownHops: 15,
+        ptrLookup: true,
+        timeout: 10,
+        assertions: [{ ...assertion('RESPONSE_TIME', '200'), property: 'avg', comparison: 'LESS_THAN' }],
+      },
+    }),
+    change: { name: 'changed' },
+  },
   checkly_icmp_monitor: {
     path: 'checks/icmp',
     body: check('ICMP', {

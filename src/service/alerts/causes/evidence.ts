@@ -116,12 +116,17 @@ function detailEvidence(detail: unknown): Pick<Evidence, 'hop' | 'nameServer' | 
   const pings = Array.isArray(response.pingResults) ? response.pingResults.map(fieldsOf) : [];
   const router = pings.find(({ error, from }) => error !== null && textOf(from) !== null);
   return {
-    hop: textOf(router?.from) ?? routeEnd(detail),
+    hop: textOf(router?.from) ?? lastHop(response) ?? routeEnd(detail),
     nameServer: textOf(fieldsOf(response.nameServerInfo).host),
     certificate: validTo
       ? `${subject ?? 'no name'}, issued by ${issuer ?? 'nobody'}, valid to ${validTo}`
       : null,
   };
+}
+
+/** Where the way of a traceroute monitor ended short of the target. */
+function lastHop(response: Readonly<Record<string, unknown>>): string | null {
+  return response.destinationReached === false ? textOf(fieldsOf(response.lastHop).ip) : null;
 }
 
 /** Where the route of a diagnosis ended. */

@@ -13,6 +13,7 @@ import { scriptError } from './script.ts';
 import { grownPhase, lateAnswer } from './slow.ts';
 import { badCertificate, failedHandshake } from './tls.ts';
 import { expiringCertificate, refusedStartTls, weakTls } from './tls-terms.ts';
+import { endedWay } from './way.ts';
 
 /**
  * Every rule, in the order in which they are asked: the first that concludes anything has the word. First what says
@@ -25,6 +26,7 @@ export const rules: readonly Rule<Case>[] = [
   ...[missingName, failingResolver, silentNameServer, responseCode, changedAnswer],
   ...[badCertificate, failedHandshake],
   ...[expiringCertificate, weakTls, refusedStartTls],
+  endedWay,
   ...[failedConnection, lostPings, brokenAnswer],
   ...[lateAnswer, grownPhase],
   ...[notServing, missingReflection, failedCall],

@@ -53,6 +53,8 @@ export interface RunView {
     readonly error: string | null;
   }[];
   readonly packetLoss: number | null;
+  /** The way that a traceroute monitor found, the addresses of each hop; null for other checks. */
+  readonly way: { readonly isComplete: boolean; readonly hops: readonly (readonly string[])[] } | null;
   readonly dns: {
     readonly query: string;
     readonly recordType: string;
@@ -74,7 +76,9 @@ export function viewOf(facts: RunFacts): RunView {
   const script = scriptFaultOf(facts, detail);
   const log = logOf(detail['jobLog']);
   const url = script?.url ?? textOf(request['url']) ?? null;
-  const named = url !== null && URL.canParse(url) ? new URL(url).hostname : textOf(request['hostname']);
+  // gRPC and traceroute monitors have a host there.
+  const named =
+    url !== null && URL.canParse(url) ? new URL(url).hostname : (textOf(request['hostname']) ?? url);
   return {
     facts,
     code: script?.code ?? facts.code ?? '',
@@ -105,11 +109,18 @@ export function viewOf(facts: RunFacts): RunView {
       return { success: success === true, from: textOf(from), error: textOf(error) };
     }),
     packetLoss: numberOf(response['packetLoss']),
+    way: wayOf(response),
     dns: dnsOf(request, response),
     route: routeOf(log),
     log,
     files: filesOf(detail),
   };
+}
+
+function wayOf({ destinationReached, hops }: Readonly<Record<string, unknown>>): RunView['way'] {
+  if (typeof destinationReached !== 'boolean') return null;
+  const addresses = listOf(hops).map((hop) => listOf(fieldsOf(hop)['ips']).flatMap((ip) => textOf(ip) ?? []));
+  return { isComplete: destinationReached, hops: addresses };
 }
 
 /** `connect ECONNREFUSED 10.0.0.1:80`, `… (shop.test:443)`. */

@@ -18,6 +18,7 @@ import { logSection } from './log.ts';
 import { dnsPhases, httpPhases, inARow, tcpPhases, withAgentShare } from './phases.ts';
 import { scriptSections, suiteSections } from './scripts.ts';
 import { type SummarisedDetail, summarisedDetail, summarySections } from './summary/summary.ts';
+import { isWayDrawn } from './summary/way.ts';
 
 /** What a run found out, in the order people ask for it; `log` stands at the end of the page. */
 export interface DetailParts {
@@ -54,10 +55,12 @@ export function detailParts(result: CheckResult): DetailParts {
 
 function summaryParts(result: CheckResult, { summary, detail }: SummarisedDetail): DetailParts {
   const judged = Judged.safeParse(detail);
+  // The way is drawn, and needs no list.
+  const own = isWayDrawn(result) ? [] : summarySections(summary);
   const phases = inARow(summary.phases.map(({ name, kind, lengthMs }) => [name, kind, lengthMs]));
   return parts(result, judged.data ?? { assertions: [], jobLog: null }, {
     phases,
-    own: summarySections(summary),
+    own,
   });
 }
 

@@ -17,6 +17,7 @@ import { copyFile, copyPage } from './copy.ts';
 import { detailParts } from './detail.ts';
 import { evidenceSections } from './evidence.ts';
 import { crumbs, lastPassedBefore, leftOutNotice, runAgainForm } from './parts.ts';
+import { waySection } from './summary/way.ts';
 import { verdictOf } from './verdict.ts';
 
 export const runPages: readonly Page[] = [
@@ -51,11 +52,12 @@ async function runPage(call: PageCall): Promise<View> {
   const check = await call.store.checks.find(call.viewer.accountId, checkId);
   // Nobody runs what calls in by itself.
   const isRun = check !== undefined && !findCheckType(check.checkType)?.pings;
-  const [attempts, lastPassed, evidence, rootCause] = await Promise.all([
+  const [attempts, lastPassed, evidence, rootCause, way] = await Promise.all([
     attemptsOf(call, result),
     verdict.state === 'passed' ? undefined : lastPassedBefore(call, result),
     evidenceSections(call, result),
     rootCauseSection(call, result, path`/checks/${checkId}/runs/${resultId}`),
+    waySection(call, result),
   ]);
   const { sections, log } = detailParts(result);
   const main = html`${crumbs(checkId, result.name)}
@@ -78,7 +80,7 @@ ${facts([
       ? html`<a class="button" href="${path`/checks/${checkId}/runs/${resultId}/compare`}">Compare with the last pass</a><a class="button" href="${path`/checks/${checkId}/runs/${lastPassed.id}`}">Last pass (${duration(lastPassed.responseTime)})</a>`
       : ''
   }${isRun ? html`<a class="button" href="${path`/checks/${checkId}/file`}">Run it yourself</a>` : ''}</div></div>
-${leftOutNotice(result)}${rootCause}${attempts}${sections}${evidence}${log}${leaseFacts(result)}`;
+${leftOutNotice(result)}${rootCause}${attempts}${way}${sections}${evidence}${log}${leaseFacts(result)}`;
   return { title: `${verdict.word}: ${shortened(result.name, 80)}`, main };
 }
 

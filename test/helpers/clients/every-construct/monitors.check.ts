@@ -14,6 +14,8 @@ import {
   SslMonitor,
   TcpAssertionBuilder,
   TcpMonitor,
+  TracerouteAssertionBuilder,
+  TracerouteMonitor,
   UrlAssertionBuilder,
   UrlMonitor,
 } from 'checkly/constructs';
@@ -207,6 +209,35 @@ new IcmpMonitor('icmp', {
     pingCount: 7,
     assertions: [IcmpAssertionBuilder.latency('avg').lessThan(80)],
   },
+});
+
+new TracerouteMonitor('traceroute', {
+  ...common,
+  name: 'Traceroute',
+  frequency: Frequency.EVERY_5M,
+  group,
+  degradedResponseTime: 400,
+  maxResponseTime: 900,
+  request: {
+    url: 'shop.example.com',
+    protocol: 'UDP',
+    port: 33_500,
+    ipFamily: 'IPv6',
+    maxHops: 20,
+    maxUnknownHops: 5,
+    ptrLookup: false,
+    timeout: 8,
+    assertions: [
+      TracerouteAssertionBuilder.responseTime('max').lessThan(300),
+      TracerouteAssertionBuilder.hopCount().lessThan(12),
+      TracerouteAssertionBuilder.packetLoss().lessThan(40),
+    ],
+  },
+});
+
+new TracerouteMonitor('traceroute-as-it-comes', {
+  name: 'Traceroute as it comes',
+  request: { url: 'shop.example.com' },
 });
 
 const { retryStrategy: _none, ...ofHeartbeats } = common;

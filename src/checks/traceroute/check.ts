@@ -1,0 +1,83 @@
+import { defineCheckType } from '../contract/check-type.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
+import { assertionProblems } from '../judging/assertion-problems.ts';
+import { TracerouteDetail } from './detail.ts';
+import { portOf, TracerouteSpec } from './spec.ts';
+import { summaryOf } from './summary.ts';
+
+export { TracerouteSpec };
+
+export const traceroute = defineCheckType({
+  name: 'TRACEROUTE',
+  route: 'traceroute',
+  title: 'Traceroute monitor',
+  lane: 'probe',
+  timeoutMs: 35_000,
+  isSubMinuteAllowed: true,
+  hasNetworkErrors: true,
+  spec: TracerouteSpec,
+  form: {
+    'request.url': { label: 'Host', hint: 'A name or an address, without scheme and port.' },
+    'request.protocol': {
+      label: 'Probes',
+      hint: '',
+      words: { TCP: 'TCP (connections)', UDP: 'UDP', ICMP: 'ICMP (ping)' },
+    },
+    'request.port': { label: 'Port', hint: 'Empty: 443 with TCP, 33434 with UDP. ICMP has none.' },
+    'request.ipFamily': ipFamilyWords,
+    'request.maxHops': { label: 'Hops at most' },
+    'request.maxUnknownHops': { label: 'Stop after hops in a row that are silent' },
+    'request.probesPerHop': { label: 'Probes for each hop' },
+    'request.probeTimeoutMs': { label: 'Wait for an answer', hint: 'Milliseconds.' },
+    'request.ptrLookup': { label: 'Look up the names of routers' },
+    'request.timeout': { label: 'Time for all of it', hint: 'Seconds.' },
+    ...assertionsForm,
+    ...limitsForm,
+  },
+  definitionProblems: ({ request }) => assertionProblems(request.assertions),
+  detail: TracerouteDetail,
+  detailKey: 'tracerouteCheckResult',
+  summary: summaryOf,
+  endpoint: ({ request }) => ({ hostname: request.url, port: portOf(request) }),
+  analytics: {
+    route: 'traceroute',
+    metrics: [
+      responseTimeMetric,
+      millisecondsAt('finalHopLatencyAvg', 'Latency of the target (avg)', [
+        'response',
+        'finalHopLatency',
+        'avg',
+      ]),
+      millisecondsAt('finalHopLatencyBest', 'Latency of the target (min)', [
+        'response',
+        'finalHopLatency',
+        'best',
+      ]),
+      millisecondsAt('finalHopLatencyWorst', 'Latency of the target (max)', [
+        'response',
+        'finalHopLatency',
+        'worst',
+      ]),
+      {
+        name: 'totalHops',
+        label: 'Hops to the target',
+        unit: 'count',
+        path: ['response', 'totalHops'],
+        overviewAs: 'hopCount',
+      },
+      {
+        name: 'packetLoss',
+        label: 'Loss at the target',
+        unit: 'percentage',
+        path: ['response', 'packetLoss'],
+      },
+    ],
+  },
+  isRepeatable: () => true,
+  selfTest: ({ hostname, port }) => ({ request: { url: hostname, port: Number(port), probesPerHop: 1 } }),
+  load: async () => {
+    const { openTracerouteRunner } = await import('./run.ts');
+    return await openTracerouteRunner();
+  },
+});

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { thresholdMs } from '../contract/common-fields.ts';
+import { IpFamilyField } from '../contract/ip-family.ts';
+import { HostnameField } from '../contract/target.ts';
+import { assertionSchema } from '../judging/assertion.ts';
+
+export const probeProtocols = ['TCP', 'UDP', 'ICMP'] as const;
+export type ProbeProtocol = (typeof probeProtocols)[number];
+
+/** Where probes go when the check does not say: a port that is mostly open, and one that mostly nobody uses. */
+const defaultPorts = { TCP: 443, UDP: 33_434, ICMP: null } as const;
+
+/** The port the probes of a check go to; null for those that go to none. */
+export function portOf({
+  protocol,
+  port,
+}: Pick<TracerouteSpec['request'], 'protocol' | 'port'>): number | null {
+  return port ?? defaultPorts[protocol];
+}
+
+/** What `RESPONSE_TIME` assertions can look at. */
+export const latencyProperties = ['avg', 'min', 'max', 'stdDev'] as const;
+
+const comparisons = [
+  'EQUALS',
+  'NOT_EQUALS',
+  'GREATER_THAN',
+  'LESS_THAN',
+  'CONTAINS',
+  'NOT_CONTAINS',
+  'IS_EMPTY',
+  'NOT_EMPTY',
+  'IS_NULL',
+  'NOT_NULL',
+] as const;
+
+const TracerouteAssertion = assertionSchema(
+  ['RESPONSE_TIME', 'HOP_COUNT', 'PACKET_LOSS', 'PATH', 'JSON_RESPONSE'],
+  comparisons,
+).superRefine(({ source, property }, context) => {
+  const refuse = (message: string) => context.addIssue({ code: 'custom', path: ['property'], message });
+  if (source === 'RESPONSE_TIME' && !latencyProperties.some((name) => name === property)) {
+    refuse(`must be one of [${latencyProperties.join(', ')}] for RESPONSE_TIME`);
+  }
+  if (source !== 'RESPONSE_TIME' && source !== 'JSON_RESPONSE' && property !== '') {
+    refuse(`must be empty for ${source}`);
+  }
+});
+
+/** A traceroute monitor: the routers on the way to a host, and whether the host itself answers. */
+export const TracerouteSpec = z.object({
+  shouldFail: z.boolean().default(false),
+  request: z
+    .object({
+      url: HostnameField,
+      protocol: z
+        .enum(probeProtocols)
+        .default('TCP')
+        .describe('What the probes are: SYNs of connections, UDP datagrams, ICMP echo requests'),
+      port: z
+        .int()
+        .min(1)
+        .max(65_535)
+        .nullable()
+        .default(null)
+        .describe('Where TCP and UDP probes go; null: 443 with TCP, 33434 with UDP'),
+      ipFamily: IpFamilyField,
+      maxHops: z.int().min(1).max(64).default(30).describe('How far probes go at most'),
+      maxUnknownHops: z
+        .int()
+        .min(1)
+        .max(30)
+        .default(15)
+        .describe('After that many hops in a row without an answer the way is not followed any further'),
+      probesPerHop: z.int().min(1).max(10).default(3).describe('Rounds: how often each hop is asked'),
+      probeTimeoutMs: z
+        .int()
+        .min(100)
+        .max(5000)
+        .default(1000)
+        .describe('An answer later than that, in milliseconds, counts as none'),
+      ptrLookup: z
+        .boolean()
+        .default(true)
+        .describe('Whether names of the routers are looked up (PTR records, kept for ten minutes)'),
+      timeout: z.int().min(1).max(30).default(10).describe('Seconds for all of it'),
+      assertions: z.array(TracerouteAssertion).default([]),
+    })
+    .refine(({ protocol, port }) => port === null || protocol !== 'ICMP', {
+      path: ['port'],
+      error: 'needs the protocol TCP or UDP',
+    }),
+  degradedResponseTime: thresholdMs({ defaultMs: 10_000, maxMs: 30_000 }),
+  maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 30_000 }),
+});
+export type TracerouteSpec = z.output<typeof TracerouteSpec>;

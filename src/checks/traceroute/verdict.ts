@@ -1,0 +1,58 @@
+import type { Route } from '../../probes/traceroute/traceroute.ts';
+import { type Failure, failure } from '../contract/failure.ts';
+import { addressesOf, type Response } from './view.ts';
+
+/** Why a way that does not end at the target is a failure of the target; undefined when the target answered. */
+export function routeFailure(
+  response: Response,
+  { hops, end }: Route,
+  timeoutSeconds: number,
+): Failure | undefined {
+  if (response.destinationReached) return undefined;
+  const target = response.resolvedIp ?? response.hostname;
+  const last = lastHopWords(response);
+  switch (end) {
+    case 'unreachable': {
+      const says = response.hops.at(-1)?.error ?? 'there is no way on';
+      return failure('HOST_UNREACHABLE', `The way to ${target} ends at ${last}, which says: ${says}`);
+    }
+    case 'hop-limit': {
+      const loop = loopOf(hops);
+      const why = loop
+        ? `its packets go round in circles between ${loop.join(' and ')}`
+        : `it is not among the first ${hops.length} hops; the last that answered is ${last}`;
+      return failure('NO_REPLY', `${target} was not reached: ${why}`);
+    }
+    case 'time-limit':
+      return failure(
+        'NO_REPLY',
+        `${target} was not reached within ${timeoutSeconds} s; the last that answered is ${last}`,
+      );
+    default:
+      return failure('NO_REPLY', `${target} does not answer; the last on the way that answered is ${last}`);
+  }
+}
+
+function lastHopWords({ lastHop }: Response): string {
+  if (!lastHop) return 'nobody, not even the first router';
+  return `hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})`;
+}
+
+const longestLoop = 6;
+
+/** The routers that hand packets to each other again and again, if the way ends like that. */
+function loopOf(hops: Route['hops']): string[] | undefined {
+  const path = hops.map((hop) => addressesOf(hop)[0]);
+  for (let length = 2; length <= longestLoop && path.length >= 3 * length; length += 1) {
+    const end = path.slice(-3 * length);
+    const isLoop = end.every((address, index) => address !== undefined && address === end[index % length]);
+    if (isLoop && new Set(end).size > 1) return [...new Set(end)].filter((address) => address !== undefined);
+  }
+  return undefined;
+}
+
+/** Why this host did not send a probe, where the way is not known because of that. */
+export function unsentErrno({ hops, end }: Route): string | undefined {
+  if (end !== 'unsent') return undefined;
+  return hops.flatMap(({ answers }) => answers).findLast((answer) => answer.kind === 'unsent')?.errno;
+}

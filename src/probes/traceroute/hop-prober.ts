@@ -1,0 +1,66 @@
+import type { IpFamily } from '../address.ts';
+import type { IcmpBackend } from '../echo/backend.ts';
+
+/** One packet that is to get no further than some number of hops. */
+export interface HopProbe {
+  readonly address: string;
+  readonly family: IpFamily;
+  /** The time to live (IPv4) or hop limit (IPv6) it is sent with. */
+  readonly ttl: number;
+  readonly replyTimeoutMs: number;
+}
+
+/** What became of one probe of a hop. */
+export type HopAnswer =
+  | {
+      readonly kind: 'answer';
+      readonly address: string | null;
+      readonly rttMs: number | null;
+      /** The ICMP error of a router that is on the way; null when the target itself answered. */
+      readonly error: { readonly type: number; readonly code: number } | null;
+      /** What the target says of the port, where one was asked. */
+      readonly port?: 'open' | 'closed' | undefined;
+    }
+  | { readonly kind: 'silence' }
+  /** This host did not send it. */
+  | { readonly kind: 'unsent'; readonly errno: string };
+
+/** Something that can send probes. */
+export interface HopProber {
+  /** How it does so, for people. */
+  readonly description: string;
+  /**
+   * Sends one probe and waits for what comes of it.
+   *
+   * @param signal ends the wait.
+   * @returns undefined when it was stopped before anything was known.
+   */
+  probe(probe: HopProbe, signal: AbortSignal): Promise<HopAnswer | undefined>;
+}
+
+const echoDataBytes = 32;
+
+/** Probes that are ICMP echo requests: they need no privilege where the backend needs none. */
+export function echoProber(backend: IcmpBackend): HopProber {
+  return {
+    description: backend.description,
+    async probe(probe, signal) {
+      const train = { ...probe, count: 1, intervalMs: 0, dataBytes: echoDataBytes };
+      const [answer] = await backend.ping(train, signal);
+      switch (answer?.kind) {
+        case undefined:
+          return undefined;
+        case 'reply':
+          return { kind: 'answer', address: probe.address, rttMs: answer.rttMs, error: null };
+        case 'error': {
+          const { type, code, from, rttMs } = answer;
+          return { kind: 'answer', address: from, rttMs, error: { type, code } };
+        }
+        case 'silence':
+          return { kind: 'silence' };
+        case 'unsent':
+          return { kind: 'unsent', errno: answer.errno };
+      }
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { ProbeError } from '../connection/errors.ts';
+import { queryDns } from '../dns/query.ts';
+import type { DnsServer } from '../dns/server.ts';
+import { reverseName } from '../dns/wire/name.ts';
+
+/** Names of routers change rarely, and runs ask for the same ones each minute. */
+const keptMs = 10 * 60_000;
+const maxKept = 2000;
+const maxNameLength = 253;
+
+interface Known {
+  readonly name: string | null;
+  readonly untilMs: number;
+}
+
+const known = new Map<string, Known>();
+
+/**
+ * The names that PTR records give to addresses, as far as the name server knows them within the time. An answer, also
+ * one that there is no name, is kept for ten minutes.
+ */
+export async function routerNames(
+  addresses: readonly string[],
+  server: DnsServer | undefined,
+  controls: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  await Promise.all(
+    addresses.map(async (address) => {
+      const name = await nameOf(address, server, controls);
+      if (name !== null) names.set(address, name);
+    }),
+  );
+  return names;
+}
+
+async function nameOf(
+  address: string,
+  server: DnsServer | undefined,
+  controls: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<string | null> {
+  const kept = known.get(address);
+  if (kept && kept.untilMs > performance.now()) return kept.name;
+  const asked = reverseName(address);
+  if (asked === undefined || !server || controls.timeoutMs <= 0) return null;
+  try {
+    const { message } = await queryDns(
+      { name: asked, type: 'PTR' },
+      server,
+      { protocol: 'UDP' },
+      // The location's own server is not the check's choice: its policy is not about it.
+      { ...controls, egress: { refusal: () => undefined } },
+    );
+    const record = message.answers.find(({ type }) => type === 'PTR');
+    const name = record ? record.text.replace(/\.$/, '').slice(0, maxNameLength) || null : null;
+    keep(address, name);
+    return name;
+  } catch (thrown) {
+    // Without its name a router is known by its address.
+    if (thrown instanceof ProbeError) return null;
+    throw thrown;
+  }
+}
+
+function keep(address: string, name: string | null): void {
+  known.delete(address);
+  known.set(address, { name, untilMs: performance.now() + keptMs });
+  const [oldest] = known.keys();
+  if (known.size > maxKept && oldest !== undefined) known.delete(oldest);
+}
