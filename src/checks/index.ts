@@ -11,6 +11,7 @@ import { playwright } from './playwright/check.ts';
 import { ssl } from './ssl/check.ts';
 import { tcp } from './tcp/check.ts';
 import { url } from './url/check.ts';
+import { webSocket } from './websocket/check.ts';
 
 /**
  * The registry: one line per check type. Routes, storage, leasing, validation and the reference follow from
@@ -23,6 +24,7 @@ export const checkTypes: readonly CheckType[] = [
   tcp,
   ssl,
   grpc,
+  webSocket,
   icmp,
   browser,
   multiStep,

@@ -269,13 +269,13 @@ export class Connection {
   }
 
   #tunnel(socket: Socket): void {
-    const { proxy, isSecure, hostname, port } = this.#target;
+    const { proxy, isSecure, isAlwaysTunnelled, hostname, port } = this.#target;
     if (!proxy) {
       this.#secure(socket);
       return;
     }
     const onProxyReady = (proxySocket: Socket) => {
-      if (!isSecure) {
+      if (!isSecure && !isAlwaysTunnelled) {
         this.#secure(proxySocket);
         return;
       }

@@ -30,6 +30,7 @@ export const CheckResult = z
     agenticCheckResult: z.unknown().nullable(),
     sslCheckResult: z.unknown().nullable(),
     grpcCheckResult: z.unknown().nullable(),
+    webSocketCheckResult: z.unknown().nullable(),
     checkRunId: z.number(),
     attempts: z.int(),
     sequenceId: z.string().nullable(),

@@ -121,6 +121,7 @@ export function resultView(
     agenticCheckResult: null,
     sslCheckResult: null,
     grpcCheckResult: null,
+    webSocketCheckResult: null,
     ...(detailKey === undefined || row.detail === null
       ? {}
       : {
