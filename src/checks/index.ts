@@ -12,6 +12,7 @@ import { ssl } from './ssl/check.ts';
 import { tcp } from './tcp/check.ts';
 import { traceroute } from './traceroute/check.ts';
 import { url } from './url/check.ts';
+import { webSocket } from './websocket/check.ts';
 
 /**
  * The registry: one line per check type. Routes, storage, leasing, validation and the reference follow from
@@ -24,6 +25,7 @@ export const checkTypes: readonly CheckType[] = [
   tcp,
   ssl,
   grpc,
+  webSocket,
   icmp,
   traceroute,
   browser,

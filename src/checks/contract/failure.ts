@@ -71,10 +71,15 @@ export const failureCatalogue = {
   REDIRECT_INVALID: target('A redirect without a usable http or https address.'),
   DNS_NO_ANSWER: viaNetwork(timed(network('The name server of the check did not answer in time.'))),
   RESPONSE_CODE_UNEXPECTED: target('The DNS response code counts as a failure for this check.'),
-  STATUS_UNEXPECTED: target('The HTTP or gRPC status counts as a failure for this check.'),
+  STATUS_UNEXPECTED: target(
+    'The HTTP or gRPC status counts as a failure for this check, or is not the 101 of a WebSocket.',
+  ),
   SERVICE_NOT_SERVING: target('The health service of gRPC does not say SERVING.'),
   GRPC_REFLECTION_FAILED: target(
     'The server does not describe itself by reflection, or not the method that is to be called.',
+  ),
+  DIALOGUE_FAILED: target(
+    'The target answered a step of a conversation with something else than the check expects, or ended it before.',
   ),
   CONNECTION_UNEXPECTED: target('A connection was made, and the check expects that none can be made.'),
   NO_REPLY: viaNetwork(

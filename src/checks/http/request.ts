@@ -47,6 +47,10 @@ export interface PreparedRequest {
   readonly assertions: readonly Assertion[];
 }
 
+/** Of a URL: in plain text, and in TLS. */
+type Schemes = readonly [plain: string, secure: string];
+const httpSchemes: Schemes = ['http', 'https'];
+
 const contentTypes = {
   NONE: undefined,
   RAW: undefined,
@@ -62,13 +66,15 @@ export function prepareRequest(
     readonly variables: Readonly<Record<string, string>>;
     readonly proxyUrl: string | null;
     readonly log: RunLog;
+    /** What the URL may begin with; http and https when absent. */
+    readonly schemes?: Schemes | undefined;
   },
 ): { readonly request: PreparedRequest } | { readonly failure: Failure } {
-  const { variables, log } = options;
+  const { variables, log, schemes = httpSchemes } = options;
   try {
     const url = URL.parse(render(spec.url, variables, 'url').trim());
-    if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
-      return { failure: failure('URL_INVALID', urlProblem(spec.url, url)) };
+    if (!url || !schemes.some((scheme) => url.protocol === `${scheme}:`) || url.hostname === '') {
+      return { failure: failure('URL_INVALID', urlProblem(spec.url, url, schemes)) };
     }
     if (url.hostname.length > maxHostnameLength) {
       const message = `the host name of the URL has ${url.hostname.length} characters, ${maxHostnameLength} are possible`;
@@ -106,11 +112,11 @@ export function prepareRequest(
 /** Longest host name DNS can carry (RFC 1035 section 2.3.4), without a trailing dot. */
 const maxHostnameLength = 253;
 
-function urlProblem(written: string, url: URL | null): string {
+function urlProblem(written: string, url: URL | null, [plain, secure]: Schemes): string {
   const shown = JSON.stringify(written);
-  if (url) return `the URL ${shown} is ${url.protocol} but has to be http: or https:`;
+  if (url) return `the URL ${shown} is ${url.protocol} but has to be ${plain}: or ${secure}:`;
   const hint = written.includes('{{') ? ' once its templates are filled in' : '';
-  return `${shown} is not a valid http or https URL${hint}`;
+  return `${shown} is not a valid ${plain} or ${secure} URL${hint}`;
 }
 
 /** Appends query parameters to the query the URL already has. */

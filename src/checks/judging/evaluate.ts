@@ -27,7 +27,9 @@ export type SourceValue =
 export type Sources = Readonly<Record<string, () => SourceValue>>;
 
 /** What the assertions of one run may take together: less than half a second of its thread. */
-const limits = { steps: 20_000_000, cpuMs: 250 };
+export function assertionBudget(): WorkBudget {
+  return new WorkBudget({ steps: 20_000_000, cpuMs: 250 });
+}
 
 /**
  * Evaluates all assertions, in their order and without stopping at one that fails. One that cannot be
@@ -35,11 +37,15 @@ const limits = { steps: 20_000_000, cpuMs: 250 };
  * reason and a code of its own.
  *
  * @param assertions with the templates of their targets filled in.
+ * @param budget of the run, where it evaluates more than once.
  * @throws ThreadStarved
  */
-export function evaluateAssertions(assertions: readonly Assertion[], sources: Sources): EvaluatedAssertion[] {
+export function evaluateAssertions(
+  assertions: readonly Assertion[],
+  sources: Sources,
+  budget = assertionBudget(),
+): EvaluatedAssertion[] {
   const known = new Map<string, SourceValue>();
-  const budget = new WorkBudget(limits);
   return assertions.map((assertion) => {
     let value = known.get(assertion.source);
     if (!value) {

@@ -15,6 +15,7 @@ const codes = {
   'response-malformed': 'RESPONSE_MALFORMED',
   'body-undecodable': 'RESPONSE_UNDECODABLE',
   'reflection-failed': 'GRPC_REFLECTION_FAILED',
+  'dialogue-failed': 'DIALOGUE_FAILED',
   'redirect-limit': 'REDIRECT_LIMIT',
   'redirect-invalid': 'REDIRECT_INVALID',
   'network-unavailable': 'NETWORK_UNAVAILABLE',

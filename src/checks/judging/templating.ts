@@ -13,7 +13,7 @@ import type { Template, TemplateLanguage } from './template-engine.ts';
 
 /**
  * How values get into a text. `raw`: as they are. `url`: `{{NAME}}` percent-encoded, `{{{NAME}}}` as it is; a
- * value at the very start that is itself an http or https URL stays as it is, so that `{{BASE_URL}}/path`
+ * value at the very start that is itself an http, https, ws or wss URL stays as it is, so that `{{BASE_URL}}/path`
  * works. `query`: as `url`, and the text around the templates is percent-encoded too.
  */
 export type TemplateMode = 'raw' | 'url' | 'query';
@@ -88,7 +88,7 @@ const helpers = {
   ...commonHelpers,
   $encode: (value: unknown) => encodeURIComponent(shown(value).toWellFormed()),
   $encodeUnlessUrl: (value: unknown) =>
-    /^(?:https?|socks5h?):\/\//i.test(shown(value))
+    /^(?:https?|wss?|socks5h?):\/\//i.test(shown(value))
       ? shown(value)
       : encodeURIComponent(shown(value).toWellFormed()),
 };

@@ -7,13 +7,27 @@ export type DetailKey =
   | 'agenticCheckResult'
   | 'sslCheckResult'
   | 'grpcCheckResult'
-  | 'tracerouteCheckResult';
+  | 'tracerouteCheckResult'
+  | 'webSocketCheckResult';
 
 /** What people read of a detail, in the order they ask for it: pages show it, and runs are compared by it. */
 export interface DetailSummary {
   /** Of the operation, one after the other. */
   readonly phases: readonly SummaryPhase[];
   readonly sections: readonly SummarySection[];
+  /** What was said, in its order; absent where a type has no conversation. */
+  readonly conversation?: readonly SummaryMessage[];
+}
+
+/** One thing that either side said. */
+export interface SummaryMessage {
+  readonly isSent: boolean;
+  /** Milliseconds since the conversation began. */
+  readonly atMs: number;
+  readonly text: string;
+  /** Of what it is, and which step it belongs to. */
+  readonly note: string;
+  readonly problem?: string | null;
 }
 
 export interface SummaryPhase {

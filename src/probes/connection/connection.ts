@@ -280,9 +280,9 @@ export class Connection {
   }
 
   #askProxy(socket: Socket, proxy: ForwardProxy): void {
-    const { isSecure, hostname, port } = this.#target;
+    const { isSecure, isAlwaysTunnelled, hostname, port } = this.#target;
     // A proxy of HTTP forwards plain requests without a tunnel.
-    if (proxy.protocol === 'http' && !isSecure) {
+    if (proxy.protocol === 'http' && !isSecure && !isAlwaysTunnelled) {
       this.#secure(socket);
       return;
     }

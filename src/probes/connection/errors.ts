@@ -11,6 +11,8 @@ export const probePhases = {
   firstByte: 'waiting for the response headers',
   download: 'downloading the body',
   data: 'waiting for data',
+  message: 'waiting for a message',
+  close: 'waiting for the end of the conversation',
 } as const;
 export type ProbePhase = keyof typeof probePhases;
 
@@ -28,6 +30,7 @@ export type ProbeErrorKind =
   | 'response-timeout'
   | 'response-malformed'
   | 'reflection-failed'
+  | 'dialogue-failed'
   | 'body-undecodable'
   | 'redirect-limit'
   | 'redirect-invalid'
@@ -202,4 +205,6 @@ const deadlineKinds: Readonly<Record<ProbePhase, ProbeErrorKind>> = {
   firstByte: 'response-timeout',
   download: 'response-timeout',
   data: 'response-timeout',
+  message: 'response-timeout',
+  close: 'response-timeout',
 };

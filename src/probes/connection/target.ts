@@ -18,6 +18,8 @@ export interface ConnectionTarget {
   readonly isCertificateChecked: boolean;
   readonly clientIdentity: ClientIdentity | undefined;
   readonly proxy: ForwardProxy | undefined;
+  /** Whether the proxy makes a tunnel for plain text, too: what follows is no HTTP that it could forward. */
+  readonly isAlwaysTunnelled?: boolean | undefined;
   /** Protocols offered in the TLS handshake, the preferred one first. */
   readonly alpnProtocols: readonly string[];
   /** What is said in plain text before TLS; nothing when absent. */

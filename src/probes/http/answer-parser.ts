@@ -71,11 +71,12 @@ export class AnswerParser {
   }
 
   /**
-   * Takes the next bytes, which are the parser's from then on. What comes after the answer is left out.
+   * Takes the next bytes, which are the parser's from then on.
    *
+   * @returns how many of them belong to the answer; what comes after it is left out.
    * @throws MalformedAnswer
    */
-  feed(bytes: Buffer): void {
+  feed(bytes: Buffer): number {
     let position = 0;
     /** Where the bytes of the body begin and end that were found in this piece so far. */
     let bodyStart = 0;
@@ -103,6 +104,7 @@ export class AnswerParser {
     }
     if (bodyEnd > bodyStart) this.#listener.onBody(bytes.subarray(bodyStart, bodyEnd));
     if (this.#state === 'done') this.#listener.onEnd();
+    return position;
   }
 
   /**

@@ -80,7 +80,7 @@ const proxyUrl = z
   .regex(/^((https?|socks5h?):\/\/\S+|\{\{.+\}\}\S*)$/, 'must start with http://, https:// or socks5://')
   .nullable()
   .describe(
-    'Proxy for what checks send: http:// and https:// for API checks, URL monitors and scripts, socks5:// for TCP, SSL and gRPC monitors, too; may hold credentials and {{VARIABLES}}',
+    'Proxy for what checks send: http:// and https:// for API checks, URL and WebSocket monitors and scripts, socks5:// for TCP, SSL and gRPC monitors, too; may hold credentials and {{VARIABLES}}',
   );
 
 export const PrivateLocationInput = z

@@ -31,6 +31,7 @@ export const CheckResult = z
     sslCheckResult: z.unknown().nullable(),
     grpcCheckResult: z.unknown().nullable(),
     tracerouteCheckResult: z.unknown().nullable(),
+    webSocketCheckResult: z.unknown().nullable(),
     checkRunId: z.number(),
     attempts: z.int(),
     sequenceId: z.string().nullable(),

@@ -9,6 +9,11 @@ const httpPhases = [
   ['tcp', 'connect'],
   ['firstByte', 'processing'],
   ['download', 'transfer'],
+  // Of WebSocket monitors.
+  ['connect', 'connect'],
+  ['tls', 'tls'],
+  ['handshake', 'processing'],
+  ['messages', 'transfer'],
 ] as const;
 
 /**

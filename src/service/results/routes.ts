@@ -122,6 +122,7 @@ export function resultView(
     sslCheckResult: null,
     grpcCheckResult: null,
     tracerouteCheckResult: null,
+    webSocketCheckResult: null,
     ...(detailKey === undefined || row.detail === null
       ? {}
       : {

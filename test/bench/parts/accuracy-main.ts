@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
 import { SslDetail } from '../../../src/checks/ssl/detail.ts';
 import { SslSpec } from '../../../src/checks/ssl/spec.ts';
+import { WebSocketDetail } from '../../../src/checks/websocket/detail.ts';
+import { WebSocketSpec } from '../../../src/checks/websocket/spec.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { readExchanges, type WirePhases } from '../../helpers/wire/wire.ts';
@@ -23,8 +25,12 @@ import { measureEcho } from './echo-accuracy.ts';
 import { startLineProcess } from './line-process.ts';
 import { applyLoad, type Load, loads, probeCount } from './loads.ts';
 
-const schemes = ['http', 'https', 'ssl'] as const;
 type Scheme = (typeof schemes)[number];
+const schemes = ['http', 'https', 'ssl', 'ws'] as const;
+/** What blackbox_exporter has no phases of. */
+const ownSchemes: ReadonlySet<Scheme> = new Set(['ssl', 'ws']);
+/** As `--only` calls them. */
+const names: Readonly<Record<Scheme, string>> = { http: 'http', https: 'https', ssl: 'ssl', ws: 'websocket' };
 
 /** What a prober says of one probe, in milliseconds; undefined when the probe failed. */
 type Reported = (WirePhases & { readonly isDoubtful?: boolean }) | undefined;
@@ -45,8 +51,7 @@ const ports = (await nextLine()) as Record<Scheme, number>;
 // Agent and peer before everything else but the yardsticks; children have the priority of whoever starts them.
 if (burnerCount === 0) setPriority(-10);
 await using agent = await AgentUnderLoad.start(1000);
-/** It makes no handshakes alone. */
-const isPeerNeeded = !only.startsWith('ssl') && burnerCount === 0;
+const isPeerNeeded = !/^(ssl|websocket)/.test(only) && burnerCount === 0;
 await using blackbox = isPeerNeeded ? await startBlackbox() : undefined;
 setPriority(0);
 await using burners = await startBurners(burnerCount);
@@ -54,12 +59,12 @@ await using burners = await startBurners(burnerCount);
 const measured: Measured[] = [];
 for (const scheme of schemes) {
   for (const load of loads) {
-    if (!`${scheme} ${load.name}`.includes(only)) continue;
+    if (!`${names[scheme]} ${load.name}`.includes(only)) continue;
     for (const prober of probers) {
-      if (prober === 'blackbox' && (scheme === 'ssl' || !blackbox)) continue;
+      if (prober === 'blackbox' && (ownSchemes.has(scheme) || !blackbox)) continue;
       const { errors, made, lost, untoldCount } = await measure(prober, scheme, load);
       const burnt = burners.count === 0 ? '' : `, ${burners.count} burners`;
-      measured.push({ what: scheme, load: `${load.name}${burnt}`, prober, errors, made, lost });
+      measured.push({ what: names[scheme], load: `${load.name}${burnt}`, prober, errors, made, lost });
       const total = errors.map(({ total: error }) => error);
       say({
         progress: `${scheme}, ${load.name}, ${prober}: ${total.length} of ${made} joined, ${untoldCount} without times`,
@@ -90,7 +95,7 @@ async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load
   const portByPath = (await ask()) as Record<string, number>;
   const exchanges = await readExchanges(capture.path, {
     serverPort: ports[scheme],
-    isTls: scheme !== 'http',
+    isTls: scheme === 'https' || scheme === 'ssl',
     waitMs: scheme === 'ssl' ? null : waitMs,
   });
   const errors: PhaseErrors[] = [];
@@ -139,6 +144,7 @@ async function reportedBy(
 }
 
 function runOf(url: string) {
+  if (url.startsWith('ws:')) return webSocketRun(url);
   return url.startsWith('ssl:') ? sslRun(new URL(url)) : httpRun(url);
 }
 
@@ -149,6 +155,14 @@ function sslRun({ href, port, pathname }: URL) {
   const spec = SslSpec.parse({ request: { sslConfig } });
   return leasedRun(href, {
     check: { id: crypto.randomUUID(), name: 'Accuracy', checkType: 'SSL', spec },
+  });
+}
+
+/** One message, which comes some time after the handshake. */
+function webSocketRun(url: string) {
+  const spec = WebSocketSpec.parse({ request: { url, steps: [{ type: 'EXPECT' }] } });
+  return leasedRun(url, {
+    check: { id: crypto.randomUUID(), name: 'Accuracy', checkType: 'WEBSOCKET', spec },
   });
 }
 
@@ -163,6 +177,8 @@ function phasesIn(result: ResultReport): Reported {
   if (result.failure !== null) return undefined;
   const handshake = SslDetail.safeParse(result.detail);
   if (handshake.success) return handshakePhases(handshake.data, result);
+  const conversation = WebSocketDetail.safeParse(result.detail);
+  if (conversation.success) return conversationPhases(conversation.data, result);
   const phases = HttpDetail.parse(result.detail).response.timingPhases;
   if (!phases) return undefined;
   const { tcp: connect, tls, proxy, firstByte, download } = phases;
@@ -177,6 +193,13 @@ function handshakePhases({ response }: SslDetail, result: ResultReport): Reporte
   const { connection: connect, tls } = response.timingPhases;
   const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
   return { connect, tls, wait: 0, download: 0, total, isDoubtful };
+}
+
+function conversationPhases({ response }: WebSocketDetail, result: ResultReport): Reported {
+  if (!response) return undefined;
+  const { connect, tls, handshake: wait, messages: download } = response.timingPhases;
+  const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
+  return { connect, tls, wait, download, total, isDoubtful };
 }
 
 /** Keeps one core busy, at the priority that everybody has. */

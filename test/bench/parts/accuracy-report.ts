@@ -55,6 +55,7 @@ export function accuracyReport(
       `The server waits ${waitMs} ms before each answer; ${seconds} s for each load. Whole agent (lease to report) and blackbox_exporter one after the other on the same host with the same priority; server and tcpdump have real-time priority. The capture lost ${lost} packets.`,
       'Wrong: a total that is off by more than 5 ms and by more than 5 %. Doubted: reported with `isTimingDoubtful`.',
       'SSL: handshakes alone, which the server knows by their names. blackbox_exporter has no phases of those.',
+      'WebSocket: the wait is for the answer of the handshake, and the total goes to the last byte of a message that comes 20 ms later. blackbox_exporter has no phases of those.',
       'ICMP: the reported round trip of 500 requests, 10 ms apart, against the capture’s stamps of request and reply.',
     ],
     figures: figuresOf(measured),

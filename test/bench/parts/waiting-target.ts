@@ -1,19 +1,23 @@
 /**
  * The target of the accuracy benchmark, a process of its own: an HTTP and an HTTPS server (ECDSA P-256, TLS 1.3) that wait
- * before they answer, and one of TLS alone, whose paths are the first labels of names. Prints `{"http": PORT, "https": PORT, "ssl": PORT}`. For each line it reads it prints, as one line of JSON, from
+ * before they answer, one of TLS alone, whose paths are the first labels of names, and one of WebSockets that sends a message 20 ms after it has agreed. Prints
+ * `{"http": PORT, "https": PORT, "ssl": PORT, "ws": PORT}`. For each line it reads it prints, as one line of JSON, from
  * which port each path was asked for since the last one, which joins a probe to the packets of its connection.
  *
  * Usage: node waiting-target.ts ADDRESS WAIT_MS
  */
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { createServer as createBareTlsServer } from 'node:tls';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 
 const [address = '127.0.0.1', waitMs = '100'] = process.argv.slice(2);
 const body = 'x'.repeat(500);
+const messageAfterMs = 20;
+const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 let portByPath: Record<string, number> = {};
 
 function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -34,7 +38,22 @@ const ssl = await listening(
     socket.on('error', () => socket.destroy()).resume();
   }),
 );
-console.log(JSON.stringify({ http, https, ssl }));
+const ws = await listening(
+  createServer().on('upgrade', (request: IncomingMessage, socket: Socket) => {
+    portByPath[request.url ?? ''] = request.socket.remotePort ?? 0;
+    const hash = createHash('sha1').update(`${request.headers['sec-websocket-key']}${acceptSuffix}`);
+    const accept = `Sec-WebSocket-Accept: ${hash.digest('base64')}\r\n\r\n`;
+    const head = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n';
+    socket.on('error', () => socket.destroy());
+    setTimeout(() => {
+      socket.write(`${head}${accept}`);
+      setTimeout(() => socket.write(Buffer.from('\x81\x05hello', 'latin1')), messageAfterMs);
+    }, Number(waitMs));
+    // The monitor closes: so does this, with 1000.
+    socket.once('data', () => socket.end(Buffer.from([0x88, 2, 3, 0xe8])));
+  }),
+);
+console.log(JSON.stringify({ http, https, ssl, ws }));
 for await (const _line of createInterface({ input: process.stdin })) {
   console.log(JSON.stringify(portByPath));
   portByPath = {};

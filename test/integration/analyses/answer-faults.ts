@@ -10,7 +10,8 @@ import {
   web,
   withPage,
 } from '../../helpers/analyses/fault-stage.ts';
-import { evidenceOf, type SeededFault } from '../../helpers/analyses/real-runs.ts';
+import { evidenceOf, realRun, type SeededFault } from '../../helpers/analyses/real-runs.ts';
+import { startSocketServer } from '../../helpers/websocket/socket-server.ts';
 
 /** Faults of what is answered, of its speed, of the check and of the location. */
 export const answerFaults: readonly SeededFault[] = [
@@ -177,6 +178,20 @@ export const answerFaults: readonly SeededFault[] = [
     ...{
       cause: /location lab itself: 8 of its other 9 checks/,
       classification: 'INFRASTRUCTURE_ERROR',
+      certainty: 'LIKELY',
+    },
+  },
+  {
+    name: 'a server of messages that leaves',
+    code: 'DIALOGUE_FAILED',
+    evidence: async () => {
+      await using server = await startSocketServer();
+      const request = { url: `${server.url}/gone`, steps: [{ type: 'EXPECT' }] };
+      return evidenceOf(await realRun('WEBSOCKET', { request }));
+    },
+    ...{
+      cause: /can be reached.*closed the conversation with code 4001/,
+      classification: 'APPLICATION_ERROR',
       certainty: 'LIKELY',
     },
   },

@@ -48,6 +48,7 @@ const symptoms: Readonly<Record<string, Symptom>> = {
   TLS_BASELINE_VIOLATED: 'unwell',
   STARTTLS_REFUSED: 'unwell',
   SERVICE_NOT_SERVING: 'unwell',
+  DIALOGUE_FAILED: 'unwell',
   EGRESS_DENIED: 'egress',
 };
 

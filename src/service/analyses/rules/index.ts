@@ -3,6 +3,7 @@ import type { Case } from '../seen/case.ts';
 import { changedCheck } from './change.ts';
 import { brokenAnswer, failedConnection, failedProxy } from './connection.ts';
 import { changedContent } from './content.ts';
+import { brokenDialogue } from './dialogue.ts';
 import { changedAnswer, failingResolver, missingName, responseCode, silentNameServer } from './dns.ts';
 import { failedCall, missingReflection, notServing } from './grpc-answer.ts';
 import { endlessRedirects, unexpectedStatus } from './http-status.ts';
@@ -29,7 +30,7 @@ export const rules: readonly Rule<Case>[] = [
   endedWay,
   ...[failedConnection, lostPings, brokenAnswer],
   ...[lateAnswer, grownPhase],
-  ...[notServing, missingReflection, failedCall],
+  ...[notServing, missingReflection, failedCall, brokenDialogue],
   ...[endlessRedirects, unexpectedStatus, changedContent],
   ...[scriptError, missedPing],
 ];

@@ -17,6 +17,7 @@ import { dnsSections, httpSections, icmpSections, pingSection, tcpSections } fro
 import { logSection } from './log.ts';
 import { dnsPhases, httpPhases, inARow, tcpPhases, withAgentShare } from './phases.ts';
 import { scriptSections, suiteSections } from './scripts.ts';
+import { conversationSection } from './summary/conversation.ts';
 import { type SummarisedDetail, summarisedDetail, summarySections } from './summary/summary.ts';
 import { isWayDrawn } from './summary/way.ts';
 
@@ -60,7 +61,7 @@ function summaryParts(result: CheckResult, { summary, detail }: SummarisedDetail
   const phases = inARow(summary.phases.map(({ name, kind, lengthMs }) => [name, kind, lengthMs]));
   return parts(result, judged.data ?? { assertions: [], jobLog: null }, {
     phases,
-    own,
+    own: [conversationSection(summary.conversation), ...own],
   });
 }
 

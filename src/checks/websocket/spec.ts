@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { thresholdMs } from '../contract/common-fields.ts';
+import { IpFamilyField } from '../contract/ip-family.ts';
+import type { MaskedValue } from '../contract/masking.ts';
+import { ServerName, TraceparentHosts } from '../contract/target.ts';
+import { tcpAssertionSchema } from '../http/connection-assertion.ts';
+import { assertionSchema, comparisons } from '../judging/assertion.ts';
+
+export const stepTypes = ['SEND', 'EXPECT', 'EXPECT_CLOSE'] as const;
+
+/** How long a step waits that does not say so. */
+export const usualStepTimeoutMs = 5000;
+const maxTimeoutMs = 60_000;
+
+/** What follows from the protocol, and nobody else may say. */
+const ownHeaders = /^(connection|upgrade|content-length|transfer-encoding|sec-websocket-.*)$/i;
+
+const Header = z.object({
+  key: z
+    .string()
+    .min(1)
+    .refine((key) => !ownHeaders.test(key.trim()), { error: 'is set by the protocol itself' }),
+  value: z.string().default(''),
+  locked: z.boolean().default(false),
+});
+
+const Step = z
+  .object({
+    type: z
+      .enum(stepTypes)
+      .describe('SEND: sends a message; EXPECT: waits for one; EXPECT_CLOSE: waits until the server closes'),
+    message: z.string().max(100_000).default('').describe('SEND: the text, JSON or not'),
+    isBinary: z
+      .boolean()
+      .default(false)
+      .describe('SEND: message is base64, and its bytes are sent as a binary message'),
+    assertions: z
+      .array(assertionSchema(['TEXT_BODY', 'JSON_BODY'], comparisons))
+      .max(20)
+      .default([])
+      .describe('EXPECT: what has to hold for the message; none: any message'),
+    skipOthers: z
+      .boolean()
+      .default(false)
+      .describe('EXPECT: pass over messages for which that does not hold; false: the next message counts'),
+    timeoutMs: z
+      .int()
+      .min(1)
+      .max(maxTimeoutMs)
+      .nullable()
+      .default(null)
+      .describe(`EXPECT, EXPECT_CLOSE: how long it waits; null: ${usualStepTimeoutMs}`),
+  })
+  .superRefine((step, context) => {
+    const refuse = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    const { type, message, isBinary, assertions, skipOthers, timeoutMs } = step;
+    if (type !== 'SEND') {
+      if (message !== '') refuse('message', 'belongs to the type SEND');
+      if (isBinary) refuse('isBinary', 'belongs to the type SEND');
+    } else {
+      if (timeoutMs !== null) refuse('timeoutMs', 'belongs to EXPECT and EXPECT_CLOSE');
+      const isBase64 = message.includes('{{') || /^[A-Za-z0-9+/]*={0,2}$/.test(message);
+      if (isBinary && !isBase64) refuse('message', 'must be base64, because isBinary is true');
+    }
+    if (type !== 'EXPECT') {
+      if (assertions.length > 0) refuse('assertions', 'belong to the type EXPECT');
+      if (skipOthers) refuse('skipOthers', 'belongs to the type EXPECT');
+    } else if (skipOthers && assertions.length === 0) {
+      refuse('skipOthers', 'needs assertions: without any, every message is the one');
+    }
+  });
+export type WebSocketStep = z.output<typeof Step>;
+
+/** A WebSocket monitor: a handshake, and a conversation step by step. */
+export const WebSocketSpec = z.object({
+  shouldFail: z.boolean().default(false),
+  request: z
+    .object({
+      url: z
+        .string()
+        .max(2048)
+        .regex(/^(wss?:\/\/|\{\{)/i, 'must start with ws:// or wss://, or with a {{template}}'),
+      headers: z.array(Header).max(100).default([]),
+      basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),
+      subprotocols: z
+        .array(
+          z
+            .string()
+            .min(1)
+            .max(200)
+            .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'must be a token: without spaces and commas'),
+        )
+        .max(20)
+        .refine((names) => new Set(names).size === names.length, { error: 'must name each one once' })
+        .default([])
+        .describe('Offered in this order; the server has to agree to one of them'),
+      skipSSL: z.boolean().default(false),
+      serverName: ServerName,
+      ipFamily: IpFamilyField,
+      traceparentHosts: TraceparentHosts,
+      timeout: z
+        .int()
+        .min(1)
+        .max(maxTimeoutMs / 1000)
+        .default(30)
+        .describe('Seconds for the connection and the conversation'),
+      steps: z
+        .array(Step)
+        .max(50)
+        .default([])
+        .describe('Done one after the other, then the connection is closed; none: the handshake alone'),
+      assertions: z
+        .array(
+          tcpAssertionSchema(
+            [
+              'RESPONSE_TIME',
+              'STATUS_CODE',
+              'HEADERS',
+              'SUBPROTOCOL',
+              'JSON_BODY',
+              'TEXT_BODY',
+              'MESSAGE_COUNT',
+              'CLOSE_CODE',
+              'CLOSE_REASON',
+            ],
+            comparisons,
+          ),
+        )
+        .default([]),
+    })
+    .refine(({ serverName, url }) => serverName === null || !/^ws:/i.test(url), {
+      path: ['serverName'],
+      error: 'needs a wss URL',
+    }),
+  degradedResponseTime: thresholdMs({ defaultMs: 5000, maxMs: maxTimeoutMs }),
+  maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: maxTimeoutMs }),
+});
+export type WebSocketSpec = z.output<typeof WebSocketSpec>;
+
+/** What answers never show of a WebSocket monitor. */
+export const maskedInWebSocket: readonly MaskedValue[] = [
+  { path: ['request', 'headers'], flags: ['locked'] },
+  { path: ['request', 'basicAuth', 'password'] },
+];

@@ -1,0 +1,154 @@
+import { toError } from '../../lib/errors.ts';
+import { parseJson } from '../../lib/json/json-document.ts';
+import { bareHostname } from '../../probes/connection/forward-proxy.ts';
+import type { WebSocketProbeResult } from '../../probes/websocket/probe.ts';
+import type { ExchangedMessage } from '../../probes/websocket/steps.ts';
+import type { RunContext } from '../contract/check-type.ts';
+import { familyName } from '../contract/ip-family.ts';
+import { timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
+import { jobLogOf } from '../contract/run-log.ts';
+import { decodeText, maxStoredBytes } from '../http/body.ts';
+import { certificateDetail } from '../http/certificate.ts';
+import { tcpConnectionSource } from '../http/connection-assertion.ts';
+import { headerPairs, headerValue, joinedHeaders } from '../http/header-map.ts';
+import type { Sources } from '../judging/evaluate.ts';
+import type { WebSocketDetail } from './detail.ts';
+import type { PreparedConversation } from './request.ts';
+import type { WebSocketSpec } from './spec.ts';
+import { textOf } from './steps.ts';
+
+/** Messages at either end of a conversation that a result keeps, and letters of each. */
+const keptMessages = 100;
+const keptLetters = 16 * 1024;
+
+type Response = NonNullable<WebSocketDetail['response']>;
+
+/** The detail of a run that sent nothing. */
+export function emptyDetail(
+  { request: { url, subprotocols } }: WebSocketSpec,
+  { log }: RunContext,
+  requestError: string | null,
+): WebSocketDetail {
+  return {
+    assertions: [],
+    request: { url, headers: {}, subprotocols },
+    steps: [],
+    response: null,
+    requestError,
+    jobLog: jobLogOf(log),
+    ...{ jobAssets: null, pcapDataUrl: null },
+  };
+}
+
+/** What was asked, what came, and what was said. */
+export function detailOf(
+  spec: WebSocketSpec,
+  context: RunContext,
+  {
+    prepared: { request },
+    result,
+    steps,
+  }: {
+    readonly prepared: PreparedConversation;
+    readonly result: WebSocketProbeResult;
+    readonly steps: WebSocketDetail['steps'];
+  },
+): WebSocketDetail {
+  const { url, serverName, trace } = request;
+  return {
+    ...emptyDetail(spec, context, null),
+    request: {
+      url: url.href,
+      headers: headerPairs(request.headers),
+      subprotocols: spec.request.subprotocols,
+      ...(serverName !== undefined && { serverName }),
+      ...(trace?.isFor(bareHostname(url)) && { traceparent: trace.traceparent }),
+    },
+    steps,
+    response: responseOf(result),
+  };
+}
+
+function responseOf(result: WebSocketProbeResult): Response {
+  const { head, address, close, closeMs, messages } = result;
+  return {
+    status: head?.status ?? 0,
+    statusText: head?.statusText ?? '',
+    headers: head ? joinedHeaders(head.headers) : null,
+    body: decodeText(result.refusal, headerValue(head?.headers, 'content-type'), true),
+    subprotocol: result.subprotocol,
+    ipAddress: address,
+    ipFamily: familyName(address),
+    certificate: certificateDetail(result.certificate),
+    timingPhases: timesToMicroseconds(result.phases),
+    ...shownMessages(messages),
+    receivedCount: received(messages).length,
+    pingCount: result.pingCount,
+    closeCode: close?.code ?? null,
+    closeReason: close?.reason ?? '',
+    isClosedByTarget: close?.isByTarget ?? false,
+    closeTimeMs: closeMs === undefined ? null : toMicroseconds(closeMs),
+  };
+}
+
+/** The beginning and the end of a long conversation, and of its long messages the beginning. */
+function shownMessages(messages: readonly ExchangedMessage[]): Pick<Response, 'messages' | 'omittedCount'> {
+  const isLong = messages.length > 2 * keptMessages;
+  const kept = isLong ? [...messages.slice(0, keptMessages), ...messages.slice(-keptMessages)] : messages;
+  let leftBytes = maxStoredBytes;
+  const shown = kept.map((message): Response['messages'][number] => {
+    const text = textOf(message);
+    const beginning = text.slice(0, Math.min(keptLetters, leftBytes)).toWellFormed();
+    leftBytes -= Buffer.byteLength(beginning);
+    return {
+      direction: message.isSent ? 'SENT' : 'RECEIVED',
+      type: message.isText ? 'TEXT' : 'BINARY',
+      text: beginning,
+      truncated: beginning.length < text.length,
+      sizeBytes: message.data.length,
+      atMs: toMicroseconds(message.atMs),
+      step: message.step === undefined ? null : message.step + 1,
+    };
+  });
+  return { messages: shown, omittedCount: messages.length - kept.length };
+}
+
+function received(messages: readonly ExchangedMessage[]): ExchangedMessage[] {
+  return messages.filter(({ isSent }) => !isSent);
+}
+
+/** What the assertions of a WebSocket monitor are about. */
+export function sourcesOf(result: WebSocketProbeResult, responseTimeMs: number): Sources {
+  const { head, close, messages } = result;
+  const texts = () => received(messages).map(textOf);
+  return {
+    // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
+    RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
+    STATUS_CODE: () => ({ kind: 'value', value: head?.status }),
+    HEADERS: () => ({ kind: 'headers', headers: joinedHeaders(head?.headers) }),
+    SUBPROTOCOL: () => ({ kind: 'value', value: result.subprotocol }),
+    TEXT_BODY: () => ({ kind: 'text', text: texts().join('\n') }),
+    JSON_BODY: () => {
+      try {
+        return { kind: 'json', document: texts().map(jsonOrText) };
+      } catch (thrown) {
+        const reason = `the messages are too large for JSON assertions: ${toError(thrown).message}`;
+        return { kind: 'unavailable', reason, code: 'ASSERTION_TOO_COSTLY' };
+      }
+    },
+    MESSAGE_COUNT: () => ({ kind: 'value', value: received(messages).length }),
+    CLOSE_CODE: () => ({ kind: 'value', value: close?.code ?? null }),
+    CLOSE_REASON: () => ({ kind: 'text', text: close?.reason ?? '' }),
+    CONNECTION: () => tcpConnectionSource(result),
+  };
+}
+
+/** @throws JsonTooLarge */
+function jsonOrText(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return text;
+    throw thrown;
+  }
+}

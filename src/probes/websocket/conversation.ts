@@ -1,0 +1,257 @@
+import type { Socket } from 'node:net';
+import type { Connection } from '../connection/connection.ts';
+import { ProbeError } from '../connection/errors.ts';
+import {
+  abnormalClose,
+  clientFrame,
+  closeCodes,
+  closeFrame,
+  FrameError,
+  type FrameLimits,
+  FrameReader,
+  type Message,
+  opcodes,
+} from './frames.ts';
+import type { ConversationClose, ConversationStep, ExchangedMessage, StepOutcome } from './steps.ts';
+
+/** As much as one conversation may bring. */
+export const frameLimits: FrameLimits = {
+  messageBytes: 1024 * 1024,
+  messages: 1000,
+  frames: 20_000,
+  controlFrames: 1000,
+};
+
+/** How long the server has for its own close frame. */
+const closeWaitMs = 2000;
+
+/** What to wait for: a message, the end, or the time. */
+type News = 'message' | 'end' | 'timeout';
+
+/**
+ * What is said over an open WebSocket: TALKING (the steps, in their order) -> CLOSING (our close frame, and the server's) ->
+ * done. Times are those at which bytes left and arrived: what this side needs in between is in none.
+ */
+export class Conversation {
+  readonly messages: ExchangedMessage[] = [];
+  readonly outcomes: StepOutcome[] = [];
+  /** Of the server alone, while steps were waiting. */
+  waitedMs = 0;
+  pingCount = 0;
+  close: ConversationClose | undefined;
+  /** From our close frame to the server's; undefined without both. */
+  closeMs: number | undefined;
+  #phase: 'talking' | 'closing' = 'talking';
+  /** What had been waited for when the step under way began. */
+  #stepStartMs = 0;
+  readonly #socket: Socket;
+  readonly #connection: Connection;
+  readonly #openedMs: number;
+  readonly #reader: FrameReader;
+  /** Messages that no step has looked at. */
+  readonly #inbox: ExchangedMessage[] = [];
+  /** Why nothing more comes. */
+  #end: Error | undefined;
+  #closeArrivedMs = 0;
+  /** What the next wait begins with: the last byte that left or arrived. */
+  #sinceMs: number;
+  /** When the bytes that are being read arrived. */
+  #arrivedMs = 0;
+  #wake: (() => void) | undefined;
+
+  /** @param openedMs when the answer of the handshake had arrived. */
+  constructor(socket: Socket, connection: Connection, openedMs: number) {
+    this.#socket = socket;
+    this.#connection = connection;
+    this.#openedMs = openedMs;
+    this.#sinceMs = openedMs;
+    this.#arrivedMs = openedMs;
+    this.#reader = new FrameReader(
+      {
+        onMessage: (message) => this.#receive(message),
+        onPing: (data) => {
+          this.pingCount += 1;
+          this.#write(clientFrame(opcodes.pong, data));
+        },
+        onClose: (code, reason) => {
+          this.close ??= { code, reason, isByTarget: this.#phase === 'talking' };
+          this.#closeArrivedMs = this.#arrivedMs;
+          this.#finish(
+            this.#endedBy(
+              `the server closed the conversation with code ${code}${reason === '' ? '' : ` (${reason})`}`,
+            ),
+          );
+        },
+      },
+      frameLimits,
+    );
+  }
+
+  /** Takes what the connection brought. */
+  feed(bytes: Buffer): void {
+    if (this.#end) return;
+    const eventMs = performance.now();
+    this.#arrivedMs = this.#connection.arrivalOf(this.#connection.receivedBytes, eventMs);
+    try {
+      this.#reader.feed(bytes);
+    } catch (thrown) {
+      if (!(thrown instanceof FrameError)) throw thrown;
+      this.#refuse(thrown);
+    }
+  }
+
+  /** The connection has ended, or failed. */
+  stop(error: Error | undefined): void {
+    const { where } = this.#connection;
+    const silent = `the peer closed the connection without a close frame (${where})`;
+    if (!this.#end) this.close ??= { code: abnormalClose, reason: '', isByTarget: this.#phase === 'talking' };
+    this.#finish(error ?? new ProbeError('connection-reset', 'message', silent));
+  }
+
+  /** True once all steps are done: nothing that happens from then on makes one fail. */
+  get isClosing(): boolean {
+    return this.#phase === 'closing';
+  }
+
+  /** The run is stopped in the middle of a step. */
+  interrupt(): void {
+    this.#note(performance.now());
+    this.outcomes.push({ isDone: false, waitMs: this.waitedMs - this.#stepStartMs });
+  }
+
+  /** The steps one after the other, until one of them fails. @returns the error that ended them. */
+  async hold(steps: readonly ConversationStep[]): Promise<Error | undefined> {
+    for (const [index, step] of steps.entries()) {
+      this.#stepStartMs = this.waitedMs;
+      const failure = await this.#take(step, index);
+      this.outcomes.push({ isDone: failure === undefined, waitMs: this.waitedMs - this.#stepStartMs });
+      if (failure) {
+        if (!this.#end) this.#write(closeFrame(closeCodes.normal));
+        return failure === 'refused' ? undefined : failure;
+      }
+    }
+    return await this.#closed();
+  }
+
+  async #take(step: ConversationStep, index: number): Promise<Error | 'refused' | undefined> {
+    if (step.kind === 'send') return this.#send(step.message, index);
+    const endMs = performance.now() + step.timeoutMs;
+    for (;;) {
+      const news = await this.#news(endMs - performance.now());
+      if (news === 'timeout') return this.#late(step);
+      if (news === 'end') return this.#ended(step);
+      const message = this.#inbox.shift();
+      if (!message || step.kind === 'expect-close') continue;
+      const taken = step.take(message);
+      if (taken === 'passed-over') continue;
+      message.step = index;
+      this.#note(this.#openedMs + message.atMs);
+      return taken === 'taken' ? undefined : 'refused';
+    }
+  }
+
+  #send(message: Message, index: number): Error | undefined {
+    if (this.#end) return this.#end;
+    const opcode = message.isText ? opcodes.text : opcodes.binary;
+    const frame = clientFrame(opcode, message.data);
+    this.#connection.beforeSending();
+    const beforeMs = performance.now();
+    this.#socket.write(frame);
+    const sentMs = this.#connection.sentSince(beforeMs);
+    this.#sinceMs = Math.max(this.#sinceMs, sentMs);
+    this.messages.push({ ...message, isSent: true, atMs: Math.max(0, sentMs - this.#openedMs), step: index });
+    return undefined;
+  }
+
+  /** What a step waits for is here. */
+  #note(arrivedMs: number): void {
+    this.waitedMs += Math.max(0, arrivedMs - this.#sinceMs);
+    this.#sinceMs = Math.max(this.#sinceMs, arrivedMs);
+  }
+
+  #late(step: Exclude<ConversationStep, { kind: 'send' }>): ProbeError {
+    this.#note(performance.now());
+    const isMessage = step.kind === 'expect';
+    const what = isMessage ? 'waiting for a message' : 'waiting for the server to close';
+    const text = `timed out after ${Math.round(step.timeoutMs)} ms while ${what} (${this.#connection.where})`;
+    return new ProbeError('response-timeout', isMessage ? 'message' : 'close', text, 'ETIMEDOUT');
+  }
+
+  #ended(step: ConversationStep): Error | undefined {
+    this.#note(this.#closeArrivedMs || performance.now());
+    const isClosed = this.close !== undefined && this.close.code !== abnormalClose;
+    return step.kind === 'expect-close' && isClosed ? undefined : this.#end;
+  }
+
+  /** Waits for something to come; what has come by the end of the time counts. */
+  async #news(timeoutMs: number): Promise<News> {
+    if (this.#inbox.length > 0) return 'message';
+    if (this.#end) return 'end';
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(() => setImmediate(resolve), Math.max(0, timeoutMs));
+    await promise;
+    clearTimeout(timer);
+    this.#wake = undefined;
+    if (this.#inbox.length > 0) return 'message';
+    return this.#end ? 'end' : 'timeout';
+  }
+
+  /** Says that it is over, and waits for the server to say so. */
+  async #closed(): Promise<Error | undefined> {
+    this.#phase = 'closing';
+    this.#inbox.length = 0;
+    if (!this.#end) {
+      const beforeMs = performance.now();
+      this.#connection.beforeSending();
+      this.#socket.write(closeFrame(closeCodes.normal));
+      const sentMs = this.#connection.sentSince(beforeMs);
+      await this.#news(closeWaitMs);
+      if (this.close?.code !== abnormalClose && this.#closeArrivedMs > 0)
+        this.closeMs = Math.max(0, this.#closeArrivedMs - sentMs);
+    }
+    this.close ??= { code: abnormalClose, reason: '', isByTarget: false };
+    return this.#broken();
+  }
+
+  /** What counts also when all steps are done: a server that breaks the rules. */
+  #broken(): Error | undefined {
+    const isBroken = this.#end instanceof ProbeError && this.#end.kind === 'response-malformed';
+    return isBroken ? this.#end : undefined;
+  }
+
+  #receive(message: Message): void {
+    if (this.#phase === 'closing') return;
+    const atMs = Math.max(0, this.#arrivedMs - this.#openedMs);
+    const received: ExchangedMessage = { ...message, isSent: false, atMs, step: undefined };
+    this.messages.push(received);
+    this.#inbox.push(received);
+    this.#wake?.();
+  }
+
+  /** The server broke the rules, or sent too much. */
+  #refuse(error: FrameError): void {
+    this.#write(closeFrame(error.closeCode));
+    const text = `the server sent ${error.message} (${this.#connection.where})`;
+    this.#finish(new ProbeError(error.isTooMuch ? 'dialogue-failed' : 'response-malformed', 'message', text));
+  }
+
+  #endedBy(message: string): ProbeError {
+    return new ProbeError('dialogue-failed', 'message', `${message} (${this.#connection.where})`);
+  }
+
+  #finish(error: Error): void {
+    if (this.#end) return;
+    this.#end = error;
+    // A close of the server is answered with its own code.
+    const code = this.close?.code;
+    if (code !== undefined && code !== abnormalClose && this.#phase === 'talking')
+      this.#write(closeFrame(code));
+    this.#wake?.();
+  }
+
+  /** What needs no time of its own. */
+  #write(frame: Buffer): void {
+    if (this.#socket.writable) this.#socket.write(frame);
+  }
+}

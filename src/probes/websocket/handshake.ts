@@ -1,0 +1,62 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ResponseHead, ResponseHeaders } from '../http/answer-head.ts';
+
+/** What a server hashes behind the key (RFC 6455 section 1.3). */
+const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+export function newKey(): string {
+  return randomBytes(16).toString('base64');
+}
+
+/** The headers that ask for the protocol, names and values in turn. Compression is not offered. */
+export function upgradeHeaders(key: string, subprotocols: readonly string[]): string[] {
+  const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
+  headers.push('Sec-WebSocket-Version', '13', 'Sec-WebSocket-Key', key);
+  if (subprotocols.length > 0) headers.push('Sec-WebSocket-Protocol', subprotocols.join(', '));
+  return headers;
+}
+
+/**
+ * What is wrong with an answer of status 101 (RFC 6455 section 4.1, and what browsers make of it); undefined when
+ * both sides have agreed.
+ */
+export function handshakeProblem(
+  { headers }: Pick<ResponseHead, 'headers'>,
+  { key, subprotocols }: { readonly key: string; readonly subprotocols: readonly string[] },
+): string | undefined {
+  if (!has(headers, 'upgrade', 'websocket')) return 'it has no header Upgrade: websocket';
+  if (!has(headers, 'connection', 'upgrade')) return 'it has no header Connection: Upgrade';
+  const [accept, ...others] = values(headers, 'sec-websocket-accept');
+  if (accept === undefined) return 'it has no Sec-WebSocket-Accept';
+  const wanted = createHash('sha1').update(`${key}${acceptSuffix}`).digest('base64');
+  if (accept !== wanted || others.length > 0) return 'its Sec-WebSocket-Accept is not the one of the key';
+  const extensions = values(headers, 'sec-websocket-extensions').join(', ');
+  if (extensions !== '') return `it agrees to extensions that were not offered: ${extensions.slice(0, 100)}`;
+  const chosen = values(headers, 'sec-websocket-protocol');
+  if (chosen.length === 0) {
+    return subprotocols.length > 0
+      ? `it agrees to none of the subprotocols ${subprotocols.join(', ')}`
+      : undefined;
+  }
+  const [subprotocol = ''] = chosen;
+  if (chosen.length > 1 || !subprotocols.includes(subprotocol)) {
+    return `it chooses the subprotocol ${JSON.stringify(chosen.join(', ').slice(0, 100))}, which was not offered`;
+  }
+  return undefined;
+}
+
+/** The subprotocol of a handshake without a problem; null: none. */
+export function agreedSubprotocol({ headers }: Pick<ResponseHead, 'headers'>): string | null {
+  return values(headers, 'sec-websocket-protocol')[0] ?? null;
+}
+
+function has(headers: ResponseHeaders, name: string, token: string): boolean {
+  return values(headers, name).some((value) =>
+    value.split(',').some((one) => one.trim().toLowerCase() === token),
+  );
+}
+
+function values(headers: ResponseHeaders, name: string): readonly string[] {
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return value === undefined ? [] : typeof value === 'string' ? [value] : value;
+}
