@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressesField } from '../addresses/fields.ts';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
@@ -23,6 +24,7 @@ export const ApiSpec = z.object({
       skipSSL: z.boolean().default(false),
       serverName: ServerName,
       ipFamily: IpFamilyField,
+      addresses: AddressesField,
       traceparentHosts: TraceparentHosts,
       body: z.string().default(''),
       bodyType: z.enum(['NONE', 'JSON', 'FORM', 'RAW', 'GRAPHQL']).default('NONE'),

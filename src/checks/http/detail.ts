@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressVerdicts } from '../addresses/fields.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
@@ -104,6 +105,7 @@ export const HttpDetail = z
       redirects: z.array(HttpRedirectDetail).optional(),
       certificate: CertificateDetail.nullable().default(null),
     }),
+    addresses: AddressVerdicts,
     requestError: z.string().nullable(),
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),

@@ -1,3 +1,4 @@
+import { addressesWords } from '../addresses/fields.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
 import type { FormLayout } from '../contract/form-layout.ts';
 
@@ -18,6 +19,7 @@ export const httpForm: FormLayout = {
   'request.followRedirects': { label: 'Follow redirects' },
   'request.skipSSL': { label: 'Take any certificate' },
   'request.ipFamily': ipFamilyWords,
+  'request.addresses': addressesWords,
   'request.serverName': {
     label: 'Name for TLS',
     hint: 'Sent as SNI, and the certificate has to be for it; empty: the host of the URL.',

@@ -30,6 +30,11 @@ export function locationProxy(located: Located): LocationProxy {
   return 'failure' in filled ? filled : { proxy: filled.url && proxyFromUrl(filled.url) };
 }
 
+/** Whether there is one, and nothing is wrong with it. */
+export function isProxied(found: LocationProxy): boolean {
+  return 'proxy' in found && found.proxy !== undefined;
+}
+
 /** The same for what is no HTTP: only a proxy of SOCKS carries that. */
 export function socksProxy(located: Located): LocationProxy {
   const found = locationProxy(located);

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { packageVersion } from '../../lib/version.ts';
 import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
+import type { Addresses } from '../addresses/fields.ts';
 import type { RunLog } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { IpFamilyName } from '../contract/ip-family.ts';
@@ -23,6 +24,7 @@ export interface HttpRequestSpec {
   readonly skipSSL: boolean;
   readonly serverName: string | null;
   readonly ipFamily: IpFamilyName;
+  readonly addresses?: Addresses;
   readonly traceparentHosts: readonly string[];
   readonly body: string;
   readonly bodyType: 'NONE' | 'JSON' | 'FORM' | 'RAW' | 'GRAPHQL';

@@ -6,6 +6,7 @@ import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
+import { onAddresses } from '../addresses/on-addresses.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
@@ -29,6 +30,7 @@ import { connectionSource } from './connection-assertion.ts';
 import type { HttpDetail } from './detail.ts';
 import { probeWithDiagnosis } from './diagnosed-request.ts';
 import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
+import { isProxied, locationProxy } from './location-proxy.ts';
 import { type HttpRequestSpec, type PreparedRequest, prepareRequest } from './request.ts';
 
 /** A check that sends one HTTP request: what URL monitors and API checks have in common. */
@@ -71,11 +73,31 @@ export interface HttpMeans {
 
 const nothingAfterwards: HttpAfterword = { failures: [] };
 
-/** Sends the request of a check and judges the response. */
+/** Sends the request of a check and judges the response; of several addresses, what comes afterwards is of the first. */
 export async function runHttp(
   spec: HttpCheckSpec,
   context: RunContext,
   { clientCertificateFor, afterwards }: HttpMeans = {},
+): Promise<Outcome<HttpDetail>> {
+  return await onAddresses(
+    {
+      choice: spec.request.addresses,
+      isProxied: isProxied(locationProxy(context)),
+      once: (own, { isFirst, family }) => {
+        const ipFamily = family ? (`IPv${family}` as const) : spec.request.ipFamily;
+        const means = { clientCertificateFor, ...(isFirst && { afterwards }) };
+        return requestOnce({ ...spec, request: { ...spec.request, ipFamily } }, own, means);
+      },
+      connectMs: ({ response }) => response.timingPhases?.tcp,
+    },
+    context,
+  );
+}
+
+async function requestOnce(
+  spec: HttpCheckSpec,
+  context: RunContext,
+  { clientCertificateFor, afterwards }: HttpMeans,
 ): Promise<Outcome<HttpDetail>> {
   const startMs = performance.now();
   const { log, variables, proxyUrl } = context;

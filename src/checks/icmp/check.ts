@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
@@ -24,6 +25,7 @@ export const icmp = defineCheckType({
     'request.packetSize': { label: 'Bytes of each ping' },
     'request.dontFragment': { label: 'Pings may not be fragmented' },
     'request.ipFamily': ipFamilyWords,
+    'request.addresses': addressesWords,
     ...assertionsForm,
     ...limitsForm,
     degradedPacketLossThreshold: {

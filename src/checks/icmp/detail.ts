@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressVerdicts } from '../addresses/fields.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
@@ -55,6 +56,7 @@ export const IcmpDetail = z
       latency: IcmpLatency.nullable(),
       pingResults: z.array(PingResult),
     }),
+    addresses: AddressVerdicts,
     requestError: z.string().nullable(),
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),

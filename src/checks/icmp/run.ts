@@ -1,8 +1,10 @@
+import type { IpFamily } from '../../probes/address.ts';
 import { type EchoAnswer, isDroppedHere, pingStatistics } from '../../probes/echo/answers.ts';
 import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts';
 import { describeIcmpError, unsentError } from '../../probes/icmp/errors.ts';
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { type IcmpProbeResult, probeIcmp } from '../../probes/icmp/probe.ts';
+import { onAddresses } from '../addresses/on-addresses.ts';
 import {
   CapabilityMissing,
   type LoadedRunner,
@@ -50,6 +52,23 @@ export async function openIcmpRunner(): Promise<LoadedRunner<IcmpSpec, IcmpDetai
 
 /** Runs ICMP monitors: echo requests to one host, judged by their loss and their latency. */
 export function icmpRunner(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
+  const once = pingOnce(backend);
+  return async (spec, context) => {
+    const withFamily = (family: IpFamily | undefined): IcmpSpec =>
+      family ? { ...spec, request: { ...spec.request, ipFamily: `IPv${family}` } } : spec;
+    return await onAddresses(
+      {
+        choice: spec.request.addresses,
+        isProxied: false,
+        once: (own, { family }) => once(withFamily(family), own),
+        connectMs: ({ response }) => response.latency?.min,
+      },
+      context,
+    );
+  };
+}
+
+function pingOnce(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
   return async (spec, context) => {
     const startMs = performance.now();
     const prepared = prepareRequest(spec.request, context.variables);

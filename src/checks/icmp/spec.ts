@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressesField } from '../addresses/fields.ts';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { assertionSchema } from '../judging/assertion.ts';
@@ -46,6 +47,7 @@ export const IcmpSpec = z
         .nullable()
         .default('IPv4')
         .describe('IPv4 or null: addresses of IPv6 where the name has none of IPv4; IPv6: those alone'),
+      addresses: AddressesField,
       pingCount: z.int().min(1).max(50).nullable().default(10).describe('null: 10'),
       packetSize: z
         .int()

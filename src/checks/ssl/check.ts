@@ -1,3 +1,4 @@
+import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
 import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
@@ -37,6 +38,7 @@ export const ssl = defineCheckType({
       },
     },
     'request.sslConfig.ipFamily': ipFamilyWords,
+    'request.sslConfig.addresses': addressesWords,
     'request.sslConfig.alertDaysBeforeExpiry': {
       label: 'Degraded within days of expiry',
       hint: 'Of the first certificate of the chain; empty: never.',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressVerdicts } from '../addresses/fields.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
@@ -114,6 +115,7 @@ export const SslDetail = z
     baselineVerdict: z.enum(['pass', 'warn', 'fail']).nullable(),
     /** Why the run counts as degraded, apart from its time. */
     degradedReasons: z.array(z.string()),
+    addresses: AddressVerdicts,
     requestError: z.string().nullable(),
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),

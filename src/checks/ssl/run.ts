@@ -1,6 +1,8 @@
+import type { IpFamily } from '../../probes/address.ts';
 import { startTls } from '../../probes/starttls/upgrade.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import { probeTls, type TlsProbeRequest, type TlsProbeResult } from '../../probes/tls/probe.ts';
+import { onAddresses } from '../addresses/on-addresses.ts';
 import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
@@ -9,7 +11,7 @@ import { withDiagnosis } from '../evidence/diagnosis.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';
 import { connectionObstacle, repeatConnection } from '../evidence/repeat-connection.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
-import { socksProxy } from '../http/location-proxy.ts';
+import { isProxied, socksProxy } from '../http/location-proxy.ts';
 import { evaluateAssertions } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
@@ -26,6 +28,25 @@ export const warmUp = warmUpTcp;
 
 /** Runs an SSL monitor: connects, makes TLS with whatever the target speaks, and judges what that shows. */
 export const runSsl: Runner<SslSpec, SslDetail> = async (spec, context) => {
+  const { addresses: choice } = spec.request.sslConfig;
+  return await onAddresses(
+    {
+      choice,
+      isProxied: isProxied(socksProxy(context)),
+      once: (own, { family }) => shakeHandsOnce(withFamily(spec, family), own),
+      connectMs: ({ response }) => response?.timingPhases.connection,
+    },
+    context,
+  );
+};
+
+const withFamily = (spec: SslSpec, family: IpFamily | undefined): SslSpec => {
+  if (!family) return spec;
+  const { request } = spec;
+  return { ...spec, request: { ...request, sslConfig: { ...request.sslConfig, ipFamily: `IPv${family}` } } };
+};
+
+const shakeHandsOnce: Runner<SslSpec, SslDetail> = async (spec, context) => {
   const startMs = performance.now();
   const ready = prepareHandshake(spec.request, context.variables);
   if ('failure' in ready) return unsentOutcome(spec, context, ready.failure);

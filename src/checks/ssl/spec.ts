@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressesField } from '../addresses/fields.ts';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField, ServerName } from '../contract/target.ts';
@@ -18,6 +19,7 @@ export const SslSpec = z.object({
         hostname: HostnameField,
         port: z.int().min(1).max(65_535).default(443),
         ipFamily: IpFamilyField,
+        addresses: AddressesField,
         serverName: ServerName,
         startTls: z
           .enum(startTlsProtocols)

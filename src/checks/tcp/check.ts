@@ -1,3 +1,4 @@
+import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
@@ -28,6 +29,7 @@ export const tcp = defineCheckType({
     'request.useSSL': { label: 'Speak TLS' },
     'request.skipSSL': { label: 'With TLS: take any certificate' },
     'request.ipFamily': ipFamilyWords,
+    'request.addresses': addressesWords,
     ...assertionsForm,
     ...limitsForm,
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressVerdicts } from '../addresses/fields.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { CertificateDetail, JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
@@ -49,6 +50,7 @@ export const TcpDetail = z
       ipFamily: z.enum(ipFamilies).nullable().optional(),
       certificate: CertificateDetail.nullable().default(null),
     }),
+    addresses: AddressVerdicts,
     requestError: z.string().nullable(),
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),

@@ -1,7 +1,8 @@
-import type { WantedFamily } from '../../probes/address.ts';
+import type { IpFamily, WantedFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
 import type { TcpPhases, TcpProbeResult } from '../../probes/tcp/probe.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
+import { onAddresses } from '../addresses/on-addresses.ts';
 import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
@@ -17,7 +18,7 @@ import { noEvidence } from '../evidence/evidence.ts';
 import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
 import { certificateDetail, expiryOf } from '../http/certificate.ts';
 import { tcpConnectionSource } from '../http/connection-assertion.ts';
-import { socksProxy } from '../http/location-proxy.ts';
+import { isProxied, socksProxy } from '../http/location-proxy.ts';
 import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
@@ -38,6 +39,22 @@ export const warmUp = warmUpTcp;
 
 /** Runs a TCP monitor: connects, sends its data, reads the answer and judges it. */
 export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
+  const { addresses: choice } = spec.request;
+  return await onAddresses(
+    {
+      choice,
+      isProxied: isProxied(socksProxy(context)),
+      once: (own, { family }) => connectOnce(withFamily(spec, family), own),
+      connectMs: ({ response }) => response.timingPhases?.connection,
+    },
+    context,
+  );
+};
+
+const withFamily = (spec: TcpSpec, family: IpFamily | undefined): TcpSpec =>
+  family ? { ...spec, request: { ...spec.request, ipFamily: `IPv${family}` } } : spec;
+
+const connectOnce: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
   const startMs = performance.now();
   const prepared = prepareConnection(spec.request, context.variables);
   if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);

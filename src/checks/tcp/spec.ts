@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressesField } from '../addresses/fields.ts';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField, ServerName } from '../contract/target.ts';
@@ -13,6 +14,7 @@ export const TcpSpec = z.object({
       port: z.int().min(1).max(65_535),
       data: z.string().nullable().default(null).describe('Sent once the connection is ready'),
       ipFamily: IpFamilyField,
+      addresses: AddressesField,
       useSSL: z.boolean().default(false).describe('Speak TLS on the connection'),
       skipSSL: z.boolean().default(false).describe('With useSSL: take any certificate'),
       serverName: ServerName.describe(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AddressesField } from '../addresses/fields.ts';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { isServerNameUsed, RequestUrl, ServerName, TraceparentHosts } from '../contract/target.ts';
@@ -16,6 +17,7 @@ export const UrlSpec = z.object({
       skipSSL: z.boolean().default(false),
       serverName: ServerName,
       ipFamily: IpFamilyField,
+      addresses: AddressesField,
       traceparentHosts: TraceparentHosts,
       assertions: z.array(httpAssertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
     })

@@ -17,6 +17,7 @@ import { dnsSections, httpSections, icmpSections, pingSection, tcpSections } fro
 import { logSection } from './log.ts';
 import { dnsPhases, httpPhases, inARow, tcpPhases, withAgentShare } from './phases.ts';
 import { scriptSections, suiteSections } from './scripts.ts';
+import { addressSection } from './summary/addresses.ts';
 import { conversationSection } from './summary/conversation.ts';
 import { type SummarisedDetail, summarisedDetail, summarySections } from './summary/summary.ts';
 import { isWayDrawn } from './summary/way.ts';
@@ -83,16 +84,21 @@ function probeParts(result: CheckResult, detail: unknown): DetailParts {
 }
 
 /** What details of all probes hold. */
-const Judged = HttpDetail.pick({ assertions: true, jobLog: true });
+const Judged = HttpDetail.pick({ assertions: true, jobLog: true, addresses: true });
 type Judged = z.output<typeof Judged>;
 
 function parts(
   result: CheckResult,
-  { assertions, jobLog }: Judged,
+  { assertions, jobLog, addresses }: Judged,
   { phases, own }: { readonly phases: readonly Phase[]; readonly own: readonly Content[] },
 ): DetailParts {
   return {
-    sections: [phases.length === 0 ? '' : timing(result, phases), assertionSection(assertions), ...own],
+    sections: [
+      addressSection(addresses),
+      phases.length === 0 ? '' : timing(result, phases),
+      assertionSection(assertions),
+      ...own,
+    ],
     log: logSection(jobLog ? [...jobLog.setup, ...jobLog.request, ...jobLog.teardown] : []),
   };
 }

@@ -1,0 +1,255 @@
+import type { IpFamily, ResolvedAddress } from '../../probes/address.ts';
+import { ownAnswer, ResolveError, type Resolver } from '../../probes/resolver.ts';
+import type {
+  ArtifactFile,
+  ArtifactSink,
+  NameResolver,
+  Outcome,
+  RunContext,
+  RunLog,
+} from '../contract/check-type.ts';
+import { type Failure, failure } from '../contract/failure.ts';
+import { jobLogOf } from '../contract/run-log.ts';
+import { type Attempt, browsersChoice } from './browsers-choice.ts';
+import { type Addresses, type AddressVerdict, maxAddresses } from './fields.ts';
+
+/** What details have that can show several addresses. */
+export interface AddressedDetail {
+  readonly jobLog: ReturnType<typeof jobLogOf>;
+  readonly addresses?: AddressVerdict[] | undefined;
+}
+
+/** An operation that may be done at several addresses of one name. */
+export interface Addressed<Detail extends AddressedDetail> {
+  readonly choice: Addresses;
+  /** Through a proxy, which resolves the name itself. */
+  readonly isProxied: boolean;
+  /** Does it once. @param isFirst for what is done once alone, however many addresses there are. */
+  once(
+    context: RunContext,
+    options: { readonly isFirst: boolean; readonly family?: IpFamily },
+  ): Promise<Outcome<Detail>>;
+  /** How long the connection took that was made, in milliseconds; undefined where none was. */
+  connectMs(detail: Detail): number | undefined;
+}
+
+/** One address, and what became of it. */
+interface Seen<Detail> {
+  readonly family: IpFamily;
+  address: string | null;
+  readonly outcome: Outcome<Detail>;
+  /** Hands over what the operation left behind. */
+  readonly handOver: () => Promise<void>;
+}
+
+/**
+ * Does an operation at as many addresses of its name as the check wants, side by side, each on a connection of its own. The
+ * outcome is that of the worst address, of equals of the first, and says what became of each.
+ */
+export async function onAddresses<Detail extends AddressedDetail>(
+  addressed: Addressed<Detail>,
+  context: RunContext,
+): Promise<Outcome<Detail>> {
+  const { choice = 'first', isProxied } = addressed;
+  if (choice !== 'first' && isProxied) {
+    context.log.write('WARN', 'Only one connection was made: the proxy resolves the name of the target');
+  }
+  if (choice === 'first' || isProxied) return await addressed.once(context, { isFirst: true });
+  const seen =
+    choice === 'every' ? await everyAddress(addressed, context) : await bothFamilies(addressed, context);
+  return await worstOf(seen, addressed, context);
+}
+
+/** The first operation looks the name up; the others begin as soon as it knows the addresses. */
+async function everyAddress<Detail extends AddressedDetail>(
+  addressed: Addressed<Detail>,
+  context: RunContext,
+): Promise<Seen<Detail>[]> {
+  const startMs = performance.now();
+  const others: Promise<Seen<Detail>>[] = [];
+  let first: ResolvedAddress | undefined;
+  const onResolved = (name: string, addresses: readonly ResolvedAddress[]) => {
+    if (first) return;
+    const distinct = [...new Map(addresses.map((one) => [one.address, one])).values()];
+    first = distinct[0];
+    if (distinct.length > maxAddresses) {
+      const message = `${name} has ${distinct.length} addresses: the first ${maxAddresses} are gone to`;
+      context.log.write('WARN', message);
+    }
+    for (const one of distinct.slice(1, maxAddresses)) {
+      const resolver = pinned(context.resolver, name, one);
+      const timeoutMs = context.timeoutMs - (performance.now() - startMs);
+      const label = () => one.address;
+      others.push(
+        seenAt(
+          { addressed, context: { ...context, resolver, timeoutMs }, label, isFirst: false },
+          one.family,
+        ).then((seen) => ({ ...seen, address: one.address })),
+      );
+    }
+  };
+  const resolver = watched(context.resolver, onResolved);
+  const label = () => first?.address;
+  const seen = await seenAt(
+    { addressed, context: { ...context, resolver }, label, isFirst: true },
+    undefined,
+  );
+  const found = { ...seen, family: first?.family ?? 4, address: first?.address ?? null };
+  return [found, ...(await Promise.all(others))];
+}
+
+async function bothFamilies<Detail extends AddressedDetail>(
+  addressed: Addressed<Detail>,
+  context: RunContext,
+): Promise<Seen<Detail>[]> {
+  return await Promise.all(
+    ([4, 6] as const).map(async (family) => {
+      let first: ResolvedAddress | undefined;
+      const resolver = watched(ofFamily(context.resolver, family), (_name, addresses) => {
+        first ??= addresses[0];
+      });
+      const order = { addressed, context: { ...context, resolver }, label: () => `IPv${family}` };
+      const seen = await seenAt({ ...order, isFirst: family === 4, isOfFamily: true }, family);
+      return { ...seen, address: first?.address ?? null };
+    }),
+  );
+}
+
+async function seenAt<Detail extends AddressedDetail>(
+  order: {
+    readonly addressed: Addressed<Detail>;
+    readonly context: RunContext;
+    /** What its lines of the log begin with. */
+    label(): string | undefined;
+    readonly isFirst: boolean;
+    readonly isOfFamily?: boolean;
+  },
+  family: IpFamily | undefined,
+): Promise<Seen<Detail>> {
+  const { addressed, context, label, isFirst, isOfFamily = false } = order;
+  const held = context.artifacts && heldBack(context.artifacts);
+  const outcome = await addressed.once(
+    { ...context, log: labelled(context.log, label), artifacts: held?.sink },
+    { isFirst, ...(isOfFamily && family && { family }) },
+  );
+  return { family: family ?? 4, address: null, outcome, handOver: held?.handOver ?? (async () => undefined) };
+}
+
+async function worstOf<Detail extends AddressedDetail>(
+  seen: readonly Seen<Detail>[],
+  { connectMs }: Addressed<Detail>,
+  { log }: RunContext,
+): Promise<Outcome<Detail>> {
+  const worst = seen.reduce((one, other) => (badness(other.outcome) > badness(one.outcome) ? other : one));
+  const attempts = seen.map(
+    ({ family, outcome }): Attempt => ({
+      family,
+      connectMs: connectMs(outcome.detail),
+      failedMs: outcome.responseTimeMs,
+    }),
+  );
+  const chosen = browsersChoice(attempts);
+  const addresses = seen.map(({ address, family, outcome }, index): AddressVerdict => {
+    const { failure: failed, isDegraded, responseTimeMs } = outcome;
+    return {
+      ...{ address, ipFamily: family === 6 ? 'IPv6' : 'IPv4' },
+      verdict: failed ? 'failed' : isDegraded ? 'degraded' : 'passed',
+      ...{ code: failed?.code ?? null, message: failed?.message ?? null },
+      ...{ responseTime: responseTimeMs, isBrowsersChoice: index === chosen },
+    };
+  });
+  await worst.handOver();
+  const { outcome } = worst;
+  const failed = outcome.failure && named(outcome.failure, worst, addresses);
+  const expiries = seen.flatMap((one) => one.outcome.certificateExpiresAt ?? []);
+  return {
+    ...outcome,
+    ...(failed && { failure: failed, errorMessages: [failed.message] }),
+    ...(expiries.length > 0 && { certificateExpiresAt: Math.min(...expiries) }),
+    detail: { ...outcome.detail, addresses, jobLog: jobLogOf(log) },
+  };
+}
+
+/** What the target fails is worse than what keeps this location from knowing. */
+function badness({ failure: failed, isDegraded }: Outcome<unknown>): number {
+  if (failed) return failed.owner === 'target' ? 3 : 2;
+  return isDegraded ? 1 : 0;
+}
+
+/** The failure of an address, among those of the others. */
+function named(
+  { code, message }: Failure,
+  { address, family }: Seen<unknown>,
+  addresses: readonly AddressVerdict[],
+): Failure {
+  const failing = addresses.filter(({ verdict }) => verdict === 'failed');
+  const names = failing.map((one) => one.address ?? one.ipFamily);
+  const list = failing.length > 1 ? ` (${names.join(', ')})` : '';
+  const count = `${failing.length} of ${addresses.length} addresses failed${list}`;
+  return failure(code, `${count}: ${address ?? `IPv${family}`}: ${message}`);
+}
+
+function watched(
+  inner: NameResolver,
+  onResolved: (name: string, addresses: readonly ResolvedAddress[]) => void,
+): NameResolver {
+  const resolver: Resolver = inner;
+  return withServersOf(inner, async (name, family, controls) => {
+    const addresses = await resolver.resolve(name, family, controls);
+    onResolved(name, addresses);
+    return addresses;
+  });
+}
+
+function pinned(inner: NameResolver, pinnedName: string, address: ResolvedAddress): NameResolver {
+  const resolver: Resolver = inner;
+  return withServersOf(inner, async (name, family, controls) => {
+    if (name !== pinnedName) return await resolver.resolve(name, family, controls);
+    controls?.onMeasured?.(ownAnswer);
+    return [address];
+  });
+}
+
+/** Knows the addresses of one family alone: no other takes their place. */
+function ofFamily(inner: NameResolver, wanted: IpFamily): NameResolver {
+  const resolver: Resolver = inner;
+  return withServersOf(inner, async (name, family, controls) => {
+    if (family !== 'any' && family !== wanted) {
+      controls?.onMeasured?.(ownAnswer);
+      throw new ResolveError('not-found', 'ENODATA', `${name} has no address of IPv${wanted}`);
+    }
+    return await resolver.resolve(name, wanted, controls);
+  });
+}
+
+function withServersOf(inner: NameResolver, resolve: Resolver['resolve']): NameResolver {
+  return { resolve, ...(inner.nameServers && { nameServers: () => inner.nameServers?.() ?? [] }) };
+}
+
+function labelled(log: RunLog, label: () => string | undefined): RunLog {
+  return {
+    write: (level, msg, ageMs) => {
+      const name = label();
+      log.write(level, name === undefined ? msg : `${name}: ${msg}`, ageMs);
+    },
+    entries: log.entries,
+    withdraw: () => log.withdraw(),
+    part: (stage) => log.part(stage),
+  };
+}
+
+/** Keeps files until it is known whose are wanted: those of several addresses have the same names. */
+function heldBack(sink: ArtifactSink) {
+  const files: ArtifactFile[] = [];
+  return {
+    sink: {
+      add: async (file: ArtifactFile) => {
+        files.push(file);
+        return true;
+      },
+    },
+    handOver: async () => {
+      for (const file of files) await sink.add(file);
+    },
+  };
+}
