@@ -2,7 +2,7 @@ import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { quoted } from '../seen/read.ts';
 import type { SeenAssertion } from '../seen/run-view.ts';
-import { companyItems } from './location.ts';
+import { companyItems, sentence } from './location.ts';
 
 /** An assertion on what was answered: what is different from the last pass. */
 export function changedContent(given: Case): Conclusion | undefined {
@@ -71,6 +71,25 @@ function foundText({ actual }: SeenAssertion): string {
 
 function isAlike(left: unknown, right: unknown): boolean {
   return JSON.stringify(left ?? null) === JSON.stringify(right ?? null);
+}
+
+/** A server that was reached and says something else than a step of the conversation expects, or leaves it. */
+export function brokenDialogue(given: Case): Conclusion | undefined {
+  const { run, before } = given;
+  if (run.code !== 'DIALOGUE_FAILED') return undefined;
+  const [, code] = /closed the conversation with code (\d+)/.exec(run.message) ?? [];
+  const history = before ? ` The last pass was at ${before.facts.startedAt}.` : '';
+  const isRefused = code === '1008' || code === '3000' || code === '3003';
+  return {
+    certainty: 'LIKELY',
+    classification: isRefused ? 'CONFIGURATION_ERROR' : 'APPLICATION_ERROR',
+    cause: `${given.target} can be reached, and the conversation goes another way than the check expects. ${sentence(run.message)}${history}`,
+    impact: impactOf(given, 'Clients that talk with the server in this way get the same.'),
+    next: isRefused
+      ? 'Compare what the check sends, its credentials above all, with what the server asks for now.'
+      : 'Look into the log of the server at this time, and at what was released; if the answer is as meant, change the step.',
+    evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
+  };
 }
 
 /** The first line of the body that is another one than before; null where they are alike, or not whole. */
