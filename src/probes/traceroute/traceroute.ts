@@ -99,7 +99,7 @@ class Tracing {
       if (ttl - this.#lastHeard() < this.#maxSilentHops) continue;
       // The slow ones may still answer.
       await this.#settled();
-      if (this.#finalHop() !== undefined) break;
+      if (this.#finalHop() !== undefined || this.#stop.aborted) break;
       if (ttl - this.#lastHeard() >= this.#maxSilentHops) return 'silent';
     }
     await this.#settled();
@@ -111,7 +111,8 @@ class Tracing {
 
   /** The further rounds, over the hops that are known. Behind the last of them one is asked too: it may have lost its probe. */
   async #askAgain(found: TracerouteEnd): Promise<void> {
-    const last = this.#finalHop()?.ttl ?? this.#lastHeard() + (found === 'silent' ? 1 : 0);
+    const isSilentEnd = found === 'silent' || found === 'hop-limit';
+    const last = this.#finalHop()?.ttl ?? Math.min(this.#maxHops, this.#lastHeard() + (isSilentEnd ? 1 : 0));
     const rounds = this.#request.probesPerHop ?? defaultProbesPerHop;
     for (let round = 2; round <= rounds; round += 1) {
       const beganMs = performance.now();
@@ -184,7 +185,9 @@ class Tracing {
   #route(found: TracerouteEnd): Route {
     const final = this.#finalHop();
     const end = final?.end ?? found;
-    const count = final?.ttl ?? (end === 'silent' ? this.#lastHeard() : this.#hops.length);
+    // Of the silence at the end nothing can be said.
+    const isSilentEnd = end === 'silent' || end === 'hop-limit';
+    const count = final?.ttl ?? (isSilentEnd ? this.#lastHeard() : this.#hops.length);
     const hops = this.#hops.slice(0, count).map((answers, index) => ({ ttl: index + 1, answers }));
     const lastAsked = hops.findLastIndex(({ answers }) => answers.length > 0);
     return { hops: hops.slice(0, lastAsked + 1), end };
