@@ -93,7 +93,8 @@ class Tracing {
   async #findEnd(): Promise<TracerouteEnd> {
     for (let ttl = 1; ttl <= this.#maxHops; ttl += 1) {
       if (this.#stop.aborted) return 'time-limit';
-      await Promise.race([this.#ask(ttl), this.#pause(paceMs)]);
+      const answered = Promise.race([this.#ask(ttl), this.#pause(paceMs)]);
+      await Promise.all([answered, this.#pause(intervalMs)]);
       if (this.#finalHop() !== undefined) break;
       if (this.#hops.at(-1)?.[0]?.kind === 'unsent') break;
       if (ttl - this.#lastHeard() < this.#maxSilentHops) continue;
