@@ -1,4 +1,5 @@
 import { closeSync } from 'node:fs';
+import { errorCodeOf } from '../../lib/errors.ts';
 import type { SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { adoptDescriptor } from '../sys/descriptor.ts';
@@ -119,7 +120,14 @@ export class SocketProber implements HopProber {
     const type = this.#protocol === 'UDP' ? linux.SOCK_DGRAM : linux.SOCK_STREAM;
     const created = libc.socket(domain, type | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC, 0);
     if (created < 0) return { errno: errnoName(libc.errno()) };
-    const descriptor = adoptDescriptor(libc, created);
+    let descriptor: number;
+    try {
+      descriptor = adoptDescriptor(libc, created);
+    } catch (thrown) {
+      const errno = errorCodeOf(thrown);
+      if (errno === undefined) throw thrown;
+      return { errno };
+    }
     this.#set(descriptor, SOL_SOCKET, linux.SO_TIMESTAMPNS, 1);
     if (family === 4) {
       this.#set(descriptor, SOL_IP, linux.IP_TTL, ttl);

@@ -53,6 +53,8 @@ const slowRoundMs = 1000;
  * Finds the routers on the way to an address: probes with a growing time to live, which each router on the way
  * answers in its turn. The first round goes from hop to hop until somebody says that this is the end; the others
  * ask each hop that is known by then once more. Looks no names up.
+ *
+ * @throws when the prober itself broke.
  */
 export async function traceRoute(request: TracerouteRequest, controls: TracerouteControls): Promise<Route> {
   return await new Tracing(request, controls).run();
@@ -69,6 +71,8 @@ class Tracing {
   readonly #hops: HopAnswer[][] = [];
   /** Probes whose answers are still awaited. */
   readonly #open = new Set<Promise<void>>();
+  /** What a prober that broke threw: nobody may be waiting for its probe. */
+  #broken: { readonly thrown: unknown } | undefined;
 
   constructor(request: TracerouteRequest, { prober, signal, timeoutMs }: TracerouteControls) {
     this.#request = request;
@@ -86,6 +90,7 @@ class Tracing {
   async run(): Promise<Route> {
     const found = await this.#findEnd();
     if (found !== 'unsent') await this.#askAgain(found);
+    if (this.#broken) throw this.#broken.thrown;
     return this.#route(found);
   }
 
@@ -137,6 +142,9 @@ class Tracing {
       .then((answer) => {
         // What was not asked to the end says nothing.
         if (answer) answers.push(answer);
+      })
+      .catch((thrown: unknown) => {
+        this.#broken ??= { thrown };
       })
       .finally(() => this.#open.delete(asked));
     this.#open.add(asked);
