@@ -157,8 +157,10 @@ export class SocketProber implements HopProber {
     for (const [index, one] of open.entries()) {
       const events = entries.readInt16LE(index * pollEntryBytes + reventsOffset);
       const answer = events === 0 ? undefined : this.#answerTo(one, events);
-      const isLate =
-        answer?.kind === 'answer' && answer.rttMs !== null && answer.rttMs > one.probe.replyTimeoutMs;
+      // A stamp that is none of the kernel's may be as late as this thread.
+      const isStamped = one.watch === undefined || one.watch.clock === 'kernel';
+      const rttMs = answer?.kind === 'answer' && isStamped ? answer.rttMs : null;
+      const isLate = rttMs !== null && rttMs > one.probe.replyTimeoutMs;
       if (answer) one.settle(isLate ? { kind: 'silence' } : answer);
       else if (nowMs - one.sentAtMs > one.probe.replyTimeoutMs) one.settle({ kind: 'silence' });
     }

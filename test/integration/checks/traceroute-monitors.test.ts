@@ -96,6 +96,23 @@ it('sends no more than it says, and makes an empty connection at most', async ()
   await expect.poll(() => target.connectionCount()).toBe(4);
 });
 
+it.each(['TCP', 'UDP', 'ICMP'])(
+  'calls no answer missing that waited for a late thread: %s',
+  async (protocol) => {
+    // The thread is busy for longer than an answer may take, again and again.
+    const busy = setInterval(() => {
+      const end = performance.now() + 600;
+      while (performance.now() < end);
+    }, 5);
+    const port = protocol === 'ICMP' ? null : await closedPort();
+    const limits = { probesPerHop: 2, probeTimeoutMs: 500, ptrLookup: false };
+    const { response } = await run({ url: '127.0.0.1', protocol, port, ...limits }).finally(() =>
+      clearInterval(busy),
+    );
+    expect(response).toMatchObject({ destinationReached: true, totalHops: 1, packetLoss: 0 });
+  },
+);
+
 it('asks the egress policy about the port, and judges ICMP without one', async () => {
   const asked: unknown[] = [];
   const egress: RunContext['egress'] = {
