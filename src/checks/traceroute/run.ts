@@ -92,7 +92,7 @@ export function tracerouteRunner(means: Means): Runner<TracerouteSpec, Tracerout
     );
     logFamily(hostname, result.address, wanted, context.log);
     const measurement: Measurement = {
-      clock: typeof means.icmp !== 'string' && request.protocol === 'ICMP' ? means.icmp.clock : 'kernel',
+      clock: prober.clock,
       overheadMs: 0,
       lagMs: 0,
       waitedMs: result.error ? undefined : performance.now() - startMs,

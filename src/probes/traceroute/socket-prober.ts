@@ -4,7 +4,7 @@ import type { SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { adoptDescriptor } from '../sys/descriptor.ts';
 import { errnoName } from '../sys/errno.ts';
-import { KernelClock, type KernelTime, roundTripMs } from '../sys/kernel-clock.ts';
+import { KernelClock, type KernelTime, roundTripMs, type StampClock } from '../sys/kernel-clock.ts';
 import type { Libc } from '../sys/libc.ts';
 import * as linux from '../sys/linux.ts';
 import { MessageReceiver } from '../sys/message.ts';
@@ -54,6 +54,7 @@ export class SocketProber implements HopProber {
   readonly #open = new Set<OpenProbe>();
   #timer: NodeJS.Timeout | undefined;
   #lastSentMs = 0;
+  #stampClock: StampClock = 'kernel';
 
   constructor(libc: Libc, { protocol, port }: { readonly protocol: SocketProtocol; readonly port: number }) {
     this.#libc = libc;
@@ -63,6 +64,10 @@ export class SocketProber implements HopProber {
       protocol === 'UDP' ? `UDP datagrams to port ${port}` : `TCP connections to port ${port}`;
     this.#clock = new KernelClock(libc);
     this.#receiver = new MessageReceiver(libc);
+  }
+
+  get clock(): StampClock {
+    return this.#stampClock;
   }
 
   probe(probe: HopProbe, signal: AbortSignal): Promise<HopAnswer | undefined> {
@@ -206,6 +211,7 @@ export class SocketProber implements HopProber {
     const { watch, sentAtMs, target } = open;
     const eventMs = performance.now();
     const isMade = error === undefined;
+    if (watch?.clock !== 'kernel') this.#stampClock = 'event';
     const answeredMs = isMade
       ? watch?.connectMs(eventMs)
       : (watch?.answeredAt(eventMs) ?? eventMs) - sentAtMs;
@@ -229,7 +235,9 @@ export class SocketProber implements HopProber {
 
   #rttMs({ sentAt, sentAtMs }: OpenProbe, receivedAt: KernelTime | undefined): number {
     const elapsedMs = performance.now() - sentAtMs;
-    return receivedAt ? roundTripMs(sentAt, receivedAt, elapsedMs) : elapsedMs;
+    if (receivedAt) return roundTripMs(sentAt, receivedAt, elapsedMs);
+    this.#stampClock = 'event';
+    return elapsedMs;
   }
 
   /** Options are there to know more; a kernel that has one of them not still sends. */

@@ -16,6 +16,7 @@ function proberOf(answerOf: (ttl: number, round: number) => HopAnswer | undefine
   const asked: number[] = [];
   const prober: HopProber = {
     description: 'a test',
+    clock: 'kernel',
     probe: ({ ttl }) => {
       const round = asked.filter((one) => one === ttl).length + 1;
       asked.push(ttl);
