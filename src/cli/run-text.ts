@@ -1,7 +1,8 @@
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 import { z } from 'zod';
 import { resultFlags } from '../checks/contract/failure.ts';
 import { EvaluatedAssertion } from '../checks/judging/assertion.ts';
+import { TracerouteDetail, type TracerouteHop } from '../checks/traceroute/detail.ts';
 import type { ResultReport } from '../protocol/agent/agent.ts';
 
 export type Verdict = 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR';
@@ -54,6 +55,9 @@ export function runText(
         .join('  ')}  (ms)`,
     );
   }
+  for (const hop of TracerouteDetail.safeParse(report.detail).data?.response?.hops ?? []) {
+    lines.push(hopLine(hop));
+  }
   const assertions = Assertions.safeParse(report.detail).data?.assertions ?? [];
   for (const assertion of assertions) lines.push(assertionLine(assertion, paint));
   for (const [stage, entries] of Object.entries(Log.safeParse(report.detail).data?.jobLog ?? {})) {
@@ -63,6 +67,15 @@ export function runText(
     lines.push(`  artifact ${name}: ${reason ?? `${sizeBytes} bytes`}`);
   }
   return lines.join('\n');
+}
+
+/** ` 3  203.0.113.9 (edge.example.net)  9.120 ms (8.804 to 9.700)  2 of 3`. */
+function hopLine({ hopNumber, ips, mainHost, rtt, received, sent, error }: TracerouteHop): string {
+  const number = `  ${String(hopNumber).padStart(2)}`;
+  if (ips.length === 0) return `${number}  *  ${error ?? 'no reply'}`;
+  const who = `${ips.join(', ')}${mainHost === null ? '' : ` (${stripVTControlCharacters(mainHost)})`}`;
+  const times = rtt ? `${rtt.avg.toFixed(3)} ms (${rtt.best.toFixed(3)} to ${rtt.worst.toFixed(3)})` : '? ms';
+  return [number, who, times, `${received} of ${sent}`, error].filter((part) => part !== null).join('  ');
 }
 
 function assertionLine(

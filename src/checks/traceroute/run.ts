@@ -92,7 +92,7 @@ export function tracerouteRunner(means: Means): Runner<TracerouteSpec, Tracerout
     );
     logFamily(hostname, result.address, wanted, context.log);
     const measurement: Measurement = {
-      clock: typeof means.icmp !== 'string' && request.protocol === 'ICMP' ? means.icmp.clock : 'kernel',
+      clock: prober.clock,
       overheadMs: 0,
       lagMs: 0,
       waitedMs: result.error ? undefined : performance.now() - startMs,
@@ -173,7 +173,7 @@ interface Run extends Prepared {
 function judgedOutcome(spec: TracerouteSpec, context: RunContext, run: Run): Outcome<TracerouteDetail> {
   const { hostname, result, prober, names } = run;
   const { route, error } = result;
-  const { protocol, timeout } = spec.request;
+  const { protocol } = spec.request;
   const response = route ? responseOf(hostname, protocol, result, route, names) : null;
   if (error || !route || !response) {
     const failed = error ? probeFailure(error) : failure('RUN_ABORTED', 'the run was stopped');
@@ -197,7 +197,7 @@ function judgedOutcome(spec: TracerouteSpec, context: RunContext, run: Run): Out
     maxResponseTime: spec.maxResponseTime,
     // What is not there has no way to be judged: one reason is enough.
     assertions: response.destinationReached || spec.shouldFail ? assertions : [],
-    operationFailure: spec.shouldFail ? unexpected(response) : routeFailure(response, route, timeout),
+    operationFailure: spec.shouldFail ? unexpected(response) : routeFailure(response, route, spec.request),
   });
   const detail = { ...detailOf(spec, context, hostname, response), assertions };
   return { ...verdict, responseTimeMs, detail };

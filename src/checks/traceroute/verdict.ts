@@ -1,12 +1,13 @@
 import type { Route } from '../../probes/traceroute/traceroute.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { TracerouteSpec } from './spec.ts';
 import { addressesOf, type Response } from './view.ts';
 
 /** Why a way that does not end at the target is a failure of the target; undefined when the target answered. */
 export function routeFailure(
   response: Response,
   { hops, end }: Route,
-  timeoutSeconds: number,
+  { maxHops, timeout }: TracerouteSpec['request'],
 ): Failure | undefined {
   if (response.destinationReached) return undefined;
   const target = response.resolvedIp ?? response.hostname;
@@ -17,20 +18,25 @@ export function routeFailure(
       return failure('HOST_UNREACHABLE', `The way to ${target} ends at ${last}, which says: ${says}`);
     }
     case 'hop-limit': {
+      if (hops.length < maxHops) return silence(target, last);
       const loop = loopOf(hops);
       const why = loop
         ? `its packets go round in circles between ${loop.join(' and ')}`
-        : `it is not among the first ${hops.length} hops; the last that answered is ${last}`;
+        : `it is not among the first ${maxHops} hops; the last that answered is ${last}`;
       return failure('NO_REPLY', `${target} was not reached: ${why}`);
     }
     case 'time-limit':
       return failure(
         'NO_REPLY',
-        `${target} was not reached within ${timeoutSeconds} s; the last that answered is ${last}`,
+        `${target} was not reached within ${timeout} s; the last that answered is ${last}`,
       );
     default:
-      return failure('NO_REPLY', `${target} does not answer; the last on the way that answered is ${last}`);
+      return silence(target, last);
   }
+}
+
+function silence(target: string, last: string): Failure {
+  return failure('NO_REPLY', `${target} does not answer; the last on the way that answered is ${last}`);
 }
 
 function lastHopWords({ lastHop }: Response): string {

@@ -38,7 +38,7 @@ export function responseOf(
   const final = isReached ? hops.at(-1) : undefined;
   const ofTarget = final ? heardAt(final).filter(({ error }) => error === null) : [];
   const sentToTarget = final?.answers.filter(({ kind }) => kind !== 'unsent').length ?? 0;
-  const isSent = hops.some(({ answers }) => answers.some(({ kind }) => kind !== 'unsent'));
+  const isSent = end !== 'unsent' && !(end === 'time-limit' && hops.length === 0);
   const last = hops.findLast((hop) => heardAt(hop).length > 0);
   return {
     hostname,

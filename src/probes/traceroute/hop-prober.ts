@@ -1,5 +1,6 @@
 import type { IpFamily } from '../address.ts';
 import type { IcmpBackend } from '../echo/backend.ts';
+import type { StampClock } from '../sys/kernel-clock.ts';
 
 /** One packet that is to get no further than some number of hops. */
 export interface HopProbe {
@@ -29,6 +30,8 @@ export type HopAnswer =
 export interface HopProber {
   /** How it does so, for people. */
   readonly description: string;
+  /** Whose stamps the times of its answers are made of so far: the kernel's, if all of them are. */
+  readonly clock: StampClock;
   /**
    * Sends one probe and waits for what comes of it.
    *
@@ -44,6 +47,7 @@ const echoDataBytes = 32;
 export function echoProber(backend: IcmpBackend): HopProber {
   return {
     description: backend.description,
+    clock: backend.clock,
     async probe(probe, signal) {
       const train = { ...probe, count: 1, intervalMs: 0, dataBytes: echoDataBytes };
       const [answer] = await backend.ping(train, signal);

@@ -1,9 +1,10 @@
 import { closeSync } from 'node:fs';
+import { errorCodeOf } from '../../lib/errors.ts';
 import type { SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { adoptDescriptor } from '../sys/descriptor.ts';
 import { errnoName } from '../sys/errno.ts';
-import { KernelClock, type KernelTime, roundTripMs } from '../sys/kernel-clock.ts';
+import { KernelClock, type KernelTime, roundTripMs, type StampClock } from '../sys/kernel-clock.ts';
 import type { Libc } from '../sys/libc.ts';
 import * as linux from '../sys/linux.ts';
 import { MessageReceiver } from '../sys/message.ts';
@@ -53,6 +54,7 @@ export class SocketProber implements HopProber {
   readonly #open = new Set<OpenProbe>();
   #timer: NodeJS.Timeout | undefined;
   #lastSentMs = 0;
+  #stampClock: StampClock = 'kernel';
 
   constructor(libc: Libc, { protocol, port }: { readonly protocol: SocketProtocol; readonly port: number }) {
     this.#libc = libc;
@@ -62,6 +64,10 @@ export class SocketProber implements HopProber {
       protocol === 'UDP' ? `UDP datagrams to port ${port}` : `TCP connections to port ${port}`;
     this.#clock = new KernelClock(libc);
     this.#receiver = new MessageReceiver(libc);
+  }
+
+  get clock(): StampClock {
+    return this.#stampClock;
   }
 
   probe(probe: HopProbe, signal: AbortSignal): Promise<HopAnswer | undefined> {
@@ -119,7 +125,14 @@ export class SocketProber implements HopProber {
     const type = this.#protocol === 'UDP' ? linux.SOCK_DGRAM : linux.SOCK_STREAM;
     const created = libc.socket(domain, type | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC, 0);
     if (created < 0) return { errno: errnoName(libc.errno()) };
-    const descriptor = adoptDescriptor(libc, created);
+    let descriptor: number;
+    try {
+      descriptor = adoptDescriptor(libc, created);
+    } catch (thrown) {
+      const errno = errorCodeOf(thrown);
+      if (errno === undefined) throw thrown;
+      return { errno };
+    }
     this.#set(descriptor, SOL_SOCKET, linux.SO_TIMESTAMPNS, 1);
     if (family === 4) {
       this.#set(descriptor, SOL_IP, linux.IP_TTL, ttl);
@@ -149,8 +162,10 @@ export class SocketProber implements HopProber {
     for (const [index, one] of open.entries()) {
       const events = entries.readInt16LE(index * pollEntryBytes + reventsOffset);
       const answer = events === 0 ? undefined : this.#answerTo(one, events);
-      const isLate =
-        answer?.kind === 'answer' && answer.rttMs !== null && answer.rttMs > one.probe.replyTimeoutMs;
+      // A stamp that is none of the kernel's may be as late as this thread.
+      const isStamped = one.watch === undefined || one.watch.clock === 'kernel';
+      const rttMs = answer?.kind === 'answer' && isStamped ? answer.rttMs : null;
+      const isLate = rttMs !== null && rttMs > one.probe.replyTimeoutMs;
       if (answer) one.settle(isLate ? { kind: 'silence' } : answer);
       else if (nowMs - one.sentAtMs > one.probe.replyTimeoutMs) one.settle({ kind: 'silence' });
     }
@@ -196,6 +211,7 @@ export class SocketProber implements HopProber {
     const { watch, sentAtMs, target } = open;
     const eventMs = performance.now();
     const isMade = error === undefined;
+    if (watch?.clock !== 'kernel') this.#stampClock = 'event';
     const answeredMs = isMade
       ? watch?.connectMs(eventMs)
       : (watch?.answeredAt(eventMs) ?? eventMs) - sentAtMs;
@@ -219,7 +235,9 @@ export class SocketProber implements HopProber {
 
   #rttMs({ sentAt, sentAtMs }: OpenProbe, receivedAt: KernelTime | undefined): number {
     const elapsedMs = performance.now() - sentAtMs;
-    return receivedAt ? roundTripMs(sentAt, receivedAt, elapsedMs) : elapsedMs;
+    if (receivedAt) return roundTripMs(sentAt, receivedAt, elapsedMs);
+    this.#stampClock = 'event';
+    return elapsedMs;
   }
 
   /** Options are there to know more; a kernel that has one of them not still sends. */

@@ -53,6 +53,8 @@ const slowRoundMs = 1000;
  * Finds the routers on the way to an address: probes with a growing time to live, which each router on the way
  * answers in its turn. The first round goes from hop to hop until somebody says that this is the end; the others
  * ask each hop that is known by then once more. Looks no names up.
+ *
+ * @throws when the prober itself broke.
  */
 export async function traceRoute(request: TracerouteRequest, controls: TracerouteControls): Promise<Route> {
   return await new Tracing(request, controls).run();
@@ -69,6 +71,8 @@ class Tracing {
   readonly #hops: HopAnswer[][] = [];
   /** Probes whose answers are still awaited. */
   readonly #open = new Set<Promise<void>>();
+  /** What a prober that broke threw: nobody may be waiting for its probe. */
+  #broken: { readonly thrown: unknown } | undefined;
 
   constructor(request: TracerouteRequest, { prober, signal, timeoutMs }: TracerouteControls) {
     this.#request = request;
@@ -86,6 +90,7 @@ class Tracing {
   async run(): Promise<Route> {
     const found = await this.#findEnd();
     if (found !== 'unsent') await this.#askAgain(found);
+    if (this.#broken) throw this.#broken.thrown;
     return this.#route(found);
   }
 
@@ -93,13 +98,14 @@ class Tracing {
   async #findEnd(): Promise<TracerouteEnd> {
     for (let ttl = 1; ttl <= this.#maxHops; ttl += 1) {
       if (this.#stop.aborted) return 'time-limit';
-      await Promise.race([this.#ask(ttl), this.#pause(paceMs)]);
+      const answered = Promise.race([this.#ask(ttl), this.#pause(paceMs)]);
+      await Promise.all([answered, this.#pause(intervalMs)]);
       if (this.#finalHop() !== undefined) break;
       if (this.#hops.at(-1)?.[0]?.kind === 'unsent') break;
       if (ttl - this.#lastHeard() < this.#maxSilentHops) continue;
       // The slow ones may still answer.
       await this.#settled();
-      if (this.#finalHop() !== undefined) break;
+      if (this.#finalHop() !== undefined || this.#stop.aborted) break;
       if (ttl - this.#lastHeard() >= this.#maxSilentHops) return 'silent';
     }
     await this.#settled();
@@ -111,7 +117,8 @@ class Tracing {
 
   /** The further rounds, over the hops that are known. Behind the last of them one is asked too: it may have lost its probe. */
   async #askAgain(found: TracerouteEnd): Promise<void> {
-    const last = this.#finalHop()?.ttl ?? this.#lastHeard() + (found === 'silent' ? 1 : 0);
+    const isSilentEnd = found === 'silent' || found === 'hop-limit';
+    const last = this.#finalHop()?.ttl ?? Math.min(this.#maxHops, this.#lastHeard() + (isSilentEnd ? 1 : 0));
     const rounds = this.#request.probesPerHop ?? defaultProbesPerHop;
     for (let round = 2; round <= rounds; round += 1) {
       const beganMs = performance.now();
@@ -135,6 +142,9 @@ class Tracing {
       .then((answer) => {
         // What was not asked to the end says nothing.
         if (answer) answers.push(answer);
+      })
+      .catch((thrown: unknown) => {
+        this.#broken ??= { thrown };
       })
       .finally(() => this.#open.delete(asked));
     this.#open.add(asked);
@@ -184,7 +194,9 @@ class Tracing {
   #route(found: TracerouteEnd): Route {
     const final = this.#finalHop();
     const end = final?.end ?? found;
-    const count = final?.ttl ?? (end === 'silent' ? this.#lastHeard() : this.#hops.length);
+    // Of the silence at the end nothing can be said.
+    const isSilentEnd = end === 'silent' || end === 'hop-limit';
+    const count = final?.ttl ?? (isSilentEnd ? this.#lastHeard() : this.#hops.length);
     const hops = this.#hops.slice(0, count).map((answers, index) => ({ ttl: index + 1, answers }));
     const lastAsked = hops.findLastIndex(({ answers }) => answers.length > 0);
     return { hops: hops.slice(0, lastAsked + 1), end };

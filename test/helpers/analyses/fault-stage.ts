@@ -73,6 +73,7 @@ export const api = (body: object) => realRun('API', body as never);
 export const dns = (body: object, context?: Parameters<typeof realRun>[2]) =>
   realRun('DNS', body as never, context);
 export const tcp = (body: object) => realRun('TCP', body as never);
+export const way = (body: object) => realRun('TRACEROUTE', body as never);
 export const resolver = () => ({ resolver: new HostResolver(hostFiles), timeoutMs: 2500 });
 export const toPage = (rest: object = {}) => ({ request: { url: `${web.url}/page`, ...rest } });
 

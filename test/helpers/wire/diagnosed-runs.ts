@@ -6,13 +6,12 @@ import type { Outcome } from '../../../src/checks/contract/check-type.ts';
 import type { HttpDetail } from '../../../src/checks/http/detail.ts';
 import { type PcapContent, readPcap } from './captured-packets.ts';
 import { type Rights, rightsPrefix } from './icmp-process.ts';
-import type { NetworkLab } from './network-namespaces.ts';
 
 const program = new URL('./diagnosis-process-main.ts', import.meta.url).pathname;
 
 /** Checks to run, of the type API unless said otherwise, one after the other unless said otherwise, in one process: diagnoses are rationed per thread. */
 export interface DiagnosedOrder {
-  readonly checkType?: 'API' | 'TCP' | 'DNS' | 'ICMP';
+  readonly checkType?: 'API' | 'TCP' | 'DNS' | 'ICMP' | 'TRACEROUTE';
   /** What all of them have besides their request. */
   readonly rest?: Readonly<Record<string, unknown>>;
   /** Each the `request` of a check. */
@@ -36,10 +35,15 @@ export interface DiagnosedRun
   readonly folder: string;
 }
 
+/** Hosts in namespaces, one of which is the agent. */
+interface Lab {
+  commandOn(host: 'agent', command: readonly string[]): string[];
+}
+
 /** Runs checks in a process of its own, on the lab's agent if there is a lab. */
 export async function diagnosedRuns(
   order: DiagnosedOrder,
-  where: { readonly folder: string; readonly rights?: Rights; readonly lab?: NetworkLab },
+  where: { readonly folder: string; readonly rights?: Rights; readonly lab?: Lab },
 ): Promise<DiagnosedRun[]> {
   const { folder, rights = 'root', lab } = where;
   const words = [...rightsPrefix(rights), process.execPath, program, JSON.stringify({ ...order, folder })];

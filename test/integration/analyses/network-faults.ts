@@ -11,10 +11,12 @@ import {
   tcp,
   tlsOf,
   url,
+  way,
   web,
   withRecord,
 } from '../../helpers/analyses/fault-stage.ts';
 import { evidenceOf, type SeededFault } from '../../helpers/analyses/real-runs.ts';
+import { startFilteredTarget } from '../../helpers/targets/filtered-target.ts';
 import { startHostileTarget } from '../../helpers/targets/hostile-target.ts';
 import { listen } from '../../helpers/targets/listening.ts';
 import { startProxyTarget } from '../../helpers/targets/proxy-target.ts';
@@ -35,6 +37,19 @@ export const networkFaults: readonly SeededFault[] = [
     evidence: async () =>
       evidenceOf(await tcp({ request: { hostname: '127.0.0.1', port: await closedPort() } })),
     ...{ cause: /refuses connections/, classification: 'INFRASTRUCTURE_ERROR', certainty: 'CERTAIN' },
+  },
+  {
+    name: 'a way that ends in silence',
+    code: 'NO_REPLY',
+    evidence: async () => {
+      const { port } = await opened(startFilteredTarget());
+      return evidenceOf(await way({ request: { url: '127.0.0.1', port, maxUnknownHops: 1, timeout: 2 } }));
+    },
+    ...{
+      cause: /does not answer, and nobody on the way says why/,
+      classification: 'INFRASTRUCTURE_ERROR',
+      certainty: 'LIKELY',
+    },
   },
   {
     name: 'a reset',

@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest';
+import type { HopAnswer, HopProber } from './hop-prober.ts';
+import { type TracerouteRequest, traceRoute } from './traceroute.ts';
+
+const target = '192.0.2.7';
+const router = (ttl: number): HopAnswer => ({
+  kind: 'answer',
+  address: `10.0.0.${ttl}`,
+  rttMs: 1,
+  error: { type: 11, code: 0 },
+});
+const reply: HopAnswer = { kind: 'answer', address: target, rttMs: 1, error: null };
+
+/** Answers each probe of a hop in its turn as is said; of those that are not listed nobody answers. */
+function proberOf(answerOf: (ttl: number, round: number) => HopAnswer | undefined) {
+  const asked: number[] = [];
+  const prober: HopProber = {
+    description: 'a test',
+    clock: 'kernel',
+    probe: ({ ttl }) => {
+      const round = asked.filter((one) => one === ttl).length + 1;
+      asked.push(ttl);
+      return Promise.resolve(answerOf(ttl, round) ?? { kind: 'silence' });
+    },
+  };
+  return { prober, asked };
+}
+
+async function traced(
+  { prober }: Pick<ReturnType<typeof proberOf>, 'prober'>,
+  request: Partial<TracerouteRequest> = {},
+) {
+  const controls = { prober, signal: new AbortController().signal, timeoutMs: 5000 };
+  const { hops, end } = await traceRoute({ address: target, family: 4, ...request }, controls);
+  return { end, counts: hops.map(({ answers }) => answers.length) };
+}
+
+it('asks each hop once a round, and nobody behind the target', async () => {
+  const way = proberOf((ttl) => (ttl < 3 ? router(ttl) : reply));
+  expect(await traced(way)).toEqual({ end: 'reached', counts: [3, 3, 3] });
+  expect(way.asked).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
+});
+
+it('finds the target nearer in a later round, when it lost the first probe', async () => {
+  const way = proberOf((ttl, round) =>
+    ttl === 1 ? router(1) : ttl === 2 && round === 1 ? undefined : reply,
+  );
+  expect(await traced(way)).toEqual({ end: 'reached', counts: [3, 3] });
+});
+
+it('ends at silence, and asks once more behind the last that answered', async () => {
+  const way = proberOf((ttl) => (ttl === 1 ? router(1) : undefined));
+  expect(await traced(way, { maxSilentHops: 2 })).toEqual({ end: 'silent', counts: [3] });
+  expect(way.asked).toEqual([1, 2, 3, 1, 2, 1, 2]);
+  const late = proberOf((ttl, round) => (ttl === 1 ? router(1) : round === 3 ? reply : undefined));
+  expect(await traced(late, { maxSilentHops: 2 })).toEqual({ end: 'reached', counts: [3, 3] });
+});
+
+it('ends at a refusal, at the limit of hops, and where nothing can be sent', async () => {
+  const refusal: HopAnswer = { ...router(2), error: { type: 3, code: 1 } } as HopAnswer;
+  const refused = proberOf((ttl) => (ttl === 1 ? router(1) : refusal));
+  expect(await traced(refused, { probesPerHop: 1 })).toEqual({ end: 'unreachable', counts: [1, 1] });
+  expect(await traced(proberOf(router), { maxHops: 4, probesPerHop: 1 })).toEqual({
+    end: 'hop-limit',
+    counts: [1, 1, 1, 1],
+  });
+  const unsent = proberOf(() => ({ kind: 'unsent', errno: 'ENETUNREACH' }));
+  expect(await traced(unsent)).toEqual({ end: 'unsent', counts: [1] });
+});
+
+it('throws what a prober throws, in whatever round', async () => {
+  for (const broken of [1, 2]) {
+    const { prober } = proberOf((ttl, round) => {
+      if (round === broken) throw new Error('broken');
+      return ttl === 1 ? router(1) : reply;
+    });
+    const probe: HopProber['probe'] = async (...given) => await prober.probe(...given);
+    await expect(traced({ prober: { ...prober, probe } })).rejects.toThrow('broken');
+  }
+});
+
+it('ends with what is known when it is stopped', async () => {
+  const { prober } = proberOf((ttl) => (ttl === 1 ? router(1) : undefined));
+  const stop = new AbortController();
+  const probe: HopProber['probe'] = ({ ttl, ...rest }, signal) => {
+    if (ttl === 1) return prober.probe({ ttl, ...rest }, signal);
+    setImmediate(() => stop.abort());
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
+  };
+  const route = await traceRoute(
+    { address: target, family: 4 },
+    { prober: { ...prober, probe }, signal: stop.signal, timeoutMs: 5000 },
+  );
+  expect(route).toMatchObject({ end: 'time-limit', hops: [{ ttl: 1 }] });
+});

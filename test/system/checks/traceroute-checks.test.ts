@@ -1,0 +1,160 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TracerouteDetail } from '../../../src/checks/traceroute/detail.ts';
+import { diagnosedRuns } from '../../helpers/wire/diagnosed-runs.ts';
+import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
+import {
+  addressOf,
+  addressOf6,
+  RouteLab,
+  shapes,
+  shapes6,
+  whyNoTraceroute,
+} from '../../helpers/wire/route-lab.ts';
+
+const reason = whyNoNamespaces() ?? whyNoTraceroute();
+const protocols = ['TCP', 'UDP', 'ICMP'] as const;
+type Protocol = (typeof protocols)[number];
+const limits = { maxHops: 10, maxUnknownHops: 10, ptrLookup: false };
+const waits = ['-q', '3', '-w', '1', '-m', '10', '-N', '10'];
+const optionsOf = {
+  TCP: ['-T', '-p', '443'],
+  UDP: ['-U', '-p', '33434'],
+  ICMP: ['-I'],
+} as const satisfies Record<Protocol, readonly string[]>;
+
+interface Case {
+  readonly protocol: Protocol;
+  readonly shape: string;
+  readonly address: string;
+}
+
+const cases: readonly Case[] = protocols.flatMap((protocol) => [
+  ...Object.entries(shapes).map(([shape, last]) => ({ protocol, shape, address: addressOf(last) })),
+  ...Object.entries(shapes6).map(([shape, last]) => ({ protocol, shape, address: addressOf6(last) })),
+]);
+
+describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, () => {
+  let lab: RouteLab;
+  let folder: string;
+  beforeAll(() => {
+    lab = new RouteLab();
+    folder = mkdtempSync(join(tmpdir(), 'picket-traceroute-'));
+  });
+  afterAll(() => {
+    lab[Symbol.dispose]();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Runs checks at once, in a process without any privilege. */
+  async function runAll(requests: readonly Readonly<Record<string, unknown>>[], rest = {}) {
+    const order = { checkType: 'TRACEROUTE', requests, rest, isConcurrent: true, timeoutMs: 20_000 } as const;
+    const runs = await diagnosedRuns(order, { folder, lab, rights: 'without-capabilities' });
+    return runs.map(({ failure, detail, responseTimeMs }) => {
+      const { response } = TracerouteDetail.parse(detail);
+      if (!response) throw new Error(`no response: ${failure?.message}`);
+      return { failure, response, responseTimeMs };
+    });
+  }
+
+  it(`finds what the program of the distribution finds, ${cases.length} times`, async () => {
+    const [ours, theirs] = await Promise.all([
+      runAll(cases.map(({ protocol, address: url }) => ({ ...limits, url, protocol }))),
+      Promise.all(
+        cases.map(({ protocol, address }) => lab.traceroute([...waits, ...optionsOf[protocol], address])),
+      ),
+    ]);
+    const summaries = cases.map((one, index) => {
+      const [mine, other] = [ours[index], theirs[index]];
+      const hops = mine?.response.hops.map(({ ips }) => [...ips].sort()) ?? [];
+      const last = hops.findLastIndex((addresses) => addresses.length > 0);
+      const isReachedThere = other?.hops.at(-1)?.includes(one.address) && other.marks.length === 0;
+      const name = `${one.protocol} ${one.shape} ${one.address}`;
+      return {
+        ours: { name, hops: hops.slice(0, last + 1), isReached: mine?.response.destinationReached },
+        theirs: { name, hops: other?.hops, isReached: isReachedThere },
+      };
+    });
+    expect(summaries.map(({ ours: mine }) => mine)).toEqual(summaries.map(({ theirs: other }) => other));
+  });
+
+  it('gives each shape its failure, which names the last hop that answered', async () => {
+    const of = (protocol: Protocol) => ({ ...limits, protocol });
+    const runs = await runAll([
+      { ...of('TCP'), url: addressOf(shapes.plain) },
+      { ...of('TCP'), url: addressOf(shapes.dropped) },
+      { ...of('UDP'), url: addressOf(shapes.hostUnreachable) },
+      { ...of('ICMP'), url: addressOf(shapes.rejectedByTarget) },
+      { ...of('TCP'), url: addressOf(shapes.loop) },
+      { ...of('TCP'), url: addressOf(shapes.silentWay) },
+      { ...of('TCP'), url: addressOf(shapes.plain), maxHops: 2 },
+      { ...of('UDP'), url: addressOf6(shapes6.prohibited) },
+    ]);
+    const [plain, dropped, unreachable, rejected, loop, silent, short, prohibited] = runs.map(
+      ({ failure }) => `${failure?.code ?? 'passes'}: ${failure?.message ?? ''}`,
+    );
+    expect(plain).toBe('passes: ');
+    expect(dropped).toMatch(/^NO_REPLY: .*the last on the way that answered is hop 3 \(10\.90\.9\.2\)/);
+    expect(unreachable).toMatch(
+      /^HOST_UNREACHABLE: .* ends at hop 4 \(10\.90\.9\.2\), which says: destination host unr/,
+    );
+    expect(rejected).toMatch(
+      /^HOST_UNREACHABLE: .* ends at hop 4 \(10\.90\.100\.4\), which says: packet filtered/,
+    );
+    expect(loop).toMatch(/^NO_REPLY: .*round in circles between 10\.90\.\d\.\d and 10\.90\.\d\.\d$/);
+    expect(silent).toBe('passes: ');
+    expect(short).toMatch(/^NO_REPLY: .*not among the first 2 hops; the last that answered is hop 2/);
+    expect(prohibited).toMatch(/^HOST_UNREACHABLE: .*administratively prohibited/);
+  });
+
+  it('counts what the target loses, and not what routers leave out', async () => {
+    const [lossy, silent] = await runAll(
+      [addressOf(shapes.lossy), addressOf(shapes.silentHop)].map((url) => ({
+        ...limits,
+        url,
+        protocol: 'ICMP',
+        probesPerHop: 4,
+        probeTimeoutMs: 500,
+      })),
+    );
+    expect(lossy?.response.packetLoss).toBeGreaterThan(0);
+    expect(lossy?.response).toMatchObject({ totalHops: 4, destinationReached: true });
+    expect(silent?.response).toMatchObject({ packetLoss: 0, totalHops: 4 });
+    expect(silent?.response.hops[1]).toMatchObject({
+      mainIp: null,
+      received: 0,
+      sent: 4,
+      lossPercentage: 100,
+    });
+  });
+
+  it('knows an open port, leaves no connection there, and judges the way', async () => {
+    const program = `require('net').createServer((s) => s.on('error', (e) => console.log(e.code)).resume()).listen(443, () => console.log('up'))`;
+    const [command = '', ...args] = lab.commandOn('target', [process.execPath, '-e', program]);
+    const server = spawn(command, args);
+    const lines: string[] = [];
+    server.stdout.on('data', (data) => lines.push(...String(data).trim().split('\n')));
+    await expect.poll(() => lines).toContain('up');
+    const path = (comparison: string, target: string) => ({ source: 'PATH', comparison, target });
+    const [run, turned] = await runAll([
+      { ...limits, url: addressOf(shapes.plain), assertions: [path('CONTAINS', '10.90.2.2')] },
+      { ...limits, url: addressOf(shapes.plain), assertions: [path('NOT_CONTAINS', '10.90.2.2')] },
+    ]);
+    expect(run?.failure).toBeUndefined();
+    expect(run?.response).toMatchObject({ destinationPort: 'open', totalHops: 4, packetLoss: 0 });
+    expect(run?.responseTimeMs).toBe(run?.response.finalHopLatency?.avg);
+    expect(turned?.failure?.code).toBe('ASSERTION_FAILED');
+    await expect.poll(() => lines.filter((line) => line === 'ECONNRESET').length).toBeGreaterThan(2);
+    server.kill();
+  });
+
+  it('fails in the name of the location where that cannot send', async () => {
+    lab.script('agent', 'ip route add unreachable 10.98.0.1/32');
+    const [run] = await runAll([{ ...limits, url: '10.98.0.1' }]);
+    expect(run?.failure).toMatchObject({ code: 'NETWORK_UNAVAILABLE', owner: 'location' });
+    expect(run?.response).toMatchObject({ truncationReason: 'NOT_SENT', packetLoss: null });
+  });
+});

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
+import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
+import { ConsoleStage } from '../../helpers/console/console-stage.ts';
+import { wayDetail } from '../../helpers/console/way-detail.ts';
+
+const hostile = '<img src=x onerror=alert(1)>';
+const message =
+  'The way to 203.0.113.200 ends at hop 7 (203.0.113.77), which says: destination host prohibited';
+const reports: readonly Partial<ResultReport>[] = [
+  { detail: wayDetail(), responseTimeMs: 48 },
+  { detail: wayDetail(), responseTimeMs: 48 },
+  { detail: wayDetail({ thirdHop: '198.51.100.99', name: hostile }), responseTimeMs: 48 },
+  {
+    detail: wayDetail({ isReached: false }),
+    failure: failure('HOST_UNREACHABLE', message),
+    errorMessages: [message],
+  },
+];
+
+let stage: ConsoleStage;
+let runs: string[];
+beforeAll(async () => {
+  stage = await ConsoleStage.open();
+  const { body: check } = await stage.harness.call('POST', '/v1/checks/traceroute', {
+    ...{ name: 'way', frequency: 1, privateLocations: ['lab'], retryStrategy: null, doubleCheck: false },
+    request: { url: 'shop.example.com' },
+  });
+  stage.checks.set('way', check.id);
+  for (const report of reports) await stage.runOnce(() => report);
+  const { body: results } = await stage.harness.call('GET', `/v1/check-results/${check.id}?limit=100`);
+  runs = results.map(({ id }: { id: string }) => `/checks/${check.id}/runs/${id}`).reverse();
+});
+afterAll(() => stage?.close());
+
+it('draws the way, and says which hops are others than in the run before', async () => {
+  await using window = await stage.visit();
+  const { page } = window;
+  const way = page.locator('#way');
+  const [first = '', same = '', other = '', refused = ''] = runs;
+  await window.go(first);
+  expect(await way.innerText()).not.toContain('run before');
+  await window.go(same);
+  expect(await way.innerText()).toContain('The same way as in the run before');
+  expect(await way.locator('tbody tr').count()).toBe(8);
+  expect(await way.getByRole('img', { name: '0.3 ms to 0.6 ms, 0.4 ms on average' }).count()).toBe(1);
+  await window.go(other);
+  expect(await way.innerText()).toContain('1 hop is another router');
+  expect(await way.locator('tbody tr').nth(2).innerText()).toContain('before: 198.51.100.33');
+  expect(await way.innerText()).toContain(hostile);
+  await window.go(refused);
+  expect(await way.innerText()).toContain('no: a router says that there is no way on; last heard of hop 7');
+  expect(window.complaints).toEqual([]);
+});
+
+it('can be read with any means, on any screen', async () => {
+  await using window = await stage.visit();
+  for (const run of runs.slice(2)) {
+    await window.go(run);
+    await expectNothingForAxe(window.page, run);
+    await expectNarrowEnough(window.page, run);
+  }
+});
