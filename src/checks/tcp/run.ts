@@ -24,6 +24,7 @@ import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
 import type { TcpDetail, TcpError } from './detail.ts';
 import { probeWithDiagnosis } from './diagnosed-conversation.ts';
+import { runDialogue } from './diagnosed-dialogue.ts';
 import { type PreparedConnection, prepareConnection } from './request.ts';
 import type { TcpSpec } from './spec.ts';
 
@@ -41,6 +42,7 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
   const prepared = prepareConnection(spec.request, context.variables);
   if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);
   const { connection } = prepared;
+  if (spec.request.steps.length > 0) return await runDialogue(spec, context, connection);
   const { port, ipFamily, useSSL, skipSSL } = spec.request;
   const family = wantedFamily(ipFamily, context.log);
   const failureOf = (found: TcpProbeResult) => unwelcomeFailure(spec, found);
