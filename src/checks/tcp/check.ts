@@ -2,8 +2,8 @@ import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
-import { assertionProblems } from '../judging/assertion-problems.ts';
 import { TcpDetail } from './detail.ts';
+import { tcpProblems } from './problems.ts';
 import { TcpSpec } from './spec.ts';
 
 export { TcpSpec };
@@ -26,6 +26,19 @@ export const tcp = defineCheckType({
       lines: 3,
       isCode: true,
     },
+    'request.steps': { label: 'Steps', hint: 'A dialogue in lines, in place of data to send.' },
+    'request.steps.*.type': {
+      label: 'It',
+      words: { SEND: 'sends', EXPECT: 'expects a line', START_TLS: 'goes on in TLS' },
+    },
+    'request.steps.*.text': {
+      label: 'Text',
+      hint: 'To send, or that the line contains.',
+      lines: 2,
+      isCode: true,
+    },
+    'request.steps.*.regex': { label: 'To expect: regular expression of the line' },
+    'request.steps.*.timeoutMs': { label: 'Waits at most', hint: 'Milliseconds; empty: 5000.' },
     'request.useSSL': { label: 'Speak TLS' },
     'request.skipSSL': { label: 'With TLS: take any certificate' },
     'request.ipFamily': ipFamilyWords,
@@ -33,7 +46,7 @@ export const tcp = defineCheckType({
     ...assertionsForm,
     ...limitsForm,
   },
-  definitionProblems: ({ request }) => assertionProblems(request.assertions),
+  definitionProblems: tcpProblems,
   detail: TcpDetail,
   detailKey: 'apiCheckResult',
   analytics: {
@@ -49,7 +62,8 @@ export const tcp = defineCheckType({
     ],
   },
   // What is sent to a port may change something there.
-  isRepeatable: ({ request }) => (request.data ?? '') === '',
+  isRepeatable: ({ request }) =>
+    (request.data ?? '') === '' && request.steps.every(({ type }) => type !== 'SEND'),
   selfTest: ({ hostname, port, protocol }) => ({
     request: { hostname, port: Number(port), useSSL: protocol === 'https:' },
   }),

@@ -3,6 +3,7 @@ import { AddressVerdicts } from '../addresses/fields.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { CertificateDetail, JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
+import { tcpStepTypes } from './spec.ts';
 
 /** Milliseconds each step took; all but `total` add up to it (check model 1.4; `tls` is ours). */
 export const TcpTimingPhases = z.object({
@@ -25,6 +26,27 @@ export const TcpError = z.object({
 });
 export type TcpError = z.infer<typeof TcpError>;
 
+const TcpStepDetail = z.object({
+  type: z.enum(tcpStepTypes),
+  state: z.enum(['DONE', 'FAILED', 'NOT_REACHED']),
+  /** How long the server took for it. */
+  waitMs: z.number(),
+  /** The last line that it looked at; null: none came. */
+  line: z.string().nullable(),
+  /** Lines that did not fit. */
+  skippedCount: z.int(),
+});
+
+const TcpLine = z.object({
+  direction: z.enum(['SENT', 'RECEIVED']),
+  text: z.string(),
+  truncated: z.boolean(),
+  /** Milliseconds since the connection was ready at which it left or arrived. */
+  atMs: z.number(),
+  /** The number of the step that sent or took it, from 1; null for one that no step took. */
+  step: z.int().nullable(),
+});
+
 /** What a TCP monitor found out, as `apiCheckResult` shows it (check model 3.3). */
 export const TcpDetail = z
   .object({
@@ -43,6 +65,8 @@ export const TcpDetail = z
       /** What the target sent, as UTF-8; absent when no answer was waited for. */
       data: z.string().optional(),
       truncated: z.boolean(),
+      /** What was said step by step; absent without steps. */
+      lines: z.array(TcpLine).optional(),
       error: TcpError.optional(),
       timingPhases: TcpTimingPhases.nullable(),
       ipAddress: z.string().nullable(),
@@ -51,6 +75,8 @@ export const TcpDetail = z
       certificate: CertificateDetail.nullable().default(null),
     }),
     addresses: AddressVerdicts,
+    /** Absent without steps. */
+    steps: z.array(TcpStepDetail).optional(),
     requestError: z.string().nullable(),
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),

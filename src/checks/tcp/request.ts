@@ -36,6 +36,8 @@ export function prepareConnection(
       ...assertion,
       target: render(assertion.target, variables, 'raw'),
     }));
+    // What the steps capture is not known yet; what is no template at all is.
+    for (const { text } of request.steps) render(text, variables, 'raw');
     const isDataAsserted = assertions.some(({ source }) => source === 'RESPONSE_DATA');
     const isAnswerWanted = data !== '' || isDataAsserted;
     return { connection: { hostname, ...named, data, assertions, isAnswerWanted } };

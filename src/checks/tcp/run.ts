@@ -26,6 +26,7 @@ import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
 import type { TcpDetail, TcpError } from './detail.ts';
 import { probeWithDiagnosis } from './diagnosed-conversation.ts';
+import { runDialogue } from './diagnosed-dialogue.ts';
 import { type PreparedConnection, prepareConnection } from './request.ts';
 import type { TcpSpec } from './spec.ts';
 
@@ -61,6 +62,8 @@ const connectOnce: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
   const located = socksProxy(context);
   if ('failure' in located) return unsentOutcome(spec, context, located.failure);
   const { connection } = prepared;
+  if (spec.request.steps.length > 0)
+    return await runDialogue(spec, context, { connection, proxy: located.proxy });
   const { port, ipFamily, useSSL, skipSSL } = spec.request;
   const family = wantedFamily(ipFamily, context.log);
   const failureOf = (found: TcpProbeResult) => unwelcomeFailure(spec, found);

@@ -5,6 +5,44 @@ import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField, ServerName } from '../contract/target.ts';
 import { tcpAssertionSchema } from '../http/connection-assertion.ts';
 
+export const tcpStepTypes = ['SEND', 'EXPECT', 'START_TLS'] as const;
+
+/** How long a step waits that does not say so. */
+export const usualTcpStepTimeoutMs = 5000;
+
+const Step = z
+  .object({
+    type: z
+      .enum(tcpStepTypes)
+      .describe('SEND: sends text; EXPECT: reads lines until one fits; START_TLS: goes on in TLS'),
+    text: z
+      .string()
+      .max(100_000)
+      .default('')
+      .describe('SEND: what is sent, line ends included; EXPECT: what the line contains'),
+    regex: z
+      .string()
+      .max(10_000)
+      .default('')
+      .describe('EXPECT: what the line matches; its named groups can be used by later steps, as {{NAME}}'),
+    timeoutMs: z
+      .int()
+      .min(1)
+      .max(30_000)
+      .nullable()
+      .default(null)
+      .describe(`EXPECT, START_TLS: how long it waits; null: ${usualTcpStepTimeoutMs}`),
+  })
+  .superRefine(({ type, text, regex, timeoutMs }, context) => {
+    const refuse = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if (type === 'SEND' && text === '') refuse('text', 'is needed for SEND');
+    if (type === 'SEND' && timeoutMs !== null) refuse('timeoutMs', 'belongs to EXPECT and START_TLS');
+    if (type === 'START_TLS' && text !== '') refuse('text', 'belongs to SEND and EXPECT');
+    if (type !== 'EXPECT' && regex !== '') refuse('regex', 'belongs to EXPECT');
+  });
+export type TcpStep = z.output<typeof Step>;
+
 /** A TCP monitor: one connection, what it sends and what comes back (check model 1.4). */
 export const TcpSpec = z.object({
   shouldFail: z.boolean().default(false),
@@ -13,6 +51,11 @@ export const TcpSpec = z.object({
       hostname: HostnameField,
       port: z.int().min(1).max(65_535),
       data: z.string().nullable().default(null).describe('Sent once the connection is ready'),
+      steps: z
+        .array(Step)
+        .max(50)
+        .default([])
+        .describe('A dialogue in lines of text, step by step, in place of data'),
       ipFamily: IpFamilyField,
       addresses: AddressesField,
       useSSL: z.boolean().default(false).describe('Speak TLS on the connection'),
@@ -38,11 +81,23 @@ export const TcpSpec = z.object({
         )
         .default([]),
     })
-    .refine(({ serverName, useSSL }) => serverName === null || useSSL, {
+    .refine((request) => request.serverName === null || request.useSSL || startsTls(request), {
       path: ['serverName'],
-      error: 'needs useSSL',
+      error: 'needs useSSL, or a step START_TLS',
+    })
+    .refine(({ data, steps }) => steps.length === 0 || (data ?? '') === '', {
+      path: ['data'],
+      error: 'cannot be sent in addition to steps: use a step SEND',
+    })
+    .refine((request) => !(request.useSSL && startsTls(request)), {
+      path: ['useSSL'],
+      error: 'cannot be true with a step START_TLS',
     }),
   degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 5000 }),
   maxResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 5000 }),
 });
 export type TcpSpec = z.output<typeof TcpSpec>;
+
+function startsTls({ steps }: { readonly steps: readonly TcpStep[] }): boolean {
+  return steps.some(({ type }) => type === 'START_TLS');
+}

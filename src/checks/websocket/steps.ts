@@ -88,7 +88,9 @@ export class StepCourse {
     if (met) {
       const count = this.#skipped.get(index) ?? 0;
       const others =
-        count === 0 || !wrong ? '' : `; ${count} messages did not fit, the last one: ${reasonOf(wrong)}`;
+        count === 0 || !wrong
+          ? ''
+          : `; ${count === 1 ? '1 message' : `${count} messages`} did not fit, the last one: ${reasonOf(wrong)}`;
       return failure(met.code, `${name}: ${met.message}${others}`);
     }
     if (!wrong) return undefined;

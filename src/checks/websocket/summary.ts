@@ -36,7 +36,7 @@ export function summaryOf({ request, response, steps }: WebSocketDetail): Detail
   };
 }
 
-const stateWords = { DONE: 'done', FAILED: 'failed', NOT_REACHED: 'not reached' } as const;
+const stateWords = { DONE: 'done', NOT_REACHED: 'not reached' } as const;
 const stepWords = {
   SEND: 'Send',
   EXPECT: 'Expect a message',
@@ -46,10 +46,13 @@ const stepWords = {
 function stepSection(steps: WebSocketDetail['steps']): SummarySection[] {
   if (steps.length === 0) return [];
   const facts = steps.map(({ type, state, waitMs, skippedCount }, index) => {
-    const skipped = skippedCount === 0 ? '' : `, ${skippedCount} messages passed over`;
-    const time = type === 'SEND' || state === 'NOT_REACHED' ? '' : ` after ${waitMs} ms`;
-    const said = `${stateWords[state]}${time}${skipped}`;
-    return fact(`${index + 1}. ${stepWords[type]}`, said, state === 'FAILED' ? 'failed' : null);
+    const passedOver = skippedCount === 1 ? '1 message passed over' : `${skippedCount} messages passed over`;
+    const parts = [
+      ...(state === 'FAILED' ? [] : [stateWords[state]]),
+      ...(type === 'SEND' || state === 'NOT_REACHED' ? [] : [`after ${waitMs} ms`]),
+      ...(skippedCount === 0 ? [] : [passedOver]),
+    ];
+    return fact(`${index + 1}. ${stepWords[type]}`, parts.join(', '), state === 'FAILED' ? 'failed' : null);
   });
   return [{ title: 'Steps', facts }];
 }

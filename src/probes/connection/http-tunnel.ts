@@ -1,5 +1,5 @@
 import { hostAndPort } from '../address.ts';
-import { type Dialogue, Malformed } from '../dialogue/dialogue.ts';
+import { type Dialogue, Malformed } from '../opening/dialogue.ts';
 import { ProbeError } from './errors.ts';
 import type { Tunnel } from './forward-proxy.ts';
 

@@ -1,6 +1,6 @@
 import { hostAndPort } from '../address.ts';
-import { Malformed, Refusal } from '../dialogue/dialogue.ts';
-import { holdDialogue } from '../dialogue/talk.ts';
+import { Malformed, Refusal } from '../opening/dialogue.ts';
+import { holdDialogue } from '../opening/talk.ts';
 import { ProbeError } from './errors.ts';
 import type { Tunnel } from './forward-proxy.ts';
 import { httpTunnel } from './http-tunnel.ts';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { hostAndPort } from '../address.ts';
-import { bytes, type Dialogue, Malformed, Refusal } from '../dialogue/dialogue.ts';
 import { parseAddress } from '../egress/address.ts';
+import { bytes, type Dialogue, Malformed, Refusal } from '../opening/dialogue.ts';
 import { ProbeError, type ProbeErrorKind } from './errors.ts';
 import type { Tunnel } from './forward-proxy.ts';
 

@@ -1,4 +1,4 @@
-import { type Dialogue, line, Malformed, quoted, Refusal, say, type Wish } from '../dialogue/dialogue.ts';
+import { type Dialogue, line, Malformed, quoted, Refusal, say, type Wish } from '../opening/dialogue.ts';
 
 /** RFC 3207. */
 export function* smtp(): Dialogue {

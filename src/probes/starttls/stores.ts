@@ -1,4 +1,4 @@
-import { bytes, type Dialogue, Malformed, quoted, Refusal, type Wish } from '../dialogue/dialogue.ts';
+import { bytes, type Dialogue, Malformed, quoted, Refusal, type Wish } from '../opening/dialogue.ts';
 
 const startTlsOid = Buffer.from('1.3.6.1.4.1.1466.20037');
 const sequence = 0x30;

@@ -1,7 +1,7 @@
 import { ProbeError } from '../connection/errors.ts';
 import type { Upgrade } from '../connection/target.ts';
-import { type Dialogue, Malformed, Refusal } from '../dialogue/dialogue.ts';
-import { holdDialogue } from '../dialogue/talk.ts';
+import { type Dialogue, Malformed, Refusal } from '../opening/dialogue.ts';
+import { holdDialogue } from '../opening/talk.ts';
 import { imap, pop3, smtp } from './mail.ts';
 import { ldap, mysql, postgres } from './stores.ts';
 import { xmpp } from './xmpp.ts';

@@ -1,4 +1,4 @@
-import { type Dialogue, quoted, Refusal, say, type Wish } from '../dialogue/dialogue.ts';
+import { type Dialogue, quoted, Refusal, say, type Wish } from '../opening/dialogue.ts';
 
 /** RFC 6120 section 5: a stream for that host, whose features have to name STARTTLS. */
 export function* xmpp(hostname: string): Dialogue {

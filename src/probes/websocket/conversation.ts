@@ -55,17 +55,25 @@ export class Conversation {
   #closeArrivedMs = 0;
   /** What the next wait begins with: the last byte that left or arrived. */
   #sinceMs: number;
-  /** When the bytes that are being read arrived. */
-  #arrivedMs = 0;
+  /** What is being read, and when its event began. */
+  #piece = { sizeBytes: 0, receivedBytes: 0, eventMs: 0 };
+  readonly #isPlain: boolean;
   #wake: (() => void) | undefined;
 
-  /** @param openedMs when the answer of the handshake had arrived. */
-  constructor(socket: Socket, connection: Connection, openedMs: number) {
+  /**
+   * @param options.openedMs when the answer of the handshake had arrived.
+   * @param options.isPlain whether the bytes are those of the wire, so that each message has a place among them.
+   */
+  constructor(
+    socket: Socket,
+    connection: Connection,
+    { openedMs, isPlain }: { readonly openedMs: number; readonly isPlain: boolean },
+  ) {
+    this.#isPlain = isPlain;
     this.#socket = socket;
     this.#connection = connection;
     this.#openedMs = openedMs;
     this.#sinceMs = openedMs;
-    this.#arrivedMs = openedMs;
     this.#reader = new FrameReader(
       {
         onMessage: (message) => this.#receive(message),
@@ -75,7 +83,7 @@ export class Conversation {
         },
         onClose: (code, reason) => {
           this.close ??= { code, reason, isByTarget: this.#phase === 'talking' };
-          this.#closeArrivedMs = this.#arrivedMs;
+          this.#closeArrivedMs = this.#arrivedMs();
           this.#finish(
             this.#endedBy(
               `the server closed the conversation with code ${code}${reason === '' ? '' : ` (${reason})`}`,
@@ -90,8 +98,8 @@ export class Conversation {
   /** Takes what the connection brought. */
   feed(bytes: Buffer): void {
     if (this.#end) return;
-    const eventMs = performance.now();
-    this.#arrivedMs = this.#connection.arrivalOf(this.#connection.receivedBytes, eventMs);
+    const { receivedBytes } = this.#connection;
+    this.#piece = { sizeBytes: bytes.length, receivedBytes, eventMs: performance.now() };
     try {
       this.#reader.feed(bytes);
     } catch (thrown) {
@@ -222,11 +230,18 @@ export class Conversation {
 
   #receive(message: Message): void {
     if (this.#phase === 'closing') return;
-    const atMs = Math.max(0, this.#arrivedMs - this.#openedMs);
+    const atMs = Math.max(0, this.#arrivedMs() - this.#openedMs);
     const received: ExchangedMessage = { ...message, isSent: false, atMs, step: undefined };
     this.messages.push(received);
     this.#inbox.push(received);
     this.#wake?.();
+  }
+
+  /** When the frame that is whole in this very event had arrived. */
+  #arrivedMs(): number {
+    const { sizeBytes, receivedBytes, eventMs } = this.#piece;
+    const behindBytes = this.#isPlain ? sizeBytes - this.#reader.position : 0;
+    return this.#connection.arrivalOf(receivedBytes - behindBytes, eventMs);
   }
 
   /** The server broke the rules, or sent too much. */

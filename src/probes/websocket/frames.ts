@@ -76,6 +76,8 @@ export class FrameReader {
   #frameCount = 0;
   #controlCount = 0;
   #isClosed = false;
+  /** How many bytes of the piece that is being read the frames so far have taken. */
+  position = 0;
 
   constructor(listener: FrameListener, limits: FrameLimits) {
     this.#listener = listener;
@@ -87,6 +89,7 @@ export class FrameReader {
     let at = 0;
     while (at < bytes.length && !this.#isClosed) {
       at = this.#leftBytes === undefined ? this.#readHead(bytes, at) : this.#readPayload(bytes, at);
+      this.position = at;
       if (this.#leftBytes === 0) this.#complete();
     }
   }

@@ -199,8 +199,12 @@ class Probe {
     const takenBytes = this.#feed(bytes);
     const { head } = this.#answer;
     if (!head) return;
+    const { isSecure, proxy } = this.#request.target;
+    // In TLS nobody knows where on the wire the head ended.
+    const isPlain = !isSecure && proxy?.isSecure !== true;
     if (this.#answeredMs === 0) {
-      this.#answeredMs = this.#connection.arrivalOf(receivedBytes, performance.now());
+      const behindBytes = isPlain ? bytes.length - takenBytes : 0;
+      this.#answeredMs = this.#connection.arrivalOf(receivedBytes - behindBytes, performance.now());
     }
     if (head.status !== 101) {
       if (this.#answer.isDone) done(undefined);
@@ -211,7 +215,7 @@ class Probe {
     if (problem !== undefined) {
       throw this.#broken('response-malformed', `the answer of the handshake is not valid: ${problem}`);
     }
-    this.#conversation = new Conversation(socket, this.#connection, this.#answeredMs);
+    this.#conversation = new Conversation(socket, this.#connection, { openedMs: this.#answeredMs, isPlain });
     done(this.#conversation);
     if (takenBytes < bytes.length) this.#conversation.feed(bytes.subarray(takenBytes));
   }

@@ -50,6 +50,13 @@ const paths: Readonly<Record<string, (socket: WebSocket, request: IncomingMessag
   '/too-many': (socket) => {
     for (let count = 0; count < 1100; count += 1) socket.send('more');
   },
+  '/feed': (socket) =>
+    socket.on('message', (data) => {
+      const { symbol } = JSON.parse(String(data)) as { symbol: string };
+      for (const one of [{ op: 'subscribed' }, { heartbeat: 1 }, { symbol, price: 12.5 }]) {
+        socket.send(JSON.stringify(one));
+      }
+    }),
   '/silent': () => undefined,
 };
 

@@ -59,6 +59,9 @@ describe('a SOCKS5 proxy of the location', () => {
       );
       expect(greeted.failure).toBeUndefined();
       expect(greeted.detail.response?.timingPhases?.connection).toBeGreaterThan(0);
+      const steps = [{ type: 'EXPECT' }];
+      const talked = await tcp({ port: banner.port, steps }, proxy.url);
+      expect(talked.detail.response?.ipAddress).toBeNull();
       const context = runContext({ proxyUrl: proxy.url });
       const sslConfig = { hostname: 'localhost', port: secure.port, skipChainValidation: true };
       const ssl = await runSsl(SslSpec.parse({ request: { sslConfig } }), context);
@@ -67,6 +70,7 @@ describe('a SOCKS5 proxy of the location', () => {
       const called = await runGrpc(GrpcSpec.parse({ request: call }), context);
       expect(called.failure).toBeUndefined();
       expect(proxy.requests).toEqual([
+        `ipv4 127.0.0.1:${banner.port}`,
         `ipv4 127.0.0.1:${banner.port}`,
         `name localhost:${secure.port}`,
         `name localhost:${grpc.port}`,

@@ -51,6 +51,7 @@ describe('a TCP monitor', () => {
         hostname: 'a',
         port: 1,
         data: null,
+        steps: [],
         ipFamily: 'IPv4',
         useSSL: false,
         skipSSL: false,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setDefaultCACertificates } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
 import { webSocket } from '../../../src/checks/websocket/check.ts';
@@ -172,6 +174,17 @@ describe('a WebSocket monitor', () => {
     const allowed = await runSocketMonitor({ ...at('/basic'), basicAuth });
     const denied = await runSocketMonitor(at('/basic'));
     expect([allowed.failure, denied.failure?.code]).toEqual([undefined, 'STATUS_UNEXPECTED']);
+  });
+
+  it('runs the example of the reference', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/checks.md'), 'utf8');
+    const section = page.slice(page.indexOf('## WebSocket monitor'));
+    const [, example = ''] = /```json\n(.*?)```/s.exec(section) ?? [];
+    const { request } = JSON.parse(example.replace('wss://prices.example.com', sound.url));
+    const { failure, detail } = await runSocketMonitor(request, { context: { variables: { TOKEN: 'abc' } } });
+    expect(failure).toBeUndefined();
+    expect(detail.assertions).toHaveLength(1);
+    expect(sound.asked.at(-1)?.headers.authorization).toBe('Bearer abc');
   });
 
   it('goes through a proxy by a tunnel, and presents a client certificate', async () => {

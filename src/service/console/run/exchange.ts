@@ -7,6 +7,7 @@ import { duration, instant, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
 import { block, headerList, section, visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
+import { dialogueSections } from './summary/dialogue.ts';
 
 /** Request and response of a check over HTTP. */
 export function httpSections({ request, response }: HttpDetail): Content[] {
@@ -104,8 +105,9 @@ export function certificateSection(certificate: CertificateDetail | null): Html 
   );
 }
 
-export function tcpSections({ request, response }: TcpDetail): Content[] {
+export function tcpSections({ request, response, steps }: TcpDetail): Content[] {
   return [
+    ...dialogueSections(response.lines, steps),
     section(
       'Connection',
       facts([
@@ -117,7 +119,7 @@ export function tcpSections({ request, response }: TcpDetail): Content[] {
       ]),
     ),
     request.data ? section('Sent', block('Data sent', request.data)) : '',
-    response.data ? section('Received', block('Data received', response.data)) : '',
+    response.data && !steps ? section('Received', block('Data received', response.data)) : '',
     certificateSection(response.certificate),
   ];
 }

@@ -13,6 +13,13 @@ export const samples: Samples = {
     'request.port': { request: { ...request, port: 65_536 } },
     'request.ipFamily': { request: { ...request, ipFamily: 'IPv5' } },
     'request.serverName': { request: { ...request, serverName: 'shop.example' } },
+    'request.data': { request: { ...request, data: 'x', steps: [{ type: 'EXPECT' }] } },
+    'request.useSSL': { request: { ...request, useSSL: true, steps: [{ type: 'START_TLS' }] } },
+    'request.steps.0.type': { request: { ...request, steps: [{ type: 'WAIT' }] } },
+    'request.steps.0.text': { request: { ...request, steps: [{ type: 'SEND' }] } },
+    'request.steps.0.regex': { request: { ...request, steps: [{ type: 'EXPECT', regex: '(' }] } },
+    'request.steps.0.timeoutMs': { request: { ...request, steps: [{ type: 'EXPECT', timeoutMs: 30_001 }] } },
+    'request.steps': { request: { ...request, steps: [{ type: 'EXPECT' }] }, shouldFail: true },
     'request.assertions.0.source': {
       request: { ...request, assertions: [{ ...assertion, source: 'STATUS_CODE' }] },
     },
@@ -52,6 +59,11 @@ export const samples: Samples = {
         body: to(targets.silent, { data: 'x' }),
         code: 'RESPONSE_TIMEOUT',
         timeoutMs: 250,
+      },
+      {
+        name: 'another line',
+        body: to(targets.banner, { steps: [{ type: 'EXPECT', regex: '^554', timeoutMs: 300 }] }),
+        code: 'DIALOGUE_FAILED',
       },
       {
         name: 'another answer',

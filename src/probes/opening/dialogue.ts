@@ -1,0 +1,41 @@
+/** What a dialogue wants next: to say something, or a part of what the server says. */
+export type Wish =
+  | { readonly kind: 'say'; readonly data: Buffer }
+  /** A line, without its end. */
+  | { readonly kind: 'line' }
+  | { readonly kind: 'bytes'; readonly count: number }
+  /** Everything up to the first of those, which is part of it. */
+  | { readonly kind: 'mark'; readonly marks: readonly string[] };
+
+/**
+ * A talk of few words that comes before what a connection is for, as a generator: it is given what it wished for, and is over
+ * when it returns.
+ *
+ * @throws Refusal, Malformed
+ */
+export type Dialogue = Generator<Wish, void, Buffer>;
+
+/** The peer says no. */
+export class Refusal extends Error {}
+
+/** What the peer says is not its protocol. */
+export class Malformed extends Error {}
+
+export function* say(text: string): Dialogue {
+  yield { kind: 'say', data: Buffer.from(text) };
+}
+
+export function* line(): Generator<Wish, string, Buffer> {
+  return (yield { kind: 'line' }).toString('latin1');
+}
+
+export function* bytes(count: number): Generator<Wish, Buffer, Buffer> {
+  return yield { kind: 'bytes', count };
+}
+
+const maxShownLength = 200;
+
+/** Something a server said, as messages show it. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text);
+}
