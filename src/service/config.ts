@@ -335,6 +335,13 @@ export const ServiceConfig = z
     error: 'needs DATABASE_URL: the database that it is a replica of',
   })
   .refine(
+    ({ REMOTE_WRITE_URL: url, REMOTE_WRITE_HEADERS: headers }) => headers === undefined || url !== undefined,
+    {
+      path: ['REMOTE_WRITE_HEADERS'],
+      error: 'needs REMOTE_WRITE_URL: the receiver that they are for',
+    },
+  )
+  .refine(
     ({ PUBLIC_URL: pages, ARTIFACTS_URL: files }) =>
       pages === undefined || files === undefined || new URL(pages).hostname !== new URL(files).hostname,
     {

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CheckMetrics } from '../../../src/service/check-metrics/check-metrics.ts';
 import { RemoteWrite } from '../../../src/service/check-metrics/remote-write/remote-write.ts';
-import { ServiceConfig } from '../../../src/service/config.ts';
+import { readServiceConfig, ServiceConfig } from '../../../src/service/config.ts';
 import { ServiceMetrics } from '../../../src/service/metrics.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
@@ -138,4 +138,13 @@ it('keeps samples while a receiver is away, the newest where there are too many,
   await remoteWrite.turn();
   // All but those of now were too old.
   expect(receiver.received.filter(({ status }) => status === 204)).toHaveLength(1);
+});
+
+it('says what is wrong with its settings', () => {
+  const problemOf = (settings: Readonly<Record<string, string>>) => () => readServiceConfig(settings);
+  expect(problemOf({ REMOTE_WRITE_HEADERS: 'a=b' })).toThrow('needs REMOTE_WRITE_URL');
+  expect(problemOf({ REMOTE_WRITE_URL: 'http://user:word@prometheus/api/v1/write' })).toThrow(
+    'REMOTE_WRITE_HEADERS takes credentials',
+  );
+  expect(problemOf({ REMOTE_WRITE_URL: 'prometheus:9090' })).toThrow('must be an http or https URL');
 });
