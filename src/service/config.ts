@@ -8,9 +8,11 @@ import { logLevels } from '../lib/log.ts';
 import { withLowerCaseProxies } from '../lib/proxy.ts';
 import { shapeOf, valuesOf } from '../lib/setting-tree.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
+import { remoteWriteSettings } from './check-metrics/remote-write/settings.ts';
 import { isAddress, staticIpSetting } from './locations/static-ips.ts';
 import { oidcSettings } from './members/oidc-settings.ts';
 import { parseSecretsKey } from './store/secrets/secret-box.ts';
+import { otlpSettings } from './traces/settings.ts';
 
 const egressRules = z
   .string()
@@ -39,16 +41,6 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https U
 /** The entries of a list that is separated by commas or spaces. */
 export function listOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((entry) => entry !== '');
-}
-
-function isPercentEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    // The message of the setting says what is wrong.
-    return false;
-  }
 }
 
 const secretsKeyMessage = 'must be 32 bytes as Base64 or hex: openssl rand -base64 32';
@@ -325,31 +317,8 @@ export const ServiceConfig = z
       .describe(
         'Bearer token that sees all accounts on `/metrics` and `/metrics/checks`. An API key always sees its own account there',
       ),
-    OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
-      .optional()
-      .meta({ defaultText: 'none: no traces are sent' })
-      .describe(
-        'Collector of OpenTelemetry that gets a trace of each run, over OTLP/HTTP as JSON: `/v1/traces` and `/v1/logs` are added',
-      ),
-    OTEL_EXPORTER_OTLP_HEADERS: z
-      .string()
-      .regex(/^\s*([\w-]+\s*=[^,]*(,\s*|$))*$/, 'must be name=value, several separated by commas')
-      .refine((text) => isPercentEncoded(text), 'has a % that begins no percent-encoded character')
-      .optional()
-      .meta({ secret: true, defaultText: 'none' })
-      .describe('Headers for the collector, such as `authorization=Bearer%20…`: values are percent-encoded'),
-    OTEL_EXPORTER_OTLP_PROTOCOL: z
-      .literal('http/json', { error: 'must be http/json: nothing else is spoken' })
-      .default('http/json')
-      .describe('How the collector is spoken to; collectors take it on the port of OTLP/HTTP, 4318'),
-    OTEL_EXPORTER_OTLP_TIMEOUT: z.coerce
-      .number()
-      .int()
-      .min(100)
-      .max(60_000)
-      .default(10_000)
-      .describe('Milliseconds that a request to the collector may take'),
-    OTEL_SERVICE_NAME: z.string().min(1).max(200).default('picket').describe('`service.name` of the traces'),
+    ...otlpSettings,
+    ...remoteWriteSettings,
     LOG_LEVEL: z
       .string()
       .toLowerCase()
@@ -365,6 +334,13 @@ export const ServiceConfig = z
     path: ['DATABASE_REPLICA_URL'],
     error: 'needs DATABASE_URL: the database that it is a replica of',
   })
+  .refine(
+    ({ REMOTE_WRITE_URL: url, REMOTE_WRITE_HEADERS: headers }) => headers === undefined || url !== undefined,
+    {
+      path: ['REMOTE_WRITE_HEADERS'],
+      error: 'needs REMOTE_WRITE_URL: the receiver that they are for',
+    },
+  )
   .refine(
     ({ PUBLIC_URL: pages, ARTIFACTS_URL: files }) =>
       pages === undefined || files === undefined || new URL(pages).hostname !== new URL(files).hostname,

@@ -16,6 +16,8 @@ export interface MetricsRouteDeps {
   readonly metrics: ServiceMetrics;
   /** Bearer token that sees every account; none when absent. */
   readonly metricsToken?: string | undefined;
+  /** Shared with what else needs the totals of checks; absent: one of its own. */
+  readonly checkMetrics?: CheckMetrics | undefined;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface MetricsRouteDeps {
  * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT or VALIDATION_FAILED.
  */
 export function addMetricsRoute(app: FastifyInstance, deps: MetricsRouteDeps): void {
-  const checkMetrics = new CheckMetrics(deps);
+  const { checkMetrics = new CheckMetrics(deps) } = deps;
   const accountOf = async (request: FastifyRequest) => {
     const isOperator = isSame(bearerKey(request.headers.authorization), deps.metricsToken);
     return isOperator ? undefined : (await findAccount(deps, request)).accountId;

@@ -38,6 +38,7 @@ export class ServiceMetrics {
   readonly #logins = new Map<string, number>();
   readonly #liveRefusals = new Map<string, number>();
   readonly #traces = new Map<string, number>();
+  readonly #remoteWrites = new Map<string, number>();
   readonly #mcpCalls = new Map<string, number>();
   /** Connections for live results that are open at this process. */
   liveConnections = 0;
@@ -83,6 +84,11 @@ export class ServiceMetrics {
   /** Counts logins at the pages, by their way. */
   countLogin(way: string, outcome: 'done' | 'refused'): void {
     add(this.#logins, [way, outcome], 1);
+  }
+
+  /** Counts samples that were to be written to a receiver, by what came of them. */
+  countRemoteWrite(outcome: 'sent' | 'refused' | 'dropped', samples: number): void {
+    add(this.#remoteWrites, [outcome], samples);
   }
 
   /** Counts runs whose trace was to be sent, by what came of it. */
@@ -231,7 +237,7 @@ export class ServiceMetrics {
     if (accountId === undefined) {
       this.#setLogins(registers);
       this.#setLive(registers);
-      this.#setTraces(registers);
+      this.#setTelemetry(registers);
       await setSchedule(registers, repositories, now);
       setReplica(registers, repositories);
     }
@@ -331,7 +337,7 @@ export class ServiceMetrics {
     }
   }
 
-  #setTraces(registers: Registry[]): void {
+  #setTelemetry(registers: Registry[]): void {
     const traces = new Counter({
       name: 'picket_traces_total',
       help: 'Runs whose trace this process was to send, by what came of it; dropped: the collector was away for too long',
@@ -341,6 +347,16 @@ export class ServiceMetrics {
     for (const [key, count] of this.#traces) {
       const [outcome = ''] = JSON.parse(key) as string[];
       traces.inc({ outcome }, count);
+    }
+    const writes = new Counter({
+      name: 'picket_remote_write_samples_total',
+      help: 'Samples this process was to write to its receiver, by what came of them; dropped: it was away for too long',
+      labelNames: ['outcome'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#remoteWrites) {
+      const [outcome = ''] = JSON.parse(key) as string[];
+      writes.inc({ outcome }, count);
     }
   }
 

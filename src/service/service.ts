@@ -8,6 +8,8 @@ import { bootstrap } from './accounts/accounts.ts';
 import { configuredRetention } from './accounts/routes.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
+import { CheckMetrics } from './check-metrics/check-metrics.ts';
+import { RemoteWrite } from './check-metrics/remote-write/remote-write.ts';
 import { openServiceClock } from './clock/service-clock.ts';
 import { listOf, modelOf, type ServiceConfig } from './config.ts';
 import { buildWaitingRoom } from './console/public/waiting-room.ts';
@@ -155,6 +157,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
         ? undefined
         : new TraceExport({ config, store, clock, logger, metrics });
+    const checkMetrics = new CheckMetrics({ store, clock });
+    const remoteWrite =
+      config.REMOTE_WRITE_URL === undefined
+        ? undefined
+        : new RemoteWrite({ config, checkMetrics, clock, logger, metrics });
     const onStored = traces && ((stored: readonly StoredResult[]) => traces.offer(stored));
     const ingest = new Ingest({
       ...{ store, clock, metrics, onStored },
@@ -170,6 +177,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       analytics,
       metrics,
       metricsToken: config.METRICS_TOKEN,
+      checkMetrics,
       logger,
       publicUrl: config.PUBLIC_URL,
       artifactsUrl: config.ARTIFACTS_URL,
@@ -196,6 +204,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
     const jobs = backgroundJobs({
       ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail, traces },
+      remoteWrite,
       model: modelOf(config),
       ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress },
     });

@@ -2,14 +2,14 @@ import { needPrograms, runInLab, targetAddress } from './parts/bench-lab.ts';
 import { type Bench, numberOption, textOption } from './report.ts';
 
 /**
- * `npm run bench -- accuracy [--seconds=10] [--wait=100] [--only=PART] [--burners=0]`, with a part such as `https bursts`, `ssl`, `websocket` or
+ * `npm run bench -- accuracy [--seconds=10] [--wait=100] [--only=PART] [--burners=0]`, with a part such as `https bursts`, `ssl`, `grpc`, `websocket` or
  * `icmp`. With burners, so many processes that never pause share one core with whoever probes, at the same priority, and
  * the report says how many times that were wrong were flagged as doubtful.
  */
 const bench: Bench = {
   title: 'Reported times against the wire, compared with blackbox_exporter',
   async run(run) {
-    const isPeerNeeded = !/^(ssl|websocket)/.test(textOption(run, 'only', ''));
+    const isPeerNeeded = !/^(ssl|grpc|websocket)/.test(textOption(run, 'only', ''));
     needPrograms('tcpdump', 'chrt', ...(isPeerNeeded ? (['prometheus-blackbox-exporter'] as const) : []));
     const waitMs = numberOption(run, 'wait', 100);
     return await runInLab(run, 'accuracy-main.ts', ['waiting-target.ts', targetAddress, String(waitMs)]);

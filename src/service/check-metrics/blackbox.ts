@@ -1,7 +1,7 @@
 import { statusCodeDimension } from '../../checks/contract/metric.ts';
 import { findCheckType } from '../../checks/index.ts';
-import { type Family, label } from './exposition.ts';
-import { ofPlace } from './families.ts';
+import type { Family } from './exposition.ts';
+import { labelOf, ofPlace } from './families.ts';
 
 /** Phases of requests over HTTP as blackbox_exporter calls them. */
 const httpPhases = [
@@ -35,16 +35,15 @@ export const blackboxFamilies: readonly Family[] = [
     name: 'probe_http_duration_seconds',
     type: 'gauge',
     help: 'Phases of the last request over HTTP',
-    write: (lines, { check, places }) => {
+    write: (sink, { check, places }) => {
       if (!isOverHttp(check.check_type)) return;
       for (const { labels, last } of places) {
         const [, values = {}] = last?.measured[0] ?? [];
         for (const [name, phase] of httpPhases) {
           const valueMs = values[name];
           if (valueMs === undefined) continue;
-          lines.push(
-            `probe_http_duration_seconds{${labels},${label('phase', phase)}} ${Math.round(valueMs * 1000) / 1e6}\n`,
-          );
+          const seconds = Math.round(valueMs * 1000) / 1e6;
+          sink.add('probe_http_duration_seconds', seconds, labels, labelOf('phase', phase));
         }
       }
     },
@@ -56,11 +55,11 @@ export const blackboxFamilies: readonly Family[] = [
     name: 'probe_icmp_duration_seconds',
     type: 'gauge',
     help: 'Phases of the last pings',
-    write: (lines, { places }) => {
+    write: (sink, { places }) => {
       for (const { labels, last } of places) {
         const seconds = secondsOf(last?.measured[0]?.[1]['latencyAvg']);
         if (seconds !== undefined) {
-          lines.push(`probe_icmp_duration_seconds{${labels},phase="rtt"} ${seconds}\n`);
+          sink.add('probe_icmp_duration_seconds', seconds, labels, labelOf('phase', 'rtt'));
         }
       }
     },

@@ -1,11 +1,14 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
 import type { Store } from '../store.ts';
 import { blackboxFamilies } from './blackbox.ts';
-import { type Family, type TextFormat, textOf } from './exposition.ts';
+import { type Family, type SampleSink, type TextFormat, TextSink, writeFamilies } from './exposition.ts';
 import { ownFamilies } from './families.ts';
 import { LiveTotals } from './live-totals.ts';
+import { SubjectLabels } from './subject-labels.ts';
 import { mostChecks, type Scope, subjectsOf } from './subjects.ts';
 
 /** What of it is asked for. */
@@ -26,7 +29,8 @@ const freshMs = 3_000;
 const keptAnswersBytes = 128 * 1024 * 1024;
 
 interface Answer {
-  readonly text: Buffer;
+  readonly parts: readonly Buffer[];
+  readonly sizeBytes: number;
   readonly madeMs: number;
 }
 
@@ -42,7 +46,9 @@ export class CheckMetrics {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #totals: LiveTotals;
-  readonly #answers = new LruMap<string, Answer>(keptAnswersBytes, ({ text }) => text.length);
+  readonly #answers = new LruMap<string, Answer>(keptAnswersBytes, ({ sizeBytes }) => sizeBytes);
+  readonly #ownLabels = new SubjectLabels('name');
+  readonly #blackboxLabels = new SubjectLabels('instance');
   /** One answer is made at a time; who asks for the same meanwhile gets it, too. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -52,31 +58,68 @@ export class CheckMetrics {
     this.#totals = new LiveTotals(store);
   }
 
-  text(request: Request): Promise<Buffer> {
-    const key = JSON.stringify(request);
-    const made = this.#last.then(async () => {
+  /** What is asked for as text. It is sent while it is made: reading it takes a client as long as making it. */
+  text(request: Request): Promise<Readable> {
+    const { promise, resolve, reject } = Promise.withResolvers<Readable>();
+    this.#inTurn(async () => {
+      const key = JSON.stringify(request);
       const known = this.#answers.get(key);
-      if (known && this.#clock.monotonicMs() - known.madeMs < freshMs) return known.text;
+      if (known && this.#clock.monotonicMs() - known.madeMs < freshMs) {
+        resolve(Readable.from(known.parts));
+        return;
+      }
       const madeMs = this.#clock.monotonicMs();
-      const text = await this.#make(request);
-      this.#answers.set(key, { text, madeMs });
-      return text;
+      const samples = await this.#samples(request);
+      const parts: Buffer[] = [];
+      const stream = new Readable({ read: () => undefined });
+      resolve(stream);
+      const sink = new TextSink(request.format, (part) => {
+        parts.push(part);
+        // Who went away does not end it for others that ask for the same.
+        if (!stream.destroyed) stream.push(part);
+      });
+      try {
+        await writeFamilies(samples.families, samples.subjects, sink);
+      } catch (thrown) {
+        // The client sees an answer that breaks off.
+        stream.destroy(toError(thrown));
+        throw thrown;
+      }
+      sink.end();
+      if (!stream.destroyed) stream.push(null);
+      const sizeBytes = parts.reduce((sum, part) => sum + part.length, 0);
+      this.#answers.set(key, { parts, sizeBytes, madeMs });
+    }).catch(reject);
+    return promise;
+  }
+
+  /** Gives a sink all samples of all accounts, under names of our own. */
+  writeAll(sink: SampleSink): Promise<void> {
+    return this.#inTurn(async () => {
+      const query = CheckMetricsQuery.parse({});
+      const { families, subjects } = await this.#samples({ query, accountId: undefined });
+      await writeFamilies(families, subjects, sink);
     });
+  }
+
+  #inTurn<T>(make: () => Promise<T>): Promise<T> {
+    const made = this.#last.then(make);
     // The next waits behind it makes an answer of its own; the error is for the one who asked.
     this.#last = made.catch(() => undefined);
     return made;
   }
 
-  async #make({ query, accountId, format }: Request): Promise<Buffer> {
+  async #samples({ query, accountId }: Omit<Request, 'format'>) {
     const scope: Scope = { accountId, tags: query.tags };
     await this.#totals.refresh(this.#clock.wallMs());
     const isBlackbox = query.names === 'blackbox';
-    const nameLabel = isBlackbox ? 'instance' : 'name';
-    const { subjects, isCut } = await subjectsOf(this.#store, scope, this.#totals.byCheck(), nameLabel);
+    const totals = this.#totals.byCheck();
+    const labels = isBlackbox ? this.#blackboxLabels : this.#ownLabels;
+    const { subjects, isCut } = await subjectsOf(this.#store, scope, totals, labels);
     const families = isBlackbox
       ? blackboxFamilies
       : [cutFamily(isCut), ...ownFamilies({ areBucketsShown: query.phases === 'buckets' })];
-    return textOf(families, subjects, format);
+    return { families, subjects };
   }
 }
 
@@ -86,7 +129,7 @@ function cutFamily(isCut: boolean): Family {
     name: 'picket_check_metrics_cut',
     type: 'gauge',
     help: `Whether there are more checks than the ${mostChecks} of one answer; then ask by tags`,
-    alone: `picket_check_metrics_cut ${Number(isCut)}\n`,
+    alone: Number(isCut),
     write: () => undefined,
   };
 }

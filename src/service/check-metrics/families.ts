@@ -1,20 +1,30 @@
 import type { Metric } from '../../checks/contract/metric.ts';
 import { findCheckType } from '../../checks/index.ts';
-import { type Family, label, type Subject, type SubjectAt } from './exposition.ts';
+import {
+  type Family,
+  joined,
+  type LabelSet,
+  labelSet,
+  type SampleSink,
+  type Subject,
+  type SubjectAt,
+} from './exposition.ts';
 import { countedOutcomes, type Distribution, phaseBoundsUs, responseBoundsUs } from './totals.ts';
 
 /** Outcomes that are shown before there is one: a counter that begins above 0 hides its first slots. */
 const alwaysShown = new Set(['passed', 'degraded', 'failed', 'error', 'missed']);
 
+const outcomeLabels = countedOutcomes.map((outcome) => [outcome, labelSet([['outcome', outcome]])] as const);
+
 const runs: Family = {
   name: 'picket_check_runs',
   type: 'counter',
   help: 'Slots of a check by what they came to',
-  write: atEach((lines, { labels, totals }) => {
-    for (const outcome of countedOutcomes) {
+  write: atEach((sink, { labels, totals }) => {
+    for (const [outcome, labelOfOutcome] of outcomeLabels) {
       const count = totals.outcomes[outcome] ?? 0;
       if (count > 0 || alwaysShown.has(outcome)) {
-        lines.push(`picket_check_runs_total{${labels},outcome="${outcome}"} ${count}\n`);
+        sink.add('picket_check_runs_total', count, labels, labelOfOutcome);
       }
     }
   }),
@@ -25,13 +35,13 @@ const response: Family = {
   type: 'histogram',
   unit: 'seconds',
   help: 'Response times of runs whose target answered',
-  write: atEach((lines, { labels, totals }) => {
-    writeDistribution(lines, 'picket_check_response_seconds', labels, totals.response, responseBounds);
+  write: atEach((sink, { labels, totals }) => {
+    writeDistribution(sink, response.name, labels, totals.response, responseBounds);
   }),
 };
 
-const responseBounds = responseBoundsUs.map(bound);
-const phaseBounds = phaseBoundsUs.map(bound);
+const responseBounds = bucketLabels(responseBoundsUs);
+const phaseBounds = bucketLabels(phaseBoundsUs);
 
 /** How long the phases took: sums and counts, or with buckets, of which there are many. */
 function phases(areBucketsShown: boolean): Family {
@@ -42,11 +52,13 @@ function phases(areBucketsShown: boolean): Family {
     type: areBucketsShown ? 'histogram' : 'summary',
     unit: 'seconds',
     help: 'What runs measured in time, by phase',
-    write: atEach((lines, { labels, totals }) => {
+    write: atEach((sink, { labels, totals }) => {
       for (const [phase, distribution] of Object.entries(totals.phases)) {
         // A phase that a check does not have, such as a wait for a socket: a line that says nothing.
         if (distribution.sumUs === 0) continue;
-        writeDistribution(lines, name, `${labels},phase="${phase}"`, distribution, bounds);
+        const labelOfPhase = labelOf('phase', phase);
+        if (bounds) writeDistribution(sink, name, joined(labels, labelOfPhase), distribution, bounds);
+        else writeSums(sink, name, distribution, labels, labelOfPhase);
       }
     }),
   };
@@ -56,7 +68,7 @@ const info: Family = {
   name: 'picket_check',
   type: 'info',
   help: 'What a check is; its tags are labels',
-  write: (lines, { labels, infoLabels }) => lines.push(`picket_check_info{${labels},${infoLabels}} 1\n`),
+  write: (sink, { labels, infoLabels }) => sink.add('picket_check_info', 1, labels, infoLabels),
 };
 
 const activated = ofCheck('picket_check_activated', 'Whether a check is switched on', ({ check }) =>
@@ -168,7 +180,7 @@ function lastMeasured(name: string, help: string, { isOf, scale }: Selection): F
     name,
     type: 'gauge',
     help,
-    write: (lines, { check, places }) => {
+    write: (sink, { check, places }) => {
       const metrics = metricsOf(check.check_type);
       if (metrics.length === 0) return;
       for (const { labels, last } of places) {
@@ -176,8 +188,12 @@ function lastMeasured(name: string, help: string, { isOf, scale }: Selection): F
           for (const { name: metric, isPerItem } of metrics) {
             const value = values[metric];
             if (value === undefined || (!isPerItem && index > 0)) continue;
-            const page = isPerItem ? `,page="${index}",${label('url', String(dimension ?? ''))}` : '';
-            lines.push(`${name}{${labels},metric="${metric}"${page}} ${rounded(value * scale)}\n`);
+            const page = [
+              ['page', String(index)],
+              ['url', String(dimension ?? '')],
+            ] as const;
+            const more = labelSet([['metric', metric], ...(isPerItem ? page : [])]);
+            sink.add(name, rounded(value * scale), labels, more);
           }
         }
       }
@@ -195,9 +211,9 @@ function ofCheck(name: string, help: string, sampleOf: (subject: Subject) => num
     name,
     type: 'gauge',
     help,
-    write: (lines, subject) => {
+    write: (sink, subject) => {
       const value = sampleOf(subject);
-      if (value !== undefined) lines.push(`${name}{${subject.labels}} ${value}\n`);
+      if (value !== undefined) sink.add(name, value, subject.labels);
     },
   };
 }
@@ -211,39 +227,66 @@ export function ofPlace(
     name,
     type: 'gauge',
     help,
-    write: (lines, subject) => {
+    write: (sink, subject) => {
       for (const place of subject.places) {
         const value = sampleOf(place, subject);
-        if (value !== undefined) lines.push(`${name}{${place.labels}} ${value}\n`);
+        if (value !== undefined) sink.add(name, value, place.labels);
       }
     },
   };
 }
 
-function atEach(write: (lines: string[], place: SubjectAt) => void): Family['write'] {
-  return (lines, { places }) => {
-    for (const place of places) write(lines, place);
+function atEach(write: (sink: SampleSink, place: SubjectAt) => void): Family['write'] {
+  return (sink, { places }) => {
+    for (const place of places) write(sink, place);
   };
 }
 
-/** A bound as both formats write it, in seconds. */
-function bound(boundUs: number): string {
-  const seconds = boundUs / 1e6;
-  return Number.isInteger(seconds) ? `${seconds}.0` : String(seconds);
+const knownLabels = new Map<string, LabelSet>();
+
+/** One label, of a few values that there are. */
+export function labelOf(name: string, value: string): LabelSet {
+  const key = `${name} ${value}`;
+  const known = knownLabels.get(key);
+  if (known) return known;
+  const made = labelSet([[name, value]]);
+  knownLabels.set(key, made);
+  return made;
 }
 
-/** @param bounds absent: only the sum and how many there are. */
+/** The labels of buckets, as both formats write bounds, in seconds. The last bucket has none. */
+function bucketLabels(boundsUs: readonly number[]): readonly LabelSet[] {
+  const bounds = boundsUs.map((boundUs) => {
+    const seconds = boundUs / 1e6;
+    return Number.isInteger(seconds) ? `${seconds}.0` : String(seconds);
+  });
+  return [...bounds, '+Inf'].map((bound) => labelSet([['le', bound]]));
+}
+
 function writeDistribution(
-  lines: string[],
+  sink: SampleSink,
   name: string,
-  labels: string,
-  { sumUs, counts }: Distribution,
-  bounds: readonly string[] | undefined,
+  labels: LabelSet,
+  distribution: Distribution,
+  bounds: readonly LabelSet[],
 ): void {
   let count = 0;
-  for (const [index, inBucket] of counts.entries()) {
-    count += inBucket;
-    if (bounds) lines.push(`${name}_bucket{${labels},le="${bounds[index] ?? '+Inf'}"} ${count}\n`);
+  for (const [index, bound] of bounds.entries()) {
+    count += distribution.counts[index] ?? 0;
+    sink.add(`${name}_bucket`, count, labels, bound);
   }
-  lines.push(`${name}_sum{${labels}} ${sumUs / 1e6}\n${name}_count{${labels}} ${count}\n`);
+  writeSums(sink, name, distribution, labels);
+}
+
+function writeSums(
+  sink: SampleSink,
+  name: string,
+  { sumUs, counts }: Distribution,
+  labels: LabelSet,
+  more?: LabelSet,
+): void {
+  let count = 0;
+  for (const inBucket of counts) count += inBucket;
+  sink.add(`${name}_sum`, sumUs / 1e6, labels, more);
+  sink.add(`${name}_count`, count, labels, more);
 }

@@ -4,7 +4,8 @@ import { addRunTo, keyOf } from './folding.ts';
 import { ShardCursors, shardCount } from './shards.ts';
 import { type LocationTotals, type Position, startAfter } from './store.ts';
 
-const rowsPerRead = 500;
+/** Each question of a page costs PostgreSQL a sort of what is left, where it knows little of the table yet. */
+const rowsPerRead = 2_000;
 /** After so long it is cheaper to read the stored totals than the runs since. */
 const reloadAfterMs = 15 * 60_000;
 const loadTries = 5;

@@ -58,7 +58,8 @@ export class CheckTotals {
    */
   async settledUntil(now: number): Promise<number> {
     const oldestMs = await this.#dialect.oldestTransactionMs(this.#db);
-    return Math.min(now, oldestMs ?? now) - settleMs;
+    // Whole: a database says when a transaction began to the microsecond, and columns of instants have milliseconds.
+    return Math.floor(Math.min(now, oldestMs ?? now)) - settleMs;
   }
 
   async cursors(): Promise<TotalsCursorRow[]> {

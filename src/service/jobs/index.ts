@@ -11,6 +11,7 @@ import { Analyst } from '../analyses/analyst.ts';
 import { ModelAnalyst } from '../analyses/asking/model-analyst.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { Folding } from '../check-metrics/folding.ts';
+import type { RemoteWrite } from '../check-metrics/remote-write/remote-write.ts';
 import type { ServiceConfig } from '../config.ts';
 import { HeartbeatWatch } from '../heartbeats/watch.ts';
 import { automaticIncidents } from '../incidents/automatic-incidents.ts';
@@ -55,6 +56,8 @@ export interface JobDeps extends Pick<DeployingDeps, 'handlersOn' | 'progress'> 
   readonly model?: ModelAccess | undefined;
   /** Absent where no collector is configured. */
   readonly traces?: TraceExport | undefined;
+  /** Absent where no receiver is configured. */
+  readonly remoteWrite?: RemoteWrite | undefined;
 }
 
 const dayMs = 86_400_000;
@@ -81,6 +84,7 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     retentionJob(deps),
     checkTotalsJob(deps),
     ...(deps.traces ? [tracesJob(deps.traces)] : []),
+    ...(deps.remoteWrite ? [remoteWriteJob(deps.remoteWrite)] : []),
     ...(config.PAGES === 'on' ? [pageCopiesJob(deps)] : []),
   ];
   return definitions.map((definition) => new JobLoop(definition, deps));
@@ -273,6 +277,18 @@ export function tracesJob(traces: TraceExport) {
     longestMs: 5_000,
     run: () => traces.turn(),
     close: () => traces.close(),
+  });
+}
+
+export function remoteWriteJob(remoteWrite: RemoteWrite) {
+  return defineJob({
+    name: 'remote write',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 60_000,
+    run: () => remoteWrite.turn(),
+    stopping: () => remoteWrite.stop(),
+    close: () => remoteWrite.close(),
   });
 }
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredResult } from '../results/ingest.ts';
 import { spansOf } from './run-spans.ts';
-import { otlpHeaders } from './trace-export.ts';
 
 const row = {
   ...{ id: 'result', check_id: 'check', check_type: 'URL', run_location: 'lab', agent_id: 'agent' },
@@ -72,12 +71,4 @@ describe('the spans of a run', () => {
     const ours = spansOf(traced(null, { has_failures: 1, has_errors: 1, code: 'X', message: 'no' }), 'shop');
     expect(ours.log?.severityText).toBe('WARN');
   });
-});
-
-it('reads headers as OpenTelemetry writes them', () => {
-  expect(otlpHeaders(undefined)).toEqual([]);
-  expect(otlpHeaders('A=b%2Cc, x-y = d=e ,')).toEqual([
-    ['a', 'b,c'],
-    ['x-y', 'd=e'],
-  ]);
 });

@@ -5,7 +5,7 @@ import type { CountedResultRow } from '../results/tables.ts';
 /** A value of an attribute as OTLP writes it in JSON. */
 type AnyValue = { readonly stringValue: string } | { readonly intValue: string };
 
-interface Attribute {
+export interface OtlpAttribute {
   readonly key: string;
   readonly value: AnyValue;
 }
@@ -19,7 +19,7 @@ export interface OtlpSpan {
   readonly kind: 1 | 3;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
-  readonly attributes: readonly Attribute[];
+  readonly attributes: readonly OtlpAttribute[];
   readonly status: { readonly code: 1 | 2; readonly message?: string };
 }
 
@@ -29,7 +29,7 @@ export interface OtlpLog {
   readonly severityNumber: 13 | 17;
   readonly severityText: 'WARN' | 'ERROR';
   readonly body: { readonly stringValue: string };
-  readonly attributes: readonly Attribute[];
+  readonly attributes: readonly OtlpAttribute[];
   readonly traceId: string;
   readonly spanId: string;
 }
@@ -146,7 +146,7 @@ function phasesOf(response: Readonly<Record<string, unknown>>): (readonly [name:
 function requestAttributes(
   request: Readonly<Record<string, unknown>>,
   response: Readonly<Record<string, unknown>>,
-): Attribute[] {
+): OtlpAttribute[] {
   const [method, url, host] = ['method', 'url', 'hostname'].map((key) => textAt(request, key));
   const [address, status] = [textAt(response, 'ipAddress'), response['status']];
   return [
@@ -182,11 +182,11 @@ function textAt(value: Readonly<Record<string, unknown>>, key: string): string |
   return typeof found === 'string' && found !== '' ? found : undefined;
 }
 
-function text(key: string, value: string): Attribute {
+function text(key: string, value: string): OtlpAttribute {
   return { key, value: { stringValue: cut(value) } };
 }
 
-function number(key: string, value: number): Attribute {
+function number(key: string, value: number): OtlpAttribute {
   return { key, value: { intValue: String(Math.round(value)) } };
 }
 

@@ -1,13 +1,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { packageVersion } from '../../lib/version.ts';
-import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { OutboundHttp } from '../alerts/delivery/outbound-http.ts';
 import type { ServiceConfig } from '../config.ts';
 import type { ServiceMetrics } from '../metrics.ts';
 import type { StoredResult } from '../results/ingest.ts';
 import type { Store } from '../store.ts';
-import { type OtlpLog, type OtlpSpan, spansOf } from './run-spans.ts';
+import { Collector, type CollectorSettings } from './collector.ts';
+import type { OtlpBatch } from './otlp-binary.ts';
+import { spansOf } from './run-spans.ts';
 
 /** Runs that wait at most; what comes then is dropped, and counted. */
 const mostWaiting = 4_096;
@@ -15,18 +15,8 @@ const runsPerRequest = 256;
 const pauseMs = 1_000;
 const retryMs = 5_000;
 
-type TraceSettings = Pick<
-  ServiceConfig,
-  | 'OTEL_EXPORTER_OTLP_ENDPOINT'
-  | 'OTEL_EXPORTER_OTLP_HEADERS'
-  | 'OTEL_EXPORTER_OTLP_TIMEOUT'
-  | 'OTEL_SERVICE_NAME'
-  | 'EGRESS_ALLOW'
-  | 'EGRESS_DENY'
->;
-
 export interface TraceExportOptions {
-  readonly config: TraceSettings;
+  readonly config: CollectorSettings & Pick<ServiceConfig, 'OTEL_SERVICE_NAME'>;
   readonly store: Pick<Store, 'checks'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -34,23 +24,20 @@ export interface TraceExportOptions {
 }
 
 /**
- * Sends a trace of each run, and a record of each failure, to a collector over OTLP/HTTP, as JSON. Results are
- * stored first: their transaction knows nothing of it. What waits is in memory and bounded, so a collector that is
+ * Sends a trace of each run, and a record of each failure, to a collector over OTLP. Results are stored
+ * first: their transaction knows nothing of it. What waits is in memory and bounded, so a collector that is
  * away costs traces and nothing else.
  */
 export class TraceExport {
   readonly #options: TraceExportOptions;
-  readonly #http: OutboundHttp;
+  readonly #collector: Collector;
   readonly #waiting: StoredResult[] = [];
   /** What the collector did not take last. */
   readonly #failing = new Set<string>();
 
   constructor(options: TraceExportOptions) {
-    const { EGRESS_ALLOW: allow, EGRESS_DENY: deny, OTEL_EXPORTER_OTLP_TIMEOUT: timeoutMs } = options.config;
     this.#options = options;
-    // The operator chose the collector, which often runs next to the service.
-    const policy = createEgressPolicy({ allow, deny, ownPorts: [], isLoopbackClosed: false });
-    this.#http = new OutboundHttp(policy, undefined, timeoutMs);
+    this.#collector = new Collector(options.config);
   }
 
   /** Takes runs that ended; those of test sessions are nobody's traffic. */
@@ -84,7 +71,7 @@ export class TraceExport {
   /** Sends what waits once more, and closes the connections. */
   async close(): Promise<void> {
     await this.turn();
-    await this.#http.close();
+    await this.#collector.close();
   }
 
   async #send(runs: readonly StoredResult[]): Promise<'sent' | 'refused' | 'later'> {
@@ -92,25 +79,22 @@ export class TraceExport {
     const made = runs.map((run) => spansOf(run, checks.get(run.row.check_id)?.name ?? run.row.check_id));
     const spans = made.flatMap((one) => one.spans);
     const logs = made.flatMap(({ log }) => (log ? [log] : []));
-    const outcome = await this.#post('traces', this.#traces(spans));
+    const outcome = await this.#deliver({ signal: 'traces', spans });
     if (outcome !== 'sent' || logs.length === 0) return outcome;
     // A collector without logs refuses them: its traces count.
-    await this.#post('logs', this.#logs(logs));
+    await this.#deliver({ signal: 'logs', records: logs });
     return outcome;
   }
 
-  async #post(signal: 'traces' | 'logs', body: object): Promise<'sent' | 'refused' | 'later'> {
+  async #deliver(items: OtlpBatch['items']): Promise<'sent' | 'refused' | 'later'> {
     const { config, logger } = this.#options;
-    const endpoint = (config.OTEL_EXPORTER_OTLP_ENDPOINT ?? '').replace(/\/+$/, '');
-    const delivery = await this.#http.send(
-      {
-        url: `${endpoint}/v1/${signal}`,
-        method: 'POST',
-        headers: [['content-type', 'application/json'], ...otlpHeaders(config.OTEL_EXPORTER_OTLP_HEADERS)],
-        body: JSON.stringify(body),
-      },
-      { areRefusalsPassing: false },
-    );
+    const { signal } = items;
+    const version = packageVersion();
+    const resource = [
+      { key: 'service.name', value: { stringValue: config.OTEL_SERVICE_NAME } },
+      { key: 'service.version', value: { stringValue: version } },
+    ];
+    const delivery = await this.#collector.send({ resource, scope: { name: 'picket', version }, items });
     const isNews = delivery.isDelivered === this.#failing.has(signal);
     if (delivery.isDelivered) this.#failing.delete(signal);
     else this.#failing.add(signal);
@@ -122,39 +106,4 @@ export class TraceExport {
     if (delivery.isDelivered) return 'sent';
     return delivery.isRetryable ? 'later' : 'refused';
   }
-
-  #traces(spans: readonly OtlpSpan[]): object {
-    return { resourceSpans: [{ resource: this.#resource(), scopeSpans: [{ scope: scope(), spans }] }] };
-  }
-
-  #logs(logRecords: readonly OtlpLog[]): object {
-    return { resourceLogs: [{ resource: this.#resource(), scopeLogs: [{ scope: scope(), logRecords }] }] };
-  }
-
-  #resource(): object {
-    const attributes = [
-      ['service.name', this.#options.config.OTEL_SERVICE_NAME],
-      ['service.version', packageVersion()],
-    ].map(([key, stringValue]) => ({ key, value: { stringValue } }));
-    return { attributes };
-  }
-}
-
-function scope(): object {
-  return { name: 'picket', version: packageVersion() };
-}
-
-/** `a=b,c=d` as the specification of OpenTelemetry writes headers: values are percent-encoded. */
-export function otlpHeaders(text: string | undefined): (readonly [string, string])[] {
-  return (text ?? '')
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '')
-    .map((entry) => {
-      const separator = entry.indexOf('=');
-      return [
-        entry.slice(0, separator).trim().toLowerCase(),
-        decodeURIComponent(entry.slice(separator + 1).trim()),
-      ] as const;
-    });
 }

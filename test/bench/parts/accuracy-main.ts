@@ -6,12 +6,16 @@
 import { spawnSync } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
+import { GrpcDetail } from '../../../src/checks/grpc/detail.ts';
+import { GrpcSpec } from '../../../src/checks/grpc/spec.ts';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
 import { SslDetail } from '../../../src/checks/ssl/detail.ts';
 import { SslSpec } from '../../../src/checks/ssl/spec.ts';
 import { WebSocketDetail } from '../../../src/checks/websocket/detail.ts';
 import { WebSocketSpec } from '../../../src/checks/websocket/spec.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
+import type { StoredResult } from '../../../src/service/results/ingest.ts';
+import { type OtlpSpan, spansOf } from '../../../src/service/traces/run-spans.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { readExchanges, type WirePhases } from '../../helpers/wire/wire.ts';
 import { numberOption, textOption } from '../report.ts';
@@ -26,14 +30,27 @@ import { startLineProcess } from './line-process.ts';
 import { applyLoad, type Load, loads, probeCount } from './loads.ts';
 
 type Scheme = (typeof schemes)[number];
-const schemes = ['http', 'https', 'ssl', 'ws'] as const;
+const schemes = ['http', 'https', 'ssl', 'grpc', 'ws'] as const;
 /** What blackbox_exporter has no phases of. */
-const ownSchemes: ReadonlySet<Scheme> = new Set(['ssl', 'ws']);
+const ownSchemes: ReadonlySet<Scheme> = new Set(['ssl', 'grpc', 'ws']);
 /** As `--only` calls them. */
-const names: Readonly<Record<Scheme, string>> = { http: 'http', https: 'https', ssl: 'ssl', ws: 'websocket' };
+const names: Readonly<Record<Scheme, string>> = {
+  ...{ http: 'http', https: 'https', ssl: 'ssl', grpc: 'grpc' },
+  ws: 'websocket',
+};
+/** What comes before the request. */
+const beforeRequests = {
+  http: 'nothing',
+  https: 'tls',
+  ssl: 'tls',
+  grpc: 'settings',
+  ws: 'nothing',
+} as const;
 
 /** What a prober says of one probe, in milliseconds; undefined when the probe failed. */
-type Reported = (WirePhases & { readonly isDoubtful?: boolean }) | undefined;
+type Reported =
+  | (WirePhases & { readonly isDoubtful?: boolean; readonly spans?: readonly OtlpSpan[] })
+  | undefined;
 
 const options = { options: process.argv.slice(2) };
 const seconds = numberOption(options, 'seconds', 10);
@@ -51,7 +68,8 @@ const ports = (await nextLine()) as Record<Scheme, number>;
 // Agent and peer before everything else but the yardsticks; children have the priority of whoever starts them.
 if (burnerCount === 0) setPriority(-10);
 await using agent = await AgentUnderLoad.start(1000);
-const isPeerNeeded = !/^(ssl|websocket)/.test(only) && burnerCount === 0;
+/** Of handshakes alone, calls of gRPC and conversations it says no phases. */
+const isPeerNeeded = !/^(ssl|grpc|websocket)/.test(only) && burnerCount === 0;
 await using blackbox = isPeerNeeded ? await startBlackbox() : undefined;
 setPriority(0);
 await using burners = await startBurners(burnerCount);
@@ -95,7 +113,7 @@ async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load
   const portByPath = (await ask()) as Record<string, number>;
   const exchanges = await readExchanges(capture.path, {
     serverPort: ports[scheme],
-    isTls: scheme === 'https' || scheme === 'ssl',
+    before: beforeRequests[scheme],
     waitMs: scheme === 'ssl' ? null : waitMs,
   });
   const errors: PhaseErrors[] = [];
@@ -110,11 +128,47 @@ async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load
       tls: told.tls - truth.tls,
       wait: told.wait - truth.wait,
       total: told.total - truth.total,
+      spans: spanErrorOf(told, truth),
       trueTotal: truth.total,
       isDoubtful: told.isDoubtful,
     });
   }
   return { errors, made: count, lost: dropped, untoldCount };
+}
+
+/** By how much a bound of a span of a phase is off, at most: where the connection begins and ends, and the response. */
+function spanErrorOf({ spans }: NonNullable<Reported>, { atMs }: WirePhases): number | undefined {
+  if (!spans || !atMs) return undefined;
+  const boundsOf = (...names: string[]) => {
+    const span = spans.find(({ name }) => names.includes(name));
+    return (
+      span &&
+      [span.startTimeUnixNano, span.endTimeUnixNano].map((time) => Number(BigInt(time) / 1000n) / 1000)
+    );
+  };
+  const [connected, answered, downloaded] = [['tcp', 'connection'], ['firstByte'], ['download']].map(
+    (names) => boundsOf(...names),
+  );
+  const [syn, synAck, first, last] = atMs;
+  const pairs = [
+    [connected?.[0], syn],
+    [connected?.[1], synAck],
+    [answered?.[1], first],
+    [downloaded?.[1], last],
+  ] as const;
+  const errors = pairs.flatMap(([told, truth]) => (told === undefined ? [] : [Math.abs(told - truth)]));
+  return errors.length === 0 ? undefined : Math.max(...errors);
+}
+
+/** The spans that a service makes of a result. */
+function spansIn(result: ResultReport): readonly OtlpSpan[] {
+  const row = {
+    ...{ id: '', check_id: '', check_type: 'URL', run_location: '', agent_id: '' },
+    ...{ has_failures: 0, has_errors: 0, is_degraded: 0, code: null, message: null },
+    ...{ started: result.startedAt, stopped: result.stoppedAt },
+  };
+  const stored = { run: { id: '', attempt: 0 }, row, detail: result.detail } as unknown as StoredResult;
+  return spansOf(stored, 'Accuracy').spans;
 }
 
 async function reportedBy(
@@ -145,7 +199,18 @@ async function reportedBy(
 
 function runOf(url: string) {
   if (url.startsWith('ws:')) return webSocketRun(url);
-  return url.startsWith('ssl:') ? sslRun(new URL(url)) : httpRun(url);
+  if (url.startsWith('ssl:')) return sslRun(new URL(url));
+  return url.startsWith('grpc:') ? grpcRun(new URL(url)) : httpRun(url);
+}
+
+/** The server knows calls by their metadata. */
+function grpcRun({ href, port, pathname }: URL) {
+  const metadata = [{ key: 'path', value: pathname }];
+  const grpcConfig = { mode: 'HEALTH', tls: false, metadata };
+  const spec = GrpcSpec.parse({ request: { url: targetAddress, port: Number(port), grpcConfig } });
+  return leasedRun(href, {
+    check: { id: crypto.randomUUID(), name: 'Accuracy', checkType: 'GRPC', spec },
+  });
 }
 
 /** The server knows handshakes by their names. */
@@ -179,13 +244,15 @@ function phasesIn(result: ResultReport): Reported {
   if (handshake.success) return handshakePhases(handshake.data, result);
   const conversation = WebSocketDetail.safeParse(result.detail);
   if (conversation.success) return conversationPhases(conversation.data, result);
+  const call = GrpcDetail.safeParse(result.detail);
+  if (call.success) return callPhases(call.data, result);
   const phases = HttpDetail.parse(result.detail).response.timingPhases;
   if (!phases) return undefined;
   const { tcp: connect, tls, proxy, firstByte, download } = phases;
   const wait = firstByte - tls - proxy;
   // An address needs no lookup; what is left outside these phases is the agent's own time and in none of them.
   const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
-  return { connect, tls, wait, download, total, isDoubtful };
+  return { connect, tls, wait, download, total, isDoubtful, spans: spansIn(result) };
 }
 
 function handshakePhases({ response }: SslDetail, result: ResultReport): Reported {
@@ -198,6 +265,14 @@ function handshakePhases({ response }: SslDetail, result: ResultReport): Reporte
 function conversationPhases({ response }: WebSocketDetail, result: ResultReport): Reported {
   if (!response) return undefined;
   const { connect, tls, handshake: wait, messages: download } = response.timingPhases;
+  const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
+  return { connect, tls, wait, download, total, isDoubtful };
+}
+
+/** In the place of TLS, which there is none of: the settings. */
+function callPhases({ response }: GrpcDetail, result: ResultReport): Reported {
+  if (!response) return undefined;
+  const { connect, settings: tls, wait, download } = response.timingPhases;
   const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
   return { connect, tls, wait, download, total, isDoubtful };
 }

@@ -6,6 +6,8 @@ export interface PhaseErrors {
   readonly tls?: number;
   readonly wait?: number;
   readonly total: number;
+  /** Of the bounds of its spans the one that is off most. */
+  readonly spans?: number | undefined;
   /** What the total was on the wire. */
   readonly trueTotal?: number;
   /** Whether the prober itself doubts its times; undefined for one that never does. */
@@ -24,7 +26,7 @@ export interface Measured {
 }
 
 const phases = ['connect', 'tls', 'wait', 'total'] as const;
-type Phase = (typeof phases)[number];
+type Phase = (typeof phases)[number] | 'spans';
 
 export function accuracyReport(
   measured: readonly Measured[],
@@ -38,6 +40,7 @@ export function accuracyReport(
       'prober',
       'joined of made',
       ...phases.map((phase) => `${phase} error (ms)`),
+      'bounds of spans (ms)',
       'doubted of wrong',
       'doubted of right',
     ],
@@ -47,6 +50,7 @@ export function accuracyReport(
       row.prober,
       `${row.errors.length} of ${row.made}`,
       ...phases.map((phase) => cellOf(row, phase)),
+      cellOf(row, 'spans'),
       ...doubtCells(row.errors),
     ]),
     notes: [
@@ -56,6 +60,8 @@ export function accuracyReport(
       'Wrong: a total that is off by more than 5 ms and by more than 5 %. Doubted: reported with `isTimingDoubtful`.',
       'SSL: handshakes alone, which the server knows by their names. blackbox_exporter has no phases of those.',
       'WebSocket: the wait is for the answer of the handshake, and the total goes to the last byte of a message that comes 20 ms later. blackbox_exporter has no phases of those.',
+      'gRPC: a call of the health service without TLS, known by its metadata; the column of TLS is the exchange of settings. blackbox_exporter has no phases of those either.',
+      'Bounds of spans: of the trace that OpenTelemetry gets of a request, the bound that is farthest from the wire: where the connection begins and ends, the first and the last byte of the response.',
       'ICMP: the reported round trip of 500 requests, 10 ms apart, against the capture’s stamps of request and reply.',
     ],
     figures: figuresOf(measured),

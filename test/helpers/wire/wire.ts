@@ -4,13 +4,21 @@ import { readCapture, type WirePacket } from './pcap.ts';
 export interface WirePhases {
   /** SYN to SYN-ACK. */
   readonly connect: number;
-  /** ClientHello to the last byte of the server's flight; 0 without TLS. */
+  /** ClientHello to the last byte of the server's flight; of HTTP/2 without TLS, from our first byte to the server's. */
   readonly tls: number;
   /** Request to the first byte of the response. */
   readonly wait: number;
   /** First to last byte of the response. */
   readonly download: number;
   readonly total: number;
+  /** When its parts began and ended, in epoch milliseconds: SYN, SYN-ACK, first and last byte of the response. */
+  readonly atMs?: readonly [syn: number, synAck: number, first: number, last: number];
+}
+
+interface ExchangeOptions {
+  /** What comes before the request: a handshake of TLS, or settings of HTTP/2. */
+  readonly before: 'nothing' | 'tls' | 'settings';
+  readonly waitMs: number | null;
 }
 
 type TcpPacket = Extract<WirePacket, { protocol: 'tcp' }>;
@@ -36,7 +44,7 @@ interface Connection {
  */
 export async function readExchanges(
   path: string,
-  options: { readonly serverPort: number; readonly isTls: boolean; readonly waitMs: number | null },
+  options: ExchangeOptions & { readonly serverPort: number },
 ): Promise<Map<number, WirePhases | null>> {
   const connections = new Map<number, Connection>();
   const reused = new Set<number>();
@@ -85,7 +93,7 @@ const timerSlackMs = 2;
 
 function phasesOf(
   { synAtMs, synCount, synAckAtMs, endedAtMs, data }: Connection,
-  { isTls, waitMs }: { readonly isTls: boolean; readonly waitMs: number | null },
+  { before, waitMs }: ExchangeOptions,
 ): WirePhases | undefined {
   if (synCount !== 1 || synAckAtMs === undefined) return undefined;
   if (waitMs === null) return handshakeOf(data, synAckAtMs - synAtMs);
@@ -98,12 +106,13 @@ function phasesOf(
   const first = data[begin];
   const last = data[(end === -1 ? data.length : end) - 1];
   if (!first || !last) return undefined;
-  const tls = isTls ? tlsOf(data) : 0;
+  const tls = before === 'tls' ? tlsOf(data) : before === 'settings' ? settingsOf(data) : 0;
   if (tls === undefined) return undefined;
   const connect = synAckAtMs - synAtMs;
   const wait = first.atMs - request.atMs;
   const download = last.atMs - first.atMs;
-  return { connect, tls, wait, download, total: connect + tls + wait + download };
+  const total = connect + tls + wait + download;
+  return { connect, tls, wait, download, total, atMs: [synAtMs, synAckAtMs, first.atMs, last.atMs] };
 
   /** What we send after the response, such as a TLS close, is no request. */
   function hasAnswerAfter(ourAtMs: number): boolean {
@@ -124,6 +133,13 @@ function tlsOf(data: Connection['data']): number | undefined {
   const second = data.findIndex(({ isOurs }, index) => index > 0 && isOurs && !data[index - 1]?.isOurs);
   const flight = data[second - 1];
   return flight && !flight.isOurs ? flight.atMs - hello.atMs : undefined;
+}
+
+/** A server may send its settings before it has seen ours. */
+function settingsOf(data: Connection['data']): number | undefined {
+  const ours = data.find(({ isOurs }) => isOurs);
+  const theirs = data.find(({ isOurs }) => !isOurs);
+  return ours && theirs ? Math.max(0, theirs.atMs - ours.atMs) : undefined;
 }
 
 /** Round trips of echo requests to a target in the order they were sent; null for those without a reply. */

@@ -7,7 +7,6 @@ import { channelKinds } from '../../../src/channels/index.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { type AlertMessage, channelMessage } from '../../../src/service/alerts/delivery/message.ts';
 import { type AnswerRules, OutboundHttp } from '../../../src/service/alerts/delivery/outbound-http.ts';
-import { ReceiverNames } from '../../../src/service/alerts/delivery/receiver-names.ts';
 import {
   type HttpReceiver,
   type ReceivedRequest,
@@ -197,7 +196,7 @@ describe('answers of receivers', () => {
   const policy = createEgressPolicy({ allow: '127.0.0.1', deny: '', ownPorts: [], isLoopbackClosed: true });
   beforeAll(async () => {
     server = await startHttpReceiver();
-    http = new OutboundHttp(policy, new ReceiverNames(), 1_000);
+    http = new OutboundHttp(policy, { timeoutMs: 1_000 });
   });
   afterAll(async () => {
     await http.close();

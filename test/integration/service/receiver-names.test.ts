@@ -58,7 +58,7 @@ describe('names of receivers', () => {
 
   it('that no server answers for do not keep others waiting', async () => {
     const policy = createEgressPolicy({ allow: '127.0.0.1', deny: '', ownPorts: [] });
-    const outbound = new OutboundHttp(policy, names);
+    const outbound = new OutboundHttp(policy, { names });
     const port = (server.address() as AddressInfo).port;
     const send = (name: string) =>
       outbound.send({ url: `http://${name}:${port}/`, method: 'POST', headers: [], body: '' });

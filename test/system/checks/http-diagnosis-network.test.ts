@@ -117,7 +117,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
   it('ends the traceroute with the time of the run', async () => {
     lab.exec('target', 'iptables -A INPUT -p icmp -j DROP');
     try {
-      const run = await runOne('http://10.80.2.1:81/', { timeoutMs: 1400 });
+      const run = await runOne('http://10.80.2.1:81/', { timeoutMs: 1700 });
       expect(run.failure?.code).toBe('CONNECTION_REFUSED');
       expect(routeOf(run)).toMatch(/^ 2 {2}\* .*no reply$/m);
       expect(routeOf(run)).toContain('the time for it was over');

@@ -9,7 +9,7 @@ const ACK = 0x10;
 const FIN = 0x01;
 const client = [10, 0, 0, 1];
 const server = [10, 0, 0, 2];
-const options = { serverPort: 443, isTls: true, waitMs: 100 };
+const options = { serverPort: 443, before: 'tls' as const, waitMs: 100 };
 
 let folder: string;
 beforeAll(async () => {
@@ -106,9 +106,25 @@ describe('what the wire says of an exchange', () => {
       segment(1, 'us', ACK, 100),
       segment(101, 'them', ACK, 600),
     );
-    const phases = (await readExchanges(path, { ...options, isTls: false })).get(5000);
+    const phases = (await readExchanges(path, { ...options, before: 'nothing' })).get(5000);
     expect(phases).toMatchObject({ tls: 0, download: 0 });
     expect(phases?.connect).toBeCloseTo(0.25, 4);
+    expect(phases?.wait).toBeCloseTo(100, 4);
+  });
+
+  it('tells the settings of HTTP/2 apart from the request', async () => {
+    const path = await capture(
+      segment(0, 'us', SYN, 0),
+      segment(0.25, 'them', SYN | ACK, 0),
+      segment(1, 'us', ACK, 60), // preface and settings
+      segment(3, 'them', ACK, 40), // settings
+      segment(3.5, 'us', ACK, 9), // acknowledgement
+      segment(3.75, 'us', ACK, 200), // request
+      segment(4, 'them', ACK, 9),
+      segment(103.75, 'them', ACK, 90),
+    );
+    const phases = (await readExchanges(path, { ...options, before: 'settings' })).get(5000);
+    expect(phases?.tls).toBeCloseTo(2, 4);
     expect(phases?.wait).toBeCloseTo(100, 4);
   });
 

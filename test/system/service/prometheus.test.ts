@@ -43,12 +43,18 @@ async function startPrometheus(serviceUrl: string): Promise<string> {
   writeFileSync(file, stringify(all));
   await run('promtool', ['check', 'config', file]);
   const port = await freePort();
+  spawnPrometheus(port, file, folder.path);
+  return `http://127.0.0.1:${port}`;
+}
+
+function spawnPrometheus(port: number, config: string, folder: string, ...more: string[]): void {
   const child = spawn(
     'prometheus',
     [
-      `--config.file=${file}`,
-      `--storage.tsdb.path=${join(folder.path, 'data')}`,
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
       `--web.listen-address=127.0.0.1:${port}`,
+      ...more,
     ],
     { stdio: 'ignore' },
   );
@@ -57,12 +63,28 @@ async function startPrometheus(serviceUrl: string): Promise<string> {
     child.kill('SIGTERM');
     await ended;
   });
-  return `http://127.0.0.1:${port}`;
+}
+
+/** The settings of the document for writing to a Prometheus that is at a port. */
+function writeSettings(port: number): Record<string, string> {
+  const block = blocksOf('docs/how-to/prometheus.md').find(({ text }) => text.includes('REMOTE_WRITE_URL'));
+  const { services } = parse(block?.text ?? '') as {
+    services: { service: { environment: Record<string, string> } };
+  };
+  const { REMOTE_WRITE_URL: url = '', ...others } = services.service.environment;
+  expect(Object.keys(others)).toEqual(['REMOTE_WRITE_HEADERS', 'REMOTE_WRITE_INTERVAL_SECONDS']);
+  return {
+    REMOTE_WRITE_URL: url.replace('prometheus:9090', `127.0.0.1:${port}`),
+    REMOTE_WRITE_HEADERS: (others['REMOTE_WRITE_HEADERS'] ?? '').replace('…', 'token'),
+    REMOTE_WRITE_INTERVAL_SECONDS: '1',
+  };
 }
 
 interface Sample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [number, string];
+  /** Of a range instead. */
+  readonly values?: readonly (readonly [seconds: number, value: string])[];
 }
 
 async function query(prometheusUrl: string, expression: string): Promise<readonly Sample[]> {
@@ -147,6 +169,47 @@ describe.skipIf(absent.length > 0)('Prometheus', () => {
       expect([status, stdout, stderr]).toEqual([0, '', '']);
     }
   }, 180_000);
+
+  it('is written to, and gets what it missed while it was away', async () => {
+    const processes: PicketProcess[] = [];
+    ends.push(() => Promise.all(processes.map((each) => each.kill('SIGKILL'))));
+    const folder = temporaryFolder();
+    ends.push(() => folder.remove());
+    const port = await freePort();
+    const prometheusUrl = `http://127.0.0.1:${port}`;
+    const service = await startServiceProcess(
+      {
+        ...{ BOOTSTRAP_API_KEY: key, DATA_DIR: folder.path, METRICS_TOKEN: 'metrics-token-of-the-test' },
+        ...writeSettings(port),
+      },
+      (process) => processes.push(process),
+    );
+    const made = await service.call('POST', '/v1/checks/heartbeat', {
+      ...{ name: 'Brötchen "früh"', tags: ['env:prod'] },
+      heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'days' },
+    });
+    expect(made.status).toBe(201);
+    const isAway = () => service.process.output().includes('remote write is away; samples wait');
+    await until('the receiver is missed', isAway, { process: service.process });
+    const beganMs = Date.now();
+    const config = join(folder.path, 'prometheus.yaml');
+    writeFileSync(config, '{}');
+    spawnPrometheus(port, config, folder.path, '--web.enable-remote-write-receiver');
+    const info = 'picket_check_info{tag_env="prod",type="HEARTBEAT"}';
+    await until('it is written to', async () => (await query(prometheusUrl, info)).length > 0);
+    const [one] = await query(prometheusUrl, info);
+    expect(one?.metric).toMatchObject({ name: 'Brötchen "früh"', check: made.body.id });
+    const [series] = await query(prometheusUrl, 'picket_check_metrics_cut[5m]');
+    const [[firstSeconds] = [Number.NaN]] = series?.values ?? [];
+    expect(firstSeconds * 1000).toBeLessThan(beganMs);
+    await until('it is known again', () => service.process.output().includes('takes samples again'));
+    const metrics = await fetch(`${service.url}/metrics`, {
+      headers: { authorization: 'Bearer metrics-token-of-the-test' },
+    });
+    const text = await metrics.text();
+    expect(text).toMatch(/picket_remote_write_samples_total\{outcome="sent"\} [1-9]/);
+    expect(text).not.toMatch(/picket_remote_write_samples_total\{outcome="(refused|dropped)"/);
+  }, 60_000);
 
   it('accepts the rules of the repository', async () => {
     for (const { text } of blocksOf('docs/how-to/prometheus.md').filter((block) =>

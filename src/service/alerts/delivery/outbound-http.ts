@@ -18,17 +18,34 @@ export type Delivery =
       readonly retryAfterMs?: number | undefined;
     };
 
+type Header = string | string[] | undefined;
+
 const defaultTimeoutMs = 10_000;
 /** What is read of an answer, so that its connection can be used again. */
 const readLimitBytes = 64 * 1024;
 const maxReasonLength = 300;
+
+/** A request of a channel, or one in bytes. */
+export type AnyRequest = Omit<OutboundRequest, 'body'> & { readonly body: string | Uint8Array | null };
+
+/** An answer with all its fields, those behind its body included. */
+export interface WholeAnswer extends Answer {
+  readonly fields: Readonly<Record<string, Header>>;
+}
 
 /** How answers are judged. */
 export interface AnswerRules {
   /** Whether a refusal may become a success by itself; false: 4xx ends it, but for those that ask to wait. */
   readonly areRefusalsPassing: boolean;
   /** Absent where nothing but the status may be read. */
-  readonly read?: ((answer: Answer) => AnswerReading) | undefined;
+  readonly read?: ((answer: WholeAnswer) => AnswerReading) | undefined;
+}
+
+export interface OutboundSettings {
+  readonly names?: ReceiverNames | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** Whether receivers speak HTTP/2 from the first byte, also without TLS, as those of gRPC do. */
+  readonly isHttp2?: boolean | undefined;
 }
 
 /**
@@ -41,27 +58,28 @@ export class OutboundHttp {
   readonly #agent: Agent;
   readonly #timeoutMs: number;
 
-  constructor(policy: EgressPolicy, names = new ReceiverNames(), timeoutMs = defaultTimeoutMs) {
+  constructor(
+    policy: EgressPolicy,
+    { names = new ReceiverNames(), timeoutMs = defaultTimeoutMs, isHttp2 }: OutboundSettings = {},
+  ) {
     this.#policy = policy;
     this.#timeoutMs = timeoutMs;
     this.#agent = new Agent({
-      connect: { lookup: guardedLookup(policy, names), timeout: timeoutMs },
+      connect: { lookup: guardedLookup(policy, names), timeout: timeoutMs, ...(isHttp2 && { useH2c: true }) },
       // As many as are asked for: the callers' own bounds hold, and accounts that share a receiver must not
       // wait for each other's requests.
       connections: null,
       keepAliveTimeout: 4_000,
+      ...(isHttp2 && { allowH2: true }),
     });
   }
 
-  async send(
-    outbound: OutboundRequest,
-    rules: AnswerRules = { areRefusalsPassing: true },
-  ): Promise<Delivery> {
+  async send(outbound: AnyRequest, rules: AnswerRules = { areRefusalsPassing: true }): Promise<Delivery> {
     const refusal = this.#refusal(outbound.url);
     if (refusal !== undefined) return { isDelivered: false, result: refusal, isRetryable: false };
     try {
       const { origin, pathname, search } = new URL(outbound.url);
-      const { statusCode, headers, body } = await this.#agent.request({
+      const { statusCode, headers, trailers, body } = await this.#agent.request({
         origin,
         path: `${pathname}${search}`,
         method: outbound.method as 'POST',
@@ -70,8 +88,11 @@ export class OutboundHttp {
         signal: AbortSignal.timeout(this.#timeoutMs),
       });
       let reading: AnswerReading = {};
-      if (rules.read) reading = rules.read({ statusCode, text: await beginningOfBody(body) });
-      else await body.dump({ limit: readLimitBytes });
+      if (rules.read) {
+        const text = await beginningOfBody(body);
+        // Only now those behind the body have come.
+        reading = rules.read({ statusCode, text, fields: { ...headers, ...trailers } });
+      } else await body.dump({ limit: readLimitBytes });
       return judge(statusCode, waitOf(headers['retry-after'], headers.date), { ...rules, reading });
     } catch (thrown) {
       const error = toError(thrown);
@@ -138,8 +159,6 @@ function judge(
   const why = reading.reason ?? (isRetryable ? undefined : meanings[statusCode]);
   return { isDelivered: false, result: why === undefined ? status : said(why), isRetryable, retryAfterMs };
 }
-
-type Header = string | string[] | undefined;
 
 /** How long a `Retry-After` asks to wait: seconds, or until a date (RFC 9110, 10.2.3) by the receiver's own clock. */
 function waitOf(retryAfter: Header, date: Header): number | undefined {

@@ -154,6 +154,24 @@ export function checkMetricsSuite(stage: StoreStage): void {
       }
     });
 
+    it('goes on while a transaction is under way, which a database dates to the microsecond', async () => {
+      await stage.start();
+      const { store } = stage.harness;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+      // It writes, so that it is under way wherever it runs.
+      const open = store.transaction(async ({ checkTotals }) => {
+        await checkTotals.begin(shardCount, 1_000);
+        begin();
+        await promise;
+      });
+      await begun;
+      const settledMs = await store.checkTotals.settledUntil(Date.now());
+      resolve();
+      await open;
+      expect(Number.isInteger(settledMs)).toBe(true);
+    });
+
     it('answers to keys as /metrics does, by tags, and refuses what it does not know', async () => {
       await stage.start();
       const { harness } = stage;

@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { headersOf } from './header-list.ts';
+
+it('reads headers as OpenTelemetry writes them', () => {
+  expect(headersOf(undefined)).toEqual([]);
+  expect(headersOf('A=b%2Cc, x-y = d=e ,')).toEqual([
+    ['a', 'b,c'],
+    ['x-y', 'd=e'],
+  ]);
+});
