@@ -94,7 +94,7 @@ const cases: Readonly<Record<string, Case>> = {
   'TLS where none is spoken': { script: redis, lines: [{ startTls: true }], serverName: 'localhost' },
   nobody: { script: null, lines: [{ expect: '.' }] },
 };
-const timeoutMs = 1500;
+const timeoutMs = 2500;
 
 function stepOf(line: Line): object {
   if ('send' in line) return { type: 'SEND', text: `${line.send}\r\n` };

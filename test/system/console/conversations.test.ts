@@ -58,7 +58,7 @@ it('shows the dialogue of a TCP monitor, and its steps', async () => {
   const steps = [
     { type: 'EXPECT', regex: '^220 ' },
     { type: 'SEND', text: 'EHLO picket.invalid\r\n' },
-    { type: 'EXPECT', regex: '^250 ', timeoutMs: 100 },
+    { type: 'EXPECT', regex: '^250 ', timeoutMs: 500 },
     { type: 'START_TLS' },
   ];
   const request = { hostname: '127.0.0.1', port: server.port, steps };
