@@ -90,9 +90,9 @@ describe('a TCP monitor with steps', () => {
     [
       'another role',
       redis,
-      [send('INFO\r\n'), line('role:master', { timeoutMs: 150 })],
+      [send('INFO\r\n'), line('role:master', { timeoutMs: 500 })],
       'DIALOGUE_FAILED',
-      'Step 2 (EXPECT): expected role:master, received # more; timed out after 150 ms',
+      'Step 2 (EXPECT): expected role:master, received # more; timed out after 500 ms',
     ],
     [
       'silence',

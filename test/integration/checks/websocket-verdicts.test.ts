@@ -54,7 +54,7 @@ const compared: Record<string, Compared> = {
   'a greeting': at('/greeting'),
   'five messages': at('/five', { wanted: 5 }),
   'two of five messages': at('/five', { wanted: 2 }),
-  'six of five messages': at('/five', { wanted: 6, timeoutMs: 300 }),
+  'six of five messages': at('/five', { wanted: 6, timeoutMs: 600 }),
   'a close with a code of its own': at('/gone'),
   'a message and a close': at('/bye', { wanted: 2 }),
   'a server that goes away': at('/away'),
@@ -87,7 +87,7 @@ const compared: Record<string, Compared> = {
     wanted: 0,
     ...(name === 'nothing' && { timeoutMs: 300 }),
   })),
-  ...asEach(floods, startFloodingServer, () => ({ timeoutMs: 1000 })),
+  ...asEach(floods, startFloodingServer, () => ({ timeoutMs: 5000 })),
 };
 
 /** Servers of a table, one for each of its entries. */

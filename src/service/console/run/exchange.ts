@@ -113,7 +113,7 @@ export function tcpSections({ request, response, steps }: TcpDetail): Content[] 
       facts([
         ['Target', html`<code>${visible(request.hostname)}:${request.port}</code>`],
         ['Address', response.ipAddress],
-        ['Encryption', request.useSSL ? (request.skipSSL ? 'TLS, certificate not judged' : 'TLS') : 'none'],
+        ['Encryption', encryptionOf(request, steps)],
         ['Name for TLS', request.serverName ? html`<code>${visible(request.serverName)}</code>` : ''],
         ['Error', response.error ? html`<code>${visible(response.error.code)}</code>` : ''],
       ]),
@@ -122,6 +122,13 @@ export function tcpSections({ request, response, steps }: TcpDetail): Content[] 
     response.data && !steps ? section('Received', block('Data received', response.data)) : '',
     certificateSection(response.certificate),
   ];
+}
+
+function encryptionOf({ useSSL, skipSSL }: TcpDetail['request'], steps: TcpDetail['steps']): string {
+  const upgraded = steps?.findIndex(({ type, state }) => type === 'START_TLS' && state === 'DONE') ?? -1;
+  if (!useSSL && upgraded < 0) return 'none';
+  const since = useSSL ? '' : `, from step ${upgraded + 1} on`;
+  return `TLS${since}${skipSSL ? ', certificate not judged' : ''}`;
 }
 
 /** The answer as `dig` would print it. */

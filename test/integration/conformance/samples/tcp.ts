@@ -62,7 +62,7 @@ export const samples: Samples = {
       },
       {
         name: 'another line',
-        body: to(targets.banner, { steps: [{ type: 'EXPECT', regex: '^554', timeoutMs: 300 }] }),
+        body: to(targets.banner, { steps: [{ type: 'EXPECT', regex: '^554', timeoutMs: 1000 }] }),
         code: 'DIALOGUE_FAILED',
       },
       {
