@@ -196,40 +196,26 @@ export class ServiceMetrics {
         oldest.set({ account, location, lane }, since === null ? 0 : Math.max(0, now - since) / 1000);
       }
     }
-    const counters = [
-      ['picket_results_total', 'Results stored by this process', 'verdict', this.#results],
-      ['picket_missed_slots_total', 'Slots this process recorded as missed', 'reason', this.#missed],
-    ] as const;
-    for (const [name, help, word, counts] of counters) {
-      const counter = new Counter({ name, help, labelNames: ['account', 'location', word], registers });
-      for (const [key, count] of counts) {
-        const [account = '', location = '', value = ''] = JSON.parse(key) as string[];
-        if (accountId !== undefined && account !== accountId) continue;
-        counter.inc({ account, location, [word]: value }, count);
-      }
-    }
-    const grouped = new Counter({
+    setCounter({ registers, accountId }, this.#results, {
+      name: 'picket_results_total',
+      help: 'Results stored by this process',
+      labelNames: ['account', 'location', 'verdict'],
+    });
+    setCounter({ registers, accountId }, this.#missed, {
+      name: 'picket_missed_slots_total',
+      help: 'Slots this process recorded as missed',
+      labelNames: ['account', 'location', 'reason'],
+    });
+    setCounter({ registers, accountId }, this.#grouped, {
       name: 'picket_alerts_grouped_total',
       help: 'Failures of checks that joined the alert of another check with the same cause, at this process',
-      labelNames: ['account', 'kind'] as const,
-      registers,
+      labelNames: ['account', 'kind'],
     });
-    for (const [key, count] of this.#grouped) {
-      const [account = '', kind = ''] = JSON.parse(key) as string[];
-      if (accountId === undefined || account === accountId) grouped.inc({ account, kind }, count);
-    }
-    const notifications = new Counter({
+    setCounter({ registers, accountId }, this.#notifications, {
       name: 'picket_notifications_total',
       help: 'Notifications of alert channels that this process ended, by type of channel and how',
-      labelNames: ['account', 'type', 'outcome'] as const,
-      registers,
+      labelNames: ['account', 'type', 'outcome'],
     });
-    for (const [key, count] of this.#notifications) {
-      const [account = '', type = '', outcome = ''] = JSON.parse(key) as string[];
-      if (accountId === undefined || account === accountId) {
-        notifications.inc({ account, type, outcome }, count);
-      }
-    }
     this.#setMcpCalls(registers, accountId);
     await this.#setDeployments(registers, repositories, accountId);
     await this.#setAnalyses(registers, repositories, accountId);
@@ -254,16 +240,11 @@ export class ServiceMetrics {
   }
 
   #setMcpCalls(registers: Registry[], accountId: string | undefined): void {
-    const calls = new Counter({
+    setCounter({ registers, accountId }, this.#mcpCalls, {
       name: 'picket_mcp_calls_total',
       help: 'Tools that language models called at this process, by how it ended; refused: the answer said why',
-      labelNames: ['account', 'tool', 'outcome'] as const,
-      registers,
+      labelNames: ['account', 'tool', 'outcome'],
     });
-    for (const [key, count] of this.#mcpCalls) {
-      const [account = '', tool = '', outcome = ''] = JSON.parse(key) as string[];
-      if (accountId === undefined || account === accountId) calls.inc({ account, tool, outcome }, count);
-    }
   }
 
   async #setAnalyses(
@@ -271,16 +252,11 @@ export class ServiceMetrics {
     repositories: Repositories,
     accountId: string | undefined,
   ): Promise<void> {
-    const made = new Counter({
+    setCounter({ registers, accountId }, this.#analyses, {
       name: 'picket_root_cause_analyses_total',
       help: 'Root cause analyses that this process made, by how certain the cause is: certain, likely, open',
-      labelNames: ['account', 'certainty'] as const,
-      registers,
+      labelNames: ['account', 'certainty'],
     });
-    for (const [key, count] of this.#analyses) {
-      const [account = '', certainty = ''] = JSON.parse(key) as string[];
-      if (accountId === undefined || account === accountId) made.inc({ account, certainty }, count);
-    }
     const judged = new Gauge({
       name: 'picket_root_cause_analyses_judged',
       help: 'Root cause analyses that people said are right or wrong, of error groups that are kept',
@@ -306,16 +282,11 @@ export class ServiceMetrics {
     for (const { account, status, count } of await repositories.deployments.countLive(accountId)) {
       live.set({ account, status: status.toLowerCase() }, count);
     }
-    const ended = new Counter({
+    setCounter({ registers, accountId }, this.#deployments, {
       name: 'picket_deployments_total',
       help: 'Deployments of projects that this process ended, by how',
-      labelNames: ['account', 'outcome'] as const,
-      registers,
+      labelNames: ['account', 'outcome'],
     });
-    for (const [key, count] of this.#deployments) {
-      const [account = '', outcome = ''] = JSON.parse(key) as string[];
-      if (accountId === undefined || account === accountId) ended.inc({ account, outcome }, count);
-    }
   }
 
   #setLive(registers: Registry[]): void {
@@ -325,53 +296,48 @@ export class ServiceMetrics {
       registers,
     });
     connections.set(this.liveConnections);
-    const refusals = new Counter({
+    setCounter({ registers }, this.#liveRefusals, {
       name: 'picket_live_refusals_total',
       help: 'What this process refused such connections, by why; slow-reader and too-many-connections cost clients results',
-      labelNames: ['reason'] as const,
-      registers,
+      labelNames: ['reason'],
     });
-    for (const [key, count] of this.#liveRefusals) {
-      const [reason = ''] = JSON.parse(key) as string[];
-      refusals.inc({ reason }, count);
-    }
   }
 
   #setTelemetry(registers: Registry[]): void {
-    const traces = new Counter({
+    setCounter({ registers }, this.#traces, {
       name: 'picket_traces_total',
       help: 'Runs whose trace this process was to send, by what came of it; dropped: the collector was away for too long',
-      labelNames: ['outcome'] as const,
-      registers,
+      labelNames: ['outcome'],
     });
-    for (const [key, count] of this.#traces) {
-      const [outcome = ''] = JSON.parse(key) as string[];
-      traces.inc({ outcome }, count);
-    }
-    const writes = new Counter({
+    setCounter({ registers }, this.#remoteWrites, {
       name: 'picket_remote_write_samples_total',
       help: 'Samples this process was to write to its receiver, by what came of them; dropped: it was away for too long',
-      labelNames: ['outcome'] as const,
-      registers,
+      labelNames: ['outcome'],
     });
-    for (const [key, count] of this.#remoteWrites) {
-      const [outcome = ''] = JSON.parse(key) as string[];
-      writes.inc({ outcome }, count);
-    }
   }
 
   /** Of no account: whose a login was that failed, nobody knows. */
   #setLogins(registers: Registry[]): void {
-    const logins = new Counter({
+    setCounter({ registers }, this.#logins, {
       name: 'picket_logins_total',
       help: 'Logins at the pages of this process, by their way; a storm of refused ones is somebody guessing',
-      labelNames: ['way', 'outcome'] as const,
-      registers,
+      labelNames: ['way', 'outcome'],
     });
-    for (const [key, count] of this.#logins) {
-      const [way = '', outcome = ''] = JSON.parse(key) as string[];
-      logins.inc({ way, outcome }, count);
-    }
+  }
+}
+
+/** What `add` has counted, by the labels in their order; of one account where one is named, which is the first label then. */
+function setCounter(
+  { registers, accountId }: { readonly registers: Registry[]; readonly accountId?: string | undefined },
+  counts: ReadonlyMap<string, number>,
+  options: { readonly name: string; readonly help: string; readonly labelNames: readonly string[] },
+): void {
+  const counter = new Counter({ ...options, registers });
+  for (const [key, count] of counts) {
+    const values = JSON.parse(key) as string[];
+    if (accountId !== undefined && values[0] !== accountId) continue;
+    const labels = options.labelNames.map((name, index) => [name, values[index] ?? '']);
+    counter.inc(Object.fromEntries(labels), count);
   }
 }
 

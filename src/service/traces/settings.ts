@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headerListSetting } from '../http/header-list.ts';
+import { headerListSetting } from '../alerts/delivery/header-list.ts';
 
 /** Where traces and records of failures go: names and meanings are those that OpenTelemetry gives them. */
 export const otlpSettings = {

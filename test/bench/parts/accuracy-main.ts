@@ -29,6 +29,8 @@ import { measureEcho } from './echo-accuracy.ts';
 import { startLineProcess } from './line-process.ts';
 import { applyLoad, type Load, loads, probeCount } from './loads.ts';
 
+/** Captures say the time of day. */
+const dayMs = 86_400_000;
 type Scheme = (typeof schemes)[number];
 const schemes = ['http', 'https', 'ssl', 'grpc', 'ws'] as const;
 /** What blackbox_exporter has no phases of. */
@@ -143,7 +145,9 @@ function spanErrorOf({ spans }: NonNullable<Reported>, { atMs }: WirePhases): nu
     const span = spans.find(({ name }) => names.includes(name));
     return (
       span &&
-      [span.startTimeUnixNano, span.endTimeUnixNano].map((time) => Number(BigInt(time) / 1000n) / 1000)
+      [span.startTimeUnixNano, span.endTimeUnixNano].map(
+        (time) => (Number(BigInt(time) / 1000n) / 1000) % dayMs,
+      )
     );
   };
   const [connected, answered, downloaded] = [['tcp', 'connection'], ['firstByte'], ['download']].map(

@@ -11,7 +11,7 @@ export interface WirePhases {
   /** First to last byte of the response. */
   readonly download: number;
   readonly total: number;
-  /** When its parts began and ended, in epoch milliseconds: SYN, SYN-ACK, first and last byte of the response. */
+  /** When its parts began and ended, in milliseconds of the day: SYN, SYN-ACK, first and last byte of the response. */
   readonly atMs?: readonly [syn: number, synAck: number, first: number, last: number];
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headerListSetting } from '../../http/header-list.ts';
+import { headerListSetting } from '../../alerts/delivery/header-list.ts';
 
 /** Where metrics of checks are written to. */
 export const remoteWriteSettings = {
