@@ -10,6 +10,8 @@ export type WirePacket = { readonly atMs: number; readonly source: string; reado
       readonly isAck: boolean;
       /** The sender has nothing more to say, or wants to hear nothing more. */
       readonly isEnd: boolean;
+      /** Of the first byte of the payload. */
+      readonly sequence: number;
       readonly payloadBytes: number;
     }
   | {
@@ -85,6 +87,7 @@ function readPacket(ip: Buffer, atMs: number): WirePacket | undefined {
     isSyn: (flags & 0x02) !== 0,
     isAck: (flags & 0x10) !== 0,
     isEnd: (flags & 0x05) !== 0,
+    sequence: rest.readUInt32BE(4),
     payloadBytes: ip.readUInt16BE(2) - headerBytes - (rest.readUInt8(12) >> 4) * 4,
   };
 }

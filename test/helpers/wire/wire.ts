@@ -30,7 +30,9 @@ interface Connection {
   synAckAtMs: number | undefined;
   /** When the client ended the connection. */
   endedAtMs: number;
-  /** Packets with data, in the order of the capture. */
+  /** The sequence number after what either side has sent. */
+  readonly sentTo: { ours?: number; theirs?: number };
+  /** Packets with data, in the order of the capture, but for those that were sent again: a sender that waits for an ACK does that. */
   readonly data: { readonly isOurs: boolean; readonly atMs: number }[];
 }
 
@@ -67,7 +69,7 @@ export async function readExchanges(
 function addPacket(
   connections: Map<number, Connection>,
   port: number,
-  { atMs, isSyn, isEnd, payloadBytes }: TcpPacket,
+  { atMs, isSyn, isEnd, sequence, payloadBytes }: TcpPacket,
   isOurs: boolean,
 ): void {
   let connection = connections.get(port);
@@ -78,6 +80,7 @@ function addPacket(
       synCount: 0,
       synAckAtMs: undefined,
       endedAtMs: Number.POSITIVE_INFINITY,
+      sentTo: {},
       data: [],
     };
     connections.set(port, connection);
@@ -85,7 +88,14 @@ function addPacket(
   if (isSyn && isOurs) connection.synCount += 1;
   else if (isSyn) connection.synAckAtMs ??= atMs;
   if (isEnd && isOurs) connection.endedAtMs = Math.min(connection.endedAtMs, atMs);
-  if (payloadBytes > 0) connection.data.push({ isOurs, atMs });
+  if (payloadBytes === 0) return;
+  const side = isOurs ? 'ours' : 'theirs';
+  const { [side]: sentTo = sequence } = connection.sentTo;
+  const endsAt = (sequence + payloadBytes) >>> 0;
+  // Sequence numbers begin again after 2^32.
+  if (((endsAt - sentTo) | 0) <= 0) return;
+  connection.sentTo[side] = endsAt;
+  connection.data.push({ isOurs, atMs });
 }
 
 /** The server's timers may end a millisecond early. */
