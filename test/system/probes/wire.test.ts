@@ -33,14 +33,28 @@ function record(atMs: number, isOurs: boolean, protocol: number, content: Buffer
   return Buffer.concat([header, captured]);
 }
 
+/** The bytes that either side of a port has sent so far: sequence numbers go on from there. */
+const sentBytes = new Map<string, number>();
+
 /** A segment as the snap length leaves it: its data is claimed by the IP header and not there. */
 function segment(atMs: number, from: 'us' | 'them', flags: number, dataBytes: number, port = 5000): Buffer {
   const tcp = Buffer.alloc(20);
   tcp.writeUInt16BE(from === 'us' ? port : 443, 0);
   tcp.writeUInt16BE(from === 'us' ? 443 : port, 2);
+  const sender = `${from} ${port}`;
+  const sequence = sentBytes.get(sender) ?? 0xffff_ff00;
+  sentBytes.set(sender, (sequence + dataBytes) >>> 0);
+  tcp.writeUInt32BE(sequence, 4);
   tcp.writeUInt8(5 << 4, 12);
   tcp.writeUInt8(flags, 13);
   return record(atMs, from === 'us', 6, tcp, dataBytes);
+}
+
+/** The same segment at a later time. */
+function again(atMs: number, sent: Buffer): Buffer {
+  const copy = Buffer.from(sent);
+  copy.writeUInt32LE(Math.round((atMs % 1000) * 1e6), 4);
+  return copy;
 }
 
 function echo(atMs: number, isOurs: boolean, type: number, sequence: number): Buffer {
@@ -97,6 +111,23 @@ describe('what the wire says of an exchange', () => {
       segment(180.2, 'them', ACK, 24),
     );
     expect((await readExchanges(path, options)).get(5000)?.download).toBeCloseTo(1, 4);
+  });
+
+  it('leaves out what a server that waits for an ACK sends again', async () => {
+    const answer = segment(101, 'them', ACK, 600);
+    const exchange = [
+      segment(0, 'us', SYN, 0),
+      segment(0.25, 'them', SYN | ACK, 0),
+      segment(1, 'us', ACK, 100),
+      answer,
+      again(121, answer),
+      segment(122, 'them', ACK, 10),
+    ];
+    const phases = (await readExchanges(await capture(...exchange), { ...options, before: 'nothing' })).get(5000);
+    expect(phases?.wait).toBeCloseTo(100, 4);
+    expect(phases?.download).toBeCloseTo(21, 4);
+    const withoutEnd = await capture(...exchange.slice(0, -1));
+    expect((await readExchanges(withoutEnd, { ...options, before: 'nothing' })).get(5000)?.download).toBe(0);
   });
 
   it('tells the phases of a plain exchange', async () => {
