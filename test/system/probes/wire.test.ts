@@ -123,7 +123,9 @@ describe('what the wire says of an exchange', () => {
       again(121, answer),
       segment(122, 'them', ACK, 10),
     ];
-    const phases = (await readExchanges(await capture(...exchange), { ...options, before: 'nothing' })).get(5000);
+    const phases = (await readExchanges(await capture(...exchange), { ...options, before: 'nothing' })).get(
+      5000,
+    );
     expect(phases?.wait).toBeCloseTo(100, 4);
     expect(phases?.download).toBeCloseTo(21, 4);
     const withoutEnd = await capture(...exchange.slice(0, -1));
