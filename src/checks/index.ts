@@ -11,6 +11,7 @@ import { playwright } from './playwright/check.ts';
 import { ssl } from './ssl/check.ts';
 import { tcp } from './tcp/check.ts';
 import { traceroute } from './traceroute/check.ts';
+import { udp } from './udp/check.ts';
 import { url } from './url/check.ts';
 import { webSocket } from './websocket/check.ts';
 
@@ -23,6 +24,7 @@ export const checkTypes: readonly CheckType[] = [
   url,
   dns,
   tcp,
+  udp,
   ssl,
   grpc,
   webSocket,

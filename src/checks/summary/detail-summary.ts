@@ -8,6 +8,7 @@ export type DetailKey =
   | 'sslCheckResult'
   | 'grpcCheckResult'
   | 'tracerouteCheckResult'
+  | 'udpCheckResult'
   | 'webSocketCheckResult';
 
 /** What people read of a detail, in the order they ask for it: pages show it, and runs are compared by it. */

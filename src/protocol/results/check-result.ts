@@ -32,6 +32,7 @@ export const CheckResult = z
     grpcCheckResult: z.unknown().nullable(),
     tracerouteCheckResult: z.unknown().nullable(),
     webSocketCheckResult: z.unknown().nullable(),
+    udpCheckResult: z.unknown().nullable(),
     checkRunId: z.number(),
     attempts: z.int(),
     sequenceId: z.string().nullable(),

@@ -123,6 +123,7 @@ export function resultView(
     grpcCheckResult: null,
     tracerouteCheckResult: null,
     webSocketCheckResult: null,
+    udpCheckResult: null,
     ...(detailKey === undefined || row.detail === null
       ? {}
       : {

@@ -14,7 +14,7 @@ export function startCommands(request: FastifyRequest, rawKey: string): Html {
       `  ${image}:${packageVersion()}`,
     ].join('\n');
   const npm = `API_KEY=${rawKey} SERVICE_URL=${url} npm run picket -- agent`;
-  return html`<h3>With Docker: URL, DNS, TCP, SSL, gRPC, WebSocket, ICMP and traceroute monitors</h3>
+  return html`<h3>With Docker: URL, DNS, TCP, UDP, SSL, gRPC, WebSocket, ICMP and traceroute monitors</h3>
 ${command('Docker command of the small agent', docker('picket-uptime', []))}
 <h3>With Docker: every type, with browser and scripts</h3>
 ${command(

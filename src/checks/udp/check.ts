@@ -1,0 +1,70 @@
+import { defineCheckType } from '../contract/check-type.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import { millisecondsAt } from '../contract/metric.ts';
+import { assertionProblems } from '../judging/assertion-problems.ts';
+import { UdpDetail } from './detail.ts';
+import { UdpSpec } from './spec.ts';
+import { summaryOf } from './summary.ts';
+
+const phase = (name: string, label: string) =>
+  millisecondsAt(name, label, ['response', 'timingPhases', name]);
+
+export const udp = defineCheckType({
+  name: 'UDP',
+  route: 'udp',
+  title: 'UDP monitor',
+  lane: 'probe',
+  // Five attempts of five seconds, and the diagnosis.
+  timeoutMs: 35_000,
+  isSubMinuteAllowed: true,
+  hasNetworkErrors: true,
+  spec: UdpSpec,
+  form: {
+    'request.hostname': { label: 'Host', hint: 'A name or an address, without scheme and port.' },
+    'request.port': { label: 'Port' },
+    'request.data': {
+      label: 'Data to send',
+      hint: 'Empty: a datagram without data.',
+      lines: 3,
+      isCode: true,
+    },
+    'request.dataFormat': {
+      label: 'Data is written as',
+      hint: 'The answer is shown and compared in the same form.',
+      words: { TEXT: 'text', HEX: 'hexadecimal digits' },
+    },
+    'request.attempts': { label: 'Sent at most', hint: 'Times, until something comes back.' },
+    'request.attemptTimeoutMs': { label: 'Waits each time', hint: 'Milliseconds.' },
+    'request.ipFamily': ipFamilyWords,
+    ...assertionsForm,
+    ...limitsForm,
+    shouldFail: {
+      label: 'It should not answer',
+      hint: 'Passes when nothing comes back, and fails when something does.',
+    },
+  },
+  definitionProblems: ({ request }) => assertionProblems(request.assertions),
+  artifactFields: ['pcapDataUrl', 'jobAssets'],
+  detail: UdpDetail,
+  detailKey: 'udpCheckResult',
+  summary: summaryOf,
+  analytics: {
+    route: 'udp-checks',
+    metrics: [
+      { ...phase('total', 'Total'), overviewAs: 'responseTime' },
+      phase('dns', 'DNS lookup'),
+      phase('wait', 'Wait'),
+    ],
+  },
+  // What a datagram does is the target's business.
+  isRepeatable: ({ request }) => request.data === '',
+  // Nothing answers UDP at the port of a web server.
+  selfTest: ({ hostname, port }) => ({
+    shouldFail: true,
+    request: { hostname, port: Number(port), attempts: 1, attemptTimeoutMs: 100 },
+  }),
+  load: async () => {
+    const { runUdp } = await import('./run.ts');
+    return { run: runUdp };
+  },
+});

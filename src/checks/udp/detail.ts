@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { ipFamilies } from '../contract/ip-family.ts';
+import { JobLog } from '../http/detail.ts';
+import { EvaluatedAssertion } from '../judging/assertion.ts';
+
+/** What a UDP monitor found out, as `udpCheckResult` shows it. */
+export const UdpDetail = z
+  .object({
+    assertions: z.array(EvaluatedAssertion),
+    request: z.object({
+      hostname: z.string(),
+      port: z.int(),
+      data: z.string(),
+      dataFormat: z.enum(['TEXT', 'HEX']),
+      ipFamily: z.enum(ipFamilies),
+      attempts: z.int(),
+    }),
+    /** Null when nothing was sent. */
+    response: z
+      .object({
+        /** What came back, in the form of `dataFormat`; absent when nothing did. */
+        data: z.string().optional(),
+        sizeBytes: z.int().nullable(),
+        truncated: z.boolean(),
+        /** How often the datagram was sent. */
+        sentCount: z.int(),
+        /** Milliseconds: the lookup, the wait since the datagram that was sent last, and their sum. */
+        timingPhases: z.object({ dns: z.number(), wait: z.number(), total: z.number() }),
+        ipAddress: z.string().nullable(),
+        ipFamily: z.enum(ipFamilies).nullable(),
+      })
+      .nullable(),
+    requestError: z.string().nullable(),
+    jobLog: JobLog,
+    jobAssets: z.array(z.string()).nullable(),
+    pcapDataUrl: z.string().nullable(),
+  })
+  .meta({ id: 'UdpCheckDetail' });
+export type UdpDetail = z.infer<typeof UdpDetail>;

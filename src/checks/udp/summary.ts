@@ -1,0 +1,38 @@
+import type { DetailSummary, SummaryFact, SummarySection } from '../summary/detail-summary.ts';
+import type { UdpDetail } from './detail.ts';
+
+/** What people read of a UDP monitor's result. */
+export function summaryOf({ request, response }: UdpDetail): DetailSummary {
+  const asked: SummarySection = {
+    title: 'Request',
+    facts: [
+      fact('Target', `${request.hostname}:${request.port}`),
+      fact(request.dataFormat === 'HEX' ? 'Data (hexadecimal)' : 'Data', request.data || 'none'),
+    ],
+  };
+  if (!response) return { phases: [], sections: [asked] };
+  const { dns, wait } = response.timingPhases;
+  const isRepeated = response.sentCount > 1;
+  return {
+    phases: [
+      { name: 'Name (DNS)', kind: 'dns', lengthMs: dns },
+      { name: 'Wait', kind: 'wait', lengthMs: wait },
+    ],
+    sections: [
+      asked,
+      {
+        title: 'Answer',
+        facts: [
+          fact('Address', response.ipAddress),
+          fact('Sent', response.sentCount, isRepeated ? 'what was sent before got no answer' : null),
+          fact('Bytes', response.sizeBytes),
+          fact('Data', response.data ?? null),
+        ],
+      },
+    ],
+  };
+}
+
+function fact(name: string, value: string | number | null, problem: string | null = null): SummaryFact {
+  return { name, value, problem };
+}

@@ -1,0 +1,40 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+
+export interface UdpTarget extends AsyncDisposable {
+  readonly port: number;
+  /** What has come so far. */
+  readonly received: readonly Buffer[];
+  close(): Promise<void>;
+}
+
+/** What a target answers to the datagram with that number, the first being 1; undefined: nothing. */
+export type UdpAnswer = (data: Buffer, number: number) => Buffer | undefined;
+
+export const udpAnswers = {
+  echo: (data) => data,
+  silent: () => undefined,
+  // The first datagram is lost.
+  'second-time': (data, number) => (number > 1 ? data : undefined),
+  binary: () => Buffer.from([0, 0xff, 0x80, 0x0a]),
+  empty: () => Buffer.alloc(0),
+  largest: () => Buffer.alloc(65_507, 'x'),
+} satisfies Record<string, UdpAnswer>;
+
+/** Starts a server of UDP. */
+export async function startUdpTarget(answer: UdpAnswer, host = '127.0.0.1'): Promise<UdpTarget> {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  const received: Buffer[] = [];
+  socket.on('message', (data, { port, address }) => {
+    received.push(data);
+    const reply = answer(data, received.length);
+    if (reply) socket.send(reply, port, address);
+  });
+  socket.bind(0, host);
+  await once(socket, 'listening');
+  const close = async () => {
+    socket.close();
+    await once(socket, 'close');
+  };
+  return { port: socket.address().port, received, close, [Symbol.asyncDispose]: close };
+}

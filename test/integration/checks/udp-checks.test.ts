@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import { UdpDetail } from '../../../src/checks/udp/detail.ts';
+import { runUdp } from '../../../src/checks/udp/run.ts';
+import { UdpSpec } from '../../../src/checks/udp/spec.ts';
+import { runContext } from '../../helpers/run-context.ts';
+import { closedPort } from '../../helpers/targets/tcp-target.ts';
+import { startUdpTarget, udpAnswers } from '../../helpers/targets/udp-target.ts';
+
+async function run(request: object, rest: object = {}, context: Partial<RunContext> = {}) {
+  const spec = UdpSpec.parse({ ...rest, request: { hostname: '127.0.0.1', ...request } });
+  const outcome = await runUdp(spec, runContext({ timeoutMs: 30_000, ...context }));
+  expect(UdpDetail.parse(outcome.detail)).toEqual(outcome.detail);
+  return outcome;
+}
+const assertion = (comparison: string, target = '', property = '') => ({
+  source: 'RESPONSE_DATA',
+  ...{ comparison, target, property },
+});
+const patient = { attemptTimeoutMs: 5000 };
+const hasty = { attempts: 2, attemptTimeoutMs: 100 };
+
+describe('a UDP monitor', () => {
+  it('sends its data with templates filled in, and judges what comes back', async () => {
+    await using target = await startUdpTarget(udpAnswers.echo);
+    const { failure, detail, responseTimeMs } = await run(
+      {
+        ...patient,
+        port: target.port,
+        data: 'hello {{NAME}}',
+        assertions: [assertion('EQUALS', 'hello Ada'), assertion('EQUALS', 'Ada', 'hello (\\w+)')],
+      },
+      {},
+      { variables: { NAME: 'Ada' } },
+    );
+    expect(failure).toBeUndefined();
+    expect(target.received.map(String)).toEqual(['hello Ada']);
+    expect(detail.response).toMatchObject({
+      ...{ data: 'hello Ada', sizeBytes: 9, truncated: false, sentCount: 1 },
+      ...{ ipAddress: '127.0.0.1', ipFamily: 'IPv4' },
+    });
+    const { dns, wait, total } = detail.response?.timingPhases ?? { dns: 0, wait: 0, total: 0 };
+    expect(wait).toBeGreaterThan(0);
+    expect(total).toBeCloseTo(dns + wait, 2);
+    expect(responseTimeMs).toBe(total);
+  });
+
+  it('speaks hexadecimal digits', async () => {
+    await using target = await startUdpTarget(udpAnswers.binary);
+    const request = { ...patient, port: target.port, dataFormat: 'HEX', data: 'FF fe 00' };
+    const { failure, detail } = await run({ ...request, assertions: [assertion('CONTAINS', 'ff80')] });
+    expect(failure).toBeUndefined();
+    expect(target.received).toEqual([Buffer.from([0xff, 0xfe, 0])]);
+    expect(detail.response?.data).toBe('00ff800a');
+  });
+
+  it('sends again what got no answer, and says so', async () => {
+    await using target = await startUdpTarget(udpAnswers['second-time']);
+    const { failure, detail } = await run({
+      port: target.port,
+      data: 'x',
+      attempts: 5,
+      attemptTimeoutMs: 100,
+    });
+    expect(failure).toBeUndefined();
+    expect(detail.response?.sentCount).toBeGreaterThan(1);
+    expect(target.received.length).toBeGreaterThan(1);
+  });
+
+  it.each([
+    ['nothing at all', udpAnswers.empty, '', 0, false],
+    ['as much as a datagram can carry', udpAnswers.largest, 'xxx', 65_507, false],
+  ] as const)('takes %s', async (_what, answer, start, sizeBytes, truncated) => {
+    await using target = await startUdpTarget(answer);
+    const { failure, detail } = await run({ ...patient, port: target.port });
+    expect(failure).toBeUndefined();
+    expect(detail.response).toMatchObject({ sizeBytes, truncated });
+    expect(detail.response?.data?.startsWith(start)).toBe(true);
+    expect(target.received[0]).toHaveLength(0);
+  });
+
+  it('hears that the port is closed', async () => {
+    const { failure, detail } = await run({ ...patient, port: await closedPort(), data: 'x' });
+    expect(failure).toMatchObject({ code: 'CONNECTION_REFUSED', owner: 'target' });
+    expect(detail.response).toMatchObject({ sentCount: 1, sizeBytes: null });
+  });
+
+  it('blames silence on the target, with how often it asked', async () => {
+    await using target = await startUdpTarget(udpAnswers.silent);
+    const { failure, detail } = await run({ ...hasty, port: target.port });
+    expect(failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
+    expect(failure?.message).toContain('sent 2 times');
+    expect(detail.response?.sentCount).toBe(2);
+  });
+
+  it('that should get no answer passes on silence and on a closed port alone', async () => {
+    await using silent = await startUdpTarget(udpAnswers.silent);
+    await using echo = await startUdpTarget(udpAnswers.echo);
+    const should = { shouldFail: true };
+    expect((await run({ ...hasty, port: silent.port }, should)).failure).toBeUndefined();
+    expect((await run({ ...patient, port: await closedPort() }, should)).failure).toBeUndefined();
+    expect((await run({ ...patient, port: echo.port }, should)).failure?.code).toBe('REPLY_UNEXPECTED');
+    const unknown = await run({ hostname: 'nobody.invalid', port: 9 }, should);
+    expect(unknown.failure?.code).toBe('NAME_NOT_FOUND');
+  });
+
+  it('goes to addresses of IPv6', async () => {
+    await using target = await startUdpTarget(udpAnswers.echo, '::1');
+    const { failure, detail } = await run({ ...patient, hostname: '::1', port: target.port, data: 'six' });
+    expect(failure).toBeUndefined();
+    expect(detail.response).toMatchObject({ data: 'six', ipFamily: 'IPv6' });
+  });
+
+  it('refuses more than a datagram carries', async () => {
+    const { failure } = await run(
+      { port: 9, data: '{{LONG}}' },
+      {},
+      { variables: { LONG: 'x'.repeat(65_508) } },
+    );
+    expect(failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
+  });
+
+  it('ends when the run is stopped', async () => {
+    await using target = await startUdpTarget(udpAnswers.silent);
+    const stop = new AbortController();
+    const running = run({ ...patient, port: target.port }, {}, { signal: stop.signal });
+    await expect.poll(() => target.received.length).toBe(1);
+    stop.abort();
+    expect((await running).failure?.code).toBe('RUN_ABORTED');
+  });
+});
