@@ -79,7 +79,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     tcp: {
       query_response: [
         { send: 'NICK prober' },
-        { expect: 'PING :([^ ]+)', send: 'PONG' },
+        { expect: 'PING :([^ ]+)', send: 'PONG ${1}' },
         { expect_bytes: 'x' },
       ],
     },
@@ -180,19 +180,14 @@ const scrapeConfigs = (all: readonly string[]) => ({
   ],
   rule_files: ['a.yml'],
 });
-interface Request {
-  readonly sslConfig: { readonly startTls: string };
-}
 const options = { location: 'main' };
 
 it('moves 50 modules with their targets, and every file is valid', () => {
   const all = Object.keys(many);
   const source = { modules: parse(yamlText({ modules: many })) as unknown, targets: scrapeConfigs(all) };
-  const { definitions, values, losses } = importBlackbox(source, options);
+  const { definitions, values } = importBlackbox(source, options);
   expect(problemsOf({ logicalId: 'p', name: 'p', definitions }, values)).toEqual([]);
-  const lost = all.filter((name) => /^own_starttls/.test(name));
-  expect(definitions).toHaveLength(50 - lost.length);
-  expect(lost.filter((name) => !losses.some(({ field }) => field === `modules.${name}`))).toEqual([]);
+  expect(definitions).toHaveLength(50);
   expect(yamlText(definitions.map(({ fields }) => fields))).not.toContain('hidden');
   const [plain, whole] = ['https-example-com-http-2xx', 'https-example-com-http-all'].map(
     (name) => definitions.find(({ logicalId }) => logicalId === name)?.fields,
@@ -203,17 +198,30 @@ it('moves 50 modules with their targets, and every file is valid', () => {
       grpcConfig: { mode: 'HEALTH', tls: true, service: 's', metadata: [{ key: 'x-token', locked: true }] },
     },
   });
-  const handshakes = definitions.flatMap(({ fields }) => (fields['checkType'] === 'SSL' ? [fields] : []));
-  expect(new Set(handshakes.map(({ request }) => (request as Request).sslConfig.startTls))).toEqual(
-    new Set(['smtp', 'pop3', 'imap']),
-  );
-  expect(handshakes[0]).toMatchObject({
-    maxResponseTime: 20_000,
+  const dialogues = definitions.filter(({ fields }) => (fields['request'] as { steps?: unknown }).steps);
+  expect(dialogues[0]?.fields).toMatchObject({
     request: {
-      sslConfig: {
-        ...{ hostname: 'mail.example.com', port: 25, startTls: 'smtp', serverName: 'shop.example.com' },
-        ...{ skipChainValidation: true, securityBaseline: { enabled: false } },
-      },
+      steps: [
+        { type: 'SEND', text: 'NICK prober\n' },
+        { type: 'EXPECT', regex: '(?<step1_0>PING :(?<step1_1>[^ ]+))' },
+        { type: 'SEND', text: 'PONG {{step1_1}}\n' },
+        { type: 'EXPECT', text: 'x' },
+      ],
+    },
+  });
+  expect(dialogues[1]?.fields).toMatchObject({
+    ...{ checkType: 'TCP', maxResponseTime: 5000 },
+    request: {
+      ...{ hostname: 'mail.example.com', port: 25, serverName: 'shop.example.com', skipSSL: true },
+      steps: [
+        { type: 'EXPECT', regex: '^220 ([^ ]+) ESMTP (.+)$' },
+        { type: 'SEND', text: 'EHLO prober\r\n' },
+        { type: 'EXPECT', regex: '^250(-| )STARTTLS' },
+        { type: 'SEND', text: 'STARTTLS\r\n' },
+        { type: 'EXPECT', regex: '^220' },
+        { type: 'START_TLS' },
+        { type: 'SEND', text: 'EHLO prober\r\n' },
+      ],
     },
   });
   expect(plain).toMatchObject({

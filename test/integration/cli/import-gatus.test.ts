@@ -111,11 +111,31 @@ const endpoints: readonly Readonly<Record<string, unknown>>[] = [
     client: { insecure: true, network: 'ip6', timeout: '5s' },
     conditions: ['[CONNECTED] == true', '[CERTIFICATE_EXPIRATION] > 48h', '[IP] == ::1'],
   },
-  ...['ws', 'wss', 'udp', 'sctp', 'grpc', 'domain'].map((scheme) => ({
+  ...['udp', 'sctp', 'domain'].map((scheme) => ({
     name: scheme,
     url: `${scheme}://example.com:1`,
     conditions: ['[CONNECTED] == true'],
   })),
+  {
+    ...{ name: 'socket', url: 'wss://example.com/live', body: 'ping', headers: { Authorization: 'hidden' } },
+    conditions: ['[BODY].state == up', '[BODY] == pat(*up*)'],
+    client: { insecure: true, timeout: '20s' },
+  },
+  { name: 'listener', url: 'ws://example.com', conditions: ['[CONNECTED] == true'] },
+  {
+    ...{
+      name: 'calls',
+      url: 'grpcs://example.com:443',
+      conditions: ['[BODY].status == SERVING', '[BODY] == x'],
+    },
+  },
+  {
+    name: 'game',
+    url: 'udp://example.com:27015',
+    body: 'hello',
+    conditions: ['[BODY] == hi'],
+    method: 'PUT',
+  },
 ];
 const configuration = {
   ...{ metrics: true, debug: true, concurrency: 5, 'skip-invalid-config-update': true },
@@ -171,7 +191,7 @@ it('moves 200 endpoints, and every file is valid', () => {
     [],
   );
   const carried = configuration.endpoints.filter(
-    (one) => !/^(ssh|wss?|udp|sctp|grpc|domain):/.test(String(Reflect.get(one, 'url'))),
+    (one) => !['ssh', 'udp', 'sctp', 'domain'].includes(String(Reflect.get(one, 'name')).split(' ')[0] ?? ''),
   );
   expect(definitions.filter(({ folder }) => folder === 'checks')).toHaveLength(carried.length + 1);
   expect(losses.filter(({ field }) => /^endpoints\.\d+$/.test(field))).toHaveLength(200 - carried.length);
@@ -212,6 +232,31 @@ it('moves 200 endpoints, and every file is valid', () => {
         { source: 'CONNECTION', property: 'resolvedIp', comparison: 'EQUALS', target: '::1' },
       ],
     },
+  });
+  const byName = (name: string) =>
+    definitions.find(({ fields }) => String(fields['name']).startsWith(`${name} `))?.fields;
+  expect(byName('socket')).toMatchObject({
+    ...{ checkType: 'WEBSOCKET', maxResponseTime: 20_000 },
+    request: {
+      ...{ url: 'wss://example.com/live', skipSSL: true, headers: [{ key: 'Authorization', locked: true }] },
+      steps: [{ type: 'SEND', message: 'ping' }, { type: 'EXPECT' }],
+      assertions: [
+        { source: 'JSON_BODY', property: '$.state' },
+        { source: 'TEXT_BODY', comparison: 'CONTAINS' },
+      ],
+    },
+  });
+  expect(byName('listener')).toMatchObject({ request: { steps: [{ type: 'EXPECT' }] } });
+  expect(byName('calls')).toMatchObject({
+    checkType: 'GRPC',
+    request: {
+      ...{ url: 'example.com', port: 443, grpcConfig: { mode: 'HEALTH', tls: true } },
+      assertions: [{ source: 'GRPC_HEALTHCHECK_STATUS', comparison: 'EQUALS', target: 'SERVING' }],
+    },
+  });
+  expect(byName('game')).toMatchObject({
+    checkType: 'UDP',
+    request: { hostname: 'example.com', port: 27_015, data: 'hello' },
   });
   const windows = definitions.filter(({ folder }) => folder === 'maintenance-windows');
   expect(windows.map(({ fields }) => fields['startsAt'])).toEqual([

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { runTcp } from '../../../src/checks/tcp/run.ts';
 import { TcpSpec } from '../../../src/checks/tcp/spec.ts';
+import { importBlackbox } from '../../../src/cli/import/blackbox/blackbox.ts';
 import { freePort } from '../../helpers/free-port.ts';
 import { answersOk } from '../../helpers/picket-process.ts';
 import { runContext } from '../../helpers/run-context.ts';
@@ -18,8 +19,11 @@ import { closedPort } from '../../helpers/targets/tcp-target.ts';
 const program = 'prometheus-blackbox-exporter';
 const isThere = spawnSync(program, ['--version']).error === undefined;
 
-/** One line of a dialogue, for both probers. */
-type Line = { readonly send: string } | { readonly expect: string } | { readonly startTls: true };
+/** A step of `query_response`; ours come from it by `picket import`. */
+type Line =
+  | { readonly expect?: string; readonly send: string }
+  | { readonly expect: string }
+  | { readonly starttls: true };
 interface Case {
   /** null: nobody listens. */
   readonly script: LineScript | null;
@@ -53,7 +57,7 @@ const upgrade: Line[] = [
   { expect: '^250 ' },
   { send: 'STARTTLS' },
   { expect: '^220' },
-  { startTls: true },
+  { starttls: true },
 ];
 
 const cases: Readonly<Record<string, Case>> = {
@@ -90,16 +94,18 @@ const cases: Readonly<Record<string, Case>> = {
     lines: [...upgrade, { send: 'NOOP hello' }, { expect: '^250 hello' }],
     serverName: 'localhost',
   },
+  'what the server said, said again': {
+    script: mail,
+    lines: [
+      { expect: '^220 (?P<kind>\\w+) ready (\\d+)', send: 'NOOP ${kind}-$2-$$' },
+      { expect: '^250 ESMTP-4711-\\$' },
+    ],
+  },
   'TLS for another name': { script: mail, lines: upgrade, serverName: 'other.example' },
-  'TLS where none is spoken': { script: redis, lines: [{ startTls: true }], serverName: 'localhost' },
+  'TLS where none is spoken': { script: redis, lines: [{ starttls: true }], serverName: 'localhost' },
   nobody: { script: null, lines: [{ expect: '.' }] },
 };
 const timeoutMs = 2500;
-
-function stepOf(line: Line): object {
-  if ('send' in line) return { type: 'SEND', text: `${line.send}\r\n` };
-  return 'expect' in line ? { type: 'EXPECT', regex: line.expect } : { type: 'START_TLS' };
-}
 
 describe.skipIf(!isThere && process.env.CI !== 'true')('dialogues, as blackbox_exporter holds them', () => {
   it('pass and fail at the same targets', async () => {
@@ -114,13 +120,14 @@ describe.skipIf(!isThere && process.env.CI !== 'true')('dialogues, as blackbox_e
         timeout: `${timeoutMs}ms`,
         tcp: {
           preferred_ip_protocol: 'ip4',
-          query_response: lines.map((line) => ('startTls' in line ? { starttls: true } : line)),
+          query_response: lines,
           ...(serverName && { tls_config: { ca_file: ca, server_name: serverName } }),
         },
       },
     ]);
     const config = join(folder.path, 'blackbox.yml');
-    writeFileSync(config, stringify({ modules: Object.fromEntries(modules) }));
+    const configuration = { modules: Object.fromEntries(modules) };
+    writeFileSync(config, stringify(configuration));
     const port = await freePort();
     const peer = spawn(
       program,
@@ -134,13 +141,16 @@ describe.skipIf(!isThere && process.env.CI !== 'true')('dialogues, as blackbox_e
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       const verdicts = await Promise.all(
-        Object.entries(cases).map(async ([name, { script, lines, serverName = null }], index) => {
+        Object.entries(cases).map(async ([name, { script }], index) => {
           const server = script ? await startLineServer(script) : undefined;
           const target = server?.port ?? (await closedPort());
-          const request = { hostname: '127.0.0.1', port: target, steps: lines.map(stepOf), serverName };
-          const spec = TcpSpec.parse({ request });
-          const { failure } = await runTcp(spec, runContext({ timeoutMs }));
-          const query = new URLSearchParams({ module: `dialogue${index}`, target: `127.0.0.1:${target}` });
+          const address = `127.0.0.1:${target}`;
+          const module = `dialogue${index}`;
+          const targets = [{ targets: [address], labels: { module } }];
+          const { definitions } = importBlackbox({ modules: configuration, targets }, { location: 'main' });
+          const { request } = definitions[0]?.fields ?? {};
+          const { failure } = await runTcp(TcpSpec.parse({ request }), runContext({ timeoutMs }));
+          const query = new URLSearchParams({ module, target: address });
           const answer = await (await fetch(`http://127.0.0.1:${port}/probe?${query}`)).text();
           await server?.close();
           return [name, failure === undefined, /^probe_success 1$/m.test(answer)] as const;

@@ -3,7 +3,7 @@ import type { Fields } from '../../project/project.ts';
 import { type Assertion, Collection, frequencyOf, type Imported, type ImportOptions } from '../collection.ts';
 import { secondsOf, wholeMatch } from '../go-formats.ts';
 import { Source } from '../source.ts';
-import { handshakeRequest, protocolOf, stillJudged } from '../starttls.ts';
+import { readDialogue } from './dialogue.ts';
 import { readGrpc } from './grpc.ts';
 import { type Probe, readHttp, tlsFields, tlsVersions } from './http.ts';
 import { readTargets } from './targets.ts';
@@ -146,71 +146,23 @@ function targetRequest({ checkType, request }: ModuleFields, target: string): Fi
   if (checkType === 'ICMP') return { ...request, hostname: target };
   const [, host = '', port = ''] = /^\[?([^\]]+?)\]?(?::(\d+))?$/.exec(target) ?? [];
   if (checkType === 'DNS') return { ...request, nameServer: host, port: Number(port || 53) };
-  if (port !== '' && checkType === 'SSL') {
-    const { ipFamily, sslConfig, ...rest } = request;
-    const family = ipFamily === undefined ? {} : { ipFamily };
-    return {
-      ...rest,
-      sslConfig: { ...(sslConfig as Fields), hostname: host, port: Number(port), ...family },
-    };
-  }
   if (port === '') return undefined;
   return { ...request, [checkType === 'GRPC' ? 'url' : 'hostname']: host, port: Number(port) };
 }
 
-function readTcp(tcp: Source): Probe | undefined {
+function readTcp(tcp: Source): Probe {
   const tls = tcp.child('tls_config');
   const isTls = tcp.flag('tls') ?? false;
-  const sent: string[] = [];
-  const said: string[] = [];
-  const assertions: Assertion[] = isTls ? tlsVersions(tls) : [];
-  for (const step of tcp.children('query_response')) {
-    const expected = step.text('expect') ?? step.text('expect_bytes');
-    if (step.peek('expect') && step.peek('expect_bytes'))
-      step.note('expect_bytes', 'a step expects one thing');
-    const regex = expected === undefined ? undefined : wholeMatch(expected);
-    if (expected !== undefined && regex === undefined) {
-      step.note('expect', 'the regular expression uses what JavaScript does not have');
-    }
-    if (regex !== undefined) assertions.push({ source: 'RESPONSE_DATA', comparison: 'NOT_EMPTY', regex });
-    const send = step.text('send');
-    if (send !== undefined) sent.push(send);
-    if (expected !== undefined) said.push(expected);
-    if (send !== undefined) said.push(send);
-    if (step.flag('starttls')) return readStartTls(tcp, step, said);
-  }
-  if (sent.length > 1) tcp.note('query_response', 'what is sent in several steps is sent at once');
-  const data = sent.join('\r\n');
+  const steps = readDialogue(tcp, isTls);
+  const isTlsSpoken = isTls || steps.some(({ type }) => type === 'START_TLS');
+  const assertions: Assertion[] = isTlsSpoken ? tlsVersions(tls) : [];
   const request = {
-    ...(data === '' ? {} : { data: /\n$/.test(data) ? data : `${data}\n` }),
+    ...(steps.length > 0 ? { steps } : {}),
+    ...(isTls ? { useSSL: true } : {}),
+    ...(isTlsSpoken ? tlsFields(tls) : {}),
     ...(assertions.length > 0 ? { assertions } : {}),
-    ...(isTls ? { useSSL: true, ...tlsFields(tls) } : {}),
   };
   return { checkType: 'TCP', request, mostMs: 5_000, hasFamily: true };
-}
-
-/** A dialogue that goes on in TLS: the handshake is what is looked at. */
-function readStartTls(tcp: Source, step: Source, said: readonly string[]): Probe | undefined {
-  const tls = tcp.child('tls_config');
-  const protocol = protocolOf(said);
-  if (!protocol) {
-    step.note('starttls', 'SSL monitors do not know the protocol that is spoken here');
-    return undefined;
-  }
-  tcp.note(
-    'query_response',
-    `agents speak ${protocol.toUpperCase()} by themselves: what these steps expect is not compared, and nothing is said in TLS`,
-  );
-  const { serverName, skipSSL } = tlsFields(tls);
-  if (skipSSL) tls.note('insecure_skip_verify', stillJudged);
-  const assertions = tlsVersions(tls);
-  const sslConfig = {
-    startTls: protocol,
-    ...(serverName === undefined ? {} : { serverName }),
-    ...(skipSSL ? { skipChainValidation: true } : {}),
-  };
-  const request = { ...handshakeRequest(sslConfig), ...(assertions.length > 0 ? { assertions } : {}) };
-  return { checkType: 'SSL', request, mostMs: 30_000, hasFamily: true };
 }
 
 function readDns(dns: Source): Probe | undefined {

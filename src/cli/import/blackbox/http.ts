@@ -5,7 +5,7 @@ import type { Source } from '../source.ts';
 
 /** What a module does, whatever its target is. */
 export interface Probe {
-  readonly checkType: 'API' | 'TCP' | 'SSL' | 'GRPC' | 'DNS' | 'ICMP';
+  readonly checkType: 'API' | 'TCP' | 'GRPC' | 'DNS' | 'ICMP';
   readonly request: Fields;
   /** The longest time-out of its type, in milliseconds. */
   readonly mostMs: number;

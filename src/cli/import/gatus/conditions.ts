@@ -13,6 +13,8 @@ export interface Placeholders {
   readonly body: Pick<Assertion, 'source'> | undefined;
   readonly json: boolean;
   readonly time: Pick<Assertion, 'source' | 'property'>;
+  /** Where the body is a status alone: what that is compared by. */
+  readonly status?: Pick<Assertion, 'source'>;
   /** What the connection itself shows. */
   readonly connection:
     | {
@@ -79,10 +81,11 @@ function body(
   isLength: boolean,
   operator: string,
   right: string,
-  { body: text, json }: Placeholders,
+  { body: text, json, status }: Placeholders,
 ): Condition {
+  if (status && path === '.status') return compared(status, operator, right);
   if (path !== '' || isLength) {
-    if (!json) return { lost: 'only bodies of API checks are read as JSON' };
+    if (!json) return { lost: 'checks of this type read no body as JSON' };
     const property = `$${path}${isLength ? '.length' : ''}`;
     const target = isLength ? { source: 'JSON_BODY', property } : { source: 'JSON_BODY', property };
     return isLength ? number(target, operator, Number(right)) : compared(target, operator, right);

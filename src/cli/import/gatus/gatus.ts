@@ -9,10 +9,10 @@ import {
 } from '../collection.ts';
 import { secondsOf } from '../go-formats.ts';
 import { Source } from '../source.ts';
-import { handshakeRequest, stillJudged } from '../starttls.ts';
 import { GatusAlerting } from './alerting.ts';
-import { type Placeholders, readCondition } from './conditions.ts';
+import { readCondition } from './conditions.ts';
 import { addMaintenance } from './maintenance.ts';
+import { dnsTarget, type Target, targetOf } from './targets.ts';
 
 const ofServer = 'it is a setting of the Gatus server, which no check has';
 const serverKeys = [
@@ -95,97 +95,6 @@ function intervalOf(endpoint: Source): number {
   return seconds ?? 60;
 }
 
-const connection: Target['connection'] = {
-  certificateDays: { source: 'CONNECTION', property: 'certificateDaysRemaining' },
-  address: { source: 'CONNECTION', property: 'ipAddress' },
-};
-const handshake: Target['connection'] = {
-  certificateDays: { source: 'CERTIFICATE', property: 'daysUntilExpiry' },
-  address: { source: 'CONNECTION', property: 'resolvedIp' },
-};
-
-interface Target extends Placeholders {
-  readonly request: Fields;
-}
-
-const hostAndPort = /^\[?([^\]/]+?)\]?:(\d+)\/?$/;
-
-function targetOf(endpoint: Source, url: string): Target | { readonly lost: string } {
-  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i.exec(url) ?? [];
-  const time = { source: 'RESPONSE_TIME' };
-  switch (scheme.toLowerCase()) {
-    case 'http':
-    case 'https':
-      return {
-        checkType: 'API',
-        request: { url },
-        body: { source: 'TEXT_BODY' },
-        json: true,
-        time,
-        connection,
-      };
-    case 'tcp':
-    case 'tls': {
-      const [, hostname = '', port = ''] = hostAndPort.exec(rest) ?? [];
-      if (port === '') return { lost: 'a TCP endpoint needs a port' };
-      const useSSL = scheme.toLowerCase() === 'tls' ? { useSSL: true } : {};
-      const data = endpoint.peek('body') ? { data: endpoint.text('body') } : {};
-      const request = { hostname, port: Number(port), ...useSSL, ...data };
-      return {
-        checkType: 'TCP',
-        request,
-        body: { source: 'RESPONSE_DATA' },
-        json: false,
-        time,
-        connection,
-      };
-    }
-    case 'starttls': {
-      const [, hostname = '', port = ''] = hostAndPort.exec(rest) ?? [];
-      if (port === '') return { lost: 'a STARTTLS endpoint needs a port' };
-      // Gatus speaks SMTP there.
-      const request = handshakeRequest({ hostname, port: Number(port), startTls: 'smtp' });
-      return { checkType: 'SSL', request, body: undefined, json: false, time, connection: handshake };
-    }
-    case 'icmp': {
-      const request = { hostname: rest.replace(/\/$/, ''), pingCount: 1 };
-      const latency = { source: 'LATENCY', property: 'avg' };
-      return {
-        checkType: 'ICMP',
-        request,
-        body: undefined,
-        json: false,
-        time: latency,
-        connection: undefined,
-      };
-    }
-    default:
-      return {
-        lost: `Picket has no check for ${scheme === '' ? 'an address without a scheme' : `${scheme}://`}`,
-      };
-  }
-}
-
-function dnsTarget(endpoint: Source, url: string): Target {
-  const dns = endpoint.child('dns');
-  const [, nameServer = url, port = '53'] = /^\[?([^\]]+?)\]?(?::(\d+))?$/.exec(url) ?? [];
-  const request = {
-    query: dns.text('query-name') ?? '',
-    recordType: dns.text('query-type') ?? 'A',
-    nameServer,
-    port: Number(port),
-  };
-  const time = { source: 'RESPONSE_TIME' };
-  return {
-    checkType: 'DNS',
-    request,
-    body: { source: 'TEXT_ANSWER' },
-    json: false,
-    time,
-    connection: undefined,
-  };
-}
-
 function assertionsOf(
   endpoint: Source,
   target: Target,
@@ -205,54 +114,66 @@ function assertionsOf(
 }
 
 function requestOf(collection: Collection, endpoint: Source, { checkType }: Target, name: string): Fields {
-  if (checkType !== 'API') {
+  const isHttp = checkType === 'API';
+  const headers = isHttp || checkType === 'WEBSOCKET' ? headersOf(collection, endpoint, name) : {};
+  if (!isHttp) {
     for (const key of ['method', 'headers', 'graphql', 'body']) {
-      if (endpoint.peek(key) && !(checkType === 'TCP' && key === 'body')) {
+      if (endpoint.peek(key) && !endpoint.isSeen(key)) {
         endpoint.lose(key, `checks of type ${checkType} have none`);
       }
     }
-    return {};
+    return headers;
   }
   const body = endpoint.text('body');
   const isGraphql = endpoint.flag('graphql') ?? false;
   if (body && /\[(ENDPOINT_|LOCAL_ADDRESS|RANDOM_STRING)/.test(body)) {
     endpoint.note('body', 'its placeholders are sent as they are written');
   }
+  return {
+    method: endpoint.text('method')?.toUpperCase() ?? 'GET',
+    ...(body === undefined ? {} : { body, bodyType: isGraphql ? 'GRAPHQL' : 'RAW' }),
+    ...headers,
+  };
+}
+
+function headersOf(collection: Collection, endpoint: Source, name: string): Fields {
   const headers = Object.entries((endpoint.take('headers') ?? {}) as Fields).map(([key, value]) => {
     const isSecret = /authorization|token|key|secret|cookie/i.test(key);
     return isSecret
       ? { key, value: collection.secret(`${name}_${key}`, String(value)), locked: true }
       : { key, value: String(value) };
   });
-  return {
-    method: endpoint.text('method')?.toUpperCase() ?? 'GET',
-    ...(body === undefined ? {} : { body, bodyType: isGraphql ? 'GRAPHQL' : 'RAW' }),
-    ...(headers.length > 0 ? { headers } : {}),
-  };
+  return headers.length > 0 ? { headers } : {};
 }
+
+/** Types that go to one address of a name, over IPv4 or IPv6. */
+const addressed = new Set(['API', 'SSL', 'TCP', 'UDP', 'WEBSOCKET', 'GRPC']);
 
 function clientOf(
   client: Source,
-  { checkType, request: { sslConfig } }: Target,
+  { checkType, mostMs, request: { sslConfig } }: Target,
 ): { readonly fields: Fields; readonly request: Fields } {
-  const isHttp = checkType === 'API';
   const isSsl = checkType === 'SSL';
   const timeoutMs = (secondsOf(client.text('timeout') ?? '10s') ?? 10) * 1000;
-  const most = isHttp || isSsl ? 30_000 : checkType === 'ICMP' ? 300_000 : 5_000;
-  if (timeoutMs > most && client.peek('timeout')) {
-    client.note('timeout', `checks of this type wait ${most} milliseconds at most`);
+  if (timeoutMs > mostMs && client.peek('timeout')) {
+    client.note('timeout', `checks of this type wait ${mostMs} milliseconds at most`);
   }
   const own: Record<string, unknown> = {};
-  if (isHttp || isSsl || checkType === 'TCP') {
-    const isInsecure = client.flag('insecure') ?? false;
+  if (addressed.has(checkType)) {
+    const isInsecure = checkType !== 'UDP' && (client.flag('insecure') ?? false);
     if (isInsecure) own[isSsl ? 'skipChainValidation' : 'skipSSL'] = true;
-    if (isInsecure && isSsl) client.note('insecure', stillJudged);
+    if (isInsecure && isSsl) {
+      client.note(
+        'insecure',
+        'any authority is taken; the name and the dates of the certificate still count',
+      );
+    }
     const family = client.text('network');
     if (family === 'ip6') own['ipFamily'] = 'IPv6';
     else if (family !== undefined && family !== 'ip')
       client.note('network', 'IPv4 goes first, and IPv6 where there is none');
   }
-  if (isHttp && client.flag('ignore-redirect')) own['followRedirects'] = false;
+  if (checkType === 'API' && client.flag('ignore-redirect')) own['followRedirects'] = false;
   const reasons: Readonly<Record<string, string>> = {
     'proxy-url': 'a proxy is a setting of the private location',
     tls: 'client certificates are set for hosts: POST /v1/client-certificates',
@@ -261,7 +182,7 @@ function clientOf(
   };
   for (const [key, reason] of Object.entries(reasons)) if (client.peek(key)) client.lose(key, reason);
   const request = isSsl ? { sslConfig: { ...(sslConfig as Fields), ...own } } : own;
-  return { fields: { maxResponseTime: Math.min(timeoutMs, most) }, request };
+  return { fields: { maxResponseTime: Math.min(timeoutMs, mostMs) }, request };
 }
 
 function addExternal(collection: Collection, alerting: GatusAlerting, external: Source): void {
