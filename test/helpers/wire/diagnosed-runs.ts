@@ -11,7 +11,7 @@ const program = new URL('./diagnosis-process-main.ts', import.meta.url).pathname
 
 /** Checks to run, of the type API unless said otherwise, one after the other unless said otherwise, in one process: diagnoses are rationed per thread. */
 export interface DiagnosedOrder {
-  readonly checkType?: 'API' | 'TCP' | 'DNS' | 'ICMP' | 'TRACEROUTE';
+  readonly checkType?: 'API' | 'TCP' | 'DNS' | 'ICMP' | 'TRACEROUTE' | 'UDP';
   /** What all of them have besides their request. */
   readonly rest?: Readonly<Record<string, unknown>>;
   /** Each the `request` of a check. */
