@@ -1,8 +1,8 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
-import { assertionProblems } from '../judging/assertion-problems.ts';
 import { UdpDetail } from './detail.ts';
+import { udpProblems } from './problems.ts';
 import { UdpSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
 
@@ -28,6 +28,13 @@ export const udp = defineCheckType({
       lines: 3,
       isCode: true,
     },
+    'request.steps': {
+      label: 'Steps',
+      hint: 'Several datagrams, each sent when the one before was answered.',
+    },
+    'request.steps.*.data': { label: 'Data', lines: 2, isCode: true },
+    'request.steps.*.text': { label: 'The answer contains' },
+    'request.steps.*.regex': { label: 'The answer matches', hint: 'A regular expression.' },
     'request.dataFormat': {
       label: 'Data is written as',
       hint: 'The answer is shown and compared in the same form.',
@@ -43,7 +50,7 @@ export const udp = defineCheckType({
       hint: 'Passes when nothing comes back, and fails when something does.',
     },
   },
-  definitionProblems: ({ request }) => assertionProblems(request.assertions),
+  definitionProblems: udpProblems,
   artifactFields: ['pcapDataUrl', 'jobAssets'],
   detail: UdpDetail,
   detailKey: 'udpCheckResult',
@@ -57,7 +64,7 @@ export const udp = defineCheckType({
     ],
   },
   // What a datagram does is the target's business.
-  isRepeatable: ({ request }) => request.data === '',
+  isRepeatable: ({ request }) => request.data === '' && request.steps.length === 0,
   // Nothing answers UDP at the port of a web server.
   selfTest: ({ hostname, port }) => ({
     shouldFail: true,

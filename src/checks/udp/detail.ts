@@ -3,6 +3,16 @@ import { ipFamilies } from '../contract/ip-family.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
+const UdpStepDetail = z.object({
+  state: z.enum(['DONE', 'FAILED', 'NOT_REACHED']),
+  /** How often its datagram was sent. */
+  sentCount: z.int(),
+  /** Milliseconds since its datagram was sent last. */
+  waitMs: z.number(),
+  /** What came last, in the form of `dataFormat`, and cut; null when nothing did. */
+  answer: z.string().nullable(),
+});
+
 /** What a UDP monitor found out, as `udpCheckResult` shows it. */
 export const UdpDetail = z
   .object({
@@ -15,16 +25,18 @@ export const UdpDetail = z
       ipFamily: z.enum(ipFamilies),
       attempts: z.int(),
     }),
-    /** Null when nothing was sent. */
+    /** Absent without steps. */
+    steps: z.array(UdpStepDetail).optional(),
+    /** What the last answer was; null when nothing was sent. */
     response: z
       .object({
         /** What came back, in the form of `dataFormat`; absent when nothing did. */
         data: z.string().optional(),
         sizeBytes: z.int().nullable(),
         truncated: z.boolean(),
-        /** How often the datagram was sent. */
+        /** How often anything was sent. */
         sentCount: z.int(),
-        /** Milliseconds: the lookup, the wait since the datagram that was sent last, and their sum. */
+        /** Milliseconds: the lookup, the waits since the datagrams that were sent last, and their sum. */
         timingPhases: z.object({ dns: z.number(), wait: z.number(), total: z.number() }),
         ipAddress: z.string().nullable(),
         ipFamily: z.enum(ipFamilies).nullable(),

@@ -1,15 +1,15 @@
 import { type Failure, failure } from '../contract/failure.ts';
 import { parseHostname } from '../contract/target.ts';
+import { decodeText } from '../http/body.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import { isHex, maxDatagramBytes, type UdpSpec } from './spec.ts';
 
-/** A datagram that can be sent: templates filled in. */
+/** What can be asked: templates filled in, but for those of steps, which may be about what an earlier one found. */
 export interface PreparedDatagram {
   readonly hostname: string;
-  /** As it is written. */
+  /** As it is written; empty with steps. */
   readonly text: string;
-  readonly data: Buffer;
   readonly assertions: readonly Assertion[];
 }
 
@@ -26,22 +26,35 @@ export function prepareDatagram(
       return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
     }
     const text = render(request.data, variables, 'raw');
-    if (request.dataFormat === 'HEX' && !isHex(text)) {
-      return { failure: failure('REQUEST_INVALID', 'data is not in pairs of hexadecimal digits') };
-    }
-    const data =
-      request.dataFormat === 'HEX' ? Buffer.from(text.replaceAll(/\s/g, ''), 'hex') : Buffer.from(text);
-    if (data.length > maxDatagramBytes) {
-      const message = `data has ${data.length} bytes, and a datagram carries ${maxDatagramBytes} at most`;
-      return { failure: failure('REQUEST_INVALID', message) };
-    }
+    const { problem } = datagramOf(text, request.dataFormat);
+    if (problem !== undefined) return { failure: failure('REQUEST_INVALID', problem) };
+    // What steps capture is not known yet; what is no template at all is.
+    for (const step of request.steps)
+      for (const part of [step.data, step.text]) render(part, variables, 'raw');
     const assertions = request.assertions.map((assertion) => ({
       ...assertion,
       target: render(assertion.target, variables, 'raw'),
     }));
-    return { prepared: { hostname, text, data, assertions } };
+    return { prepared: { hostname, text, assertions } };
   } catch (thrown) {
     if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
     throw thrown;
   }
+}
+
+type Datagram =
+  | { readonly data: Buffer; readonly problem?: undefined }
+  | { readonly data?: undefined; readonly problem: string };
+
+/** The bytes of a text, or why there are none. */
+export function datagramOf(text: string, format: UdpSpec['request']['dataFormat']): Datagram {
+  if (format === 'HEX' && !isHex(text)) return { problem: 'data is not in pairs of hexadecimal digits' };
+  const data = format === 'HEX' ? Buffer.from(text.replaceAll(/\s/g, ''), 'hex') : Buffer.from(text);
+  if (data.length <= maxDatagramBytes) return { data };
+  return { problem: `data has ${data.length} bytes, and a datagram carries ${maxDatagramBytes} at most` };
+}
+
+/** What came back, as assertions and results have it. */
+export function answerText(answer: Buffer, format: UdpSpec['request']['dataFormat']): string {
+  return format === 'HEX' ? answer.toString('hex') : decodeText(answer, '');
 }

@@ -1,4 +1,4 @@
-import { probeUdp, type UdpProbeRequest, type UdpProbeResult } from '../../probes/udp/probe.ts';
+import { probeUdp, type UdpProbeResult } from '../../probes/udp/probe.ts';
 import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
@@ -13,17 +13,20 @@ import { jobLogOf } from '../contract/run-log.ts';
 import { withDiagnosis } from '../evidence/diagnosis.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';
 import { connectionObstacle, pinnedResolver } from '../evidence/repeat-connection.ts';
-import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
+import { cutText, maxStoredBytes } from '../http/body.ts';
 import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
+import { UdpCourse } from './course.ts';
 import type { UdpDetail } from './detail.ts';
-import { type PreparedDatagram, prepareDatagram } from './request.ts';
+import { answerText, type PreparedDatagram, prepareDatagram } from './request.ts';
 import type { UdpSpec } from './spec.ts';
 
-/** Runs a UDP monitor: sends its datagram until something comes back, and judges that. */
+const noBytes = Buffer.alloc(0);
+
+/** Runs a UDP monitor: sends its datagrams one after the other until each is answered, and judges what came last. */
 export const runUdp: Runner<UdpSpec, UdpDetail> = async (spec, context) => {
   const startMs = performance.now();
   const ready = prepareDatagram(spec.request, context.variables);
@@ -31,8 +34,9 @@ export const runUdp: Runner<UdpSpec, UdpDetail> = async (spec, context) => {
   const { prepared } = ready;
   const { port, ipFamily, attempts, attemptTimeoutMs } = spec.request;
   const family = wantedFamily(ipFamily, context.log);
-  const { hostname, data } = prepared;
-  const request: UdpProbeRequest = { hostname, port, family, data, attempts, attemptTimeoutMs };
+  const { hostname } = prepared;
+  const course = new UdpCourse(spec.request, context.variables);
+  const request = { hostname, port, family, attempts, attemptTimeoutMs };
   const controls = {
     resolver: context.resolver,
     egress: context.egress,
@@ -41,7 +45,7 @@ export const runUdp: Runner<UdpSpec, UdpDetail> = async (spec, context) => {
   };
   const { result, evidence, diagnosisMs } = await withDiagnosis<UdpProbeResult>(
     {
-      hold: (onAttempt) => probeUdp(request, { ...controls, onAttempt }),
+      hold: (onAttempt) => probeUdp({ ...request, exchanges: course.exchanges }, { ...controls, onAttempt }),
       failureOf: (found) => unwelcomeFailure(spec, found),
       obstacleTo: ({ error }) => connectionObstacle({}, error),
       isSeenHanging: false,
@@ -49,7 +53,9 @@ export const runUdp: Runner<UdpSpec, UdpDetail> = async (spec, context) => {
         what: 'query',
         async run(given) {
           const resolver = pinnedResolver(controls.resolver, peer);
-          const again = await probeUdp({ ...request, attempts: 1 }, { ...controls, ...given, resolver });
+          const { exchanges } = new UdpCourse(spec.request, context.variables);
+          const once = { ...request, exchanges, attempts: 1 };
+          const again = await probeUdp(once, { ...controls, ...given, resolver });
           return again.error
             ? `failed again: ${again.error.message}`
             : `was answered this time, with ${again.answer?.length ?? 0} bytes`;
@@ -65,13 +71,15 @@ export const runUdp: Runner<UdpSpec, UdpDetail> = async (spec, context) => {
     { measurement: measurementOf(result.measurement), responseTimeMs },
     diagnosisMs,
   );
-  const failed = result.error && probeFailure(result.error);
+  const failed = course.failure(result.outcomes, unwelcomeFailure(spec, result));
   const detail = (assertions: EvaluatedAssertion[]) =>
-    detailOf(spec, context, { prepared, result, assertions, evidence });
-  if (failed && unwelcomeFailure(spec, result))
-    return { ...unjudged(failed), ...measured, detail: detail([]) };
+    detailOf(spec, context, { prepared, result, course, assertions, evidence, failed });
+  if (failed) return { ...unjudged(failed), ...measured, detail: detail([]) };
   const assertions = evaluateAssertions(prepared.assertions, {
-    RESPONSE_DATA: () => ({ kind: 'text', text: answerText(spec, result.answer ?? Buffer.alloc(0)) }),
+    RESPONSE_DATA: () => ({
+      kind: 'text',
+      text: answerText(result.answer ?? noBytes, spec.request.dataFormat),
+    }),
     RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
   });
   const isAnswered = result.answer !== undefined;
@@ -94,10 +102,6 @@ function unwelcomeFailure({ shouldFail }: UdpSpec, { error }: UdpProbeResult): F
   if (!error) return undefined;
   const failed = probeFailure(error);
   return shouldFail && failed.owner === 'target' && error.phase === 'firstByte' ? undefined : failed;
-}
-
-function answerText({ request }: UdpSpec, answer: Buffer): string {
-  return request.dataFormat === 'HEX' ? answer.toString('hex') : decodeText(answer, '');
 }
 
 /** The definition could not be made into a datagram. */
@@ -127,18 +131,22 @@ function detailOf(
   run: {
     readonly prepared: PreparedDatagram;
     readonly result: UdpProbeResult;
+    readonly course: UdpCourse;
     readonly assertions: EvaluatedAssertion[];
     readonly evidence: Evidence;
+    readonly failed: Failure | undefined;
   },
 ): UdpDetail {
-  const { prepared, result, assertions, evidence } = run;
-  const { answer, dnsMs, waitMs, sentCount, address, error } = result;
+  const { prepared, result, course, assertions, evidence, failed } = run;
+  const { answer, dnsMs, waitMs, sentCount, address, outcomes } = result;
   const isCut = answer !== undefined && answer.length > maxStoredBytes;
   const stored =
-    answer && cutText(answerText(spec, isCut ? answer.subarray(0, maxStoredBytes) : answer), isCut);
+    answer &&
+    cutText(answerText(isCut ? answer.subarray(0, maxStoredBytes) : answer, spec.request.dataFormat), isCut);
   return {
     assertions,
     request: requestOf(spec, prepared.hostname, prepared.text),
+    ...(spec.request.steps.length > 0 && { steps: course.detail(outcomes) }),
     response:
       sentCount === 0
         ? null
@@ -151,7 +159,7 @@ function detailOf(
             ipAddress: address,
             ipFamily: familyName(address),
           },
-    requestError: error?.message ?? null,
+    requestError: (failed?.message ?? result.error?.message) || null,
     jobLog: jobLogOf(log),
     ...evidence,
   };

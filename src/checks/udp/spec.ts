@@ -7,7 +7,18 @@ import { assertionSchema } from '../judging/assertion.ts';
 /** What one datagram carries over IPv4 at most (RFC 768, RFC 791). */
 export const maxDatagramBytes = 65_507;
 
-/** A UDP monitor: one datagram, sent again where nothing comes, and the first that comes back. */
+const Step = z.object({
+  data: z.string().max(131_014).default('').describe('What the datagram carries; nothing when empty'),
+  text: z.string().max(10_000).default('').describe('What the answer contains'),
+  regex: z
+    .string()
+    .max(10_000)
+    .default('')
+    .describe('What the answer matches; its named groups can be used by later steps, as {{NAME}}'),
+});
+export type UdpStep = z.output<typeof Step>;
+
+/** A UDP monitor: datagrams one after the other, each sent again where nothing comes, and what comes back. */
 export const UdpSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z
@@ -15,6 +26,11 @@ export const UdpSpec = z.object({
       hostname: HostnameField,
       port: z.int().min(1).max(65_535),
       data: z.string().max(131_014).default('').describe('What the datagram carries; nothing when empty'),
+      steps: z
+        .array(Step)
+        .max(20)
+        .default([])
+        .describe('Several datagrams, each sent when the one before was answered, in place of data'),
       dataFormat: z
         .enum(['TEXT', 'HEX'])
         .default('TEXT')
@@ -47,9 +63,19 @@ export const UdpSpec = z.object({
         )
         .default([]),
     })
-    .refine(({ data, dataFormat }) => dataFormat === 'TEXT' || data.includes('{{') || isHex(data), {
-      path: ['data'],
-      error: 'must be pairs of hexadecimal digits, with blanks between them if need be',
+    .superRefine(({ data, steps, dataFormat }, context) => {
+      const refuse = (path: (string | number)[], message: string) =>
+        context.addIssue({ code: 'custom', path, message });
+      if (steps.length > 0 && data !== '') refuse(['data'], 'cannot be sent in addition to steps');
+      if (dataFormat === 'TEXT') return;
+      const written = [
+        [['data'], data] as const,
+        ...steps.map((step, index) => [['steps', index, 'data'], step.data] as const),
+      ];
+      for (const [path, text] of written) {
+        if (text.includes('{{') || isHex(text)) continue;
+        refuse([...path], 'must be pairs of hexadecimal digits, with blanks between them if need be');
+      }
     }),
   degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 25_000 }),
   maxResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 25_000 }),

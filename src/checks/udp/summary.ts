@@ -2,12 +2,14 @@ import type { DetailSummary, SummaryFact, SummarySection } from '../summary/deta
 import type { UdpDetail } from './detail.ts';
 
 /** What people read of a UDP monitor's result. */
-export function summaryOf({ request, response }: UdpDetail): DetailSummary {
+export function summaryOf({ request, steps, response }: UdpDetail): DetailSummary {
   const asked: SummarySection = {
     title: 'Request',
     facts: [
       fact('Target', `${request.hostname}:${request.port}`),
-      fact(request.dataFormat === 'HEX' ? 'Data (hexadecimal)' : 'Data', request.data || 'none'),
+      ...(steps
+        ? []
+        : [fact(request.dataFormat === 'HEX' ? 'Data (hexadecimal)' : 'Data', request.data || 'none')]),
     ],
   };
   if (!response) return { phases: [], sections: [asked] };
@@ -20,6 +22,7 @@ export function summaryOf({ request, response }: UdpDetail): DetailSummary {
     ],
     sections: [
       asked,
+      ...(steps ? [stepsSection(steps)] : []),
       {
         title: 'Answer',
         facts: [
@@ -30,6 +33,19 @@ export function summaryOf({ request, response }: UdpDetail): DetailSummary {
         ],
       },
     ],
+  };
+}
+
+function stepsSection(steps: NonNullable<UdpDetail['steps']>): SummarySection {
+  return {
+    title: 'Steps',
+    facts: steps.map(({ state, sentCount, waitMs, answer }, index) => {
+      const words =
+        state === 'NOT_REACHED'
+          ? 'not reached'
+          : `${answer ?? 'no answer'} (${waitMs} ms, sent ${sentCount === 1 ? 'once' : `${sentCount} times`})`;
+      return fact(`Step ${index + 1}`, words, state === 'FAILED' ? 'this step failed' : null);
+    }),
   };
 }
 

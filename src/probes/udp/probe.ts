@@ -8,16 +8,25 @@ import type { PacketTimes, ProbeMeasurement } from '../kernel-thread/socket-watc
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { type LookupTimes, resolveWanted } from '../resolver.ts';
 
-/** A datagram to send, and how long its answer is waited for. */
+/** A datagram, and the answer that is waited for before the next one is sent. */
+export interface UdpExchange {
+  /** Made when it is time: it may hold what an earlier answer said. @throws ProbeError */
+  data(): Buffer;
+  /** Whether an answer is the one; others are passed over. */
+  take(answer: Buffer): boolean;
+}
+
+/** Where datagrams go, and how long their answers are waited for. */
 export interface UdpProbeRequest {
   /** A name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
   readonly family: WantedFamily;
-  readonly data: Buffer;
-  /** How often it is sent at most: datagrams get lost. */
+  /** One after the other; at least one. */
+  readonly exchanges: readonly UdpExchange[];
+  /** How often each is sent at most: datagrams get lost. */
   readonly attempts: number;
-  /** How long each of them is waited for. */
+  /** How long each sending is waited for. */
   readonly attemptTimeoutMs: number;
 }
 
@@ -28,21 +37,32 @@ export interface UdpProbeControls extends ConnectionMeans {
   readonly timeoutMs: number;
 }
 
-/** What a probe found. Either `error` is there or `answer` is. */
+/** An exchange that was begun. */
+export interface UdpExchangeOutcome {
+  readonly isDone: boolean;
+  readonly sentCount: number;
+  /** From the datagram that was sent last to the answer, or to the end. */
+  readonly waitMs: number;
+}
+
+/** What a probe found. */
 export interface UdpProbeResult {
+  /** Undefined when each exchange was answered. */
   readonly error: ProbeError | undefined;
+  /** To the exchange that was answered last. */
   readonly answer: Buffer | undefined;
-  /** How often the datagram was sent. */
+  readonly outcomes: readonly UdpExchangeOutcome[];
+  /** How often anything was sent. */
   readonly sentCount: number;
   readonly dnsMs: number;
-  /** From the datagram that was sent last to the answer. */
+  /** The waits of all exchanges together. */
   readonly waitMs: number;
   readonly measurement: ProbeMeasurement;
   readonly address: string | null;
 }
 
 /**
- * Sends a datagram until something comes back, and takes the first that does. The socket is connected: the kernel drops what does
+ * Sends each datagram until an answer comes that is taken, and goes on with the next. The socket is connected: the kernel drops what does
  * not come from the target, and hands over what routers and the target say of the port. Never throws for what a peer
  * does; a rejection is a fault of ours.
  */
@@ -53,21 +73,38 @@ export async function probeUdp(
   return await new Asking(request, controls).run();
 }
 
-/** Goes RESOLVING -> ASKING (sends, waits, sends again) -> done, or straight to done from either when something fails. */
+interface Exchanged {
+  sentCount: number;
+  isDone: boolean;
+  waitMs: number;
+}
+
+interface Reading {
+  readonly nowMs: number;
+  readonly waitMs: number;
+  readonly lagMs: number;
+  readonly doubtMs: number;
+}
+
+/**
+ * Goes RESOLVING -> ASKING (sends, waits, sends again; the next exchange when one is answered) -> done, or straight to
+ * done from either when something fails.
+ */
 class Asking {
   readonly #request: UdpProbeRequest;
   readonly #controls: UdpProbeControls;
   readonly #timekeeper: Timekeeper;
   readonly #startMs = performance.now();
+  readonly #exchanged: Exchanged[] = [];
   #lookup: LookupTimes | undefined;
   #dnsMs = 0;
   #address: string | null = null;
-  #sentCount = 0;
+  #answer: Buffer | undefined;
   #sentMs = 0;
   #times: PacketTimes | undefined;
-  #waitMs = 0;
   #lagMs = 0;
-  #answeredMs = 0;
+  #doubtMs = 0;
+  #endedMs = 0;
 
   constructor(request: UdpProbeRequest, controls: UdpProbeControls) {
     this.#request = request;
@@ -77,12 +114,12 @@ class Asking {
 
   async run(): Promise<UdpProbeResult> {
     try {
-      const target = await this.#resolved();
-      return this.#result({ answer: await this.#ask(target) });
+      await this.#ask(await this.#resolved());
+      return this.#result();
     } catch (thrown) {
-      const error = classifyError(thrown, this.#sentCount > 0 ? 'firstByte' : 'dns', this.#where);
+      const error = classifyError(thrown, this.#exchanged.length > 0 ? 'firstByte' : 'dns', this.#where);
       if (!(error instanceof ProbeError)) throw error;
-      return this.#result({ error });
+      return this.#result(error);
     }
   }
 
@@ -121,23 +158,46 @@ class Asking {
     return first;
   }
 
-  #ask({ address, family }: ResolvedAddress): Promise<Buffer> {
-    const { hostname, port, attempts, attemptTimeoutMs } = this.#request;
+  #ask({ address, family }: ResolvedAddress): Promise<void> {
+    const { hostname, port, exchanges, attempts, attemptTimeoutMs } = this.#request;
     const { signal, timeoutMs, onAttempt } = this.#controls;
     const leftMs = timeoutMs - (performance.now() - this.#startMs);
-    return withinLimits<Buffer>(
-      { signal, timeoutMs: Math.min(leftMs, attempts * attemptTimeoutMs) },
+    return withinLimits<void>(
+      { signal, timeoutMs: leftMs },
       this.#where,
       ({ resolve, reject }) => {
         const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
         let timer: NodeJS.Timeout | undefined;
+        let exchange: UdpExchange | undefined;
+        let data: Buffer = Buffer.alloc(0);
+        const attempt = () => {
+          const sentCount = this.#send(socket, data);
+          // What had arrived by then is read first, as `withinLimits` does.
+          const end = () => setImmediate(() => reject(this.#silence()));
+          timer = setTimeout(sentCount < attempts ? attempt : end, attemptTimeoutMs);
+        };
+        const next = () => {
+          clearTimeout(timer);
+          exchange = exchanges[this.#exchanged.length];
+          if (!exchange) return resolve();
+          this.#exchanged.push({ sentCount: 0, isDone: false, waitMs: 0 });
+          try {
+            data = exchange.data();
+            attempt();
+          } catch (thrown) {
+            reject(thrown);
+          }
+        };
         socket.on('error', (error) => {
-          this.#note();
-          reject(this.#socketError(error, family));
+          this.#end(this.#reading(), false);
+          reject(this.#socketError(error, family, data.length));
         });
         socket.on('message', (bytes) => {
-          this.#note();
-          resolve(bytes);
+          const reading = this.#reading();
+          if (!exchange?.take(bytes)) return;
+          this.#end(reading, true);
+          this.#answer = bytes;
+          next();
         });
         socket.connect(port, address, () => {
           const { port: localPort } = socket.address();
@@ -146,69 +206,87 @@ class Asking {
             localPort: () => localPort,
           });
           this.#times = this.#timekeeper.packets(socket);
-          const send = () => {
-            this.#send(socket);
-            if (this.#sentCount < attempts) timer = setTimeout(send, attemptTimeoutMs);
-          };
-          send();
+          next();
         });
         return () => {
           clearTimeout(timer);
           socket.close();
         };
       },
-      () => {
-        this.#waitMs = this.#sentMs > 0 ? performance.now() - this.#sentMs : 0;
-        const count = this.#sentCount === 1 ? '' : `; the datagram was sent ${this.#sentCount} times`;
-        return noAnswer(this.#where, performance.now() - this.#startMs, this.#waitMs, count);
-      },
+      () => this.#silence(),
     );
   }
 
-  #send(socket: Socket): void {
+  #silence(): ProbeError {
+    const last = this.#exchanged.at(-1);
+    this.#endedMs = performance.now();
+    const waitMs = last ? this.#endedMs - this.#sentMs : 0;
+    if (last) last.waitMs = waitMs;
+    const sentCount = last?.sentCount ?? 0;
+    const count = sentCount > 1 ? `; the datagram was sent ${sentCount} times` : '';
+    return noAnswer(this.#where, this.#endedMs - this.#startMs, waitMs, count);
+  }
+
+  /** How often the datagram has been sent now. */
+  #send(socket: Socket, data: Buffer): number {
+    const exchanged = this.#exchanged.at(-1);
+    if (!exchanged) throw new Error('there is nothing to send');
     this.#times?.beforeSending();
-    socket.send(this.#request.data);
+    socket.send(data);
     this.#times?.afterSending();
     this.#sentMs = performance.now();
-    this.#sentCount += 1;
+    exchanged.sentCount += 1;
+    return exchanged.sentCount;
   }
 
-  /** Something has come in this very event. */
-  #note(): void {
-    if (this.#answeredMs > 0) return;
-    this.#answeredMs = performance.now();
-    const elapsedMs = this.#answeredMs - this.#sentMs;
-    this.#waitMs = this.#times?.elapsedMs() ?? elapsedMs;
-    this.#lagMs = Math.max(0, elapsedMs - this.#waitMs);
+  /** When something came, in its very event: what the kernel knows of it, the next event changes. */
+  #reading(): Reading {
+    const nowMs = performance.now();
+    const elapsedMs = nowMs - this.#sentMs;
+    const waitMs = this.#times?.elapsedMs() ?? elapsedMs;
+    return { nowMs, waitMs, lagMs: Math.max(0, elapsedMs - waitMs), doubtMs: this.#times?.doubtMs ?? 0 };
   }
 
-  #socketError(error: Error, family: 4 | 6): Error {
+  /** Ends the exchange that is under way. */
+  #end({ nowMs, waitMs, lagMs, doubtMs }: Reading, isDone: boolean): void {
+    const exchanged = this.#exchanged.at(-1);
+    if (!exchanged) return;
+    exchanged.isDone = isDone;
+    exchanged.waitMs = waitMs;
+    this.#endedMs = nowMs;
+    this.#lagMs = Math.max(this.#lagMs, lagMs);
+    this.#doubtMs = Math.max(this.#doubtMs, doubtMs);
+  }
+
+  #socketError(error: Error, family: 4 | 6, sizeBytes: number): Error {
     // Without IPv6 there is no source address, which looks like having run out of ports.
     if (errorCodeOf(error) === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
       return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is off here`);
     }
     if (errorCodeOf(error) === 'EMSGSIZE') {
-      const message = `${this.#request.data.length} bytes are more than one datagram can carry (${this.#where})`;
+      const message = `${sizeBytes} bytes are more than one datagram can carry (${this.#where})`;
       return new ProbeError('request-invalid', 'firstByte', message, 'EMSGSIZE', { cause: error });
     }
     const isAnswer = 'syscall' in error && String(error.syscall).startsWith('recv');
     return isAnswer ? networkAnswer(error, 'firstByte', this.#where) : error;
   }
 
-  #result({ error, answer }: { readonly error?: ProbeError; readonly answer?: Buffer }): UdpProbeResult {
-    const wireMs = this.#dnsMs + this.#waitMs;
+  #result(error?: ProbeError): UdpProbeResult {
+    const waitMs = this.#exchanged.reduce((sum, exchanged) => sum + exchanged.waitMs, 0);
+    const wireMs = this.#dnsMs + waitMs;
     const clock = this.#times?.clock === 'event' ? 'event' : (this.#lookup?.clock ?? 'event');
     return {
       error,
-      answer,
-      sentCount: this.#sentCount,
+      answer: this.#answer,
+      outcomes: this.#exchanged,
+      sentCount: this.#exchanged.reduce((sum, { sentCount }) => sum + sentCount, 0),
       dnsMs: this.#dnsMs,
-      waitMs: this.#waitMs,
+      waitMs,
       measurement: {
         clock,
-        overheadMs: Math.max(0, (this.#answeredMs || performance.now()) - this.#startMs - wireMs),
+        overheadMs: Math.max(0, (this.#endedMs || performance.now()) - this.#startMs - wireMs),
         lagMs: Math.max(this.#lagMs, this.#lookup?.lagMs ?? 0),
-        doubtMs: this.#times?.doubtMs ?? 0,
+        doubtMs: this.#doubtMs,
         ...(error && { waitedMs: error.waitedMs ?? wireMs }),
       },
       address: this.#address,

@@ -19,6 +19,11 @@ export const udpAnswers = {
   binary: () => Buffer.from([0, 0xff, 0x80, 0x0a]),
   empty: () => Buffer.alloc(0),
   largest: () => Buffer.alloc(65_507, 'x'),
+  // Wants to hear four bytes of its own again before it answers.
+  challenge: (data) =>
+    data.subarray(5).toString('hex') === '0a0b0c0d'
+      ? Buffer.concat([Buffer.from('ffffffff4911', 'hex'), Buffer.from('Picket')])
+      : Buffer.from('ffffffff410a0b0c0d', 'hex'),
 } satisfies Record<string, UdpAnswer>;
 
 /** Starts a server of UDP. */

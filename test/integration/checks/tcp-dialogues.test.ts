@@ -141,7 +141,7 @@ describe('a TCP monitor with steps', () => {
   it('runs the examples of the reference', async () => {
     const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/checks.md'), 'utf8');
     const start = page.indexOf('## TCP monitor');
-    const examples = [...page.slice(start, page.indexOf('## SSL monitor')).matchAll(/```json\n(.*?)```/gs)];
+    const examples = [...page.slice(start, page.indexOf('## UDP monitor')).matchAll(/```json\n(.*?)```/gs)];
     const outcomes = examples.map(async ([, example = ''], index) => {
       const { request } = JSON.parse(example);
       const server = [smtp, redis][index] ?? smtp;

@@ -120,6 +120,53 @@ describe('a UDP monitor', () => {
     expect(failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
   });
 
+  // As game servers do: they answer those alone that have shown their address to be theirs.
+  const query = [
+    { data: 'ff ff ff ff 54', regex: '^ffffffff41(?<challenge>.{8})$' },
+    { data: 'ff ff ff ff 54 {{challenge}}', text: 'ffffffff49' },
+  ];
+
+  it('goes step by step, with what an answer said', async () => {
+    await using target = await startUdpTarget(udpAnswers.challenge);
+    const { failure, detail } = await run({
+      ...{ ...patient, port: target.port, dataFormat: 'HEX', steps: query },
+      assertions: [assertion('CONTAINS', Buffer.from('Picket').toString('hex'))],
+    });
+    expect(failure).toBeUndefined();
+    expect(detail.steps).toMatchObject([
+      { state: 'DONE', sentCount: 1, answer: 'ffffffff410a0b0c0d' },
+      { state: 'DONE', sentCount: 1 },
+    ]);
+    const [first, second] = detail.steps ?? [];
+    const { dns = 0, wait = 0 } = detail.response?.timingPhases ?? {};
+    expect(dns).toBeGreaterThanOrEqual(0);
+    expect((first?.waitMs ?? 0) + (second?.waitMs ?? 0)).toBeCloseTo(wait, 2);
+  });
+
+  it('says which step failed, and what came instead', async () => {
+    await using target = await startUdpTarget(udpAnswers.challenge);
+    const [begin] = query;
+    const steps = [begin, { data: 'ff ff ff ff 54 00 00 00 00', text: 'ffffffff49' }, { data: '00' }];
+    const { failure, detail } = await run({ ...hasty, port: target.port, dataFormat: 'HEX', steps });
+    expect(failure).toMatchObject({ code: 'DIALOGUE_FAILED', owner: 'target' });
+    expect(failure?.message).toContain('Step 2: expected ffffffff49, received ffffffff410a0b0c0d');
+    expect(detail.steps?.map(({ state }) => state)).toEqual(['DONE', 'FAILED', 'NOT_REACHED']);
+  });
+
+  it('says which step nobody answered', async () => {
+    await using target = await startUdpTarget(udpAnswers.silent);
+    const { failure } = await run({ ...hasty, port: target.port, steps: [{ data: 'a' }, { data: 'b' }] });
+    expect(failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
+    expect(failure?.message).toMatch(/^Step 1: .*sent 2 times/);
+  });
+
+  it('refuses what an answer made of a datagram that cannot be sent', async () => {
+    await using target = await startUdpTarget(udpAnswers.challenge);
+    const steps = [{ data: 'ff ff ff ff 54', regex: '(?<odd>.)$' }, { data: '{{odd}}' }];
+    const { failure } = await run({ ...patient, port: target.port, dataFormat: 'HEX', steps });
+    expect(failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
+  });
+
   it('ends when the run is stopped', async () => {
     await using target = await startUdpTarget(udpAnswers.silent);
     const stop = new AbortController();

@@ -13,6 +13,9 @@ export const samples: Samples = {
     'request.port': withRequest({ port: 65_536 }),
     'request.ipFamily': withRequest({ ipFamily: 'IPv5' }),
     'request.data': withRequest({ data: '0', dataFormat: 'HEX' }),
+    'request.steps': withRequest({ steps: Array.from({ length: 21 }, () => ({})) }),
+    'request.steps.0.data': withRequest({ steps: [{ data: 'f' }], dataFormat: 'HEX' }),
+    'request.steps.0.regex': withRequest({ steps: [{ regex: '(' }] }),
     'request.dataFormat': withRequest({ dataFormat: 'BASE64' }),
     'request.attempts': withRequest({ attempts: 6 }),
     'request.attemptTimeoutMs': withRequest({ attemptTimeoutMs: 99 }),
@@ -44,6 +47,14 @@ export const samples: Samples = {
           name: 'an answer that should not come',
           body: { ...to(echo), shouldFail: true },
           code: 'REPLY_UNEXPECTED',
+        },
+        {
+          name: 'an answer to a step that does not fit',
+          body: to(echo, {
+            ...{ data: '', attempts: 1, attemptTimeoutMs: 100 },
+            steps: [{ data: 'ping', text: 'pong' }],
+          }),
+          code: 'DIALOGUE_FAILED',
         },
         {
           name: 'a slow answer',
