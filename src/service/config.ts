@@ -11,6 +11,7 @@ import { parseEgressRules } from '../probes/egress/rules.ts';
 import { remoteWriteSettings } from './check-metrics/remote-write/settings.ts';
 import { isAddress, staticIpSetting } from './locations/static-ips.ts';
 import { oidcSettings } from './members/oidc-settings.ts';
+import { natsSettings } from './store/nats/settings.ts';
 import { parseSecretsKey } from './store/secrets/secret-box.ts';
 import { otlpSettings } from './traces/settings.ts';
 
@@ -106,6 +107,7 @@ export const ServiceConfig = z
       .max(86_400)
       .default(60)
       .describe('How long a starting service waits for PostgreSQL to be reachable. 0: not at all'),
+    ...natsSettings,
     DATA_DIR: z
       .string()
       .default('./data')
@@ -334,6 +336,17 @@ export const ServiceConfig = z
     path: ['DATABASE_REPLICA_URL'],
     error: 'needs DATABASE_URL: the database that it is a replica of',
   })
+  .refine(({ DATABASE_URL: database, NATS_URL: url }) => url === undefined || database !== undefined, {
+    path: ['NATS_URL'],
+    error: 'needs DATABASE_URL: only on PostgreSQL there are processes to wake',
+  })
+  .refine(
+    ({ NATS_URL: url, NATS_CREDENTIALS: credentials }) => credentials === undefined || url !== undefined,
+    {
+      path: ['NATS_CREDENTIALS'],
+      error: 'needs NATS_URL: the servers that they are for',
+    },
+  )
   .refine(
     ({ REMOTE_WRITE_URL: url, REMOTE_WRITE_HEADERS: headers }) => headers === undefined || url !== undefined,
     {

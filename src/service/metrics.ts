@@ -13,7 +13,7 @@ interface CountedResult {
   readonly has_errors: 0 | 1;
 }
 
-type MeasuredStore = Repositories & Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed'>;
+type MeasuredStore = Repositories & Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected'>;
 
 interface MissedRun {
   readonly account_id: string;
@@ -225,7 +225,7 @@ export class ServiceMetrics {
       this.#setLive(registers);
       this.#setTelemetry(registers);
       await setSchedule(registers, repositories, now);
-      setReplica(registers, repositories);
+      setBesides(registers, repositories);
     }
     const open = new Gauge({
       name: 'picket_alert_causes_open',
@@ -358,15 +358,23 @@ async function setSchedule(registers: Registry[], store: MeasuredStore, now: num
   unheld.set(await store.unheldScheduleParts());
 }
 
-function setReplica(registers: Registry[], store: MeasuredStore): void {
-  const isUsed = store.isReplicaUsed();
-  if (isUsed === undefined) return;
-  const used = new Gauge({
-    name: 'picket_database_replica_used',
-    help: 'Whether this process reads at the replica of its database (1), or the replica is away or behind (0)',
-    registers,
-  });
-  used.set(isUsed ? 1 : 0);
+/** Whether what a process may use besides its database is there: 1 or 0, and nothing where none is configured. */
+function setBesides(registers: Registry[], store: MeasuredStore): void {
+  const states = [
+    {
+      name: 'picket_database_replica_used',
+      isUsed: store.isReplicaUsed(),
+      help: 'Whether this process reads at the replica of its database (1), or the replica is away or behind (0)',
+    },
+    {
+      name: 'picket_nats_connected',
+      isUsed: store.isNatsConnected(),
+      help: 'Whether signals of this process go over NATS (1), or NATS is away and they go through the database (0)',
+    },
+  ];
+  for (const { name, isUsed, help } of states) {
+    if (isUsed !== undefined) new Gauge({ name, help, registers }).set(isUsed ? 1 : 0);
+  }
 }
 
 function add(counts: Map<string, number>, labels: readonly string[], count: number): void {

@@ -55,7 +55,9 @@ export async function openConfiguredStore(
   path = storePlace(config).path,
 ): Promise<Store> {
   const secrets = secretBox(config);
-  return openStore({ ...storePlace(config), path, logger, secrets, poolSize: config.DATABASE_POOL_SIZE });
+  const { NATS_URL: url, NATS_CREDENTIALS: credentials, DATABASE_POOL_SIZE: poolSize } = config;
+  const nats = url === undefined ? undefined : { url, credentials };
+  return openStore({ ...storePlace(config), path, logger, secrets, poolSize, nats });
 }
 
 function secretBox({ SECRETS_KEY, SECRETS_OLD_KEYS }: ServiceConfig): SecretBox {

@@ -72,6 +72,7 @@ import { PostgresLink } from './store/engine/postgres.ts';
 import type { ReplicaObserver } from './store/engine/replica-pool.ts';
 import { allScheduleParts, unheldParts } from './store/engine/schedule-parts.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
+import type { NatsAccess, NatsRelay } from './store/nats/nats-relay.ts';
 import { migrate } from './store/schema/migrate.ts';
 import { migrations } from './store/schema/migrations.ts';
 import { resealSecrets } from './store/secrets/reseal.ts';
@@ -113,6 +114,8 @@ export interface Store extends Repositories {
   readonly readers: Repositories;
   /** Whether `readers` are those of a replica now; undefined where none is configured. */
   isReplicaUsed(): boolean | undefined;
+  /** Whether signals go over NATS now; undefined where none is configured. */
+  isNatsConnected(): boolean | undefined;
   /** How many parts of the schedule no living process has. */
   unheldScheduleParts(): Promise<number>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */
@@ -138,6 +141,8 @@ export interface StoreOptions extends StorePlace {
   readonly logger: Logger;
   /** Most connections to PostgreSQL for requests and jobs. */
   readonly poolSize?: number | undefined;
+  /** Over which processes on PostgreSQL wake each other; absent: the database does that. */
+  readonly nats?: NatsAccess | undefined;
   /** What secrets are sealed with; absent: they are stored in clear. */
   readonly secrets?: SecretBox | undefined;
 }
@@ -151,6 +156,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     path,
     logger,
     poolSize,
+    nats,
     secrets = new SecretBox(undefined),
   } = options;
   const resources = new AsyncDisposableStack();
@@ -195,10 +201,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const sealed = new SealedColumns(secrets);
     const db = rawDb.withPlugin(sealed);
     const repositories = repositoriesOf(db, dialect);
-    const link = hosts && new PostgresLink(hosts, db, logger, placeOf(databaseUrl, path));
+    const relay = hosts && nats ? await natsRelay(nats, db, logger) : undefined;
+    const link = hosts && new PostgresLink({ hosts, db, logger, place: placeOf(databaseUrl, path), relay });
     if (link) {
       await link.open();
       resources.defer(() => link.close());
+      await relay?.open(link);
+      resources.defer(async () => relay?.close());
     }
     const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
       guard(() => db.transaction().execute(work));
@@ -208,6 +217,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         ? repositoriesOf(connection.readers.withPlugin(sealed), dialect)
         : repositories,
       isReplicaUsed: () => isReplicaUsed,
+      isNatsConnected: () => relay?.isConnected,
       signals: link ?? new LocalSignals(),
       engine: dialect.name,
       transaction: (work) => transaction((db) => work(repositoriesOf(db, dialect))),
@@ -237,6 +247,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       asOpenError(toError(thrown), placeOf(databaseUrl, path))
     );
   }
+}
+
+/** Few use it: its client is loaded where it is. */
+async function natsRelay(nats: NatsAccess, db: Kysely<Tables>, logger: Logger): Promise<NatsRelay> {
+  const [{ NatsRelay }, { subjectOf }] = await Promise.all([
+    import('./store/nats/nats-relay.ts'),
+    import('./store/nats/subject.ts'),
+  ]);
+  return new NatsRelay({ ...nats, subject: await subjectOf(db), logger });
 }
 
 /** What people can do about a store that does not open. */

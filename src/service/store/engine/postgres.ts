@@ -9,7 +9,7 @@ import type { Tables } from '../../tables.ts';
 import { poolerError } from './open-errors.ts';
 import type { PostgresHosts } from './postgres-hosts.ts';
 import { ScheduleParts } from './schedule-parts.ts';
-import { LocalSignals, merged, type Signal, type Signals } from './signals.ts';
+import { LocalSignals, merged, type Relay, readMessage, type Signal, type Signals } from './signals.ts';
 
 const channel = 'picket';
 /** PostgreSQL caps a payload at 8,000 bytes. */
@@ -39,6 +39,16 @@ const takeLeadership = `
       or not exists (select 1 from pg_stat_activity where pid = present.backend_pid)
   returning holder`;
 
+export interface LinkOptions {
+  readonly hosts: PostgresHosts;
+  readonly db: Kysely<Tables>;
+  readonly logger: Logger;
+  /** What the database is called in errors. */
+  readonly place: string;
+  /** Takes signals to other processes while it can; else the database does. */
+  readonly relay?: Relay | undefined;
+}
+
 /**
  * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and keeps the
  * rows that make this process the leader and give it its parts of the schedule.
@@ -55,6 +65,7 @@ export class PostgresLink implements Signals {
   readonly #db: Kysely<Tables>;
   readonly #logger: Logger;
   readonly #place: string;
+  readonly #relay: Relay | undefined;
   readonly #local = new LocalSignals();
   /** Tells this process's own notifications from those of others. */
   readonly #origin = randomUUID();
@@ -74,12 +85,12 @@ export class PostgresLink implements Signals {
   /** Called with notifications of this process's own. */
   #heardOwn: (() => void) | undefined;
 
-  /** @param place what the database is called in errors. */
-  constructor(hosts: PostgresHosts, db: Kysely<Tables>, logger: Logger, place: string) {
+  constructor({ hosts, db, logger, place, relay }: LinkOptions) {
     this.#hosts = hosts;
     this.#place = place;
     this.#db = db;
     this.#logger = logger;
+    this.#relay = relay;
     this.#parts = new ScheduleParts({ holder: this.#origin, heldMs: leadershipMs, logger });
   }
 
@@ -87,7 +98,7 @@ export class PostgresLink implements Signals {
     const client = await this.#hosts.connect({ query_timeout: leadershipMs }, (made) => {
       made.on('error', (error) => this.#lost(made, error));
       made.on('end', () => this.#lost(made, new Error('the connection ended')));
-      made.on('notification', (message) => this.#heard(message.payload));
+      made.on('notification', ({ payload }) => payload !== undefined && this.heard(payload));
     });
     try {
       await client.query(`listen ${channel}; set lock_timeout = ${lockTimeoutMs}`);
@@ -255,6 +266,7 @@ export class PostgresLink implements Signals {
         payloads.push(JSON.stringify({ origin: this.#origin, signals: some }));
       }
       try {
+        if (await this.#relay?.carry(payloads)) continue;
         await sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, payload)
           from unnest(${payloads}::text[]) as payload`.execute(this.#db);
       } catch (thrown) {
@@ -280,11 +292,16 @@ export class PostgresLink implements Signals {
     if (client) await client.end();
   }
 
-  #heard(payload: string | undefined): void {
-    if (payload === undefined) return;
-    const message = JSON.parse(payload) as { origin: string; signals: Signal[] };
-    if (message.origin === this.#origin) this.#heardOwn?.();
-    else this.#local.send(message.signals);
+  /** A message of some process, of this one too. */
+  heard(payload: string): void {
+    const message = readMessage(payload);
+    if (message?.origin === this.#origin) this.#heardOwn?.();
+    else if (message) this.#local.send(message.signals);
+  }
+
+  /** Signals may have been missed. */
+  missed(): void {
+    this.#local.send([{ kind: 'look' }]);
   }
 
   #lost(client: pg.Client, error: Error): void {
@@ -301,7 +318,7 @@ export class PostgresLink implements Signals {
     this.#failures += 1;
     this.#reopening = setTimeout(() => {
       this.open().then(
-        () => this.#local.send([{ kind: 'look' }]),
+        () => this.missed(),
         (thrown: unknown) => {
           this.#logger.debug(
             { reason: toError(thrown).message },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { merged, type Signal } from './signals.ts';
+import { merged, readMessage, type Signal } from './signals.ts';
 
 it('joins signals that say the same, and adds up counts', () => {
   const queued = (checkType: string, count: number): Signal => ({
@@ -24,4 +24,23 @@ it('joins signals that say the same, and adds up counts', () => {
     gone,
     { ...gone, runId: 'other' },
   ]);
+});
+
+it('reads of a message what this build knows, and nothing of what is no message', () => {
+  const gone = { kind: 'dismiss', locationId: 'l', sessionId: 's' };
+  const text = JSON.stringify({
+    origin: 'o',
+    signals: [{ kind: 'of a later build' }, gone, { kind: 'tested' }, null],
+  });
+  expect(readMessage(text)).toEqual({ origin: 'o', signals: [gone] });
+  for (const other of [
+    '',
+    'picket',
+    'null',
+    '{"signals":[]}',
+    '{"origin":"","signals":[]}',
+    '{"origin":"o","signals":{}}',
+  ]) {
+    expect(readMessage(other)).toBeUndefined();
+  }
 });

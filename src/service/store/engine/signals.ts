@@ -1,46 +1,52 @@
 import { EventEmitter } from 'node:events';
+import { z } from 'zod';
+
+const id = z.string().min(1).max(200);
 
 /**
- * News that wakes waiting parts of the service: in this process at once, in others through the database. A
+ * News that wakes waiting parts of the service: in this process at once, in others through the database or NATS. A
  * signal may be lost with a connection; every waiter also looks by itself now and then.
  */
-export type Signal =
+export const Signal = z.discriminatedUnion('kind', [
   /** Runs may be claimed. */
-  | {
-      readonly kind: 'queued';
-      readonly locationId: string;
-      readonly lane: string;
-      readonly checkType: string;
-      readonly count: number;
-    }
+  z.object({
+    kind: z.literal('queued'),
+    locationId: id,
+    lane: id,
+    checkType: id,
+    count: z.int().min(1),
+  }),
   /** A run that a session had leased was cancelled. */
-  | {
-      readonly kind: 'cancelled';
-      readonly locationId: string;
-      readonly sessionId: string;
-      readonly runId: string;
-    }
+  z.object({ kind: z.literal('cancelled'), locationId: id, sessionId: id, runId: id }),
   /** There are notifications to send, or incidents to open or resolve. */
-  | { readonly kind: 'alerts' }
+  z.object({ kind: z.literal('alerts') }),
   /** There is a deployment to work on, or one to cancel. */
-  | { readonly kind: 'deployments' }
+  z.object({ kind: z.literal('deployments') }),
   /** A test session began, or a run of it began or ended. */
-  | { readonly kind: 'tested'; readonly testSessionId: string }
+  z.object({ kind: z.literal('tested'), testSessionId: id }),
   /** Checks were created or changed: the next slot may be nearer. */
-  | { readonly kind: 'schedule' }
+  z.object({ kind: z.literal('schedule') }),
   /**
    * Polls that wait at a location end without work: all of them when its keys were revoked, those of one
    * session when a lease of it ran out. A frozen or cut-off agent keeps its poll open, and what it were given
    * would be lost with it.
    */
-  | { readonly kind: 'dismiss'; readonly locationId: string; readonly sessionId?: string }
+  z.object({ kind: z.literal('dismiss'), locationId: id, sessionId: id.optional() }),
   /** Signals may have been missed: everybody looks again. */
-  | { readonly kind: 'look' };
+  z.object({ kind: z.literal('look') }),
+]);
+export type Signal = Readonly<z.output<typeof Signal>>;
 
 export interface Signals {
   send(signals: readonly Signal[]): void;
   /** Returns the function that ends the subscription. */
   subscribe(listener: (signal: Signal) => void): () => void;
+}
+
+/** Takes messages to the other processes of this database in another way than the database's own. */
+export interface Relay {
+  /** Whether it took them: if not, they have to go another way. */
+  carry(messages: readonly string[]): Promise<boolean>;
 }
 
 /** Signals within one process. */
@@ -55,6 +61,27 @@ export class LocalSignals implements Signals {
     this.#emitter.on('signal', listener);
     return () => this.#emitter.off('signal', listener);
   }
+}
+
+const Message = z.object({ origin: id, signals: z.array(z.unknown()).max(1_000) });
+
+/**
+ * A message of a service process, or undefined: others may write where they are read. Signals that this build does not
+ * know are left out: a later one may have sent them.
+ */
+export function readMessage(
+  text: string,
+): { readonly origin: string; readonly signals: readonly Signal[] } | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { data: message } = Message.safeParse(json);
+  if (!message) return undefined;
+  const signals = message.signals.flatMap((signal) => Signal.safeParse(signal).data ?? []);
+  return { origin: message.origin, signals };
 }
 
 /** The same news in fewer signals: those that say the same are one, and counts of queued runs add up. */
