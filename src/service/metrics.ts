@@ -226,6 +226,7 @@ export class ServiceMetrics {
       this.#setTelemetry(registers);
       await setSchedule(registers, repositories, now);
       setBesides(registers, repositories);
+      await setResultDays(registers, repositories, now);
     }
     const open = new Gauge({
       name: 'picket_alert_causes_open',
@@ -356,6 +357,18 @@ async function setSchedule(registers: Registry[], store: MeasuredStore, now: num
     registers,
   });
   unheld.set(await store.unheldScheduleParts());
+}
+
+/** Of no account. Absent where results are one table. */
+async function setResultDays(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
+  const parts = await store.resultDays.parts();
+  if (parts.length === 0) return;
+  const ahead = new Gauge({
+    name: 'picket_result_days_ahead',
+    help: 'Days after today that have a partition for their results; -1 when today has none',
+    registers,
+  });
+  ahead.set(store.resultDays.daysAhead(parts, now));
 }
 
 /** Whether what a process may use besides its database is there: 1 or 0, and nothing where none is configured. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
+import type pg from 'pg';
 import { backoffDelayMs } from '../lib/clock.ts';
 import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -46,6 +47,7 @@ import { resourceMigrations, resourceRepositories } from './resources/index.ts';
 import { Artifacts } from './results/artifacts/store.ts';
 import { CodeBundles } from './results/bundles/store.ts';
 import { ResultColumns } from './results/columns/result-columns.ts';
+import { ResultDays } from './results/days/result-days.ts';
 import { DetailCounts } from './results/details/detail-counts.ts';
 import { ErrorGroups } from './results/error-groups/store.ts';
 import { Reports } from './results/report-store.ts';
@@ -69,6 +71,7 @@ import {
 } from './store/engine/dialect.ts';
 import { asOpenError, placeOf } from './store/engine/open-errors.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
+import type { PostgresHosts } from './store/engine/postgres-hosts.ts';
 import type { ReplicaObserver } from './store/engine/replica-pool.ts';
 import { allScheduleParts, unheldParts } from './store/engine/schedule-parts.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
@@ -122,6 +125,11 @@ export interface Store extends Repositories {
   ping(): Promise<void>;
   /** The time by the database's own clock, in epoch milliseconds. Absent on SQLite, which has none. */
   readonly readClockMs?: () => Promise<number>;
+  /**
+   * A connection besides the pool's, whose statements may take as long as they do. Absent on SQLite, which has one
+   * for all.
+   */
+  readonly withOwnConnection?: <T>(work: (client: pg.Client) => Promise<T>) => Promise<T>;
   close(): Promise<void>;
 }
 
@@ -188,6 +196,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   resources.defer(async () => connection.readers?.destroy());
   try {
     await migrate(rawDb, dialect, [...migrations, ...resourceMigrations]);
+    await rawDb.transaction().execute(async (transaction) => {
+      await dialect.lockSchema(transaction);
+      await new ResultDays(transaction, dialect).divideEmpty(Date.now());
+    });
     const resealed = await resealSecrets(rawDb, secrets);
     if (resealed > 0) {
       logger.info({ secrets: resealed }, 'encrypted stored secrets with the present key');
@@ -238,6 +250,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       unheldScheduleParts: () => guard(async () => (link ? unheldParts(db) : 0)),
       ping: () => guard(() => dialect.ping(db)),
       ...(link ? { readClockMs: () => readClockMs(db) } : {}),
+      ...(hosts ? { withOwnConnection: (work) => withOwnConnection(hosts, work) } : {}),
       close: () => resources.disposeAsync(),
     };
   } catch (thrown) {
@@ -278,6 +291,18 @@ async function readClockMs(db: Kysely<Tables>): Promise<number> {
   return row.ms;
 }
 
+async function withOwnConnection<T>(
+  hosts: PostgresHosts,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = await hosts.connect({}, (made) => made.on('error', () => undefined));
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
 function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
   return {
     ...resourceRepositories(db, dialect),
@@ -295,11 +320,12 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     locationEvents: new LocationEvents(db),
     codeBundles: new CodeBundles(db, dialect),
     runs: new Runs(db, dialect),
-    slots: new Slots(db),
+    slots: new Slots(db, dialect),
     leases: new Leases(db, dialect),
     results: new Results(db, dialect),
     detailCounts: new DetailCounts(db, dialect),
     resultColumns: new ResultColumns(db, dialect),
+    resultDays: new ResultDays(db, dialect),
     slotDays: new SlotDays(db, dialect),
     locationMinutes: new LocationMinutes(db),
     retired: new Retired(db, dialect),

@@ -1,4 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { finalResultsOf } from '../results/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 import type { TotalsCursorRow } from './tables.ts';
@@ -38,6 +39,12 @@ export interface MetricsSubject {
 }
 
 type EndedQuery = SelectQueryBuilder<Tables, 'runs', unknown>;
+
+const resultColumns = [
+  ...(['has_failures', 'has_errors', 'is_degraded', 'code'] as const),
+  ...(['response_time', 'measured'] as const),
+] as const;
+const noResult = Object.fromEntries(resultColumns.map((column) => [column, null]));
 
 /** How long the transaction that ends a run may begin after the instant it is dated with. */
 const settleMs = 60_000;
@@ -122,33 +129,24 @@ export class CheckTotals {
     );
   }
 
-  async #withResults(runs: EndedQuery): Promise<EndedRun[]> {
-    const rows = await runs
-      .leftJoin('results', (join) =>
-        join
-          .onRef('results.run_id', '=', 'runs.id')
-          // Written out, so that the partial index of final results is used.
-          .on('results.result_type', '=', sql.lit('FINAL' as const)),
-      )
+  async #withResults(query: EndedQuery): Promise<EndedRun[]> {
+    const runs = await query
       .select([
         'runs.id',
         'runs.check_id',
         'runs.check_type',
         'runs.slot_location',
         'runs.slot_count',
+        'runs.slot_at',
         'runs.check_session_id',
         'runs.state',
         'runs.reason',
         'runs.ended',
-        'results.has_failures',
-        'results.has_errors',
-        'results.is_degraded',
-        'results.code',
-        'results.response_time',
-        'results.measured',
+        'runs.last_result_id',
       ])
       .execute();
-    return rows as EndedRun[];
+    const results = await finalResultsOf(this.#db, this.#dialect, runs, resultColumns);
+    return runs.map((run) => ({ ...run, ...(results.get(run.id) ?? noResult) }) as EndedRun);
   }
 
   /** All totals behind a check and a location, in their order. */

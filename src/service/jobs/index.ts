@@ -30,6 +30,7 @@ import type { Store } from '../store.ts';
 import type { TraceExport } from '../traces/trace-export.ts';
 import { defineJob, JobLoop } from './job-loop.ts';
 import { LeaseSweep, leaseSweepLongestMs } from './lease-sweep.ts';
+import { ResultDaysKeeper } from './result-days.ts';
 import { Retention } from './retention.ts';
 
 type RetentionDeps = Omit<ConstructorParameters<typeof Retention>[0], 'retention'> & {
@@ -81,6 +82,7 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     leaseSweepJob(deps),
     schedulerJob(deps),
     deploymentsJob(deps),
+    resultDaysJob(deps),
     retentionJob(deps),
     checkTotalsJob(deps),
     ...(deps.traces ? [tracesJob(deps.traces)] : []),
@@ -310,6 +312,20 @@ export function pageCopiesJob(deps: ConstructorParameters<typeof CopyKeeper>[0])
     leaderOnly: true,
     wakesOn: [],
     longestMs: 10_000,
+    run: () => keeper.turn(),
+  });
+}
+
+export function resultDaysJob({
+  config,
+  ...deps
+}: Omit<ConstructorParameters<typeof ResultDaysKeeper>[0], 'resultsMs'> & Pick<RetentionDeps, 'config'>) {
+  const keeper = new ResultDaysKeeper({ ...deps, resultsMs: config.RESULT_RETENTION_DAYS * dayMs });
+  return defineJob({
+    name: 'days of results',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 60_000,
     run: () => keeper.turn(),
   });
 }

@@ -82,30 +82,25 @@ export class Retired {
   }
 
   /** Up to `limit` results that are due, as `removeDue` has them. */
-  async dueResults(due: DueResults, limit: number): Promise<string[]> {
+  async dueResults(due: DueResults, limit: number, table = 'results'): Promise<string[]> {
     const rows = await sql<{ id: string }>`
-      select results.id ${this.#due(due)} limit ${limit}`.execute(this.#db);
+      select results.id ${dueOf(this.#dialect, due, table)} limit ${limit}`.execute(this.#db);
     return rows.rows.map((row) => row.id);
   }
 
   /**
    * Removes up to `limit` results of some checks, those of each from before an instant of its own, oldest first,
    * without their artifacts: of checks that have none. Returns how many.
+   *
+   * @param table where results are partitions: one of them, as an address is that of a row in each.
    */
-  async removeDue(due: DueResults, limit: number): Promise<number> {
+  async removeDue(due: DueResults, limit: number, table = 'results'): Promise<number> {
     const rows = atAddresses(
       this.#dialect,
-      (address) => sql`select results.${address} ${this.#due(due)} limit ${limit}`,
+      (address) => sql`select results.${address} ${dueOf(this.#dialect, due, table)} limit ${limit}`,
     );
-    const done = await this.#db.deleteFrom('results').where(rows).executeTakeFirst();
-    return Number(done.numDeletedRows);
-  }
-
-  #due(due: DueResults) {
-    const latest = Math.max(...due.map(([, before]) => before));
-    // The latest instant is said apart: PostgreSQL knows nothing of those in pairs and may read all results.
-    return sql`from ${this.#dialect.pairRows(['check_id', 'before'], due)} as due cross join results
-      where results.check_id = due.check_id and results.created < due.before and results.created < ${latest}`;
+    const done = await sql`delete from ${sql.table(table)} where ${rows}`.execute(this.#db);
+    return Number(done.numAffectedRows);
   }
 
   /** Of some checks, those with artifacts. */
@@ -138,10 +133,12 @@ export class Retired {
   /**
    * Removes results and what is known of their artifacts. The bytes have to be gone before: the rows remember
    * them.
+   *
+   * @param table `results`, one of its partitions, or `test_results`.
    */
-  async removeResults(table: 'results' | 'test_results', ids: readonly string[]): Promise<void> {
+  async removeResults(table: string, ids: readonly string[]): Promise<void> {
     await this.#db.deleteFrom('artifacts').where(this.#dialect.inList('result_id', ids)).execute();
-    await this.#db.deleteFrom(table).where(this.#dialect.inList('id', ids)).execute();
+    await sql`delete from ${sql.table(table)} where ${this.#dialect.inList('id', ids)}`.execute(this.#db);
   }
 
   /** Artifacts that are kept and were announced before an instant. */
@@ -293,4 +290,11 @@ export class Retired {
       .execute();
     return rows.map((row) => row.id);
   }
+}
+
+function dueOf(dialect: Dialect, due: DueResults, table: string) {
+  const latest = Math.max(...due.map(([, before]) => before));
+  // The latest instant is said apart: PostgreSQL knows nothing of those in pairs and may read all results.
+  return sql`from ${dialect.pairRows(['check_id', 'before'], due)} as due cross join ${sql.table(table)} as results
+    where results.check_id = due.check_id and results.created < due.before and results.created < ${latest}`;
 }

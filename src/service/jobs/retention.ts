@@ -3,8 +3,11 @@ import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { confirmableMs } from '../pages/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
+import { beforeDays } from '../results/days/day-tables.ts';
+import type { ResultPart } from '../results/days/result-days.ts';
 import type { Store } from '../store.ts';
 import { RemovalPace } from './removal-pace.ts';
+import { isLockTimeout } from './result-days.ts';
 import { TrustedTime } from './trusted-time.ts';
 
 /** How long things are kept, in milliseconds. */
@@ -52,6 +55,9 @@ const minuteMs = 60_000;
  * Results are removed only once they are sealed, and the records of slots likewise (slot-days.ts): what
  * analytics know of them outlives them. How old something
  * is follows from the time that is known to have passed (trusted-time.ts), not from a clock alone.
+ *
+ * Where results are partitions by day, a day goes in whole, after its last result would; only what came before there
+ * were days, or is outside of them, goes row by row.
  */
 export class Retention {
   readonly #store: Store;
@@ -66,6 +72,8 @@ export class Retention {
   readonly #logger: Logger;
   readonly #resultPace: RemovalPace;
   readonly #runPace: RemovalPace;
+  /** The last day that was found to be nobody's any more. */
+  #unneeded: string | undefined;
   #removedResults = 0;
   #removedFiles = 0;
 
@@ -90,7 +98,8 @@ export class Retention {
     const isMore = await this.#lookAtChecks(now);
     if (isMore) return this.#clock.wallMs();
     const isOldLeft = await this.#removeOld(now);
-    if (isOldLeft || (await this.#store.retired.giveBackSpace())) return this.#clock.wallMs();
+    if (isOldLeft || (await this.#dropDays(now)) || (await this.#store.retired.giveBackSpace()))
+      return this.#clock.wallMs();
     this.#cursor = '';
     // Where much goes, much more is due already: no rest.
     const isBusy = this.#removedResults >= busyRound;
@@ -114,7 +123,8 @@ export class Retention {
   async #lookAtChecks(now: number): Promise<boolean> {
     const ids = await this.#store.retired.checkIdsAfter(this.#cursor, checksPerTurn);
     let isLeft = false;
-    for (const id of ids) isLeft = (await this.#sealSome(id, now)) || isLeft;
+    const oldest = await this.#store.resultColumns.oldestUnsealed(ids, now);
+    for (const id of ids) isLeft = (await this.#sealSome(id, oldest.get(id), now)) || isLeft;
     isLeft = (await this.#removeResults(ids, now)) || isLeft;
     isLeft = (await this.#prune(ids, now)) || isLeft;
     // Checks with much to do are gone on with at the next turn.
@@ -124,9 +134,10 @@ export class Retention {
   }
 
   /** Seals one chunk of results and one of slots; whether there may be more. */
-  async #sealSome(checkId: string, now: number): Promise<boolean> {
+  async #sealSome(checkId: string, oldest: number | undefined, now: number): Promise<boolean> {
     const store = this.#store;
-    let isSealing = (await store.resultColumns.nextSeal(checkId, now)) !== null;
+    let isSealing =
+      oldest !== undefined && (await store.resultColumns.nextSeal(checkId, now, oldest)) !== null;
     if (isSealing) {
       isSealing = await store.transaction((repositories) =>
         repositories.resultColumns.sealNext(checkId, now),
@@ -150,23 +161,65 @@ export class Retention {
     const withFiles = await retired.withArtifacts(due.map(([id]) => id));
     const bare = due.filter(([id]) => !withFiles.has(id));
     const filed = due.filter(([id]) => withFiles.has(id));
-    const untilMs = this.#clock.monotonicMs() + turnMs;
-    const areBareLeft =
-      bare.length > 0 &&
-      (await this.#resultPace.run(async (limit) => {
-        const removed = await retired.removeDue(bare, limit);
-        this.#removedResults += removed;
-        return removed;
-      }, untilMs));
-    const areFiledLeft =
-      filed.length > 0 &&
-      (await this.#resultPace.run(async (limit) => {
-        const ids = await retired.dueResults(filed, limit);
-        await this.#removeWithArtifacts('results', ids);
-        return ids.length;
-      }, untilMs));
+    let areLeft = false;
+    for (const table of await this.#tablesByRow()) {
+      const untilMs = this.#clock.monotonicMs() + turnMs;
+      const areBareLeft =
+        bare.length > 0 &&
+        (await this.#resultPace.run(async (limit) => {
+          const removed = await retired.removeDue(bare, limit, table);
+          this.#removedResults += removed;
+          return removed;
+        }, untilMs));
+      const areFiledLeft =
+        filed.length > 0 &&
+        (await this.#resultPace.run(async (limit) => {
+          const ids = await retired.dueResults(filed, limit, table);
+          await this.#removeWithArtifacts(table, ids);
+          return ids.length;
+        }, untilMs));
+      areLeft = areLeft || areBareLeft || areFiledLeft;
+    }
     const events = await retired.removeHeartbeatEvents(checkIds, keptSince, retired.rowsPerRemoval);
-    return areBareLeft || areFiledLeft || events === retired.rowsPerRemoval;
+    return areLeft || events === retired.rowsPerRemoval;
+  }
+
+  /** The tables whose results go row by row. */
+  async #tablesByRow(): Promise<readonly string[]> {
+    const parts = await this.#store.resultDays.parts();
+    if (parts.length === 0) return ['results'];
+    return parts.filter(({ name, isOutside }) => isOutside || name === beforeDays).map(({ name }) => name);
+  }
+
+  /** Drops days whose last result is older than it is kept; whether there may be more. */
+  async #dropDays(now: number): Promise<boolean> {
+    const { resultDays } = this.#store;
+    const keptSince = now - this.#retention.resultsMs;
+    const due = (await resultDays.parts()).filter((part) => !part.isOutside && part.to <= keptSince);
+    for (const part of due) {
+      if (this.#unneeded !== part.name && (await resultDays.isNeeded(part))) continue;
+      // It stays so: nothing is stored there any more.
+      this.#unneeded = part.name;
+      const withArtifacts = await resultDays.withArtifacts(part, artifactsPerTurn);
+      await this.#removeWithArtifacts(part.name, withArtifacts);
+      if (withArtifacts.length > 0) return true;
+      await this.#drop(part);
+    }
+    return false;
+  }
+
+  async #drop(part: ResultPart): Promise<void> {
+    try {
+      await this.#store.transaction(({ resultDays }) => resultDays.drop(part));
+    } catch (thrown) {
+      if (!isLockTimeout(thrown)) throw thrown;
+      this.#logger.info(
+        { table: part.name },
+        'others hold the results: a day that is too old is dropped later',
+      );
+      return;
+    }
+    this.#logger.info({ table: part.name }, 'dropped a day of results that is older than they are kept');
   }
 
   /** Removes numbers of analytics and coverage that are too old; whether there may be more. */
@@ -180,7 +233,7 @@ export class Retention {
     return Math.max(chunks.length, days) === chunksPerTurn;
   }
 
-  async #removeWithArtifacts(table: 'results' | 'test_results', ids: readonly string[]): Promise<void> {
+  async #removeWithArtifacts(table: string, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     // The bytes first: the rows are what remembers them.
     const artifacts = await this.#store.artifacts.ofResults(ids);

@@ -1,5 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
+import { finalResultsOf } from '../results/days/final-results.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 import type { RunState } from './tables.ts';
 
@@ -31,9 +33,11 @@ export interface SlotRow {
 /** The slots of the schedule, read from the ledger. Runs of sessions are no slots. */
 export class Slots {
   readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
 
-  constructor(db: Kysely<Tables>) {
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
     this.#db = db;
+    this.#dialect = dialect;
   }
 
   /** Slots of a check behind a cursor, newest first. */
@@ -45,12 +49,6 @@ export class Slots {
     const { cursor } = page;
     let query = this.#of(filter)
       .where('runs.check_id', '=', checkId)
-      .leftJoin('results', (join) =>
-        join
-          .onRef('results.run_id', '=', 'runs.id')
-          // Written out, so that the partial index of final results is used.
-          .on('results.result_type', '=', sql.lit('FINAL' as const)),
-      )
       .select([
         'runs.id',
         'runs.slot_location',
@@ -59,19 +57,34 @@ export class Slots {
         'runs.state',
         'runs.reason',
         'runs.ended',
-        'results.id as result_id',
-        'results.start_delay',
-        'results.response_time',
-        'results.has_failures',
-        'results.has_errors',
-        'results.is_degraded',
+        'runs.last_result_id',
       ]);
     if (cursor) {
       query = query.where(
         sql<boolean>`(runs.slot_at < ${cursor.created} or (runs.slot_at = ${cursor.created} and runs.id < ${cursor.id}))`,
       );
     }
-    return query.orderBy('runs.slot_at', 'desc').orderBy('runs.id', 'desc').limit(page.limit).execute();
+    const slots = await query
+      .orderBy('runs.slot_at', 'desc')
+      .orderBy('runs.id', 'desc')
+      .limit(page.limit)
+      .execute();
+    const results = await finalResultsOf(this.#db, this.#dialect, slots, [
+      ...(['id', 'start_delay', 'response_time'] as const),
+      ...(['has_failures', 'has_errors', 'is_degraded'] as const),
+    ]);
+    return slots.map(({ last_result_id: _attempt, ...slot }) => {
+      const result = results.get(slot.id);
+      return {
+        ...slot,
+        result_id: result?.id ?? null,
+        start_delay: result?.start_delay ?? null,
+        response_time: result?.response_time ?? null,
+        has_failures: result?.has_failures ?? null,
+        has_errors: result?.has_errors ?? null,
+        is_degraded: result?.is_degraded ?? null,
+      };
+    });
   }
 
   /** The checks of an account. */

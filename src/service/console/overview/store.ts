@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
+import { finalResultsOf } from '../../results/days/final-results.ts';
 import type { RunState } from '../../runs/tables.ts';
 import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
 import type { Page } from '../../store/engine/queries.ts';
@@ -160,7 +161,26 @@ export class Overviews {
     const [first, ...others] = checkIds.map((id) => this.#recentOf(id, perCheck));
     if (!first) return new Map();
     const query = others.reduce((all, one) => all.unionAll(one), first);
-    return Map.groupBy(await query.execute(), (row) => row.check_id);
+    const runs = await query.execute();
+    const results = await finalResultsOf(this.#db, this.#dialect, runs, [
+      ...(['id', 'has_failures', 'has_errors', 'is_degraded'] as const),
+      ...(['response_time', 'owner', 'code', 'message'] as const),
+    ]);
+    const slots = runs.map(({ ended: _ended, last_result_id: _attempt, ...run }): RecentSlot => {
+      const result = results.get(run.id);
+      return {
+        ...run,
+        result_id: result?.id ?? null,
+        has_failures: result?.has_failures ?? null,
+        has_errors: result?.has_errors ?? null,
+        is_degraded: result?.is_degraded ?? null,
+        response_time: result?.response_time ?? null,
+        owner: result?.owner ?? null,
+        code: result?.code ?? null,
+        message: result?.message ?? null,
+      };
+    });
+    return Map.groupBy(slots, (slot) => slot.check_id);
   }
 
   async choices(accountId: string): Promise<OverviewChoices> {
@@ -227,12 +247,6 @@ export class Overviews {
   #recentOf(checkId: string, limit: number) {
     const newest = this.#db
       .selectFrom('runs')
-      .leftJoin('results', (join) =>
-        join
-          .onRef('results.run_id', '=', 'runs.id')
-          // Written out, so that the partial index of final results is used.
-          .on('results.result_type', '=', sql.lit('FINAL' as const)),
-      )
       .where('runs.check_id', '=', checkId)
       .where('runs.check_session_id', 'is', null)
       .where('runs.test_session_id', 'is', null)
@@ -244,14 +258,8 @@ export class Overviews {
         'runs.slot_count',
         'runs.state',
         'runs.reason',
-        'results.id as result_id',
-        'results.has_failures',
-        'results.has_errors',
-        'results.is_degraded',
-        'results.response_time',
-        'results.owner',
-        'results.code',
-        'results.message',
+        'runs.ended',
+        'runs.last_result_id',
       ])
       .orderBy('runs.slot_at', 'desc')
       .orderBy('runs.id', 'desc')

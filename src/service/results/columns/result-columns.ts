@@ -94,13 +94,39 @@ export class ResultColumns {
     return new Map(rows.flatMap(({ id, until }) => (until === null ? [] : [[id, until]])));
   }
 
-  /** The end of the chunk that could be sealed next, or null. Cheap: it reads an index only. */
-  async nextSeal(checkId: string, now: number): Promise<{ since: number; until: number } | null> {
-    const since = await this.sealedUntil(checkId);
-    const oldest = await this.#createdAt(checkId, since, 0);
+  /**
+   * When the oldest results of some checks were stored that are not sealed and might be; without those that have none.
+   * One statement for many checks: of those without chunks, every day of results has to be asked.
+   */
+  async oldestUnsealed(checkIds: readonly string[], now: number): Promise<Map<string, number>> {
+    if (checkIds.length === 0) return new Map();
+    const sealed = await this.sealedUntilOf(checkIds);
+    const pairs = checkIds.map((id) => [id, sealed.get(id) ?? 0] as const);
+    const earliest = Math.min(...pairs.map(([, since]) => since));
+    const { rows } = await sql<{ check_id: string; oldest: number | null }>`
+      select asked.check_id, (select created from results
+        where results.check_id = asked.check_id and result_type = 'FINAL' and created >= asked.since
+          and created >= ${earliest} and created <= ${now - settledAfterMs}
+        order by created limit 1) as oldest
+      from ${this.#dialect.pairRows(['check_id', 'since'], pairs)} as asked`.execute(this.#db);
+    return new Map(rows.flatMap(({ check_id: id, oldest }) => (oldest === null ? [] : [[id, oldest]])));
+  }
+
+  /**
+   * The end of the chunk that could be sealed next, or null. Cheap: it reads an index only.
+   *
+   * @param known when the oldest result was stored that is not sealed, where that is known.
+   */
+  async nextSeal(
+    checkId: string,
+    now: number,
+    known?: number,
+  ): Promise<{ since: number; until: number } | null> {
+    const since = known ?? (await this.sealedUntil(checkId));
+    const oldest = known ?? (await this.#createdAt(checkId, since, 0));
     if (oldest === null) return null;
     const settled = Math.min(now - settledAfterMs, await this.#oldestOnItsWay(checkId));
-    const full = await this.#createdAt(checkId, since, resultsPerChunk);
+    const full = await this.#createdAt(checkId, oldest, resultsPerChunk);
     // Results of one instant are never torn apart.
     const border = full === oldest ? oldest + 1 : full;
     const until = Math.min(border ?? Number.MAX_SAFE_INTEGER, oldest + longestChunkMs);
@@ -123,13 +149,24 @@ export class ResultColumns {
 
   /** An attempt whose run is on its way may still become a final result, at the time it came. */
   async #oldestOnItsWay(checkId: string): Promise<number> {
-    const row = await this.#db
+    const runs = await this.#db
       .selectFrom('runs')
-      .innerJoin('results', 'results.id', 'runs.last_result_id')
-      .select((eb) => eb.fn.min('results.created').as('at'))
+      .select('last_result_id')
       .where('runs.check_id', '=', checkId)
       // Written out: in a list of parameters SQLite would not see that the index of live runs has them all.
       .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
+      .where('last_result_id', 'is not', null)
+      .execute();
+    if (runs.length === 0) return Number.MAX_SAFE_INTEGER;
+    const row = await this.#db
+      .selectFrom('results')
+      .select((eb) => eb.fn.min('created').as('at'))
+      .where(
+        this.#dialect.inList(
+          'id',
+          runs.flatMap(({ last_result_id: id }) => (id === null ? [] : [id])),
+        ),
+      )
       .executeTakeFirst();
     return row?.at ?? Number.MAX_SAFE_INTEGER;
   }

@@ -74,3 +74,21 @@ export const roomForChanges = {
     ),
   ],
 };
+
+/**
+ * Results become partitions by day, on PostgreSQL: at once where there are none yet, else by a job while the service
+ * goes on (results/days). Builds before remove results by where they are in the table, which says nothing any more
+ * where there are several: one that still runs meanwhile is kept from it.
+ */
+export const resultDays = {
+  name: '0068-result-days',
+  statements: [
+    `{postgres} create function refuse_deletion_by_address() returns trigger language plpgsql as $$
+      begin
+        if current_query() like '%ctid%' then
+          raise exception 'results are partitions: the address of a row is that of others, too';
+        end if;
+        return null;
+      end $$`,
+  ],
+};

@@ -1,0 +1,67 @@
+import type { Clock } from '../../lib/clock.ts';
+import { errorCodeOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { divideOnline } from '../results/days/online-division.ts';
+import type { Store } from '../store.ts';
+
+const lookEveryMs = 60_000;
+const againMs = 2_000;
+/** Results that are kept longer have a partition for each week: every statement without a time looks into all. */
+const mostDailyDays = 62;
+
+export interface ResultDaysOptions {
+  readonly store: Pick<Store, 'resultDays' | 'transaction' | 'withOwnConnection'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** For how long results are kept. */
+  readonly resultsMs: number;
+}
+
+/**
+ * Work of the leader on PostgreSQL: makes partitions of the results of an older store, and partitions ahead of time,
+ * so that no result finds none. Both go on while results come; where others hold the table, it is tried again.
+ */
+export class ResultDaysKeeper {
+  readonly #options: ResultDaysOptions;
+  readonly #lengthDays: number;
+  /** Days whose results are outside. */
+  readonly #left = new Set<string>();
+
+  constructor(options: ResultDaysOptions) {
+    this.#options = options;
+    this.#lengthDays = options.resultsMs > mostDailyDays * 86_400_000 ? 7 : 1;
+  }
+
+  async turn(): Promise<number | null> {
+    const { store, clock, logger } = this.#options;
+    if (!store.resultDays.areKnown) return null;
+    if (!(await store.resultDays.isDivided())) {
+      const isDone = await store.withOwnConnection?.((client) =>
+        divideOnline(client, clock.wallMs(), logger),
+      );
+      if (isDone !== true) return clock.wallMs() + againMs;
+    }
+    const now = clock.wallMs();
+    const missing = store.resultDays.missing(await store.resultDays.parts(), now, this.#lengthDays);
+    for (const stretch of missing) {
+      const from = new Date(stretch.from).toISOString();
+      try {
+        const isAdded = await store.transaction(({ resultDays }) => resultDays.add(stretch));
+        if (!isAdded && !this.#left.has(from)) {
+          this.#left.add(from);
+          logger.warn({ from }, 'too many results are outside of all days to be moved: they stay there');
+        }
+      } catch (thrown) {
+        if (!isLockTimeout(thrown)) throw thrown;
+        logger.debug({ from }, 'others hold the results: a partition is made later');
+        return clock.wallMs() + againMs;
+      }
+    }
+    return now + lookEveryMs;
+  }
+}
+
+/** Whether the database did not get to a table in the time it was given. */
+export function isLockTimeout(thrown: unknown): boolean {
+  return thrown instanceof Error && [thrown, thrown.cause].some((error) => errorCodeOf(error) === '55P03');
+}

@@ -1,0 +1,63 @@
+import { type Kysely, sql } from 'kysely';
+import type { RunRow } from '../../runs/tables.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import type { Tables } from '../../tables.ts';
+
+type Column = keyof Tables['results'];
+
+/** What of a run says when its result was stored. */
+type Ended = Pick<RunRow, 'id' | 'state' | 'ended' | 'slot_at' | 'last_result_id'>;
+
+/** By how much clocks may have been set between the attempts of a run; else its result is looked for in all days. */
+const slackMs = 24 * 3_600_000;
+
+/**
+ * Columns of the final results of runs, by the ids of the runs: in a statement of its own, which says of when they
+ * are. Joined to the runs, results that are partitions by day would be looked for in every day there is.
+ */
+export async function finalResultsOf<const Name extends Column>(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  runs: readonly Ended[],
+  columns: readonly Name[],
+): Promise<Map<string, Pick<Tables['results'], Name | 'run_id'>>> {
+  type Row = Pick<Tables['results'], Name | 'run_id'>;
+  const final = runs.filter((run) => run.state === 'final' && run.ended !== null);
+  const found = new Map<string, Row>();
+  const find = async (some: readonly Ended[], from: number, to: number) => {
+    if (some.length === 0) return;
+    const rows = await db
+      .selectFrom('results')
+      .select(['run_id', ...columns] as const)
+      .where(
+        dialect.inList(
+          'run_id',
+          some.map(({ id }) => id),
+        ),
+      )
+      // Written out, so that the partial index of final results is used.
+      .where('result_type', '=', sql.lit('FINAL' as const))
+      .where('created', '>=', from)
+      .where('created', '<=', to)
+      .execute();
+    for (const row of rows as unknown as Row[]) found.set(row.run_id, row);
+  };
+  const once = final.filter((run) => run.last_result_id === null);
+  const [first, last] = spanOf(once);
+  await find(once, first, last);
+  // The last attempt of a run may be its result, and is older than its end.
+  const tried = final.filter((run) => run.last_result_id !== null);
+  await find(tried, spanOf(tried)[0] - slackMs, spanOf(tried)[1] + slackMs);
+  const others = final.filter(({ id }) => !found.has(id));
+  await find(others, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  return found;
+}
+
+/** From the earliest instant of some runs to the latest; of runs that ended at once, their ends. */
+function spanOf(runs: readonly Ended[]): readonly [number, number] {
+  const instants = runs.flatMap((run) => {
+    const ended = run.ended ?? 0;
+    return run.last_result_id === null ? [ended] : [ended, run.slot_at];
+  });
+  return [Math.min(...instants), Math.max(...instants)];
+}
