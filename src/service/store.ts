@@ -45,6 +45,7 @@ import { Projects } from './projects/store.ts';
 import { resourceMigrations, resourceRepositories } from './resources/index.ts';
 import { Artifacts } from './results/artifacts/store.ts';
 import { CodeBundles } from './results/bundles/store.ts';
+import { FedResults } from './results/clickhouse/feed-store.ts';
 import { ResultColumns } from './results/columns/result-columns.ts';
 import { DetailCounts } from './results/details/detail-counts.ts';
 import { ErrorGroups } from './results/error-groups/store.ts';
@@ -281,6 +282,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     results: new Results(db, dialect),
     detailCounts: new DetailCounts(db, dialect),
     resultColumns: new ResultColumns(db, dialect),
+    fedResults: new FedResults(db, dialect),
     slotDays: new SlotDays(db, dialect),
     locationMinutes: new LocationMinutes(db),
     retired: new Retired(db, dialect),
