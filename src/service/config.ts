@@ -11,6 +11,7 @@ import { parseEgressRules } from '../probes/egress/rules.ts';
 import { remoteWriteSettings } from './check-metrics/remote-write/settings.ts';
 import { isAddress, staticIpSetting } from './locations/static-ips.ts';
 import { oidcSettings } from './members/oidc-settings.ts';
+import { clickHouseSettings } from './results/clickhouse/settings.ts';
 import { natsSettings } from './store/nats/settings.ts';
 import { parseSecretsKey } from './store/secrets/secret-box.ts';
 import { otlpSettings } from './traces/settings.ts';
@@ -309,6 +310,7 @@ export const ServiceConfig = z
     ANALYTICS_RETENTION_DAYS: days(400).describe(
       'Days that analytics can look back. They take about 20 bytes per result',
     ),
+    ...clickHouseSettings,
     AUDIT_RETENTION_DAYS: days(400).describe('Days to keep the audit log: who changed what'),
     METRICS_TOKEN: z
       .string()

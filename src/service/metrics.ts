@@ -3,6 +3,7 @@ import { lanes } from '../checks/contract/check-type.ts';
 import type { ModelOutcome } from '../checks/model/client.ts';
 import { ModelTotals } from '../checks/model/totals.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
+import type { ClickHouseFigures } from './results/clickhouse/figures.ts';
 import { allScheduleParts } from './store/engine/schedule-parts.ts';
 import type { Repositories, Store } from './store.ts';
 
@@ -40,6 +41,8 @@ export class ServiceMetrics {
   readonly #traces = new Map<string, number>();
   readonly #remoteWrites = new Map<string, number>();
   readonly #mcpCalls = new Map<string, number>();
+  /** Absent where no ClickHouse is configured. */
+  clickHouse: ClickHouseFigures | undefined;
   /** Connections for live results that are open at this process. */
   liveConnections = 0;
 
@@ -227,6 +230,8 @@ export class ServiceMetrics {
       await setSchedule(registers, repositories, now);
       setBesides(registers, repositories);
       await setResultDays(registers, repositories, now);
+      const feed = this.clickHouse && (await repositories.fedResults.feed());
+      this.clickHouse?.register(registers, now, feed?.levelAt);
     }
     const open = new Gauge({
       name: 'picket_alert_causes_open',

@@ -19,6 +19,7 @@ import { configuredMailServer } from './mail/mail-server.ts';
 import { configuredSingleSignOn } from './members/single-sign-on.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
+import { configuredClickHouse } from './results/clickhouse/configured.ts';
 import { Ingest, type StoredResult } from './results/ingest.ts';
 import { buildApi, handlersOn, type RouteDeps } from './routes.ts';
 import { Ledger } from './runs/ledger.ts';
@@ -134,7 +135,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const resources = new AsyncDisposableStack();
   let isReady = true;
   try {
-    await trustCustomCa(config.CA_CERTS_DIR, logger);
+    const caCertificates = await trustCustomCa(config.CA_CERTS_DIR, logger);
     if (config.DATABASE_URL === undefined) {
       resources.defer(lockDataDir(config.DATA_DIR));
     }
@@ -147,14 +148,18 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const clock = options.clock ?? ownClock ?? systemClock;
     await bootstrap(store, clock, config, logger);
 
-    const analytics = new AnalyticsThread(storePlace(config));
+    const metrics = new ServiceMetrics();
+    const clickHouse = configuredClickHouse({ config, store, clock, logger, metrics });
+    const analytics = new AnalyticsThread(
+      { ...storePlace(config), clickHouseUrl: config.ANALYTICS_CLICKHOUSE_URL, caCertificates },
+      clickHouse?.onRead,
+    );
     resources.defer(() => analytics.close());
 
     const mail = configuredMailServer(config);
     if (mail) resources.defer(() => mail.close());
 
     const ledger = new Ledger({ store, clock, leaseTtlMs });
-    const metrics = new ServiceMetrics();
     const traces =
       config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
         ? undefined
@@ -206,7 +211,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
     const jobs = backgroundJobs({
       ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail, traces },
-      remoteWrite,
+      ...{ remoteWrite, clickHouseFeed: clickHouse?.feed },
       model: modelOf(config),
       ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress },
     });

@@ -46,6 +46,7 @@ import { Projects } from './projects/store.ts';
 import { resourceMigrations, resourceRepositories } from './resources/index.ts';
 import { Artifacts } from './results/artifacts/store.ts';
 import { CodeBundles } from './results/bundles/store.ts';
+import { FedResults } from './results/clickhouse/feed-store.ts';
 import { ResultColumns } from './results/columns/result-columns.ts';
 import { ResultDays } from './results/days/result-days.ts';
 import { DetailCounts } from './results/details/detail-counts.ts';
@@ -326,6 +327,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     detailCounts: new DetailCounts(db, dialect),
     resultColumns: new ResultColumns(db, dialect),
     resultDays: new ResultDays(db, dialect),
+    fedResults: new FedResults(db, dialect),
     slotDays: new SlotDays(db, dialect),
     locationMinutes: new LocationMinutes(db),
     retired: new Retired(db, dialect),

@@ -24,6 +24,7 @@ import type { ServiceMetrics } from '../metrics.ts';
 import { CopyKeeper } from '../pages/copy-keeper.ts';
 import { Deploying } from '../projects/deploying.ts';
 import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
+import type { ClickHouseFeed } from '../results/clickhouse/feed.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { BurnWatch } from '../slos/burn-watch.ts';
 import type { Store } from '../store.ts';
@@ -59,6 +60,8 @@ export interface JobDeps extends Pick<DeployingDeps, 'handlersOn' | 'progress'> 
   readonly traces?: TraceExport | undefined;
   /** Absent where no receiver is configured. */
   readonly remoteWrite?: RemoteWrite | undefined;
+  /** Absent where no ClickHouse is configured. */
+  readonly clickHouseFeed?: ClickHouseFeed | undefined;
 }
 
 const dayMs = 86_400_000;
@@ -86,6 +89,7 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     retentionJob(deps),
     checkTotalsJob(deps),
     ...(deps.traces ? [tracesJob(deps.traces)] : []),
+    ...(deps.clickHouseFeed ? [clickHouseFeedJob(deps.clickHouseFeed)] : []),
     ...(deps.remoteWrite ? [remoteWriteJob(deps.remoteWrite)] : []),
     ...(config.PAGES === 'on' ? [pageCopiesJob(deps)] : []),
   ];
@@ -291,6 +295,18 @@ export function remoteWriteJob(remoteWrite: RemoteWrite) {
     run: () => remoteWrite.turn(),
     stopping: () => remoteWrite.stop(),
     close: () => remoteWrite.close(),
+  });
+}
+
+export function clickHouseFeedJob(feed: ClickHouseFeed) {
+  return defineJob({
+    name: 'feed of ClickHouse',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 60_000,
+    run: () => feed.turn(),
+    stopping: () => feed.stop(),
+    close: () => feed.close(),
   });
 }
 

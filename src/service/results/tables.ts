@@ -71,6 +71,19 @@ export interface ResultColumnRow {
   content: Uint8Array;
 }
 
+/** The feed of ClickHouse: its name, and when everything that was sealed had been fed. */
+export interface ResultFeedRow {
+  name: string;
+  level_at: number;
+}
+
+/** Up to where the sealed results of a check were fed. */
+export interface FedResultRow {
+  check_id: string;
+  feed: string;
+  fed_until: number;
+}
+
 /** A result of a run of a test session. */
 export interface TestResultRow extends ResultRow {
   test_session_id: string;
@@ -189,6 +202,8 @@ export interface ResultTables {
   test_results: PackedRow<TestResultRow>;
   result_chunks: ResultChunkRow;
   result_columns: ResultColumnRow;
+  result_feeds: ResultFeedRow;
+  fed_results: FedResultRow;
   stale_results: StaleResultRow;
   artifacts: ArtifactRow;
   statuses: StatusRow;

@@ -204,6 +204,8 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'docs/how-to/operations.md#the-service': runsUntilReady('servicePort'),
   'docs/how-to/operations.md#the-pages-a-proxy-and-tls': runsUntilReady('servicePort'),
+  // Run against a real server by test/system/service/clickhouse.test.ts.
+  'docs/how-to/operations.md#analytics-from-clickhouse': isLinted,
   'docs/how-to/operations.md#what-to-back-up-and-how-to-protect-it': async (stage, text) => {
     const folder = stage.copyOf();
     const [backup = '', restore = ''] = text.replaceAll('/backups', folder).trim().split('\n');

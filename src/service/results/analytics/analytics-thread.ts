@@ -22,10 +22,20 @@ export interface AnalyticsRequest {
   readonly question: Question;
 }
 
+/** Where the thread reads. */
+export interface AnalyticsPlace extends StorePlace {
+  /** A ClickHouse that has a copy of what is sealed. */
+  readonly clickHouseUrl?: string | undefined;
+  /** What its connections trust in addition to the usual certificates, as PEM texts. */
+  readonly caCertificates?: readonly string[] | undefined;
+}
+
 export interface AnalyticsReply {
   readonly id: number;
   readonly answer?: Answer;
   readonly problem?: { readonly message: string; readonly stack: string; readonly isUnavailable: boolean };
+  /** Why ClickHouse gave no answer, null when it gave one, undefined when it was not asked. */
+  readonly clickHouse?: string | null | undefined;
 }
 
 interface Pending {
@@ -43,14 +53,17 @@ const maxPending = 500;
  * next.
  */
 export class AnalyticsThread implements CoverageSource {
-  readonly #place: StorePlace;
+  readonly #place: AnalyticsPlace;
+  readonly #onClickHouse: ((problem: string | null) => void) | undefined;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
   #lastId = 0;
   #isClosed = false;
 
-  constructor(place: StorePlace) {
+  /** @param onClickHouse hears of each question that ClickHouse answered (null), or why it did not. */
+  constructor(place: AnalyticsPlace, onClickHouse?: (problem: string | null) => void) {
     this.#place = place;
+    this.#onClickHouse = onClickHouse;
   }
 
   /** @throws AppError STORE_UNAVAILABLE when the database does not answer, or too much is asked at once. */
@@ -110,7 +123,8 @@ export class AnalyticsThread implements CoverageSource {
     return worker;
   }
 
-  #settle({ id, answer, problem }: AnalyticsReply): void {
+  #settle({ id, answer, problem, clickHouse }: AnalyticsReply): void {
+    if (clickHouse !== undefined) this.#onClickHouse?.(clickHouse);
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#worker?.unref();

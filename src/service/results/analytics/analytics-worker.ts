@@ -1,15 +1,19 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Kysely } from 'kysely';
+import { trustAlso } from '../../../lib/ca-directory.ts';
+import { systemClock } from '../../../lib/clock.ts';
 import { toError } from '../../../lib/errors.ts';
 import { checkCoverages } from '../../coverage/coverage-query.ts';
 import { dayCache } from '../../coverage/day-slots.ts';
 import { SlotDays } from '../../coverage/slot-days.ts';
 import { connectPostgres } from '../../store/engine/connect-postgres.ts';
 import { asStoreError, connectSqliteToRead } from '../../store/engine/dialect.ts';
-import type { StorePlace } from '../../store.ts';
 import type { Tables } from '../../tables.ts';
-import { columnCache, ResultColumns } from '../columns/result-columns.ts';
-import type { AnalyticsReply, AnalyticsRequest, Question } from './analytics-thread.ts';
+import { ClickHouseServer } from '../clickhouse/clickhouse-server.ts';
+import { ClickHouseState, FedColumns } from '../clickhouse/fed-columns.ts';
+import { FedResults } from '../clickhouse/feed-store.ts';
+import { type ColumnSource, columnCache, ResultColumns } from '../columns/result-columns.ts';
+import type { AnalyticsPlace, AnalyticsReply, AnalyticsRequest, Question } from './analytics-thread.ts';
 import { reportAggregates } from './report-aggregates.ts';
 import { answer, columnsFor } from './series.ts';
 
@@ -24,7 +28,13 @@ const daysBytes = 24 * 1024 * 1024;
  */
 const port = parentPort;
 if (!port) throw new Error('this file is the entry of a worker thread');
-const { databaseUrl, directUrl, replicaUrl, path } = workerData as StorePlace;
+const place = workerData as AnalyticsPlace;
+const { databaseUrl, directUrl, replicaUrl, path, clickHouseUrl } = place;
+trustAlso(place.caCertificates ?? []);
+const clickHouse =
+  clickHouseUrl === undefined
+    ? undefined
+    : new ClickHouseState(new ClickHouseServer(clickHouseUrl), systemClock);
 // What goes where is logged by the connections of the main thread.
 const observer = { used: () => undefined, passedOver: () => undefined };
 const connection =
@@ -44,16 +54,20 @@ async function reply({ id, question }: AnalyticsRequest): Promise<AnalyticsReply
   try {
     // One connection for a question: a replica and the database itself may differ in what is sealed.
     const asked = (connection.readers ?? connection.db).connection().execute((db) => answerOn(db, question));
-    return { id, answer: await asked };
+    return { id, answer: await asked, clickHouse: clickHouse?.takeNews() };
   } catch (thrown) {
     const error = toError(thrown);
     const isUnavailable = asStoreError(error) !== error;
-    return { id, problem: { message: error.message, stack: error.stack ?? '', isUnavailable } };
+    const problem = { message: error.message, stack: error.stack ?? '', isUnavailable };
+    return { id, problem, clickHouse: clickHouse?.takeNews() };
   }
 }
 
 async function answerOn(db: Kysely<Tables>, question: Question): Promise<AnalyticsReply['answer']> {
-  const columns = new ResultColumns(db, dialect, readColumns);
+  const ownColumns = new ResultColumns(db, dialect, readColumns);
+  const columns: ColumnSource = clickHouse
+    ? new FedColumns(ownColumns, new FedResults(db, dialect), clickHouse)
+    : ownColumns;
   if (question.kind === 'report') return reportAggregates({ db, dialect, columns }, question.query);
   if (question.kind === 'coverage') {
     return checkCoverages(new SlotDays(db, dialect, readDays), question.query);

@@ -44,6 +44,9 @@ export function columnCache(maxBytes: number): ColumnCache {
   return new LruMap(maxBytes, (column, key) => entryBytes + key.length + (column?.byteLength ?? 0));
 }
 
+/** What answers questions about many results: columns of the database, or of a server next to it. */
+export type ColumnSource = Pick<ResultColumns, 'read' | 'readSealed'>;
+
 /**
  * Final results as columns: the story is in ADR 15. Results stay where they are; those that are settled are
  * also *sealed* into chunks, one after the other, without a gap: `[from_ms, to_ms)` of `created`. A chunk has
@@ -246,6 +249,33 @@ export class ResultColumns {
   ): Promise<{ readonly frame: Frame; readonly sealedUntil: number }> {
     const { parts, sealedUntil } = await this.#sealedParts(checkId, window, names);
     return { frame: joinParts(parts, names), sealedUntil };
+  }
+
+  /** The named columns of the first chunk that begins at an instant or later, and where it ends. */
+  async nextSealed(
+    checkId: string,
+    since: number,
+    names: readonly string[],
+  ): Promise<{ readonly frame: Frame; readonly until: number } | null> {
+    const chunk = await this.#db
+      .selectFrom('result_chunks')
+      .select(['from_ms', 'to_ms', 'row_count'])
+      .where('check_id', '=', checkId)
+      .where('from_ms', '>=', since)
+      .orderBy('from_ms')
+      .limit(1)
+      .executeTakeFirst();
+    if (!chunk) return null;
+    const rows = await this.#db
+      .selectFrom('result_columns')
+      .select(['name', 'content'])
+      .where('check_id', '=', checkId)
+      .where(this.#dialect.inList('name', names))
+      .where('from_ms', '=', chunk.from_ms)
+      .execute();
+    const columns = new Map(rows.map(({ name, content }) => [name, content]));
+    const part = encodedPart(columns, { from: 0, to: chunk.row_count });
+    return { frame: joinParts([part], columns.keys()), until: chunk.to_ms };
   }
 
   async #sealedParts(

@@ -54,6 +54,18 @@ export const packedDetails = {
   ],
 };
 
+/**
+ * Which feed of ClickHouse there is, and up to where the sealed results of each check are in it. No reference to
+ * checks: rows of those that are gone say what is to be removed there.
+ */
+export const resultFeed = {
+  name: '0069-result-feed',
+  statements: [
+    `create table result_feeds (name text primary key, level_at bigint not null)`,
+    `create table fed_results (check_id text primary key, feed text not null, fed_until bigint not null)`,
+  ],
+};
+
 /** What a table is vacuumed by: after a fiftieth of it has changed, not a fifth, and without resting on the way. */
 const vacuumedOften = `autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 20000,
   autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,

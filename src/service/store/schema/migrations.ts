@@ -10,7 +10,14 @@ import { analysesByModels, checkPlans, rootCauseAnalyses } from './analysis-migr
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
-import { checkTotals, leanLedger, packedDetails, resultDays, roomForChanges } from './ledger-migration.ts';
+import {
+  checkTotals,
+  leanLedger,
+  packedDetails,
+  resultDays,
+  resultFeed,
+  roomForChanges,
+} from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration } from './member-migration.ts';
 import { statusPageKeys } from './page-key-migration.ts';
@@ -342,4 +349,5 @@ export const migrations: readonly Migration[] = [
   roomForChanges,
   analysesByModels,
   resultDays,
+  resultFeed,
 ];

@@ -1,0 +1,46 @@
+import type { ServiceConfig } from '../../config.ts';
+import type { ServiceMetrics } from '../../metrics.ts';
+import { ClickHouseServer } from './clickhouse-server.ts';
+import { ClickHouseFeed, type FeedOptions } from './feed.ts';
+import { ClickHouseFigures } from './figures.ts';
+
+const dayMs = 86_400_000;
+
+export type ClickHouseDeps = Omit<FeedOptions, 'server' | 'figures' | 'analyticsMs'> & {
+  readonly config: Pick<ServiceConfig, 'ANALYTICS_CLICKHOUSE_URL' | 'ANALYTICS_RETENTION_DAYS'>;
+  readonly metrics: Pick<ServiceMetrics, 'clickHouse'>;
+};
+
+/** What feeds the configured ClickHouse, and what hears of questions to it; undefined where there is none. */
+export function configuredClickHouse({ config, metrics, ...deps }: ClickHouseDeps):
+  | {
+      readonly feed: ClickHouseFeed;
+      /** @param problem why it gave no answer; null when it gave one. */
+      readonly onRead: (problem: string | null) => void;
+    }
+  | undefined {
+  const { ANALYTICS_CLICKHOUSE_URL: url, ANALYTICS_RETENTION_DAYS: days } = config;
+  if (url === undefined) return undefined;
+  const figures = new ClickHouseFigures();
+  metrics.clickHouse = figures;
+  let isAway = false;
+  return {
+    feed: new ClickHouseFeed({
+      ...{ ...deps, figures },
+      server: new ClickHouseServer(url),
+      analyticsMs: days * dayMs,
+    }),
+    onRead(problem) {
+      if (problem !== null) figures.countFailure('read');
+      if ((problem !== null) === isAway) return;
+      isAway = problem !== null;
+      if (problem === null) deps.logger.info('ClickHouse answers analytics again');
+      else {
+        deps.logger.warn(
+          { reason: problem },
+          'ClickHouse does not answer; analytics are read from the database',
+        );
+      }
+    },
+  };
+}

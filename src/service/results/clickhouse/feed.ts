@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto';
+import { backoffDelayMs, type Clock } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Store } from '../../store.ts';
+import {
+  attemptsColumn,
+  dimensionColumn,
+  locationColumn,
+  ordinalColumn,
+  responseColumn,
+  statusColumn,
+  timeColumn,
+} from '../columns/result-frame.ts';
+import { ClickHouseError, type ClickHouseServer } from './clickhouse-server.ts';
+import type { ClickHouseFigures } from './figures.ts';
+import { metricNames, ResultTable, type SealedChunk } from './result-table.ts';
+
+export interface FeedOptions {
+  readonly store: Store;
+  readonly server: ClickHouseServer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly figures: Pick<ClickHouseFigures, 'countFed' | 'countFailure'>;
+  /** How long analytics can look back. */
+  readonly analyticsMs: number;
+}
+
+const checksPerPage = 200;
+/** What one insert has: rows enough for a part of their own, and few days, each of which is a part. */
+const rowsPerInsert = 20_000;
+const daysPerInsert = 50;
+const chunksPerInsert = 500;
+const dayMs = 86_400_000;
+/** From the end of one round over all checks to the start of the next. */
+const restMs = 60_000;
+const pauses = { baseMs: 1_000, capMs: 30_000 } as const;
+
+const names = [
+  ...[timeColumn, ordinalColumn, attemptsColumn, responseColumn],
+  ...[locationColumn, statusColumn, dimensionColumn],
+  ...metricNames(),
+];
+
+/** A chunk that is to be inserted, and where the cursor of its check is afterwards. */
+interface NextChunk extends SealedChunk {
+  readonly until: number;
+}
+
+/**
+ * Copies sealed results to ClickHouse, chunk by chunk in the order of each check, and moves a cursor of the check on
+ * after each insert. A process that ends in between inserts the same rows again, which count once (result-table.ts).
+ * The feed begins again, with a table of another name, when its table is gone.
+ */
+export class ClickHouseFeed {
+  readonly #options: FeedOptions;
+  #failures = 0;
+  #isStopping = false;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  /** Feeds what is sealed; returns when to go on. */
+  async turn(): Promise<number> {
+    const { clock, logger, figures } = this.#options;
+    try {
+      await this.#round();
+      if (this.#failures > 0) logger.info('ClickHouse takes results again');
+      this.#failures = 0;
+      return clock.wallMs() + restMs;
+    } catch (thrown) {
+      if (!(thrown instanceof ClickHouseError)) throw thrown;
+      figures.countFailure('feed');
+      if (this.#failures === 0) {
+        logger.warn({ reason: thrown.message }, 'ClickHouse takes no results; they wait in the database');
+      }
+      this.#failures += 1;
+      return clock.wallMs() + 250 + backoffDelayMs(this.#failures, pauses);
+    }
+  }
+
+  /** Ends a turn under way after the insert that is being made. */
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  async close(): Promise<void> {
+    await this.#options.server.close();
+  }
+
+  async #round(): Promise<void> {
+    const { store, clock, analyticsMs } = this.#options;
+    const { table, feed } = await this.#table();
+    await this.#removeGone(table);
+    let last = '';
+    while (!this.#isStopping) {
+      const page = await store.fedResults.statesAfter(last, checksPerPage);
+      await this.#feedSome(
+        table,
+        feed,
+        page.filter(({ fedUntil, sealedUntil }) => sealedUntil > (fedUntil ?? 0)),
+      );
+      if (page.length < checksPerPage) break;
+      last = page.at(-1)?.checkId ?? last;
+    }
+    if (this.#isStopping) return;
+    const trusted = await store.retired.trustedUntil();
+    if (trusted !== null) await table.removeBefore(trusted - analyticsMs);
+    await store.fedResults.setLevel(feed, clock.wallMs());
+  }
+
+  /** The table of the present feed, with a column for every metric. */
+  async #table(): Promise<{ readonly table: ResultTable; readonly feed: string }> {
+    const { store, server, clock, logger } = this.#options;
+    const present = await store.fedResults.feed();
+    if (present) {
+      const table = new ResultTable(server, present.name);
+      const columns = await table.columns();
+      if (columns.size > 0) {
+        const missing = metricNames().filter((name) => !columns.has(name));
+        if (missing.length > 0) await table.add(missing);
+        return { table, feed: present.name };
+      }
+    }
+    const feed = randomBytes(4).toString('hex');
+    await store.transaction((repositories) => repositories.fedResults.begin(feed, clock.wallMs()));
+    const table = new ResultTable(server, feed);
+    await table.create();
+    logger.info({ table: table.name }, 'results are fed to a new table of ClickHouse, the oldest first');
+    return { table, feed };
+  }
+
+  async #removeGone(table: ResultTable): Promise<void> {
+    const { store } = this.#options;
+    const gone = await store.fedResults.gone(checksPerPage);
+    if (gone.length === 0) return;
+    await table.removeChecks(gone);
+    await store.fedResults.forget(gone);
+  }
+
+  /** Feeds some checks, a chunk of each at a time: chunks of the same days go together. */
+  async #feedSome(
+    table: ResultTable,
+    feed: string,
+    states: readonly { readonly checkId: string; readonly fedUntil: number | null }[],
+  ): Promise<void> {
+    const { store } = this.#options;
+    await store.fedResults.register(
+      feed,
+      states.flatMap(({ checkId, fedUntil }) => (fedUntil === null ? [checkId] : [])),
+    );
+    const since = new Map(states.map(({ checkId, fedUntil }) => [checkId, fedUntil ?? 0]));
+    let waiting: NextChunk[] = [];
+    const flush = async () => {
+      await this.#insert(table, feed, waiting);
+      waiting = [];
+    };
+    while (since.size > 0) {
+      for (const [checkId, from] of since) {
+        const next = await store.resultColumns.nextSealed(checkId, from, names);
+        if (!next) {
+          since.delete(checkId);
+          continue;
+        }
+        since.set(checkId, next.until);
+        waiting.push({ checkId, ...next });
+        if (isEnough(waiting)) await flush();
+        if (this.#isStopping) return;
+      }
+    }
+    await flush();
+  }
+
+  async #insert(table: ResultTable, feed: string, chunks: readonly NextChunk[]): Promise<void> {
+    if (chunks.length === 0) return;
+    const { store, figures } = this.#options;
+    await table.insert(chunks);
+    const untilOf = new Map(chunks.map(({ checkId, until }) => [checkId, until]));
+    await store.transaction((repositories) => repositories.fedResults.advance(feed, untilOf));
+    figures.countFed(chunks.reduce((sum, { frame }) => sum + frame.rowCount, 0));
+  }
+}
+
+function isEnough(chunks: readonly NextChunk[]): boolean {
+  if (chunks.length >= chunksPerInsert) return true;
+  const rows = chunks.reduce((sum, { frame }) => sum + frame.rowCount, 0);
+  // The last chunk of each day, and the day before.
+  const days = new Set(
+    chunks.flatMap(({ until }) => [Math.floor(until / dayMs), Math.floor(until / dayMs) - 1]),
+  );
+  return rows >= rowsPerInsert || days.size >= daysPerInsert;
+}

@@ -1,0 +1,41 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** Numbers of ClickHouse for Prometheus. */
+export class ClickHouseFigures {
+  #fed = 0;
+  readonly #failures = { feed: 0, read: 0 };
+
+  /** Counts results that were inserted. */
+  countFed(rows: number): void {
+    this.#fed += rows;
+  }
+
+  /** Counts inserts that failed, or questions that the database answered instead. */
+  countFailure(of: 'feed' | 'read'): void {
+    this.#failures[of] += 1;
+  }
+
+  /** @param levelAt when everything that was sealed had been fed; undefined before there is a feed. */
+  register(registers: Registry[], now: number, levelAt: number | undefined): void {
+    if (levelAt === undefined) return;
+    const lag = new Gauge({
+      name: 'picket_clickhouse_feed_lag_seconds',
+      help: 'How long ago ClickHouse had all results that are sealed for analytics',
+      registers,
+    });
+    lag.set(Math.max(0, now - levelAt) / 1000);
+    const fed = new Counter({
+      name: 'picket_clickhouse_rows_total',
+      help: 'Rows that this process inserted into ClickHouse',
+      registers,
+    });
+    fed.inc(this.#fed);
+    const failures = new Counter({
+      name: 'picket_clickhouse_failures_total',
+      help: 'What ClickHouse did not answer at this process: feed, or read: the database answered these questions',
+      labelNames: ['of'] as const,
+      registers,
+    });
+    for (const kind of ['feed', 'read'] as const) failures.inc({ of: kind }, this.#failures[kind]);
+  }
+}
