@@ -12,7 +12,7 @@ import { DocumentStage } from './stage.ts';
 
 const blocks = documents().flatMap((file) => blocksOf(file));
 const commandBlocks = blocks.filter(({ language }) => commandLanguages.includes(language));
-const otherLanguages = ['conf', '', 'yaml', 'json', 'js', 'ts', 'nginx'];
+const otherLanguages = ['conf', 'sql', '', 'yaml', 'json', 'js', 'ts', 'nginx'];
 
 let stage: DocumentStage;
 beforeAll(async () => {
