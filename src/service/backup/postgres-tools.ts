@@ -47,6 +47,8 @@ export async function restorePostgres(place: PostgresPlace, file: string, replac
     ...clean,
     '--no-owner',
     '--no-privileges',
+    // Those of the server that it came from: another one has other disks.
+    '--no-tablespaces',
     '--single-transaction',
     file,
   ]);

@@ -36,8 +36,13 @@ const errorEvent = {
  * Fills the harness's account over the API.
  *
  * @param place the location `lab`, where there is one already.
+ * @param host the part of its members' addresses that no other account's have.
  */
-export async function inhabit(harness: ServiceHarness, place?: TestLocation): Promise<InhabitedAccount> {
+export async function inhabit(
+  harness: ServiceHarness,
+  place?: TestLocation,
+  host = 'example.com',
+): Promise<InhabitedAccount> {
   const known = new KnownObjects();
   const location = place ?? (await createLocation(harness, 'lab'));
   const send = async (method: string, path: string, body?: unknown) => {
@@ -124,10 +129,10 @@ export async function inhabit(harness: ServiceHarness, place?: TestLocation): Pr
 
   known.add('/v1/api-keys/{}', [(await make('api-keys', { name: 'ci' })).id]);
   // Of two admins one stays.
-  await addMember(harness, 'ada@example.com', 'ADMIN');
-  known.add('/v1/accounts/me/members/{}', [await addMember(harness, 'bob@example.com', 'ADMIN')]);
-  await memberLoggedIn(harness, 'ada@example.com');
-  const invited = await make('accounts/me/invites', { email: 'eve@example.com', role: 'READ_ONLY' });
+  await addMember(harness, `ada@${host}`, 'ADMIN');
+  known.add('/v1/accounts/me/members/{}', [await addMember(harness, `bob@${host}`, 'ADMIN')]);
+  await memberLoggedIn(harness, `ada@${host}`);
+  const invited = await make('accounts/me/invites', { email: `eve@${host}`, role: 'READ_ONLY' });
   known.add('/v1/accounts/me/invites/{}', [invited.id]);
   const [session] = await send('GET', 'accounts/me/sessions');
   known.add('/v1/accounts/me/sessions/{}', [session.id]);
