@@ -20,7 +20,7 @@ import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 const noPostgres = whyNoPostgres();
 const [resultCount, runCount, kills] = isNight ? [1_000_000, 100_000, 20] : [40_000, 4_000, 3];
 /** What a kill is drawn from, after the work has begun: about as long as it takes where nobody interrupts it. */
-const workMs = isNight ? 12_000 : 200;
+const workMs = isNight ? 3_500 : 150;
 const key = 'ak_00000000000000000000000000000001';
 const sequence = (engine: 'postgres' | 'sqlite') =>
   engine === 'postgres'
@@ -196,7 +196,7 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
     expect(Number(doubled)).toBe(0);
   };
   try {
-    for (let kill = 0; kill < kills; kill += 1) {
+    for (let kill = 0; hits.length < kills; kill += 1) {
       if (await store.isDone()) {
         await judge();
         place = await store.copy();
@@ -208,18 +208,18 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
       const { output } = process;
       if (engine === 'PostgreSQL')
         await until('it is at work', () => output().includes('results become partitions'), { process });
-      await delay(Math.random() * workMs);
+      // SQLite has nothing to convert: its migrations are done before the service is ready.
+      await delay(Math.random() * (engine === 'SQLite' ? Math.min(workMs, 1_000) : workMs));
       // One is asked to stop, which does not wait for the work either.
       if (kill === 0 && engine === 'PostgreSQL')
         expect(await process.kill('SIGTERM')).toMatchObject({ code: 0 });
       else await process.kill('SIGKILL');
-      hits.push(
-        /results (?:become|are) partitions[^"]*/.exec(
-          output()
-            .split('\n')
-            .findLast((line) => line.includes('partitions by day')) ?? '',
-        )?.[0] ?? 'at the start',
-      );
+      const line = output()
+        .split('\n')
+        .findLast((text) => text.includes('partitions by day'));
+      const at = /results (?:become|are) partitions[^"]*/.exec(line ?? '')?.[0] ?? 'at the start';
+      // One that came after the end of the work hit nothing.
+      if (at.startsWith('results become') || engine === 'SQLite') hits.push(at);
       await judge();
     }
     const last = await start();
