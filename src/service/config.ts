@@ -287,7 +287,7 @@ export const ServiceConfig = z
       .default(60)
       .describe('Notifications a channel gets per minute. Further ones wait up to ten minutes. 0: no limit'),
     RESULT_RETENTION_DAYS: days(30).describe(
-      'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur',
+      'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur; on PostgreSQL results go by the day, up to a day later',
     ),
     DETAIL_OF_EVERY_NTH_PASS: z.coerce
       .number()

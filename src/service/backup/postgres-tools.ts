@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import pg from 'pg';
-import { AppError, errorCodeOf } from '../../lib/errors.ts';
+import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
 
 /** Where a database is, and the environment that PostgreSQL's programs are found in. */
 export interface PostgresPlace {
@@ -42,31 +42,63 @@ export async function restorePostgres(place: PostgresPlace, file: string, replac
   } finally {
     await client.end();
   }
-  const clean = replace ? ['--clean', '--if-exists'] : [];
-  await runTool('pg_restore', place, [
-    ...clean,
-    '--no-owner',
-    '--no-privileges',
-    // Those of the server that it came from: another one has other disks.
-    '--no-tablespaces',
-    '--single-transaction',
-    file,
+  // Tablespaces are those of the server that it came from: another one has other disks.
+  const options = ['--no-owner', '--no-privileges', '--no-tablespaces'];
+  if (replace) await replaceTables(place, ['--clean', '--if-exists', ...options, file]);
+  else await runTool('pg_restore', place, [...options, '--single-transaction', file]);
+}
+
+/**
+ * `pg_restore --clean` fails where there are partitions, and knows nothing of those the dump does not have: they go first,
+ * in the same transaction.
+ */
+async function replaceTables(place: PostgresPlace, args: readonly string[]): Promise<void> {
+  const reading = spawn('pg_restore', [...args, '--file=-'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: place.environment,
+  });
+  const writing = startTool('psql', place, [
+    ...['--no-psqlrc', '--quiet', '--output=/dev/null', '--single-transaction', '--set=ON_ERROR_STOP=1'],
+    ...['--command=drop table if exists results cascade', '--file=-'],
   ]);
+  const { stdin } = writing.child;
+  // What ends before it has everything says so by its code.
+  stdin?.on('error', () => undefined);
+  reading.stdout.on('error', () => undefined);
+  if (stdin) reading.stdout.pipe(stdin, { end: false });
+  const isRead = ended('pg_restore', reading).then(
+    () => stdin?.end(),
+    (thrown: unknown) => {
+      // The end of its input would have it commit what came so far.
+      writing.child.kill('SIGKILL');
+      throw thrown;
+    },
+  );
+  writing.done.catch(() => reading.kill('SIGKILL'));
+  const [read, written] = await Promise.allSettled([isRead, writing.done]);
+  // The one that failed first has killed the other.
+  const failed = [written, read].filter((outcome) => outcome.status === 'rejected');
+  const first = failed.find(({ reason }) => !/failed: $/.test(toError(reason).message)) ?? failed[0];
+  if (first) throw first.reason;
 }
 
 /** The password goes by the environment: arguments are readable to every user of the machine. */
-async function runTool(
-  program: string,
-  { url, environment }: PostgresPlace,
-  args: readonly string[],
-): Promise<void> {
+async function runTool(program: string, place: PostgresPlace, args: readonly string[]): Promise<void> {
+  await startTool(program, place, args).done;
+}
+
+function startTool(program: string, { url, environment }: PostgresPlace, args: readonly string[]) {
   const [withoutPassword, password] = splitPassword(url);
   const child = spawn(program, [`--dbname=${withoutPassword}`, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: [program === 'psql' ? 'pipe' : 'ignore', 'ignore', 'pipe'],
     env: { ...environment, ...(password === undefined ? {} : { PGPASSWORD: password }) },
   });
+  return { child, done: ended(program, child) };
+}
+
+async function ended(program: string, child: ChildProcess): Promise<void> {
   let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-4_000);
   });
   const code = await new Promise<number | null>((resolve, reject) => {

@@ -343,6 +343,7 @@ export function resultDaysJob({
     wakesOn: [],
     longestMs: 60_000,
     run: () => keeper.turn(),
+    stopping: () => keeper.stop(),
   });
 }
 

@@ -1,11 +1,13 @@
+import type pg from 'pg';
 import type { Clock } from '../../lib/clock.ts';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { divideOnline } from '../results/days/online-division.ts';
 import type { Store } from '../store.ts';
 
 const lookEveryMs = 60_000;
 const againMs = 2_000;
+const progressEveryMs = 10_000;
 /** Results that are kept longer have a partition for each week: every statement without a time looks into all. */
 const mostDailyDays = 62;
 
@@ -24,6 +26,9 @@ export interface ResultDaysOptions {
 export class ResultDaysKeeper {
   readonly #options: ResultDaysOptions;
   readonly #lengthDays: number;
+  /** What a conversion uses. */
+  #client: pg.Client | undefined;
+  #isStopping = false;
   /** Days whose results are outside. */
   readonly #left = new Set<string>();
 
@@ -35,12 +40,7 @@ export class ResultDaysKeeper {
   async turn(): Promise<number | null> {
     const { store, clock, logger } = this.#options;
     if (!store.resultDays.areKnown) return null;
-    if (!(await store.resultDays.isDivided())) {
-      const isDone = await store.withOwnConnection?.((client) =>
-        divideOnline(client, clock.wallMs(), logger),
-      );
-      if (isDone !== true) return clock.wallMs() + againMs;
-    }
+    if (!(await store.resultDays.isDivided()) && !(await this.#divide())) return clock.wallMs() + againMs;
     const now = clock.wallMs();
     const missing = store.resultDays.missing(await store.resultDays.parts(), now, this.#lengthDays);
     for (const stretch of missing) {
@@ -58,6 +58,40 @@ export class ResultDaysKeeper {
       }
     }
     return now + lookEveryMs;
+  }
+
+  /** Ends a conversion under way, which the next leader goes on with. */
+  stop(): void {
+    this.#isStopping = true;
+    void this.#client?.end();
+  }
+
+  async #divide(): Promise<boolean> {
+    const { store, clock, logger } = this.#options;
+    const telling = setInterval(() => void this.#logProgress(), progressEveryMs);
+    try {
+      const isDone = await store.withOwnConnection?.(async (client) => {
+        this.#client = client;
+        return this.#isStopping ? false : await divideOnline(client, clock.wallMs(), logger);
+      });
+      return isDone === true;
+    } catch (thrown) {
+      if (this.#isStopping) return false;
+      throw thrown;
+    } finally {
+      clearInterval(telling);
+      this.#client = undefined;
+    }
+  }
+
+  async #logProgress(): Promise<void> {
+    const { store, logger } = this.#options;
+    try {
+      const progress = await store.resultDays.buildProgress();
+      if (progress) logger.info(progress, 'results become partitions by day: building an index');
+    } catch (thrown) {
+      logger.debug({ reason: toError(thrown).message }, 'failed to read how far an index is built');
+    }
   }
 }
 

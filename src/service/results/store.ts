@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
 import type { Change, ColumnTypes, Dialect } from '../store/engine/dialect.ts';
 import { batches, isBehind, readPage } from '../store/engine/queries.ts';
@@ -184,7 +184,11 @@ export class Results {
       await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
     }
     const removed = [];
-    for (const table of ['results', 'stale_results', 'heartbeat_events'] as const) {
+    // With their time, so that each is looked for on its day only.
+    const { numAffectedRows: removedResults } = await sql`delete from results where (id, created) in
+      (select id, created from results where check_id = ${purge.check_id} limit ${limit})`.execute(this.#db);
+    removed.push(Number(removedResults));
+    for (const table of ['stale_results', 'heartbeat_events'] as const) {
       const some = this.#db
         .selectFrom(table)
         .select('id')

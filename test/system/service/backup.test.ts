@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type PicketProcess, startPicket } from '../../helpers/picket-process.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
@@ -117,6 +118,11 @@ describe.skipIf(noPostgres !== null)(`a backup of PostgreSQL${noPostgres ?? ''}`
     expect((await picket(environment, 'restore', backup, '--replace')).output).toContain('a service uses');
     await first.process.kill('SIGTERM');
     expect((await picket(environment, 'restore', backup)).output).toContain('not empty');
+    // A day that began after the backup.
+    const client = new pg.Client({ connectionString: environment.DATABASE_URL });
+    await client.connect();
+    await client.query('create table results_later partition of results for values from (9e14) to (9.1e14)');
+    await client.end();
     expect(await picket(environment, 'restore', backup, '--replace')).toMatchObject({ code: 0 });
     const again = await startService(environment);
     expect(await namesOf(again)).toEqual(['before']);

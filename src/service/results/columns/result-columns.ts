@@ -126,23 +126,30 @@ export class ResultColumns {
     known?: number,
   ): Promise<{ since: number; until: number } | null> {
     const since = known ?? (await this.sealedUntil(checkId));
-    const oldest = known ?? (await this.#createdAt(checkId, since, 0));
+    const latest = now - settledAfterMs;
+    const oldest = known ?? (await this.#createdAt(checkId, { since, latest }, 0));
     if (oldest === null) return null;
-    const settled = Math.min(now - settledAfterMs, await this.#oldestOnItsWay(checkId));
-    const full = await this.#createdAt(checkId, oldest, resultsPerChunk);
+    const settled = Math.min(latest, await this.#oldestOnItsWay(checkId));
+    const full = await this.#createdAt(checkId, { since: oldest, latest }, resultsPerChunk);
     // Results of one instant are never torn apart.
     const border = full === oldest ? oldest + 1 : full;
     const until = Math.min(border ?? Number.MAX_SAFE_INTEGER, oldest + longestChunkMs);
     return until <= settled ? { since, until } : null;
   }
 
-  async #createdAt(checkId: string, since: number, offset: number): Promise<number | null> {
+  /** When a final result of a check was stored, counted from an instant on; null where that is not settled. */
+  async #createdAt(
+    checkId: string,
+    { since, latest }: { readonly since: number; readonly latest: number },
+    offset: number,
+  ): Promise<number | null> {
     const row = await this.#db
       .selectFrom('results')
       .select('created')
       .where('check_id', '=', checkId)
       .where('result_type', '=', 'FINAL')
       .where('created', '>=', since)
+      .where('created', '<=', latest)
       .orderBy('created')
       .limit(1)
       .offset(offset)

@@ -131,6 +131,17 @@ export class ResultDays {
     return rows.map(({ id }) => id);
   }
 
+  /** How far an index of the results is built, where one is. */
+  async buildProgress(): Promise<{ readonly phase: string; readonly percent: number } | undefined> {
+    const { rows } = await sql<{ phase: string; percent: number }>`
+      select phase, (100 * greatest(blocks_done::double precision / nullif(blocks_total, 0),
+        tuples_done::double precision / nullif(tuples_total, 0), 0))::integer as percent
+      from pg_stat_progress_create_index where relid = 'results'::regclass and datname = current_database()`.execute(
+      this.#db,
+    );
+    return rows[0];
+  }
+
   async #hasResults(): Promise<boolean> {
     const { rows } = await sql`select from results limit 1`.execute(this.#db);
     return rows.length > 0;
