@@ -1,5 +1,8 @@
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { AnalyticsPlace } from '../../src/service/results/analytics/analytics-thread.ts';
+import { whyNoClickHouse } from '../helpers/service/clickhouse.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import {
   createCheck,
@@ -7,6 +10,7 @@ import {
   type ServiceHarness as ServiceBench,
   temporaryFolder,
 } from '../helpers/service/service.ts';
+import { compareWithClickHouse } from './parts/clickhouse-questions.ts';
 import {
   insertIntoPostgres,
   insertIntoSqlite,
@@ -44,6 +48,7 @@ const questions: readonly (readonly [string, string])[] = [
 interface Engine {
   readonly name: string;
   readonly bench: ServiceBench;
+  readonly place: AnalyticsPlace;
   readonly insert: (results: Parameters<typeof insertIntoSqlite>[1]) => Promise<void>;
   readonly plain: (checkId: string) => Promise<PlainAnswer>;
 }
@@ -63,6 +68,7 @@ const bench: Bench = {
       await measure(run, rows, notes, figures, {
         name: 'SQLite',
         bench: service,
+        place: { path },
         insert: async (results) => insertIntoSqlite(path, results),
         plain: async (checkId) => plainOnSqlite(path, checkId),
       });
@@ -76,6 +82,7 @@ const bench: Bench = {
       await measure(run, rows, notes, figures, {
         name: 'PostgreSQL',
         bench: service,
+        place: { databaseUrl, path: '' },
         insert: (results) => insertIntoPostgres(databaseUrl, results),
         plain: (checkId) => plainOnPostgres(databaseUrl, checkId),
       });
@@ -161,6 +168,19 @@ async function measure(
   notes.push(
     `${name}: ${count} results in ${chunks} chunks, sealed in ${(sealMs / 1000).toFixed(1)} s (${((sealMs * 1000) / count).toFixed(1)} µs each). The nine figures by location as plain SQL over the results: ${plain.ms.toFixed(0)} ms; both give the same p95, digit for digit.`,
   );
+  if (whyNoClickHouse() === null) {
+    run.progress(`${name}: ClickHouse`);
+    const { store } = service;
+    const { place } = engine;
+    const compared = await compareWithClickHouse({ store, place, checkId: check.id, rounds });
+    for (const { question, source, ms } of compared.rows) {
+      rows.push([`${name}, ${source}`, question, ...ms.map((one) => one.toFixed(0)), '']);
+      if (question === 'p95') figures[`${key}_${source.toLowerCase()}_p95_ms`] = (ms[1] ?? 0).toFixed(0);
+    }
+    notes.push(
+      `${name}, columns and ClickHouse: asked of the threads of analytics in turns, with equal answers, at a load of ${loadavg()[0]?.toFixed(1)}. Feeding ClickHouse took ${((compared.feedMs * 1000) / count).toFixed(1)} µs a result; it has ${(compared.bytes / count).toFixed(1)} bytes of each.`,
+    );
+  }
   notes.push(
     `${name}: counting the ${count} slots of these 30 days took ${cold.toFixed(0)} ms from the ledger and ${sealed.toFixed(0)} ms once they were sealed, which took ${(slotSealMs / 1000).toFixed(1)} s.`,
   );

@@ -12,6 +12,7 @@ import {
   timeColumn,
 } from '../columns/result-frame.ts';
 import { ClickHouseError, type ClickHouseServer } from './clickhouse-server.ts';
+import type { FeedState } from './feed-store.ts';
 import type { ClickHouseFigures } from './figures.ts';
 import { metricNames, ResultTable, type SealedChunk } from './result-table.ts';
 
@@ -33,6 +34,9 @@ const chunksPerInsert = 500;
 const dayMs = 86_400_000;
 /** From the end of one round over all checks to the start of the next. */
 const restMs = 60_000;
+/** How long a turn waits for rows to be removed, and how often it looks. */
+const longestRemovalMs = 60_000;
+const lookAgainMs = 200;
 const pauses = { baseMs: 1_000, capMs: 30_000 } as const;
 
 const names = [
@@ -48,12 +52,14 @@ interface NextChunk extends SealedChunk {
 
 /**
  * Copies sealed results to ClickHouse, chunk by chunk in the order of each check, and moves a cursor of the check on
- * after each insert. A process that ends in between inserts the same rows again, which count once (result-table.ts).
+ * after each insert. What is inserted again after a lost answer counts once (result-table.ts). A process begins with the
+ * removal of rows behind the cursors: of one that ended in between, or of a past that a restored database never had.
  * The feed begins again, with a table of another name, when its table is gone.
  */
 export class ClickHouseFeed {
   readonly #options: FeedOptions;
   #failures = 0;
+  #hasRemovedAhead = false;
   #isStopping = false;
 
   constructor(options: FeedOptions) {
@@ -91,17 +97,12 @@ export class ClickHouseFeed {
   async #round(): Promise<void> {
     const { store, clock, analyticsMs } = this.#options;
     const { table, feed } = await this.#table();
+    if (!this.#hasRemovedAhead) await this.#removeAhead(table);
+    this.#hasRemovedAhead = true;
     await this.#removeGone(table);
-    let last = '';
-    while (!this.#isStopping) {
-      const page = await store.fedResults.statesAfter(last, checksPerPage);
-      await this.#feedSome(
-        table,
-        feed,
-        page.filter(({ fedUntil, sealedUntil }) => sealedUntil > (fedUntil ?? 0)),
-      );
-      if (page.length < checksPerPage) break;
-      last = page.at(-1)?.checkId ?? last;
+    for await (const page of this.#pages()) {
+      const behind = page.filter(({ fedUntil, sealedUntil }) => sealedUntil > (fedUntil ?? 0));
+      await this.#feedSome(table, feed, behind);
     }
     if (this.#isStopping) return;
     const trusted = await store.retired.trustedUntil();
@@ -130,6 +131,36 @@ export class ClickHouseFeed {
     return { table, feed };
   }
 
+  async #removeAhead(table: ResultTable): Promise<void> {
+    const { clock, logger } = this.#options;
+    let isRemoving = false;
+    for await (const page of this.#pages()) {
+      const cursors = page.flatMap(({ checkId, fedUntil }) =>
+        fedUntil === null ? [] : [[checkId, fedUntil] as const],
+      );
+      isRemoving = (await table.removeSince(cursors)) || isRemoving;
+    }
+    if (!isRemoving) return;
+    logger.info('rows that were inserted behind the cursors are removed from ClickHouse');
+    const deadlineMs = clock.monotonicMs() + longestRemovalMs;
+    while (await table.isRemoving()) {
+      if (this.#isStopping || clock.monotonicMs() > deadlineMs) {
+        throw new ClickHouseError('it has not removed rows yet', null);
+      }
+      await clock.sleep(lookAgainMs);
+    }
+  }
+
+  /** All checks with their cursors. */
+  async *#pages(): AsyncGenerator<readonly FeedState[]> {
+    for (let last = ''; !this.#isStopping; ) {
+      const page = await this.#options.store.fedResults.statesAfter(last, checksPerPage);
+      yield page;
+      if (page.length < checksPerPage) return;
+      last = page.at(-1)?.checkId ?? last;
+    }
+  }
+
   async #removeGone(table: ResultTable): Promise<void> {
     const { store } = this.#options;
     const gone = await store.fedResults.gone(checksPerPage);
@@ -139,11 +170,7 @@ export class ClickHouseFeed {
   }
 
   /** Feeds some checks, a chunk of each at a time: chunks of the same days go together. */
-  async #feedSome(
-    table: ResultTable,
-    feed: string,
-    states: readonly { readonly checkId: string; readonly fedUntil: number | null }[],
-  ): Promise<void> {
+  async #feedSome(table: ResultTable, feed: string, states: readonly FeedState[]): Promise<void> {
     const { store } = this.#options;
     await store.fedResults.register(
       feed,

@@ -83,9 +83,7 @@ export class ResultTable {
 
   /** The columns it has; none: there is no such table. */
   async columns(): Promise<Set<string>> {
-    const rows = await this.#server.rows(
-      `select name from system.columns where database = ${literal(this.#server.database)} and table = ${literal(this.#name)}`,
-    );
+    const rows = await this.#server.rows(`select name from system.columns where ${this.#isThis()}`);
     return new Set(rows.map(([name = '']) => name));
   }
 
@@ -133,10 +131,31 @@ export class ResultTable {
     await this.#server.command(`alter table ${identifier(this.#name)} delete where check_id in (${list})`);
   }
 
+  /** Removes rows of checks from an instant of each on; whether there were any. The server does it when it comes to it. */
+  async removeSince(cursors: readonly (readonly [checkId: string, since: number])[]): Promise<boolean> {
+    if (cursors.length === 0) return false;
+    const ahead = cursors
+      .map(([id, since]) => `(check_id = ${literal(id)} and place >= ${placeAt(since)})`)
+      .join(' or ');
+    const table = identifier(this.#name);
+    const rows = await this.#server.rows(`select check_id from ${table} where ${ahead} limit 1`);
+    if (rows.length === 0) return false;
+    await this.#server.command(`alter table ${table} delete where ${ahead}`);
+    return true;
+  }
+
+  /** Whether the server still has rows to remove. */
+  async isRemoving(): Promise<boolean> {
+    const rows = await this.#server.rows(
+      `select 1 from system.mutations where ${this.#isThis()} and not is_done limit 1`,
+    );
+    return rows.length > 0;
+  }
+
   /** Removes whole days that ended before an instant. */
   async removeBefore(before: number): Promise<void> {
     const rows = await this.#server.rows(
-      `select distinct partition from system.parts where active and database = ${literal(this.#server.database)} and table = ${literal(this.#name)}`,
+      `select distinct partition from system.parts where active and ${this.#isThis()}`,
     );
     const firstKept = new Date(Math.floor(before / dayMs) * dayMs).toISOString().slice(0, 10);
     for (const [partition = ''] of rows) {
@@ -145,8 +164,8 @@ export class ResultTable {
     }
   }
 
-  async drop(): Promise<void> {
-    await this.#server.command(`drop table if exists ${identifier(this.#name)}`);
+  #isThis(): string {
+    return `database = ${literal(this.#server.database)} and table = ${literal(this.#name)}`;
   }
 }
 
