@@ -5,6 +5,7 @@ import { Agent } from './agent.ts';
 import { ownSecretsOf, readAgentSettings } from './config.ts';
 import { crashSite } from './error-report/private-message.ts';
 import { scrubbedLog } from './scrub/scrubber.ts';
+import { collectStartGarbage } from './start-garbage.ts';
 
 /** How long the last log lines may take to leave; their reader may have stopped. */
 const logGraceMs = 500;
@@ -45,6 +46,7 @@ export async function runAgent(environment: Readonly<Record<string, string | und
   process.on('unhandledRejection', onUncaught);
   try {
     await agent.start();
+    collectStartGarbage();
     const isClean = await stopped.promise;
     log.info({ isClean }, 'stopped');
     if (!isClean) process.exitCode = 1;

@@ -11,6 +11,7 @@ import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { limitBodyMemory } from '../../probes/http/body/body-memory.ts';
 import { openRunDelay } from '../../probes/sys/run-delay.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
+import { collectStartGarbage } from '../start-garbage.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateStats } from './gate-stats.ts';
 import { LagMeter } from './lag/lag-meter.ts';
@@ -63,6 +64,7 @@ port.on('message', (message: ToWorker) => {
 });
 
 send({ type: 'ready', capabilities: await loadAll() });
+collectStartGarbage();
 const turned = () => board.turned(systemClock.monotonicMs());
 turned();
 setInterval(turned, turnIntervalMs).unref();

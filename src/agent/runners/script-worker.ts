@@ -26,6 +26,7 @@ import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host
 import { FetchedBundles, fetchBundle } from '../client/bundle-cache.ts';
 import { ServiceConnection } from '../client/service-connection.ts';
 import type { Capabilities, RunOrder } from '../run/contracts.ts';
+import { collectStartGarbage } from '../start-garbage.ts';
 import { LagMeter } from './lag/lag-meter.ts';
 import { serveLifecycleScripts } from './lifecycle-script-port.ts';
 import { RunPipeline } from './run-pipeline.ts';
@@ -73,6 +74,7 @@ port.on('message', (message: ToWorker) => {
 });
 
 send({ type: 'ready', capabilities: await capabilities() });
+collectStartGarbage();
 void watchRuntimes();
 
 function pipelineOf({ host }: Awaited<ReturnType<typeof open>>): RunPipeline {

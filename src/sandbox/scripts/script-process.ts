@@ -79,6 +79,7 @@ export async function launchScript(
   const process = sandbox.start({
     path: options.nodePath,
     args: [
+      ...(options.isWarm ? ['--expose-gc'] : []),
       join(programDirectory, 'run/launch.cjs'),
       runtime.modulesDirectory,
       ...(options.isWarm ? ['warm'] : []),

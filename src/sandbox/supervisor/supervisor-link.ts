@@ -17,7 +17,8 @@ import {
 
 const supervisorEntry = new URL(`./supervisor-main${extname(import.meta.url)}`, import.meta.url);
 const maxErrorTextBytes = 4096;
-const heapOption = '--max-old-space-size=256';
+// It keeps little and waits most of the time.
+const heapOptions = ['--max-old-space-size=256', '--max-semi-space-size=1'];
 
 /**
  * The channel to a supervisor process. It lives until `close`, or until the process dies, which `lost`
@@ -53,7 +54,7 @@ export class SupervisorLink {
   ): Promise<SupervisorLink> {
     // A plain user has the rights that networks of its own take in a user namespace only.
     if (process.getuid?.() === 0) return await SupervisorLink.#open(settings, onReport, {});
-    const execArgv = ['--user', '--map-current-user', '--keep-caps', process.execPath, heapOption];
+    const execArgv = ['--user', '--map-current-user', '--keep-caps', process.execPath, ...heapOptions];
     const opened = await SupervisorLink.#open(settings, onReport, {
       execPath: systemProgram('unshare'),
       execArgv,
@@ -76,7 +77,7 @@ export class SupervisorLink {
       cwd: '/',
       // None of the agent's environment is passed on.
       env: { ...ownThreadEnvironment, [supervisorSecretName]: secret },
-      execArgv: [heapOption],
+      execArgv: heapOptions,
       ...program,
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -125,6 +125,8 @@ describe('scripts in warm and fresh processes', () => {
           variables: Object.keys(process.env).filter((name) => /^(?:TEST|PICKET)_/.test(name)).sort(),
           listeners: ['message', 'disconnect', 'SIGINT', 'SIGTERM', 'unhandledRejection', 'uncaughtException'].map(count),
           worker: testInfo.workerIndex,
+          gc: typeof globalThis.gc,
+          options: process.execArgv,
         }));
       });`;
     for (const runtimeId of stage.runtimes.ids) {
@@ -134,7 +136,7 @@ describe('scripts in warm and fresh processes', () => {
       ];
       expect(warm.end?.status).toBe('passed');
       expect(warm.output).toEqual(fresh.output);
-      expect(JSON.parse(warm.output[0] ?? '')).toMatchObject({ worker: 0 });
+      expect(JSON.parse(warm.output[0] ?? '')).toMatchObject({ worker: 0, gc: 'undefined', options: [] });
       const titles = ({ steps }: ScriptReport) => steps.map(({ title }) => title);
       expect(titles(warm)).toEqual(titles(fresh));
       expect(warm.tests.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([['trace']]);

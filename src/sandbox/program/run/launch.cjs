@@ -19,11 +19,14 @@ require('../observers/preload.cjs');
 const { send, describe } = require('../events.cjs');
 const { hasTopLevelAwait, isTestMode, parse } = require('../script-source.cjs');
 const { preforkWorker, endWorker, loadAll, runnerModules } = require('./preforked-worker.cjs');
+const { giveBackWhileWaiting } = require('./waiting-memory.cjs');
 
+let stopWaiting;
 if (isWarm) {
   // The worker loads on another core. Its message is handled once this process has loaded everything, too.
   preforkWorker(modulesDirectory, () => send({ event: 'loaded' }));
   loadAll(modulesDirectory, runnerModules);
+  stopWaiting = giveBackWhileWaiting();
 }
 
 let line = '';
@@ -32,6 +35,7 @@ process.stdin.on('data', function collect(chunk) {
   line += chunk;
   if (!line.includes('\n')) return;
   process.stdin.off('data', collect);
+  stopWaiting?.();
   const end = line.indexOf('\n');
   const job = { ...JSON.parse(line.slice(0, end)), modulesDirectory };
   if (job.isPage) {

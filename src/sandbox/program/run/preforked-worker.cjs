@@ -11,6 +11,7 @@
  */
 const childProcess = require('node:child_process');
 const path = require('node:path');
+const { giveBackWhileWaiting } = require('./waiting-memory.cjs');
 
 /** How Playwright's runner connects its workers. */
 const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
@@ -29,6 +30,7 @@ function preforkWorker(modulesDirectory, onLoaded) {
       ...process.env,
       NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, '../observers/preload.cjs'))}`,
     },
+    execArgv: [...process.execArgv, '--expose-gc'],
     detached: false,
     stdio,
   });
@@ -99,7 +101,9 @@ const workerModules = [
 ];
 
 if (require.main === module) {
+  let stopWaiting;
   process.once('message', ({ entry, environment }) => {
+    stopWaiting?.();
     for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
     for (const [name, value] of Object.entries(environment)) process.env[name] = value;
     process.chdir(environment.PICKET_DIRECTORY);
@@ -107,6 +111,7 @@ if (require.main === module) {
     require(entry);
   });
   loadAll(process.argv[2], workerModules);
+  stopWaiting = giveBackWhileWaiting();
   process.send('loaded');
 }
 
