@@ -101,8 +101,10 @@ export class UdpCourse {
       step.regex === '' ? '' : `/${step.regex}/`,
     ];
     const words = wanted.filter((word) => word !== '').join(' and ');
+    if (met.code !== 'RESPONSE_TIMEOUT') return failure(met.code, `${name}: ${met.message}`);
     // Something was answered, and not what is expected: that is no silence.
-    const code = met.code === 'RESPONSE_TIMEOUT' ? 'DIALOGUE_FAILED' : met.code;
-    return failure(code, `${name}: expected ${words}, received ${shownValue(answer)}; ${met.message}`);
+    const sentCount = outcomes[index]?.sentCount ?? 1;
+    const count = sentCount === 1 ? '' : `; the datagram was sent ${sentCount} times`;
+    return failure('DIALOGUE_FAILED', `${name}: expected ${words}, received ${shownValue(answer)}${count}`);
   }
 }

@@ -14,7 +14,8 @@ export function summaryOf({ request, steps, response }: UdpDetail): DetailSummar
   };
   if (!response) return { phases: [], sections: [asked] };
   const { dns, wait } = response.timingPhases;
-  const isRepeated = response.sentCount > 1;
+  const begunCount = steps?.filter(({ state }) => state !== 'NOT_REACHED').length ?? 1;
+  const isRepeated = response.sentCount > begunCount;
   return {
     phases: [
       { name: 'Name (DNS)', kind: 'dns', lengthMs: dns },
@@ -27,7 +28,7 @@ export function summaryOf({ request, steps, response }: UdpDetail): DetailSummar
         title: 'Answer',
         facts: [
           fact('Address', response.ipAddress),
-          fact('Sent', response.sentCount, isRepeated ? 'what was sent before got no answer' : null),
+          fact('Sent', response.sentCount, isRepeated ? 'what was sent first got no answer' : null),
           fact('Bytes', response.sizeBytes),
           fact('Data', response.data ?? null),
         ],
