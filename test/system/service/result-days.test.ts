@@ -189,8 +189,11 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     expect(await placesOf()).toEqual({ results_before: 500 });
     const after = await client.query(`select md5(string_agg(id, ',' order by id)) as sum from results`);
     expect(after.rows).toEqual(before.rows);
-    await insert(check.id, midnight + 2 * dayMs);
-    expect(await placesOf()).toMatchObject({ results_before: 500 });
+    const later = midnight + 9 * dayMs;
+    clock.set(later);
+    await keeper.turn();
+    await insert(check.id, later);
+    expect(await placesOf()).toEqual({ results_before: 500, [nameOf(later)]: 1 });
     const [first] = instants;
     const { body } = await harness.call(
       'GET',
