@@ -197,10 +197,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   resources.defer(async () => connection.readers?.destroy());
   try {
     await migrate(rawDb, dialect, [...migrations, ...resourceMigrations]);
-    await rawDb.transaction().execute(async (transaction) => {
-      await dialect.lockSchema(transaction);
-      await new ResultDays(transaction, dialect).divideEmpty(Date.now());
-    });
+    await divideEmptyResults(rawDb, dialect);
     const resealed = await resealSecrets(rawDb, secrets);
     if (resealed > 0) {
       logger.info({ secrets: resealed }, 'encrypted stored secrets with the present key');
@@ -290,6 +287,18 @@ async function readClockMs(db: Kysely<Tables>): Promise<number> {
   const [row] = rows;
   if (!row) throw new Error('the database did not say what time it is');
   return row.ms;
+}
+
+/** Where others hold the table, a job does the same later. */
+async function divideEmptyResults(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
+  try {
+    await db.transaction().execute(async (transaction) => {
+      await dialect.lockSchema(transaction);
+      await new ResultDays(transaction, dialect).divideEmpty(Date.now());
+    });
+  } catch (thrown) {
+    if (errorCodeOf(thrown) !== '55P03') throw thrown;
+  }
 }
 
 async function withOwnConnection<T>(

@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { dayOf } from '../../src/service/results/days/day-tables.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import {
   createCheck,
@@ -23,6 +24,10 @@ const spreadMs = 4 * dayMs;
 interface Stage {
   readonly name: string;
   readonly service: ServiceHarness;
+  /** Makes room for results from between two instants, as it would be there if they had come at their time. */
+  prepare(fromMs: number, toMs: number): Promise<void>;
+  /** From before when results go that may go from before an instant. */
+  goneBefore(atMs: number): number;
   insert(results: ManyResults): Promise<void>;
   /** Rows of a query that names no results of its own. */
   count(query: string): Promise<number>;
@@ -76,6 +81,8 @@ async function sqliteStage(): Promise<Stage> {
   return {
     name: 'SQLite',
     service,
+    prepare: async () => undefined,
+    goneBefore: (atMs) => atMs,
     insert: async (results) => insertIntoSqlite(path, results),
     count: async (query) => Number(Object.values(reader.prepare(query).get() ?? {})[0] ?? 0),
     sizeBytes: async () => statSync(path).size,
@@ -98,6 +105,13 @@ async function postgresStage(): Promise<Stage> {
   return {
     name: 'PostgreSQL',
     service,
+    prepare: async (fromMs, toMs) => {
+      for (let from = dayOf(fromMs); from < toMs; from += dayMs) {
+        await service.store.transaction(({ resultDays }) => resultDays.add({ from, to: from + dayMs }));
+      }
+    },
+    // Days go in whole.
+    goneBefore: dayOf,
     insert: (results) => insertIntoPostgres(databaseUrl, results),
     count,
     sizeBytes: () => count('select pg_database_size(current_database())'),
@@ -120,6 +134,8 @@ async function measure(
   const count = Math.floor(numberOption(run, 'results', 1_000_000) / checkCount);
   const now = Date.now();
   const ids: string[] = [];
+  const goneBefore = stage.goneBefore(now - keptMs);
+  await stage.prepare(now - keptMs - spreadMs / 2, now - keptMs + spreadMs / 2);
   for (let index = 0; index < checkCount; index += 1) {
     const { id } = await createCheck(service, { activated: false });
     ids.push(id);
@@ -134,7 +150,7 @@ async function measure(
     });
     if (index % 50 === 49) run.progress(`${name}: results of ${index + 1} checks inserted`);
   }
-  const due = await stage.count(`select count(*) from results where created < ${now - keptMs}`);
+  const due = await stage.count(`select count(*) from results where created < ${goneBefore}`);
   const before = await stage.sizeBytes();
   run.progress(`${name}: ${due} results are due`);
 
@@ -152,7 +168,7 @@ async function measure(
     while ((await stage.count(`select 1 from ${what} limit 1`)) > 0) await delay(100);
     return (performance.now() - started) / 1000;
   };
-  const results = await goneAfter(`results where check_id = '${last}' and created < ${now - keptMs}`);
+  const results = await goneAfter(`results where check_id = '${last}' and created < ${goneBefore}`);
   run.progress(`${name}: the results are gone after ${results.toFixed(1)} s`);
   const runs = await goneAfter(`runs where ended < ${now - keptMs}`);
   const took = await shrunk(stage, before);

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
@@ -123,6 +125,20 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     const artifactStore = await DirectoryStore.open(folder.path);
     const check = await createCheck(harness, { activated: false });
     await insert(check.id, midnight - 60_000, midnight + 1, midnight + dayMs - 1, midnight + dayMs);
+    const { rows } = await client.query('select id from results where created = $1', [midnight + 1]);
+    const bytes = Buffer.from('bytes');
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    // The row remembers bytes that were kept for longer than the result.
+    await client.query(
+      `insert into artifacts (result_id, position, name, check_id, location_id, content_type, size_bytes, sha256, state, created)
+        select $1, n, 'file-' || n, $2, '', 'text/plain', 5, $3, 'stored', $4 from generate_series(0, 1) as n`,
+      [rows[0].id, check.id, sha256, midnight + 10 * dayMs],
+    );
+    const keys = [0, 1].map((position) => `${check.id}/${rows[0].id}/${position}`);
+    for (const key of keys) await artifactStore.put(key, Readable.from([bytes]), { sizeBytes: 5, sha256 });
+    const [, day] = (await harness.store.resultDays.parts()).slice(0, 2);
+    if (!day) throw new Error('no day');
+    expect([day.from, await harness.store.resultDays.isNeeded(day)]).toEqual([midnight, true]);
     await harness.store.retired.setTrustedUntil(midnight + 31 * dayMs, 0);
     const kept = { artifactsMs: 30 * dayMs, analyticsMs: 90 * dayMs, auditMs: 90 * dayMs };
     const retention = new Retention({
@@ -136,10 +152,15 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     clock.set(midnight + 31 * dayMs - 3_600_000);
     await rounds();
     expect(await placesOf()).toEqual({ [nameOf(midnight)]: 2, [nameOf(midnight + dayMs)]: 1 });
+    expect(await harness.store.resultDays.isNeeded(day)).toBe(false);
+    const stream = await artifactStore.open(keys[0] ?? '');
+    expect(stream?.destroy()).toBeDefined();
     clock.advance(3_700_000);
     await rounds();
     expect(await placesOf()).toEqual({ [nameOf(midnight + dayMs)]: 1 });
     expect(await names()).not.toContain(nameOf(midnight));
+    expect(await Promise.all(keys.map((key) => artifactStore.open(key)))).toEqual([undefined, undefined]);
+    expect((await client.query('select from artifacts')).rowCount).toBe(0);
     const answer = await harness.store.resultColumns.sealedUntil(check.id);
     expect(answer).toBeGreaterThan(midnight + dayMs - 1);
     await artifactStore.close();
@@ -168,8 +189,11 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     expect(await placesOf()).toEqual({ results_before: 500 });
     const after = await client.query(`select md5(string_agg(id, ',' order by id)) as sum from results`);
     expect(after.rows).toEqual(before.rows);
-    await insert(check.id, midnight + 2 * dayMs);
-    expect(await placesOf()).toMatchObject({ results_before: 500 });
+    const later = midnight + 9 * dayMs;
+    clock.set(later);
+    await keeper.turn();
+    await insert(check.id, later);
+    expect(await placesOf()).toEqual({ results_before: 500, [nameOf(later)]: 1 });
     const [first] = instants;
     const { body } = await harness.call(
       'GET',

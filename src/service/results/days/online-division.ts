@@ -4,7 +4,11 @@ import type { Logger } from '../../../lib/log.ts';
 import { checkOf, dayOf, instantOf, keysOfPartition, partitionedTable, takingBefore } from './day-tables.ts';
 
 const dayMs = 86_400_000;
-const hourMs = 3_600_000;
+/**
+ * How many days, the present one counted, stay in the table of before. From the moment that is said to the end of the work no later
+ * results can be stored, and the process that does the work may be killed and come back after a weekend.
+ */
+const beginAfterDays = 7;
 /** Any number that other programs on the same database are unlikely to use for an advisory lock. */
 const divisionLock = 7_425_381_002;
 const lockTimeoutMs = 300;
@@ -68,15 +72,16 @@ async function proveUntil(client: pg.Client, now: number, logger: Logger): Promi
      where conrelid = 'results'::regclass and conname like 'results\\_until\\_%'`,
   );
   let until = rows[0] ? instantOf(rows[0].conname) : undefined;
-  if (until !== undefined && until < now + hourMs) {
+  if (until !== undefined && until < now + dayMs) {
     // Left by one that was killed long ago. What is stored must not meet it.
     if (!(await briefly(client, [`alter table results drop constraint ${checkOf(until)}`]))) return undefined;
     until = undefined;
   }
   if (until === undefined) {
     const newest = await client.query('select max(created) as at from results');
-    until = Math.max(dayOf(now) + 2 * dayMs, dayOf(Number(newest.rows[0]?.at)) + dayMs);
-    if (until > now + 3 * dayMs) {
+    const soonest = dayOf(now) + beginAfterDays * dayMs;
+    until = Math.max(soonest, dayOf(Number(newest.rows[0]?.at)) + dayMs);
+    if (until > soonest) {
       logger.warn(
         { until: new Date(until).toISOString() },
         'some results are dated in the future: days begin after them, and until then rows are removed one by one',

@@ -58,9 +58,10 @@ export class ResultDays {
     return rows.length > 0;
   }
 
-  /** Makes partitions of results at once where there are none yet, within a transaction. */
+  /** Makes partitions of results at once where there are none yet, within a transaction. Throws as `add` does. */
   async divideEmpty(now: number): Promise<void> {
     if (!this.areKnown || (await this.isDivided()) || (await this.#hasResults())) return;
+    await this.#hurry();
     await this.#run(`lock table results in access exclusive mode`);
     if (await this.#hasResults()) return;
     for (const statement of partitionedTable) await this.#run(statement);
