@@ -9,6 +9,8 @@ import { until } from './service.ts';
 
 /** A ClickHouse server of one's own. */
 export interface ClickHouse extends AsyncDisposable {
+  /** Its address and port. */
+  readonly host: string;
   /** A new, empty database, with its user and password. */
   createDatabase(): Promise<string>;
   /** The answer to a statement, as text. */
@@ -91,6 +93,7 @@ export async function startClickHouse(): Promise<ClickHouse> {
   };
   await start();
   return {
+    host: `127.0.0.1:${httpPort}`,
     ask,
     start,
     kill,

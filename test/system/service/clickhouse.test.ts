@@ -1,20 +1,17 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { createLogger } from '../../../src/lib/log.ts';
-import {
-  type AnalyticsPlace,
-  AnalyticsThread,
-} from '../../../src/service/results/analytics/analytics-thread.ts';
-import type { AnalyticsQuery, Wanted } from '../../../src/service/results/analytics/series.ts';
-import { ClickHouseServer } from '../../../src/service/results/clickhouse/clickhouse-server.ts';
-import { ClickHouseFeed } from '../../../src/service/results/clickhouse/feed.ts';
-import { ClickHouseFigures } from '../../../src/service/results/clickhouse/figures.ts';
 import { insertIntoPostgres, insertIntoSqlite } from '../../bench/parts/many-results.ts';
 import type { PicketProcess } from '../../helpers/picket-process.ts';
 import { type ClickHouse, startClickHouse, whyNoClickHouse } from '../../helpers/service/clickhouse.ts';
+import {
+  expectSameAnswers,
+  feedOf,
+  measuredCheck,
+  resultsUntil,
+  seal,
+  tableOf,
+} from '../../helpers/service/clickhouse-answers.ts';
 import { openClickHouseGate } from '../../helpers/service/clickhouse-gate.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import {
@@ -26,10 +23,10 @@ import {
 } from '../../helpers/service/service.ts';
 import { startServiceProcess } from '../../helpers/service/service-process.ts';
 import { migratedDatabase } from '../../helpers/service/shared-database.ts';
+import { blocksOf } from '../../integration/docs/command-blocks.ts';
+import { runInShell } from '../../integration/docs/shell.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-const ninetyDaysMs = 90 * dayMs;
+const dayMs = 86_400_000;
 
 describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeout: 240_000 }, () => {
   let clickHouse: ClickHouse;
@@ -48,30 +45,15 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     folder.remove();
   });
 
-  const feedOf = (url: string, analyticsMs = ninetyDaysMs, of = service) => {
-    const clock = systemClock;
-    const logger = createLogger('test', 'silent');
-    const server = new ClickHouseServer(url);
-    return new ClickHouseFeed({
-      ...{ store: of.store, clock, logger, server, analyticsMs },
-      figures: new ClickHouseFigures(),
-    });
-  };
-
-  const tableOf = async (url: string) => {
-    const feed = await service.store.fedResults.feed();
-    return `${new URL(url).pathname.slice(1)}.picket_results_${feed?.name}`;
-  };
-
   it('gives the same answers as columns do, number for number', async () => {
     const url = await clickHouse.createDatabase();
     const { id, now } = await measuredCheck(service, path, 30_000);
-    const feed = feedOf(url);
+    const feed = feedOf(service, url);
     await feed.turn();
     const fed = await service.store.fedResults.of(id);
     expect(fed?.until).toBe(await service.store.resultColumns.sealedUntil(id));
     await expectSameAnswers({ service, place: { path }, url, id, now });
-    const rows = Number(await clickHouse.ask(`select count() from ${await tableOf(url)}`));
+    const rows = Number(await clickHouse.ask(`select count() from ${await tableOf(service, url)}`));
     expect(rows).toBeGreaterThan(28_000);
     await feed.close();
   });
@@ -84,7 +66,7 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     const now = Date.now();
     await insertIntoPostgres(databaseUrl, resultsUntil(now, onPostgres, check.id, 9_000));
     await seal(onPostgres, check.id, now);
-    const feed = feedOf(url, ninetyDaysMs, onPostgres);
+    const feed = feedOf(onPostgres, url);
     await feed.turn();
     await expectSameAnswers({
       service: onPostgres,
@@ -112,9 +94,11 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
       .run(check.id);
     database.close();
     await seal(service, check.id, now);
-    const feed = feedOf(url);
+    const feed = feedOf(service, url);
     await feed.turn();
-    const items = await clickHouse.ask(`select max(item), uniqExact(dimension) from ${await tableOf(url)}`);
+    const items = await clickHouse.ask(
+      `select max(item), uniqExact(dimension) from ${await tableOf(service, url)} where check_id = '${check.id}'`,
+    );
     expect(items).toBe('2\t4');
     await expectSameAnswers({ service, place: { path }, url, id: check.id, now });
     await feed.close();
@@ -124,14 +108,14 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     const url = await clickHouse.createDatabase();
     await using gate = await openClickHouseGate(url);
     const { id, now } = await measuredCheck(service, path, 9_000);
-    const feed = feedOf(gate.url);
+    const feed = feedOf(service, gate.url);
     // Without merges both stay for good.
     await clickHouse.ask('system stop merges');
     const lost = gate.next('lose');
     await feed.turn();
     await lost;
     await feed.turn();
-    const table = await tableOf(url);
+    const table = await tableOf(service, url);
     const [count = 0, keys = 0] = (
       await clickHouse.ask(`select count(), uniqExact(place) from ${table} where check_id = '${id}'`)
     )
@@ -146,7 +130,7 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
   it('goes on where it stopped, and the database answers, while ClickHouse is away', async () => {
     const url = await clickHouse.createDatabase();
     const { id, now } = await measuredCheck(service, path, 9_000);
-    const feed = feedOf(url);
+    const feed = feedOf(service, url);
     await feed.turn();
     const later = await measuredCheck(service, path, 2_000);
     await clickHouse.kill();
@@ -164,10 +148,10 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     const url = await clickHouse.createDatabase();
     const { id, now } = await measuredCheck(service, path, 3_000);
     const other = await measuredCheck(service, path, 3_000);
-    const feed = feedOf(url, 10 * dayMs);
+    const feed = feedOf(service, url, 10 * dayMs);
     await service.store.retired.setTrustedUntil(now, 0);
     await feed.turn();
-    const table = await tableOf(url);
+    const table = await tableOf(service, url);
     const oldest = async () => {
       const answer = await clickHouse.ask(`select toInt64(min(created)) from ${table}`);
       return Number(answer) * 1000;
@@ -184,173 +168,57 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     await clickHouse.ask(`drop table ${table}`);
     await expectSameAnswers({ service, place: { path }, url, id, now, isAway: true });
     await feed.turn();
-    expect(await tableOf(url)).not.toBe(table);
+    expect(await tableOf(service, url)).not.toBe(table);
     await feed.close();
   });
 
-  it('is fed once, whenever its process is killed', async () => {
-    const url = await clickHouse.createDatabase();
+  it('is set up as operations.md says', async () => {
+    const blocks = blocksOf('docs/how-to/operations.md');
+    const [setUp = '', query = ''] = blocks
+      .filter(({ place }) => place.includes('#analytics-from-clickhouse'))
+      .map(({ text }) => text.replaceAll('clickhouse:8123', clickHouse.host));
+    const [create = '', start = ''] = setUp.trim().split('\n');
     const own = temporaryFolder();
-    const ownPath = join(own.path, 'picket.sqlite');
-    await using gate = await openClickHouseGate(url);
+    const environment = { PATH: process.env.PATH ?? '' };
+    const made = await runInShell(create, { cwd: own.path, environment });
+    expect(made.code, made.output).toBe(0);
     const harness = await openHarness({ folder: own.path });
-    const checks = [];
-    for (const count of [25_000, 9_000, 400]) checks.push(await measuredCheck(harness, ownPath, count));
-    const sealed = new Map<string, number>();
-    for (const { id } of checks) sealed.set(id, await harness.store.resultColumns.sealedUntil(id));
+    const { id } = await measuredCheck(harness, join(own.path, 'picket.sqlite'), 30_000);
     await harness.close();
-    const processes: PicketProcess[] = [];
-    const start = () =>
-      startServiceProcess(
-        {
-          BOOTSTRAP_API_KEY: 'bootstrap-key-of-the-tests',
-          DATA_DIR: own.path,
-          ANALYTICS_CLICKHOUSE_URL: gate.url,
-        },
-        (process) => processes.push(process),
-      );
-    const kill = async () => {
-      const child = processes.at(-1)?.child;
-      if (!child || child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
-    };
-    const isFed = () => {
-      const database = new DatabaseSync(ownPath, { readOnly: true });
-      const rows = database.prepare('select check_id, fed_until from fed_results').all();
-      database.close();
-      return rows.filter((row) => sealed.get(String(row.check_id)) === row.fed_until).length === sealed.size;
-    };
+    const url = /^ANALYTICS_CLICKHOUSE_URL=(\S+) picket service$/.exec(start)?.[1] ?? '';
+    const key = 'bootstrap-key-of-the-tests';
+    let child: PicketProcess | undefined;
     try {
-      for (const [fate, passing] of [
-        ['hold before', 0],
-        ['hold after', 0],
-        ['hold after', 1],
-        ['hold before', 0],
-        ['hold after', 0],
-      ] as const) {
-        const met = gate.next(fate, passing);
-        await start();
-        await met;
-        expect(isFed()).toBe(false);
-        await kill();
-      }
-      const stored = gate.inserts;
-      void gate.next('pass');
-      await start();
-      await until('everything is fed', isFed, 60_000);
-      expect(gate.inserts).toBeGreaterThan(stored);
-      const log = processes.map((process) => process.output()).join('');
-      expect(log).toContain('rows that were inserted behind the cursors are removed');
-      expect(log).not.toMatch(/w(&|%26)rd/);
-      await kill();
-      const again = await openHarness({ folder: own.path });
-      for (const { id, now } of checks) {
-        await expectSameAnswers({ service: again, place: { path: ownPath }, url, id, now });
-        const feed = await again.store.fedResults.feed();
-        const table = `${new URL(url).pathname.slice(1)}.picket_results_${feed?.name}`;
-        const rows = await clickHouse.ask(`select count() from ${table} final where check_id = '${id}'`);
-        const until = sealed.get(id) ?? 0;
-        const { frame } = await again.store.resultColumns.readSealed(id, { from: 0, to: until }, new Set());
-        expect(Number(rows)).toBe(frame.rowCount);
-      }
-      await again.close();
+      const { url: address, process } = await startServiceProcess(
+        {
+          ...{ BOOTSTRAP_API_KEY: key, METRICS_TOKEN: key, DATA_DIR: own.path },
+          ANALYTICS_CLICKHOUSE_URL: url,
+        },
+        (started) => {
+          child = started;
+        },
+      );
+      const table = await until(
+        'there is a table',
+        () => /"table":"(picket_results_\w+)"/.exec(process.output())?.[1],
+      );
+      const metrics = await until('rows are fed', async () => {
+        const headers = { authorization: `Bearer ${key}` };
+        const text = await (await fetch(`${address}/metrics`, { headers })).text();
+        return /^picket_clickhouse_rows_total (2[89]|30)\d{3}$/m.test(text) && text;
+      });
+      expect(metrics).toMatch(/^picket_clickhouse_feed_lag_seconds \d/m);
+      expect(metrics).toMatch(/^picket_clickhouse_failures_total\{of="feed"\} 0$/m);
+      const asked = query
+        .replace(/picket_results_\w+/, `picket.${table}`)
+        .replace(/check_id = '[^']+'/, `check_id = '${id}'`)
+        .replace('86400', '2 * 86400');
+      expect(asked).toContain(id);
+      const rows = (await clickHouse.ask(asked)).split('\n').map((line) => line.split('\t'));
+      expect(rows.map(([location]) => location).sort()).toEqual(['eu-west-1', 'lab', 'office', 'us-east-1']);
     } finally {
-      await kill();
+      await child?.kill('SIGKILL');
       own.remove();
     }
   });
 });
-
-/** A check with results of the last 30 days, of which those are sealed that may be. */
-async function measuredCheck(service: ServiceHarness, path: string, count: number) {
-  const check = await createCheck(service);
-  const now = Date.now();
-  insertIntoSqlite(path, resultsUntil(now, service, check.id, count));
-  await seal(service, check.id, now);
-  return { id: check.id as string, now };
-}
-
-function resultsUntil(now: number, { accountId }: ServiceHarness, checkId: string, count: number) {
-  const lengthMs = 30 * dayMs;
-  return { checkId, accountId, count, fromMs: now - lengthMs, lengthMs: lengthMs - 60_000 };
-}
-
-async function seal({ store }: ServiceHarness, checkId: string, now: number): Promise<void> {
-  while (await store.transaction((nouns) => nouns.resultColumns.sealNext(checkId, now))) {
-    // The next chunk.
-  }
-}
-
-interface Compared {
-  readonly service: ServiceHarness;
-  readonly place: AnalyticsPlace;
-  readonly url: string;
-  readonly id: string;
-  readonly now: number;
-  /** ClickHouse gives no answer. */
-  readonly isAway?: boolean;
-}
-
-/** Asks the same of the database and of ClickHouse, in windows whose borders are where they matter. */
-async function expectSameAnswers({ service, place, url, id, now, isAway = false }: Compared): Promise<void> {
-  const heard: (string | null)[] = [];
-  const columns = new AnalyticsThread(place);
-  const server = new AnalyticsThread({ ...place, clickHouseUrl: url }, (problem) => heard.push(problem));
-  const fed = await service.store.fedResults.of(id);
-  const chunk = await service.store.resultColumns.nextSealed(id, now - 20 * dayMs, ['@time']);
-  const [first = 0, second = 0] = chunk?.frame.numbers.get('@time') ?? [];
-  const windows = {
-    all: [0, now + 1],
-    sealed: [now - 20 * dayMs, now - 5 * dayMs],
-    'what is not sealed, and a little more': [(fed?.until ?? 0) - hourMs, now],
-    'one result': [first, second],
-    'up to a border': [first - hourMs, first],
-    nothing: [first + 1, second],
-  };
-  for (const [name, [from = 0, to = 0]] of Object.entries(windows)) {
-    for (const query of questions(id, from, to)) {
-      const [expected, found] = await Promise.all([columns.ask(query), server.ask(query)]);
-      expect(found, `${name}: ${JSON.stringify(query)}`).toEqual(expected);
-    }
-    const checks = [{ id, checkType: 'URL' }];
-    expect(await server.report(checks, { from, to })).toEqual(await columns.report(checks, { from, to }));
-  }
-  if (isAway) expect(heard.filter((problem) => problem !== null).length).toBeGreaterThan(0);
-  else expect(new Set(heard)).toEqual(new Set([null]));
-  await columns.close();
-  await server.close();
-}
-
-/** Every kind of value, group, filter and page. */
-function* questions(checkId: string, from: number, to: number): Generator<AnalyticsQuery> {
-  const metric = (column: string, aggregation: 'avg' | 'p95' | 'stddev' | 'sum' | null): Wanted => ({
-    key: `${column}_${aggregation}`,
-    of: { kind: 'metric', column, aggregation, isPerItem: false },
-  });
-  const aggregated: Wanted[] = [
-    { key: 'availability', of: { kind: 'availability' } },
-    { key: 'retries', of: { kind: 'retries' } },
-    ...(['avg', 'p95', 'stddev', 'sum'] as const).map((aggregation) => metric('responseTime', aggregation)),
-    metric('dns', 'p95'),
-    { key: 'FCP', of: { kind: 'metric', column: 'FCP', aggregation: 'avg', isPerItem: true } },
-  ];
-  const filters = [
-    null,
-    { by: 'status', texts: ['failure'] },
-    { by: 'dimension', texts: ['404', '503'] },
-  ] as const;
-  for (const groupBy of [null, 'location', 'dimension', 'item'] as const) {
-    for (const intervalMs of [null, hourMs, dayMs]) {
-      for (const filter of filters) {
-        const base = { checkId, from, to, groupBy, intervalMs, filter };
-        yield { ...base, wanted: aggregated, offset: 0, limit: 1000 };
-      }
-    }
-  }
-  const raw = [metric('responseTime', null), metric('wait', null)];
-  const base = { checkId, from, to, groupBy: null, intervalMs: null, filter: null };
-  yield { ...base, wanted: raw, offset: 0, limit: 100 };
-  yield { ...base, wanted: raw, offset: 7_001, limit: 100 };
-}

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
 import { measuredFailures } from '../check-report.ts';
-import type { ColumnSource } from '../columns/result-columns.ts';
+import type { ResultColumns } from '../columns/result-columns.ts';
 import { ordinalColumn, responseColumn, statusColumn } from '../columns/result-frame.ts';
 import type { RunAggregate } from '../report-store.ts';
 import { aggregate } from './aggregation.ts';
@@ -39,7 +39,7 @@ interface Runs {
  * percentage of the measured runs did not exceed. Checks without runs are left out.
  */
 export async function reportAggregates(
-  { db, dialect, columns }: { db: Kysely<Tables>; dialect: Dialect; columns: ColumnSource },
+  { db, dialect, columns }: { db: Kysely<Tables>; dialect: Dialect; columns: ResultColumns },
   { checks, from, to }: ReportQuery,
 ): Promise<CheckAggregate[]> {
   const runsOf = new Map<string, Runs>();
@@ -58,7 +58,7 @@ export async function reportAggregates(
 
 /** Counts what is sealed; returns where it ends. */
 async function countSealed(
-  columns: ColumnSource,
+  columns: ResultColumns,
   checkId: string,
   metric: string | null,
   window: { from: number; to: number },

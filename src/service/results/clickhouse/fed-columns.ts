@@ -67,21 +67,6 @@ export class FedColumns implements ColumnSource {
     return joinParts([part, partOf(await this.#columns.read(checkId, rest, names))], names);
   }
 
-  async readSealed(
-    checkId: string,
-    window: Window,
-    names: ReadonlySet<string>,
-  ): Promise<{ readonly frame: Frame; readonly sealedUntil: number }> {
-    const fed = await this.#readFed(checkId, window, names);
-    if (!fed) return this.#columns.readSealed(checkId, window, names);
-    const { part, rest } = fed;
-    if (!rest) {
-      return { frame: joinParts([part], names), sealedUntil: await this.#columns.sealedUntil(checkId) };
-    }
-    const { frame, sealedUntil } = await this.#columns.readSealed(checkId, rest, names);
-    return { frame: joinParts([part, partOf(frame)], names), sealedUntil };
-  }
-
   /** What ClickHouse has of a window, and what is left of the window; null when it has nothing or is away. */
   async #readFed(
     checkId: string,

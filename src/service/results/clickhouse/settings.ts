@@ -12,6 +12,6 @@ export const clickHouseSettings = {
     .optional()
     .meta({ secret: true, defaultText: 'none: analytics are read from the database' })
     .describe(
-      'HTTP interface of a ClickHouse that gets a copy of all results and answers analytics and reports: `http://user:password@host:8123/database`',
+      'HTTP interface of a ClickHouse that gets a copy of all results and answers analytics of checks: `http://user:password@host:8123/database`',
     ),
 };

@@ -44,8 +44,8 @@ export function columnCache(maxBytes: number): ColumnCache {
   return new LruMap(maxBytes, (column, key) => entryBytes + key.length + (column?.byteLength ?? 0));
 }
 
-/** What answers questions about many results: columns of the database, or of a server next to it. */
-export type ColumnSource = Pick<ResultColumns, 'read' | 'readSealed'>;
+/** What answers questions about many results of a check: columns of the database, or of a server next to it. */
+export type ColumnSource = Pick<ResultColumns, 'read'>;
 
 /**
  * Final results as columns: the story is in ADR 15. Results stay where they are; those that are settled are
