@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
-import { DashboardData, publicPageRoutes } from '../../protocol/pages/public-page.ts';
+import { DashboardData, publicPageRoutes, type StatusPageData } from '../../protocol/pages/public-page.ts';
 import { type AnyHandler, handlersById } from '../http/handler.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
+import { etagOf, share } from './answers/shared-answer.ts';
 import { dashboardChecks, dashboardData } from './dashboards/dashboard-data.ts';
 import { optionsOf } from './dashboards/routes.ts';
 import type { Dashboard } from './dashboards/store.ts';
@@ -14,7 +15,16 @@ import type { PageKeyRow, StatusPageRow } from './tables.ts';
 
 /** A page of a dashboard that shows more checks is made once for all who ask for some seconds. */
 const manyChecks = 50;
+/** So is a status page that shows more services, or components. */
+const manyServices = 20;
 const hashOf = ({ key_hash }: PageKeyRow): string => key_hash;
+
+/** When a page was made is no news: what it says else is. */
+const withoutTime = (data: { readonly generatedAt: string }) =>
+  etagOf(JSON.stringify({ ...data, generatedAt: '' }));
+
+const servicesOn = ({ cards, components }: StatusPageData) =>
+  components.length + cards.reduce((sum, { services }) => sum + services.length, 0);
 
 /** The routes of what anybody may read: pages, not the account behind them. */
 export function publicPageHandlers(
@@ -41,7 +51,8 @@ export function publicPageHandlers(
       const dashboard = await store.dashboards.findByAddress(params.address.toLowerCase());
       if (!dashboard) throw new AppError('NOT_FOUND', 'There is no dashboard at this address.');
       await openDashboard(dashboard, keyOf(request, query.key));
-      if (dashboard.is_private === 1) reply.header('cache-control', 'private, no-store');
+      const isPrivate = dashboard.is_private === 1;
+      if (isPrivate) reply.header('cache-control', 'private, no-store');
       const options = optionsOf(dashboard);
       const { page } = query;
       const key = `dashboard ${dashboard.id} ${dashboard.updated}`;
@@ -51,26 +62,38 @@ export function publicPageHandlers(
         ({ length }) => length > manyChecks,
       );
       const now = clock.wallMs();
-      const { text } = await snapshots.get(
+      const { text, etag } = await snapshots.get(
         `${key} ${page}`,
         async () => {
           const request = { dashboard, options, checks, page, now, publicUrl };
           const data = await dashboardData(store.readers, analytics, request);
-          return { text: JSON.stringify(z.encode(DashboardData, data)), checksShown: data.checks.length };
+          const encoded = z.encode(DashboardData, data);
+          return {
+            text: JSON.stringify(encoded),
+            etag: withoutTime(encoded),
+            checksShown: data.checks.length,
+          };
         },
         ({ checksShown }) => checksShown > manyChecks,
       );
+      if (!isPrivate) await share({ request, reply }, etag);
       reply.type('application/json; charset=utf-8');
       return text as unknown as DashboardData;
     },
     async getStatusPageData({ params, query, request, reply }) {
       const page = await openStatusPage(params.address, keyOf(request, query.key));
-      if (page.is_private === 1) reply.header('cache-control', 'private, no-store');
-      return snapshots.get(
-        `status page ${page.id}`,
-        () => statusPageData(store.readers, analytics, page, clock.wallMs()),
-        () => false,
+      const isPrivate = page.is_private === 1;
+      if (isPrivate) reply.header('cache-control', 'private, no-store');
+      const { data, etag } = await snapshots.get(
+        `status page ${page.id} ${page.updated}`,
+        async () => {
+          const data = await statusPageData(store.readers, analytics, page, clock.wallMs());
+          return { data, etag: withoutTime(data) };
+        },
+        ({ data }) => servicesOn(data) > manyServices,
       );
+      if (!isPrivate) await share({ request, reply }, etag);
+      return data;
     },
     async subscribe({ params, query, body, request }) {
       const page = await openStatusPage(params.address, keyOf(request, query.key));

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, toError } from '../../../lib/errors.ts';
 import { reportError } from '../../http/errors.ts';
+import { freshness } from '../../pages/answers/shared-answer.ts';
 import type { Store } from '../../store.ts';
 import type { Assets } from '../assets.ts';
 import { notAllowed } from '../error-page.ts';
@@ -8,7 +9,7 @@ import { path } from '../html.ts';
 import { isFromOwnPage } from '../login/addresses.ts';
 import { addDashboards } from './dashboards/routes.ts';
 import { publicHeaders, publicNotice } from './document.ts';
-import { freshness, sendFile, staleFreshness } from './files.ts';
+import { sendFile, staleFreshness } from './files.ts';
 import { askForKey, givenKey, keepKey, typedKey } from './keys.ts';
 import type { OwnHosts } from './own-host/hosts.ts';
 import { knownAddress, type PublicPagesDeps } from './public-call.ts';

@@ -9,6 +9,7 @@ import type { AnalyticsDeps } from '../../results/analytics/routes.ts';
 import { hasSlots, matchesTags, shownState, worstState } from '../../results/check-report.ts';
 import type { ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
+import { etagOf, isKnown } from '../answers/shared-answer.ts';
 import { optionsOf } from '../dashboards/routes.ts';
 import { PageSnapshots } from '../page-snapshots.ts';
 import { statusPageData } from '../status-page-data.ts';
@@ -76,21 +77,19 @@ export function badgeHandlers({
     return measured.reduce((sum, { averageMs, runCount }) => sum + averageMs * runCount, 0) / runs;
   };
   return handlersById(badgeRoutes, {
-    async getCheckBadge({ caller, params, query, reply }) {
+    async getCheckBadge({ caller, params, query, request, reply }) {
       const check = await store.reports.check(params.id);
       if (!check || !(await mayBeSeen(check.accountId, [check], caller))) throw notFound('check', params.id);
-      reply.header('cache-control', freshness);
-      return draw(check.name, [check], query);
+      return named({ request, reply }, await draw(check.name, [check], query));
     },
-    async getGroupBadge({ caller, params, query, reply }) {
+    async getGroupBadge({ caller, params, query, request, reply }) {
       const group = (await store.groups.findMany([params.id])).get(params.id);
       if (!group) throw notFound('group', params.id);
       const checks = await store.reports.checksOfGroup(group.accountId, group.id);
       if (!(await mayBeSeen(group.accountId, checks, caller))) throw notFound('group', params.id);
-      reply.header('cache-control', freshness);
-      return draw(String(group.definition.name ?? 'group'), checks, query);
+      return named({ request, reply }, await draw(String(group.definition.name ?? 'group'), checks, query));
     },
-    async getStatusPageBadge({ params, query, reply }) {
+    async getStatusPageBadge({ params, query, request, reply }) {
       const page = await store.statusPages.findByAddress(params.address.toLowerCase());
       if (!page || page.is_private === 1) {
         throw new AppError('NOT_FOUND', 'There is no status page at this address, or it is private.');
@@ -100,8 +99,7 @@ export function badgeHandlers({
         () => statusPageData(store, analytics, page, clock.wallMs()),
         () => true,
       );
-      reply.header('cache-control', freshness);
-      return badgeImage({ label: page.name, ...pageWords(data), ...query });
+      return named({ request, reply }, badgeImage({ label: page.name, ...pageWords(data), ...query }));
     },
   });
 }
@@ -119,6 +117,13 @@ function pageWords({ state, cards, components }: StatusPageData): Pick<Badge, 'm
 
 /** Pages embed badges through caches of their own; a state is not to be older than this there. */
 const freshness = 'max-age=60';
+
+/** A badge, unless its reader has the same already. */
+async function named(asked: Parameters<typeof isKnown>[0], badge: string): Promise<string> {
+  asked.reply.header('cache-control', freshness);
+  await isKnown(asked, etagOf(badge));
+  return badge;
+}
 
 function notFound(what: string, id: string | number): AppError {
   return new AppError('NOT_FOUND', `There is no ${what} ${id}, or no public dashboard shows it.`);
