@@ -101,7 +101,7 @@ export async function compareWithClickHouse(options: {
         source: 'ClickHouse',
         thread: new AnalyticsThread(
           { ...place, clickHouseUrl },
-          (problem) => problem && problems.push(problem),
+          ({ problem }) => problem && problems.push(problem),
         ),
         ms: [] as number[],
       },

@@ -7,6 +7,7 @@ import {
 } from '../../../src/service/results/analytics/analytics-thread.ts';
 import type { AnalyticsQuery, Wanted } from '../../../src/service/results/analytics/series.ts';
 import { ClickHouseServer } from '../../../src/service/results/clickhouse/clickhouse-server.ts';
+import type { ClickHouseNews } from '../../../src/service/results/clickhouse/fed-columns.ts';
 import { ClickHouseFeed } from '../../../src/service/results/clickhouse/feed.ts';
 import { ClickHouseFigures } from '../../../src/service/results/clickhouse/figures.ts';
 import { insertIntoSqlite } from '../../bench/parts/many-results.ts';
@@ -60,17 +61,11 @@ interface Compared {
 }
 
 /** Asks the same of the database and of ClickHouse, in windows whose borders are where they matter. */
-export async function expectSameAnswers({
-  service,
-  place,
-  url,
-  id,
-  now,
-  isAway = false,
-}: Compared): Promise<void> {
-  const heard: (string | null)[] = [];
+export async function expectSameAnswers(compared: Compared): Promise<readonly ClickHouseNews[]> {
+  const { service, place, url, id, now, isAway = false } = compared;
+  const heard: ClickHouseNews[] = [];
   const columns = new AnalyticsThread(place);
-  const server = new AnalyticsThread({ ...place, clickHouseUrl: url }, (problem) => heard.push(problem));
+  const server = new AnalyticsThread({ ...place, clickHouseUrl: url }, (news) => heard.push(news));
   const fed = await service.store.fedResults.of(id);
   const chunk = await service.store.resultColumns.nextSealed(id, now - 20 * dayMs, ['@time']);
   const [first = 0, second = 0] = chunk?.frame.numbers.get('@time') ?? [];
@@ -88,10 +83,11 @@ export async function expectSameAnswers({
       expect(found, `${name}: ${JSON.stringify(query)}`).toEqual(expected);
     }
   }
-  if (isAway) expect(heard.filter((problem) => problem !== null).length).toBeGreaterThan(0);
-  else expect(new Set(heard)).toEqual(new Set([null]));
+  if (isAway) expect(heard.filter(({ problem }) => problem !== null).length).toBeGreaterThan(0);
+  else expect(new Set(heard.map(({ problem }) => problem))).toEqual(new Set([null]));
   await columns.close();
   await server.close();
+  return heard;
 }
 
 /** Every kind of value, group, filter and page. */

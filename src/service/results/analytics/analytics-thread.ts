@@ -4,6 +4,7 @@ import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { CheckCoverage, CoverageQuery, CoverageSource } from '../../coverage/coverage-query.ts';
 import type { StorePlace } from '../../store.ts';
+import type { ClickHouseNews } from '../clickhouse/fed-columns.ts';
 import type { RunAggregate } from '../report-store.ts';
 import type { Window } from '../report-window.ts';
 import type { CheckAggregate, ReportQuery } from './report-aggregates.ts';
@@ -34,8 +35,8 @@ export interface AnalyticsReply {
   readonly id: number;
   readonly answer?: Answer;
   readonly problem?: { readonly message: string; readonly stack: string; readonly isUnavailable: boolean };
-  /** Why ClickHouse gave no answer, null when it gave one, undefined when it was not asked. */
-  readonly clickHouse?: string | null | undefined;
+  /** What the question has found out about ClickHouse; absent when it was not asked. */
+  readonly clickHouse?: ClickHouseNews | undefined;
 }
 
 interface Pending {
@@ -54,14 +55,14 @@ const maxPending = 500;
  */
 export class AnalyticsThread implements CoverageSource {
   readonly #place: AnalyticsPlace;
-  readonly #onClickHouse: ((problem: string | null) => void) | undefined;
+  readonly #onClickHouse: ((news: ClickHouseNews) => void) | undefined;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
   #lastId = 0;
   #isClosed = false;
 
-  /** @param onClickHouse hears of each question that ClickHouse answered (null), or why it did not. */
-  constructor(place: AnalyticsPlace, onClickHouse?: (problem: string | null) => void) {
+  /** @param onClickHouse hears of each question that ClickHouse was asked. */
+  constructor(place: AnalyticsPlace, onClickHouse?: (news: ClickHouseNews) => void) {
     this.#place = place;
     this.#onClickHouse = onClickHouse;
   }

@@ -1,6 +1,8 @@
+import { toError } from '../../../lib/errors.ts';
 import type { ServiceConfig } from '../../config.ts';
 import type { ServiceMetrics } from '../../metrics.ts';
 import { ClickHouseServer } from './clickhouse-server.ts';
+import type { ClickHouseNews } from './fed-columns.ts';
 import { ClickHouseFeed, type FeedOptions } from './feed.ts';
 import { ClickHouseFigures } from './figures.ts';
 
@@ -15,8 +17,7 @@ export type ClickHouseDeps = Omit<FeedOptions, 'server' | 'figures' | 'analytics
 export function configuredClickHouse({ config, metrics, ...deps }: ClickHouseDeps):
   | {
       readonly feed: ClickHouseFeed;
-      /** @param problem why it gave no answer; null when it gave one. */
-      readonly onRead: (problem: string | null) => void;
+      readonly onRead: (news: ClickHouseNews) => void;
     }
   | undefined {
   const { ANALYTICS_CLICKHOUSE_URL: url, ANALYTICS_RETENTION_DAYS: days } = config;
@@ -30,8 +31,18 @@ export function configuredClickHouse({ config, metrics, ...deps }: ClickHouseDep
       server: new ClickHouseServer(url),
       analyticsMs: days * dayMs,
     }),
-    onRead(problem) {
+    onRead({ problem, lackingCheckId }) {
       if (problem !== null) figures.countFailure('read');
+      if (lackingCheckId !== undefined) {
+        deps.logger.warn(
+          { checkId: lackingCheckId, reason: problem },
+          'ClickHouse lost rows; the check is fed again',
+        );
+        deps.store.fedResults.feedAgain(lackingCheckId).catch((thrown) => {
+          deps.logger.warn({ reason: toError(thrown).message }, 'the cursor of the check was not set back');
+        });
+        return;
+      }
       if ((problem !== null) === isAway) return;
       isAway = problem !== null;
       if (problem === null) deps.logger.info('ClickHouse answers analytics again');

@@ -1,7 +1,14 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { toError } from '../../../lib/errors.ts';
 import type { ColumnSource, ResultColumns } from '../columns/result-columns.ts';
-import { type Frame, type FramePart, joinParts, partOf } from '../columns/result-frame.ts';
+import {
+  type Frame,
+  type FramePart,
+  framePart,
+  joinParts,
+  partOf,
+  timeColumn,
+} from '../columns/result-frame.ts';
 import type { ClickHouseServer } from './clickhouse-server.ts';
 import type { FedResults } from './feed-store.ts';
 import { ResultTable } from './result-table.ts';
@@ -9,12 +16,20 @@ import { ResultTable } from './result-table.ts';
 /** How long ClickHouse is not asked after it gave no answer: nobody waits for it again and again. */
 const passedOverMs = 15_000;
 
+/** What questions have found out about ClickHouse. */
+export interface ClickHouseNews {
+  /** Why it gave no answer; null when it gave one. */
+  readonly problem: string | null;
+  /** The check of which it lacks rows. */
+  readonly lackingCheckId?: string;
+}
+
 /** Whether ClickHouse answers, as the questions of one thread have found. */
 export class ClickHouseState {
   readonly server: ClickHouseServer;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #passedOverUntilMs = Number.NEGATIVE_INFINITY;
-  #news: string | null | undefined;
+  #news: ClickHouseNews | undefined;
 
   constructor(server: ClickHouseServer, clock: Pick<Clock, 'monotonicMs'>) {
     this.server = server;
@@ -26,16 +41,21 @@ export class ClickHouseState {
   }
 
   answered(): void {
-    this.#news ??= null;
+    this.#news ??= { problem: null };
   }
 
   failed(reason: string): void {
     this.#passedOverUntilMs = this.#clock.monotonicMs() + passedOverMs;
-    this.#news = reason;
+    this.#news = { problem: reason };
   }
 
-  /** Since it was last asked for: why ClickHouse failed, null when it answered, undefined when it was not asked. */
-  takeNews(): string | null | undefined {
+  /** It answers, but not all that was fed. */
+  lacks(checkId: string, reason: string): void {
+    this.#news = { problem: reason, lackingCheckId: checkId };
+  }
+
+  /** What was found out since it was last asked for; undefined when ClickHouse was not asked. */
+  takeNews(): ClickHouseNews | undefined {
     const news = this.#news;
     this.#news = undefined;
     return news;
@@ -46,7 +66,8 @@ type Window = { readonly from: number; readonly to: number };
 
 /**
  * Results from ClickHouse as far as they were fed, the others from the database. What was fed is also in the
- * database, so the answers are the same without ClickHouse.
+ * database, so the answers are the same without ClickHouse. The database knows how many rows each chunk has: where
+ * some are lost (ClickHouse does not wait for its disk), it answers itself, and the check is fed again.
  */
 export class FedColumns implements ColumnSource {
   readonly #columns: ResultColumns;
@@ -76,15 +97,21 @@ export class FedColumns implements ColumnSource {
     if (!this.#state.isAsked) return null;
     const fed = await this.#fed.of(checkId);
     if (!fed || fed.until <= from) return null;
-    const { server } = this.#state;
+    const window = { from, to: Math.min(to, fed.until) };
+    const chunks = await this.#columns.chunksIn(checkId, window);
+    const [first, last] = [chunks[0], chunks.at(-1)];
+    if (!first || !last) return null;
     try {
-      const part = await new ResultTable(server, fed.feed).read(
-        checkId,
-        { from, to: Math.min(to, fed.until) },
-        names,
-      );
+      const table = new ResultTable(this.#state.server, fed.feed);
+      const whole = { from: first.from_ms, to: last.to_ms };
+      const frame = await table.read(checkId, whole, new Set([...names, timeColumn]));
+      const expected = chunks.reduce((sum, { row_count: count }) => sum + count, 0);
+      if (frame.rowCount !== expected) {
+        this.#state.lacks(checkId, `it has ${frame.rowCount} of ${expected} rows`);
+        return null;
+      }
       this.#state.answered();
-      return { part, rest: fed.until < to ? { from: fed.until, to } : null };
+      return { part: framePart(frame, window), rest: fed.until < to ? { from: fed.until, to } : null };
     } catch (thrown) {
       this.#state.failed(toError(thrown).message);
       return null;

@@ -100,6 +100,11 @@ export class FedResults {
     }
   }
 
+  /** Has all of a check fed again. */
+  async feedAgain(checkId: string): Promise<void> {
+    await this.#db.updateTable('fed_results').set({ fed_until: 0 }).where('check_id', '=', checkId).execute();
+  }
+
   /** Checks that may have rows and are gone. */
   async gone(limit: number): Promise<string[]> {
     const rows = await this.#db

@@ -110,19 +110,19 @@ export class ResultTable {
     await this.#server.insert(this.#name, names, encodeBlock(columns, first.texts.index.length));
   }
 
-  /** The named columns of the results of a check that were created in [from, to), as a part of a frame. */
+  /** The named columns of the results of a check that were created in [from, to). */
   async read(
     checkId: string,
     { from, to }: { readonly from: number; readonly to: number },
     names: ReadonlySet<string>,
-  ): Promise<FramePart> {
+  ): Promise<Frame> {
     const asked = ['place', ...[...names].filter((name) => name !== timeColumn).map(nameInTable)];
     const blocks = await this.#server.query(
       `select ${asked.map(identifier).join(', ')} from ${identifier(this.#name)}
        where check_id = ${literal(checkId)} and place >= ${placeAt(from)} and place < ${placeAt(to)}
        format Native`,
     );
-    return orderedPart(decodeBlocks(blocks, asked), names);
+    return orderedFrame(decodeBlocks(blocks, asked), names);
   }
 
   /** Removes the rows of checks; the server does it when it comes to it. */
@@ -152,12 +152,12 @@ export class ResultTable {
     return rows.length > 0;
   }
 
-  /** Removes whole days that ended before an instant. */
+  /** Removes whole days that ended a day before an instant, so that no chunk loses a part that the database still has. */
   async removeBefore(before: number): Promise<void> {
     const rows = await this.#server.rows(
       `select distinct partition from system.parts where active and ${this.#isThis()}`,
     );
-    const firstKept = new Date(Math.floor(before / dayMs) * dayMs).toISOString().slice(0, 10);
+    const firstKept = new Date(Math.floor(before / dayMs - 1) * dayMs).toISOString().slice(0, 10);
     for (const [partition = ''] of rows) {
       if (!/^\d{8}$/.test(partition) || partition >= firstKept.replaceAll('-', '')) continue;
       await this.#server.command(`alter table ${identifier(this.#name)} drop partition ${partition}`);
@@ -227,7 +227,7 @@ function columnsOf(chunks: readonly SealedChunk[]): NativeColumn[] {
 }
 
 /** Blocks come in any order, each in that of the key. */
-function orderedPart(blocks: readonly NativeBlock[], names: ReadonlySet<string>): FramePart {
+function orderedFrame(blocks: readonly NativeBlock[], names: ReadonlySet<string>): Frame {
   const filled = blocks
     .filter(({ rowCount }) => rowCount > 0)
     .map((block) => ({ block, places: placesOf(block) }))
@@ -242,7 +242,7 @@ function orderedPart(blocks: readonly NativeBlock[], names: ReadonlySet<string>)
     places.set(own, start);
     start += own.length;
   }
-  return partOf(inOrder(frame, places));
+  return inOrder(frame, places);
 }
 
 function placesOf({ numbers }: NativeBlock): Uint32Array {

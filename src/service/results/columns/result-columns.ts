@@ -285,6 +285,18 @@ export class ResultColumns {
     return { frame: joinParts([part], columns.keys()), until: chunk.to_ms };
   }
 
+  /** The bounds of the chunks of a check that have any part of a window. */
+  async chunksIn(checkId: string, { from, to }: { from: number; to: number }): Promise<ChunkBounds[]> {
+    return this.#db
+      .selectFrom('result_chunks')
+      .select(['from_ms', 'to_ms', 'row_count'])
+      .where('check_id', '=', checkId)
+      .where('from_ms', '<', to)
+      .where('to_ms', '>', from)
+      .orderBy('from_ms')
+      .execute();
+  }
+
   async #sealedParts(
     checkId: string,
     window: { from: number; to: number },
@@ -294,14 +306,7 @@ export class ResultColumns {
     // Asked first: what is sealed from here on is in neither part twice.
     const sealedUntil = await this.sealedUntil(checkId);
     if (sealedUntil <= from) return { parts: [], sealedUntil };
-    const chunks = await this.#db
-      .selectFrom('result_chunks')
-      .select(['from_ms', 'to_ms', 'row_count'])
-      .where('check_id', '=', checkId)
-      .where('from_ms', '<', Math.min(to, sealedUntil))
-      .where('to_ms', '>', from)
-      .orderBy('from_ms')
-      .execute();
+    const chunks = await this.chunksIn(checkId, { from, to: Math.min(to, sealedUntil) });
     const isCut = (chunk: ChunkBounds) => chunk.from_ms < from || chunk.to_ms > to;
     const columns = new Map<string, EncodedColumns>();
     for (const name of names) columns.set(name, await this.#columnsOf(checkId, chunks, name));

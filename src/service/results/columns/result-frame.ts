@@ -211,6 +211,18 @@ export function rowsBetween(
   return { from: firstAtOrAfter(times, from), to: firstAtOrAfter(times, to) };
 }
 
+/** The rows of a frame with times whose time is in [from, to). */
+export function framePart(frame: Frame, window: { readonly from: number; readonly to: number }): FramePart {
+  const times = frame.numbers.get(timeColumn) ?? new Float64Array();
+  const [start, end] = [firstAtOrAfter(times, window.from), firstAtOrAfter(times, window.to)];
+  if (start === 0 && end === frame.rowCount) return partOf(frame);
+  const numbers = [...frame.numbers].map(([name, column]) => [name, column.subarray(start, end)] as const);
+  const texts = [...frame.texts].map(
+    ([name, { texts, index }]) => [name, { texts, index: index.subarray(start, end) }] as const,
+  );
+  return partOf({ rowCount: end - start, numbers: new Map(numbers), texts: new Map(texts) });
+}
+
 function firstAtOrAfter(times: Float64Array, instant: number): number {
   let low = 0;
   let high = times.length;
