@@ -4,8 +4,8 @@ import type { ModelOutcome } from '../checks/model/client.ts';
 import { ModelTotals } from '../checks/model/totals.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
 import type { ClickHouseFigures } from './results/clickhouse/figures.ts';
-import { allScheduleParts } from './store/engine/schedule-parts.ts';
-import type { Repositories, Store } from './store.ts';
+import type { Repositories } from './store.ts';
+import { type MeasuredStore, registerStore } from './store-metrics.ts';
 
 interface CountedResult {
   readonly account_id: string;
@@ -13,8 +13,6 @@ interface CountedResult {
   readonly has_failures: 0 | 1;
   readonly has_errors: 0 | 1;
 }
-
-type MeasuredStore = Repositories & Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected'>;
 
 interface MissedRun {
   readonly account_id: string;
@@ -227,9 +225,7 @@ export class ServiceMetrics {
       this.#setLogins(registers);
       this.#setLive(registers);
       this.#setTelemetry(registers);
-      await setSchedule(registers, repositories, now);
-      setBesides(registers, repositories);
-      await setResultDays(registers, repositories, now);
+      await registerStore(registers, repositories, now);
       const feed = this.clickHouse && (await repositories.fedResults.feed());
       this.clickHouse?.register(registers, now, feed?.levelAt);
     }
@@ -344,54 +340,6 @@ function setCounter(
     if (accountId !== undefined && values[0] !== accountId) continue;
     const labels = options.labelNames.map((name, index) => [name, values[index] ?? '']);
     counter.inc(Object.fromEntries(labels), count);
-  }
-}
-
-/** Of no account: where the schedule stands still, it does for all. */
-async function setSchedule(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
-  const lag = new Gauge({
-    name: 'picket_schedule_lag_seconds',
-    help: 'How long the check has been due that waits longest to be turned into a run; 0 when none waits',
-    registers,
-  });
-  const dueSince = await store.checks.nextSlotAt(allScheduleParts);
-  lag.set(dueSince === null ? 0 : Math.max(0, now - dueSince) / 1000);
-  const unheld = new Gauge({
-    name: 'picket_schedule_parts_unheld',
-    help: 'Parts of the schedule that no service process has; their checks wait',
-    registers,
-  });
-  unheld.set(await store.unheldScheduleParts());
-}
-
-/** Of no account. Absent where results are one table. */
-async function setResultDays(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
-  const parts = await store.resultDays.parts();
-  if (parts.length === 0) return;
-  const ahead = new Gauge({
-    name: 'picket_result_days_ahead',
-    help: 'Days after today that have a partition for their results; -1 when today has none',
-    registers,
-  });
-  ahead.set(store.resultDays.daysAhead(parts, now));
-}
-
-/** Whether what a process may use besides its database is there: 1 or 0, and nothing where none is configured. */
-function setBesides(registers: Registry[], store: MeasuredStore): void {
-  const states = [
-    {
-      name: 'picket_database_replica_used',
-      isUsed: store.isReplicaUsed(),
-      help: 'Whether this process reads at the replica of its database (1), or the replica is away or behind (0)',
-    },
-    {
-      name: 'picket_nats_connected',
-      isUsed: store.isNatsConnected(),
-      help: 'Whether signals of this process go over NATS (1), or NATS is away and they go through the database (0)',
-    },
-  ];
-  for (const { name, isUsed, help } of states) {
-    if (isUsed !== undefined) new Gauge({ name, help, registers }).set(isUsed ? 1 : 0);
   }
 }
 

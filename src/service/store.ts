@@ -48,7 +48,6 @@ import { Artifacts } from './results/artifacts/store.ts';
 import { CodeBundles } from './results/bundles/store.ts';
 import { FedResults } from './results/clickhouse/feed-store.ts';
 import { ResultColumns } from './results/columns/result-columns.ts';
-import { ResultDays } from './results/days/result-days.ts';
 import { DetailCounts } from './results/details/detail-counts.ts';
 import { ErrorGroups } from './results/error-groups/store.ts';
 import { Reports } from './results/report-store.ts';
@@ -62,6 +61,7 @@ import { TestDefinitions } from './sessions/stored/definition-store.ts';
 import { TestSessions } from './sessions/stored/test-session-store.ts';
 import { Triggers } from './sessions/triggers/store.ts';
 import { SloBurns } from './slos/burn-store.ts';
+import { ResultDays } from './store/days/result-days.ts';
 import { connectionsBesidesPool, connectPostgres } from './store/engine/connect-postgres.ts';
 import {
   asStoreError,

@@ -1,5 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import { finalResultsOf } from '../results/days/final-results.ts';
+import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 import type { TotalsCursorRow } from './tables.ts';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Clock } from '../../lib/clock.ts';
 import { errorCodeOf, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import { divideOnline } from '../results/days/online-division.ts';
+import { divideOnline } from '../store/days/online-division.ts';
 import type { Store } from '../store.ts';
 
 const lookEveryMs = 60_000;

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
-import { finalResultsOf } from '../results/days/final-results.ts';
+import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 import type { RunState } from './tables.ts';

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
-import { finalResultsOf } from '../../results/days/final-results.ts';
 import type { RunState } from '../../runs/tables.ts';
+import { finalResultsOf } from '../../store/days/final-results.ts';
 import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
 import type { Page } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';

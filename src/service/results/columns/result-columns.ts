@@ -28,6 +28,7 @@ const longestChunkMs = 24 * 3_600_000;
 /** The bytes of one column, by the beginning of the chunk. */
 type EncodedColumns = ReadonlyMap<number, Uint8Array | null>;
 type ChunkKey = Pick<ResultChunkRow, 'check_id' | 'from_ms'>;
+type Seal = { readonly since: number; readonly until: number };
 type ChunkBounds = Pick<ResultChunkRow, 'from_ms' | 'to_ms' | 'row_count'>;
 
 /** What an entry costs in addition to its content. */
@@ -120,20 +121,17 @@ export class ResultColumns {
    *
    * @param known when the oldest result was stored that is not sealed, where that is known.
    */
-  async nextSeal(
-    checkId: string,
-    now: number,
-    known?: number,
-  ): Promise<{ since: number; until: number } | null> {
+  async nextSeal(checkId: string, now: number, known?: number): Promise<Seal | null> {
     const since = known ?? (await this.sealedUntil(checkId));
     const latest = now - settledAfterMs;
     const oldest = known ?? (await this.#createdAt(checkId, { since, latest }, 0));
     if (oldest === null) return null;
     const settled = Math.min(latest, await this.#oldestOnItsWay(checkId));
-    const full = await this.#createdAt(checkId, { since: oldest, latest }, resultsPerChunk);
+    const end = oldest + longestChunkMs;
+    const inChunk = { since: oldest, latest: Math.min(latest, end) };
+    const full = await this.#createdAt(checkId, inChunk, resultsPerChunk);
     // Results of one instant are never torn apart.
-    const border = full === oldest ? oldest + 1 : full;
-    const until = Math.min(border ?? Number.MAX_SAFE_INTEGER, oldest + longestChunkMs);
+    const until = full === oldest ? oldest + 1 : Math.min(full ?? end, end);
     return until <= settled ? { since, until } : null;
   }
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
+import type { Dialect } from '../engine/dialect.ts';
 import {
   adding,
   beforeDays,

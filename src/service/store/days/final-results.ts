@@ -1,12 +1,17 @@
 import { type Kysely, sql } from 'kysely';
-import type { RunRow } from '../../runs/tables.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
+import type { Dialect } from '../engine/dialect.ts';
 
 type Column = keyof Tables['results'];
 
 /** What of a run says when its result was stored. */
-type Ended = Pick<RunRow, 'id' | 'state' | 'ended' | 'slot_at' | 'last_result_id'>;
+interface Ended {
+  readonly id: string;
+  readonly state: string;
+  readonly ended: number | null;
+  readonly slot_at: number;
+  readonly last_result_id: string | null;
+}
 
 /** By how much clocks may have been set between the attempts of a run; else its result is looked for in all days. */
 const slackMs = 24 * 3_600_000;

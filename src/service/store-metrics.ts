@@ -1,0 +1,61 @@
+import { Gauge, type Registry } from 'prom-client';
+import { allScheduleParts } from './store/engine/schedule-parts.ts';
+import type { Repositories, Store } from './store.ts';
+
+export type MeasuredStore = Repositories &
+  Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected'>;
+
+/** Figures of no account: the schedule, the partitions of results, and what a process may use in addition to its database. */
+export async function registerStore(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
+  await setSchedule(registers, store, now);
+  setBesides(registers, store);
+  await setResultDays(registers, store, now);
+}
+
+/** Of no account: where the schedule stands still, it does for all. */
+async function setSchedule(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
+  const lag = new Gauge({
+    name: 'picket_schedule_lag_seconds',
+    help: 'How long the check has been due that waits longest to be turned into a run; 0 when none waits',
+    registers,
+  });
+  const dueSince = await store.checks.nextSlotAt(allScheduleParts);
+  lag.set(dueSince === null ? 0 : Math.max(0, now - dueSince) / 1000);
+  const unheld = new Gauge({
+    name: 'picket_schedule_parts_unheld',
+    help: 'Parts of the schedule that no service process has; their checks wait',
+    registers,
+  });
+  unheld.set(await store.unheldScheduleParts());
+}
+
+/** Of no account. Absent where results are one table. */
+async function setResultDays(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
+  const parts = await store.resultDays.parts();
+  if (parts.length === 0) return;
+  const ahead = new Gauge({
+    name: 'picket_result_days_ahead',
+    help: 'Days after today that have a partition for their results; -1 when today has none',
+    registers,
+  });
+  ahead.set(store.resultDays.daysAhead(parts, now));
+}
+
+/** Whether what a process may use besides its database is there: 1 or 0, and nothing where none is configured. */
+function setBesides(registers: Registry[], store: MeasuredStore): void {
+  const states = [
+    {
+      name: 'picket_database_replica_used',
+      isUsed: store.isReplicaUsed(),
+      help: 'Whether this process reads at the replica of its database (1), or the replica is away or behind (0)',
+    },
+    {
+      name: 'picket_nats_connected',
+      isUsed: store.isNatsConnected(),
+      help: 'Whether signals of this process go over NATS (1), or NATS is away and they go through the database (0)',
+    },
+  ];
+  for (const { name, isUsed, help } of states) {
+    if (isUsed !== undefined) new Gauge({ name, help, registers }).set(isUsed ? 1 : 0);
+  }
+}
