@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectMcp, listening, textsOf } from '../../helpers/service/mcp/client.ts';
 import {
@@ -115,13 +116,18 @@ describe('messages', () => {
     await client.close();
   });
 
-  it('of a thousand clients at once leave nothing behind', async () => {
+  it('of hundreds of clients at once leave nothing behind', async () => {
+    // As many as the system lets wait for a process that is busy: more of them are turned away by it, not by us.
+    const dispatcher = new Agent({ connections: 400 });
+    const headers = { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' };
     const answers = await Promise.all(
       Array.from({ length: 1000 }, async (_, index) => {
-        const answer = await post({ ...initialize, id: index });
-        return ((await answer.json()) as { id: number }).id === index;
+        const body = JSON.stringify({ ...initialize, id: index });
+        const answer = await request(`${address}/mcp`, { method: 'POST', dispatcher, headers, body });
+        return ((await answer.body.json()) as { id: number }).id === index;
       }),
     );
+    await dispatcher.close();
     expect(answers.every(Boolean)).toBe(true);
     const { body } = await harness.call('GET', '/-/readiness', undefined, { key: null });
     expect(body).toEqual({ status: 'ready' });
