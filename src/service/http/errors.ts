@@ -15,11 +15,9 @@ export function answerErrors(app: FastifyInstance, routes: readonly Route[]): vo
       throw new AppError('NOT_FOUND', `There is no route ${request.method} ${path.slice(0, 200)}.`);
     }
     if (methods.includes('GET')) methods.push('HEAD');
-    reply.header('allow', [...new Set(methods)].join(', '));
-    throw new AppError(
-      'METHOD_NOT_ALLOWED',
-      `${request.method} is not allowed here. Allowed: ${methods.join(', ')}.`,
-    );
+    const allowed = [...new Set(methods)].join(', ');
+    reply.header('allow', allowed);
+    throw new AppError('METHOD_NOT_ALLOWED', `${request.method} is not allowed here. Allowed: ${allowed}.`);
   });
 }
 

@@ -31,8 +31,8 @@ export function fieldError(source: Source, problems: readonly { key: string; mes
 export function describeIssues(issues: readonly Issue[], prefix = ''): string {
   const all = issues.flatMap(withoutUnions);
   const shown = all.slice(0, maxProblems).map((issue) => {
-    const key = [prefix, ...keysOf(issue)].filter((part) => part !== '').join('.');
-    return key === '' ? `The value ${problemOf(issue)}` : `"${key}" ${problemOf(issue)}`;
+    const keys = prefix === '' ? keysOf(issue) : [prefix, ...keysOf(issue)];
+    return keys.length === 0 ? `The value ${problemOf(issue)}` : `"${keys.join('.')}" ${problemOf(issue)}`;
   });
   const more = all.length - shown.length;
   return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
@@ -54,8 +54,8 @@ function withoutUnions(issue: Issue): Issue[] {
 }
 
 function keysOf(issue: Issue): string[] {
-  const path = issue.path.map(String).join('.').slice(0, maxKeyLength);
-  return path === '' ? [] : [path];
+  // A field may be called "".
+  return issue.path.length === 0 ? [] : [issue.path.map(String).join('.').slice(0, maxKeyLength)];
 }
 
 function problemOf(issue: Issue): string {
