@@ -12,7 +12,7 @@ import { type LookupTimes, resolveWanted } from '../resolver.ts';
 export interface UdpExchange {
   /** Made when it is time: it may hold what an earlier answer said. @throws ProbeError */
   data(): Buffer;
-  /** Whether an answer is the one; others are passed over. */
+  /** Whether an answer is the one; others are passed over. @throws ProbeError */
   take(answer: Buffer): boolean;
 }
 
@@ -194,7 +194,12 @@ class Asking {
         });
         socket.on('message', (bytes) => {
           const reading = this.#reading();
-          if (!exchange?.take(bytes)) return;
+          try {
+            if (!exchange?.take(bytes)) return;
+          } catch (thrown) {
+            // Nobody else would hear of it here.
+            return reject(thrown);
+          }
           this.#end(reading, true);
           this.#answer = bytes;
           next();

@@ -167,6 +167,17 @@ describe('a UDP monitor', () => {
     expect(failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
   });
 
+  it('takes an expectation that an answer made unusable for a fault of the definition', async () => {
+    await using target = await startUdpTarget(udpAnswers.echo);
+    const steps = [
+      { data: 'word', regex: '(?<word>\\w+)' },
+      { data: 'x', text: '{{moment word}}' },
+    ];
+    const { failure } = await run({ ...patient, port: target.port, steps });
+    expect(failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
+    expect(failure?.message).toMatch(/^Step 2: /);
+  });
+
   it('ends when the run is stopped', async () => {
     await using target = await startUdpTarget(udpAnswers.silent);
     const stop = new AbortController();

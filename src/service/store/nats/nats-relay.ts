@@ -124,6 +124,7 @@ export class NatsRelay implements Relay {
     });
     try {
       const refused = Promise.withResolvers<never>();
+      // It may come after everybody has stopped waiting for it.
       refused.promise.catch(() => undefined);
       void this.#watch(connection, refused.reject);
       connection.subscribe(subject, {
@@ -163,6 +164,7 @@ export class NatsRelay implements Relay {
     if (connection !== this.#connection || this.#isClosed) return;
     this.#connection = undefined;
     this.#away(error);
+    // It is lost already, and why was said.
     connection.close().catch(() => undefined);
   }
 
