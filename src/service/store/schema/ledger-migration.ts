@@ -89,7 +89,7 @@ export const roomForChanges = {
 
 /**
  * Results become partitions by day, on PostgreSQL: at once where there are none yet, else by a job while the service
- * goes on (results/days). Builds before remove results by where they are in the table, which says nothing any more
+ * goes on (store/days). Builds before remove results by where they are in the table, which says nothing any more
  * where there are several: one that still runs meanwhile is kept from it.
  */
 export const resultDays = {
