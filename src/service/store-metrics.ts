@@ -9,7 +9,7 @@ export type MeasuredStore = Repositories &
 export async function registerStore(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
   await setSchedule(registers, store, now);
   setBesides(registers, store);
-  await setResultDays(registers, store, now);
+  await setDays(registers, store, now);
 }
 
 /** Of no account: where the schedule stands still, it does for all. */
@@ -29,16 +29,21 @@ async function setSchedule(registers: Registry[], store: MeasuredStore, now: num
   unheld.set(await store.unheldScheduleParts());
 }
 
-/** Of no account. Absent where results are one table. */
-async function setResultDays(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
-  const parts = await store.resultDays.parts();
-  if (parts.length === 0) return;
-  const ahead = new Gauge({
-    name: 'picket_result_days_ahead',
-    help: 'Days after today that have a partition for their results; -1 when today has none',
-    registers,
-  });
-  ahead.set(store.resultDays.daysAhead(parts, now));
+/** Of no account. Absent where they are one table. */
+async function setDays(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
+  for (const [kind, days] of [
+    ['result', store.resultDays],
+    ['run', store.runDays],
+  ] as const) {
+    const parts = await days.parts();
+    if (parts.length === 0) continue;
+    const ahead = new Gauge({
+      name: `picket_${kind}_days_ahead`,
+      help: `Days after today that have a partition for their ${kind}s; -1 when today has none`,
+      registers,
+    });
+    ahead.set(days.daysAhead(parts, now));
+  }
 }
 
 /** Whether what a process may use besides its database is there: 1 or 0, and nothing where none is configured. */

@@ -62,6 +62,7 @@ import { TestSessions } from './sessions/stored/test-session-store.ts';
 import { Triggers } from './sessions/triggers/store.ts';
 import { SloBurns } from './slos/burn-store.ts';
 import { ResultDays } from './store/days/result-days.ts';
+import { RunDays } from './store/days/run-days.ts';
 import { connectionsBesidesPool, connectPostgres } from './store/engine/connect-postgres.ts';
 import {
   asStoreError,
@@ -97,6 +98,8 @@ export interface Store extends Repositories {
    * favour of another one is tried a few times before it counts as STORE_UNAVAILABLE.
    */
   transaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
+  /** One statement, tried again as transactions are where it lost to another one. */
+  retrying<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
   /** Whether this process is the one that does what only one may. One of several on PostgreSQL; always true on SQLite. */
   isLeader(): Promise<boolean>;
   /**
@@ -197,7 +200,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   resources.defer(async () => connection.readers?.destroy());
   try {
     await migrate(rawDb, dialect, [...migrations, ...resourceMigrations]);
-    await divideEmptyResults(rawDb, dialect);
+    await divideEmptyTables(rawDb, dialect);
     const resealed = await resealSecrets(rawDb, secrets);
     if (resealed > 0) {
       logger.info({ secrets: resealed }, 'encrypted stored secrets with the present key');
@@ -231,6 +234,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       signals: link ?? new LocalSignals(),
       engine: dialect.name,
       transaction: (work) => transaction((db) => work(repositoriesOf(db, dialect))),
+      retrying: (work) => guard(() => work(repositories)),
       isLeader: async () => (link ? link.isLeader() : true),
       leaderTransaction: (work) =>
         transaction(async (db) => {
@@ -290,11 +294,11 @@ async function readClockMs(db: Kysely<Tables>): Promise<number> {
 }
 
 /** Where others hold the table, a job does the same later. */
-async function divideEmptyResults(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
+async function divideEmptyTables(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   try {
     await db.transaction().execute(async (transaction) => {
       await dialect.lockSchema(transaction);
-      await new ResultDays(transaction, dialect).divideEmpty(Date.now());
+      for (const Days of [ResultDays, RunDays]) await new Days(transaction, dialect).divideEmpty(Date.now());
     });
   } catch (thrown) {
     if (errorCodeOf(thrown) !== '55P03') throw thrown;
@@ -336,6 +340,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     detailCounts: new DetailCounts(db, dialect),
     resultColumns: new ResultColumns(db, dialect),
     resultDays: new ResultDays(db, dialect),
+    runDays: new RunDays(db, dialect),
     fedResults: new FedResults(db, dialect),
     slotDays: new SlotDays(db, dialect),
     locationMinutes: new LocationMinutes(db),

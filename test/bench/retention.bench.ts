@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { dayOf } from '../../src/service/store/days/day-tables.ts';
+import { dayOf } from '../../src/service/store/days/stretches.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import {
   createCheck,
@@ -107,7 +107,9 @@ async function postgresStage(): Promise<Stage> {
     service,
     prepare: async (fromMs, toMs) => {
       for (let from = dayOf(fromMs); from < toMs; from += dayMs) {
-        await service.store.transaction(({ resultDays }) => resultDays.add({ from, to: from + dayMs }));
+        const stretch = { from, to: from + dayMs };
+        await service.store.transaction(({ resultDays }) => resultDays.add(stretch));
+        await service.store.transaction(({ runDays }) => runDays.add(stretch));
       }
     },
     // Days go in whole.
@@ -170,7 +172,7 @@ async function measure(
   };
   const results = await goneAfter(`results where check_id = '${last}' and created < ${goneBefore}`);
   run.progress(`${name}: the results are gone after ${results.toFixed(1)} s`);
-  const runs = await goneAfter(`runs where ended < ${now - keptMs}`);
+  const runs = await goneAfter(`runs where ended < ${goneBefore}`);
   const took = await shrunk(stage, before);
   stall.disable();
   load.abort();

@@ -24,7 +24,7 @@ export async function restorePostgres(place: PostgresPlace, file: string, replac
   await client.connect();
   try {
     const used = await client.query(`select 1 from pg_stat_activity
-      where datname = current_database() and application_name = 'picket service' limit 1`);
+      where datname = current_database() and application_name like 'picket service%' limit 1`);
     if (used.rows.length > 0) {
       throw new AppError(
         'CONFIG_INVALID',
@@ -59,7 +59,7 @@ async function replaceTables(place: PostgresPlace, args: readonly string[]): Pro
   });
   const writing = startTool('psql', place, [
     ...['--no-psqlrc', '--quiet', '--output=/dev/null', '--single-transaction', '--set=ON_ERROR_STOP=1'],
-    ...['--command=drop table if exists results cascade', '--file=-'],
+    ...['--command=drop table if exists results, runs cascade', '--file=-'],
   ]);
   const { stdin } = writing.child;
   // What ends before it has everything says so by its code.

@@ -1,4 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { hasEndedWithin } from '../store/days/ended-day.ts';
 import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
@@ -118,6 +119,7 @@ export class CheckTotals {
     return (
       this.#db
         .selectFrom('runs')
+        .where(hasEndedWithin(ended, until))
         .where('runs.ended', '>=', ended)
         // A second condition, so that the index begins at the first.
         .where(sql<boolean>`(runs.ended > ${ended} or runs.id > ${runId})`)

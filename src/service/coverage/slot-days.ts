@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { outcomeOf } from '../../protocol/runs/coverage.ts';
+import { isOnItsWay, isSince } from '../store/days/ended-day.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { atAddresses } from '../store/engine/removal.ts';
 import type { Tables } from '../tables.ts';
@@ -82,6 +83,7 @@ export class SlotDays {
       .selectFrom('runs')
       .select((eb) => eb.fn.min('slot_at').as('at'))
       .where('check_id', '=', checkId)
+      .where(isOnItsWay)
       .where('state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
       // Both in one condition: SQLite would take the index of all runs of the schedule, not that of the few that are live.
       .where((eb) => eb.fn.coalesce('check_session_id', 'test_session_id'), 'is', null)
@@ -100,6 +102,7 @@ export class SlotDays {
       .selectFrom('runs')
       .select((eb) => eb.fn.min('slot_at').as('at'))
       .where('check_id', '=', checkId)
+      .where(isSince(since))
       .where('slot_at', '>=', since)
       .where('check_session_id', 'is', null)
       .where('test_session_id', 'is', null)
@@ -215,7 +218,7 @@ export class SlotDays {
           where results.run_id = runs.id and results.result_type = 'FINAL') end as has_errors
       from ${this.#dialect.pairRows(['check_id', 'since'], since)} as asked cross join runs
       where runs.check_id = asked.check_id and runs.slot_at >= asked.since and runs.slot_at < ${to}
-        and runs.slot_at >= ${earliest} and (runs.slot_at >= ${from} or runs.slot_count > 1)
+        and runs.slot_at >= ${earliest} and ${isSince(earliest)} and (runs.slot_at >= ${from} or runs.slot_count > 1)
         and runs.check_session_id is null and runs.test_session_id is null`.execute(this.#db);
     return rows;
   }

@@ -11,6 +11,7 @@ import { storeOutcome } from '../results/settle.ts';
 import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
+import { endedAt } from '../store/days/ended-day.ts';
 import type { Repositories, Store } from '../store.ts';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
@@ -147,7 +148,7 @@ export class HeartbeatRecorder {
         slot_interval_ms: periodMs,
         state: 'missed',
         reason: 'service-away',
-        ended: now,
+        ...endedAt(now),
       });
     }
     return repositories.runs.insert(rows);
@@ -163,7 +164,7 @@ export class HeartbeatRecorder {
     const run = {
       ...ledgerRun(check, { slotAt, checkRunId: this.#numbers.next(now), now }),
       state: 'final' as const,
-      ended: now,
+      ...endedAt(now),
     };
     await repositories.runs.insert([run]);
     const failed =

@@ -29,9 +29,9 @@ import { Scheduler } from '../runs/scheduler.ts';
 import { BurnWatch } from '../slos/burn-watch.ts';
 import type { Store } from '../store.ts';
 import type { TraceExport } from '../traces/trace-export.ts';
+import { DayKeeper, type DayKeeperOptions, type Divided, dividedResults, dividedRuns } from './day-keeper.ts';
 import { defineJob, JobLoop } from './job-loop.ts';
 import { LeaseSweep, leaseSweepLongestMs } from './lease-sweep.ts';
-import { ResultDaysKeeper } from './result-days.ts';
 import { Retention } from './retention.ts';
 
 type RetentionDeps = Omit<ConstructorParameters<typeof Retention>[0], 'retention'> & {
@@ -85,7 +85,8 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     leaseSweepJob(deps),
     schedulerJob(deps),
     deploymentsJob(deps),
-    resultDaysJob(deps),
+    daysJob('days of results', dividedResults, deps),
+    daysJob('days of runs', dividedRuns, deps),
     retentionJob(deps),
     checkTotalsJob(deps),
     ...(deps.traces ? [tracesJob(deps.traces)] : []),
@@ -332,13 +333,14 @@ export function pageCopiesJob(deps: ConstructorParameters<typeof CopyKeeper>[0])
   });
 }
 
-export function resultDaysJob({
-  config,
-  ...deps
-}: Omit<ConstructorParameters<typeof ResultDaysKeeper>[0], 'resultsMs'> & Pick<RetentionDeps, 'config'>) {
-  const keeper = new ResultDaysKeeper({ ...deps, resultsMs: config.RESULT_RETENTION_DAYS * dayMs });
+export function daysJob(
+  name: string,
+  divided: Divided,
+  { config, ...deps }: Omit<DayKeeperOptions, keyof Divided | 'keptMs'> & Pick<RetentionDeps, 'config'>,
+) {
+  const keeper = new DayKeeper({ ...deps, ...divided, keptMs: config.RESULT_RETENTION_DAYS * dayMs });
   return defineJob({
-    name: 'days of results',
+    name,
     leaderOnly: true,
     wakesOn: [],
     longestMs: 60_000,

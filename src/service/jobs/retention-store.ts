@@ -119,15 +119,19 @@ export class Retired {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Removes up to `limit` runs that ended before an instant, those that ended first; returns how many. */
-  async removeRuns(before: number, limit: number): Promise<number> {
+  /**
+   * Removes up to `limit` runs that ended before an instant, those that ended first; returns how many.
+   *
+   * @param table where runs are partitions: one of them, as an address is that of a row in each.
+   */
+  async removeRuns(before: number, limit: number, table = 'runs'): Promise<number> {
     const rows = atAddresses(
       this.#dialect,
-      (address) => sql`select ${address} from runs
+      (address) => sql`select ${address} from ${sql.table(table)}
         where ended is not null and ended < ${before} order by ended limit ${limit}`,
     );
-    const done = await this.#db.deleteFrom('runs').where(rows).executeTakeFirst();
-    return Number(done.numDeletedRows);
+    const done = await sql`delete from ${sql.table(table)} where ${rows}`.execute(this.#db);
+    return Number(done.numAffectedRows);
   }
 
   /**

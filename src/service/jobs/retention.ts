@@ -3,11 +3,10 @@ import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { confirmableMs } from '../pages/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
-import { beforeDays } from '../store/days/day-tables.ts';
-import type { ResultPart } from '../store/days/result-days.ts';
+import type { Days, Part } from '../store/days/days.ts';
 import type { Store } from '../store.ts';
+import { isLockTimeout } from './day-keeper.ts';
 import { RemovalPace } from './removal-pace.ts';
-import { isLockTimeout } from './result-days.ts';
 import { TrustedTime } from './trusted-time.ts';
 
 /** How long things are kept, in milliseconds. */
@@ -56,8 +55,8 @@ const minuteMs = 60_000;
  * analytics know of them outlives them. How old something
  * is follows from the time that is known to have passed (trusted-time.ts), not from a clock alone.
  *
- * Where results are partitions by day, a day goes in whole, after its last result would; only what came before there
- * were days, or is outside of them, goes row by row.
+ * Where results and runs are partitions by day, a day goes in whole, after its last row would; only what came before
+ * there were days, or is outside of them, goes row by row.
  */
 export class Retention {
   readonly #store: Store;
@@ -162,7 +161,7 @@ export class Retention {
     const bare = due.filter(([id]) => !withFiles.has(id));
     const filed = due.filter(([id]) => withFiles.has(id));
     let areLeft = false;
-    for (const table of await this.#tablesByRow()) {
+    for (const table of await this.#store.resultDays.tablesByRow()) {
       const untilMs = this.#clock.monotonicMs() + turnMs;
       const areBareLeft =
         bare.length > 0 &&
@@ -184,17 +183,11 @@ export class Retention {
     return areLeft || events === retired.rowsPerRemoval;
   }
 
-  /** The tables whose results go row by row. */
-  async #tablesByRow(): Promise<readonly string[]> {
-    const parts = await this.#store.resultDays.parts();
-    if (parts.length === 0) return ['results'];
-    return parts.filter(({ name, isOutside }) => isOutside || name === beforeDays).map(({ name }) => name);
-  }
-
-  /** Drops days whose last result is older than it is kept; whether there may be more. */
+  /** Drops days whose last row is older than it is kept; whether there may be more. */
   async #dropDays(now: number): Promise<boolean> {
-    const { resultDays } = this.#store;
+    const { resultDays, runDays } = this.#store;
     const keptSince = now - this.#retention.resultsMs;
+    for (const part of await runDays.due(keptSince)) await this.#drop(part, 'runDays');
     const due = (await resultDays.parts()).filter((part) => !part.isOutside && part.to <= keptSince);
     for (const part of due) {
       if (this.#unneeded !== part.name && (await resultDays.isNeeded(part))) continue;
@@ -203,23 +196,23 @@ export class Retention {
       const withArtifacts = await resultDays.withArtifacts(part, artifactsPerTurn);
       await this.#removeWithArtifacts(part.name, withArtifacts);
       if (withArtifacts.length > 0) return true;
-      await this.#drop(part);
+      await this.#drop(part, 'resultDays');
     }
     return false;
   }
 
-  async #drop(part: ResultPart): Promise<void> {
+  async #drop(part: Part, kind: 'resultDays' | 'runDays'): Promise<void> {
     try {
-      await this.#store.transaction(({ resultDays }) => resultDays.drop(part));
+      await this.#store.transaction(({ [kind]: days }) => (days as Days).drop(part));
     } catch (thrown) {
       if (!isLockTimeout(thrown)) throw thrown;
       this.#logger.info(
         { table: part.name },
-        'others hold the results: a day that is too old is dropped later',
+        'others hold the table: a day that is too old is dropped later',
       );
       return;
     }
-    this.#logger.info({ table: part.name }, 'dropped a day of results that is older than they are kept');
+    this.#logger.info({ table: part.name }, 'dropped a day that is older than its rows are kept');
   }
 
   /** Removes numbers of analytics and coverage that are too old; whether there may be more. */
@@ -254,16 +247,20 @@ export class Retention {
 
   /** Returns whether there may be more of what belongs to no check in particular. */
   async #removeOld(now: number): Promise<boolean> {
-    const { retired, locationMinutes, audit, subscriptions } = this.#store;
+    const { retired, locationMinutes, audit, subscriptions, runDays } = this.#store;
     const { rowsPerRemoval } = retired;
     await locationMinutes.prune(now - locationMinutesMs);
     await subscriptions.deleteUnconfirmed(now - confirmableMs);
     const isAuditLeft = await audit.prune(now - this.#retention.auditMs, rowsPerRemoval);
     const before = now - this.#retention.resultsMs;
-    const areRunsLeft = await this.#runPace.run(
-      (limit) => retired.removeRuns(before, limit),
-      this.#clock.monotonicMs() + turnMs,
-    );
+    let areRunsLeft = false;
+    for (const table of await runDays.tablesByRow()) {
+      const areLeft = await this.#runPace.run(
+        (limit) => retired.removeRuns(before, limit, table),
+        this.#clock.monotonicMs() + turnMs,
+      );
+      areRunsLeft = areRunsLeft || areLeft;
+    }
     const areRecordsLeft = await retired.removeRecords(before, rowsPerRemoval);
     const { resultIds, emptyIds } = await retired.testSessions(before, rowsPerRemoval);
     await this.#removeWithArtifacts('test_results', resultIds);

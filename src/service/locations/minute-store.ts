@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { isOnItsWay } from '../store/days/ended-day.ts';
 import type { Tables } from '../tables.ts';
 import type { LocationMinuteRow } from './tables.ts';
 
@@ -46,6 +47,7 @@ export class LocationMinutes {
     let query = this.#db
       .selectFrom('runs')
       .innerJoin('private_locations', 'private_locations.id', 'runs.location_id')
+      .where(isOnItsWay)
       .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)]);
     if (accountId !== undefined) query = query.where('private_locations.account_id', '=', accountId);
     const isWaiting = sql`runs.state = 'queued' and runs.ready_at <= ${now}`;

@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { findCheckType } from '../../checks/index.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '../checks/slots.ts';
+import { endedAt, notEnded } from '../store/days/ended-day.ts';
 import { schedulePartCount } from '../store/engine/schedule-parts.ts';
 import type { RunRow } from './tables.ts';
 
@@ -69,6 +70,7 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
     check_run_id: place.checkRunId,
     created: place.now,
     ended: null,
+    ended_day: notEnded,
     check_session_id: null,
     test_session_id: null,
   };
@@ -118,12 +120,12 @@ export function runsDue(
         slot_interval_ms: grid.intervalMs,
         state: 'missed',
         reason: 'service-away',
-        ended: now,
+        ...endedAt(now),
       });
     }
   }
   if (isNewestFresh) {
-    const paused: Partial<RunRow> = { state: 'missed', reason: 'paused-by-maintenance', ended: now };
+    const paused: Partial<RunRow> = { state: 'missed', reason: 'paused-by-maintenance', ...endedAt(now) };
     const end = isPaused(newest) ? paused : {};
     for (const location of locationsOfSlot(grid, newest, locations, runParallel)) {
       rows.push({ ...row(location, newest), ...end });

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
+import { endedAt, isSince } from '../store/days/ended-day.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
-import { isNowOneOf, lockedRuns } from './store.ts';
+import { changingRuns, isNowOneOf, lockedRuns, runsOnTheirWay } from './store.ts';
 import type { RunRow } from './tables.ts';
 
 // As in store.ts: SQLite uses a partial index only when it sees its states.
@@ -47,8 +48,7 @@ export class Leases {
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
     if (filter.lanes.length === 0) return [];
-    const rows = await this.#db
-      .updateTable('runs')
+    const rows = await changingRuns(this.#db)
       .set((eb) => ({
         state: 'leased',
         lease_number: eb('lease_number', '+', 1),
@@ -66,8 +66,7 @@ export class Leases {
   }
 
   #due(filter: ClaimFilter, { lane, limit }: ClaimFilter['lanes'][number]): RawBuilder<boolean> {
-    const ids = this.#db
-      .selectFrom('runs')
+    const ids = runsOnTheirWay(this.#db)
       .select('id')
       .where('location_id', '=', filter.locationId)
       .where('lane', '=', lane)
@@ -85,8 +84,7 @@ export class Leases {
 
   /** When the earliest run that waits for its time may be claimed at a location, or null. */
   async nextReadyAt(locationId: string, now: number): Promise<number | null> {
-    const row = await this.#db
-      .selectFrom('runs')
+    const row = await runsOnTheirWay(this.#db)
       .select((eb) => eb.fn.min('ready_at').as('at'))
       .where('location_id', '=', locationId)
       .where('state', '=', queued)
@@ -98,8 +96,7 @@ export class Leases {
   /** Renews the leases that are still this session's; returns their run ids. */
   async renew(held: SessionLeases, leaseUntil: number): Promise<string[]> {
     if (held.leases.length === 0) return [];
-    const rows = await this.#db
-      .updateTable('runs')
+    const rows = await changingRuns(this.#db)
       .set({ lease_until: leaseUntil })
       .where(this.#heldBy(held))
       .where(isNowOneOf([leased]))
@@ -118,9 +115,8 @@ export class Leases {
     now: number,
   ): Promise<Map<string, RunRow>> {
     if (leases.length === 0) return new Map();
-    const rows = await this.#db
-      .updateTable('runs')
-      .set({ state: 'final', lease_until: null, ended: now })
+    const rows = await changingRuns(this.#db)
+      .set({ state: 'final', lease_until: null, ...endedAt(now) })
       .where(
         lockedRuns(this.#db, this.#dialect, (runs) =>
           runs
@@ -135,13 +131,14 @@ export class Leases {
     return new Map(rows.map((row) => [row.id, row]));
   }
 
-  /** Of some runs of a location, those that were cancelled. */
-  async cancelledAmong(locationId: string, ids: readonly string[]): Promise<string[]> {
+  /** Of some runs of a location, those that were cancelled, not longer ago than a day or two. */
+  async cancelledAmong(locationId: string, ids: readonly string[], now: number): Promise<string[]> {
     if (ids.length === 0) return [];
     const rows = await this.#db
       .selectFrom('runs')
       .select('id')
       .where(this.#dialect.inList('id', ids))
+      .where(isSince(now))
       .where('location_id', '=', locationId)
       .where('state', '=', 'cancelled')
       .execute();
@@ -175,8 +172,7 @@ export class Leases {
   }
 
   async #release(which: RawBuilder<boolean>, now: number): Promise<RunRow[]> {
-    return this.#db
-      .updateTable('runs')
+    return changingRuns(this.#db)
       .set((eb) => ({
         state: 'queued',
         lease_until: null,

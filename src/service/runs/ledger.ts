@@ -115,7 +115,7 @@ export class Ledger {
     request: ClaimRequest,
   ): Promise<RunRow[]> {
     const now = this.#clock.wallMs();
-    return this.#store.leases.claim({
+    const filter = {
       locationId,
       lanes: freeLanes.map((lane) => ({ lane, limit: request.freeSlots[lane] })),
       checkTypes: request.checkTypes,
@@ -125,7 +125,9 @@ export class Ledger {
       claimNumber: request.claimNumber ?? null,
       now,
       leaseUntil: now + this.leaseTtlMs,
-    });
+    };
+    // A run that ends at that very moment is moved to another table, which a statement may not follow.
+    return this.#store.retrying(({ leases }) => leases.claim(filter));
   }
 
   /** What the agent needs to run what it leased. */
@@ -169,7 +171,7 @@ export class Ledger {
       await this.#store.transaction((repositories) => repositories.leases.renew(held, now + this.leaseTtlMs)),
     );
     const lost = request.leases.map((lease) => lease.runId).filter((id) => !renewed.has(id));
-    const cancelled = new Set(await this.#store.leases.cancelledAmong(location.id, lost));
+    const cancelled = new Set(await this.#store.leases.cancelledAmong(location.id, lost, now));
     return {
       lostRunIds: lost.filter((id) => !cancelled.has(id)),
       cancelledRunIds: [...cancelled],

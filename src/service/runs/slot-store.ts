@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
+import { isSince } from '../store/days/ended-day.ts';
 import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
@@ -100,6 +101,7 @@ export class Slots {
   #of({ from, to, location, state, reason }: SlotFilter) {
     let query = this.#db
       .selectFrom('runs')
+      .where(isSince(from))
       .where('runs.slot_at', '>=', from)
       .where('runs.slot_at', '<', to)
       .where('runs.check_session_id', 'is', null)

@@ -1,7 +1,9 @@
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
-import type { Change, ColumnTypes, Dialect } from '../store/engine/dialect.ts';
+import { endedAt, isOnItsWay, isSince } from '../store/days/ended-day.ts';
+import type { Change, Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
+import { isSlotTaken, runColumnTypes } from './inserting.ts';
 import type { MissedReason, RunRow } from './tables.ts';
 
 // Written into the statements, not handed over as parameters: SQLite uses a partial index only when it sees
@@ -25,13 +27,23 @@ export function isNowOneOf(states: readonly RawBuilder<unknown>[]): RawBuilder<b
   return sql<boolean>`coalesce(state, '') in (${sql.join(states)})`;
 }
 
-/** Some runs, locked in the order of their ids, as every statement on many runs does. */
+/** The runs on their way, to be read. */
+export function runsOnTheirWay(db: Kysely<Tables>) {
+  return db.selectFrom('runs').where(isOnItsWay);
+}
+
+/** The same, to be changed. */
+export function changingRuns(db: Kysely<Tables>) {
+  return db.updateTable('runs').where(isOnItsWay);
+}
+
+/** Some runs on their way, locked in the order of their ids, as every statement on many runs does. */
 export function lockedRuns(
   db: Kysely<Tables>,
   dialect: Dialect,
   restrict: (runs: RunIds) => RunIds,
 ): RawBuilder<boolean> {
-  const ids = restrict(db.selectFrom('runs').select('id'));
+  const ids = restrict(runsOnTheirWay(db).select('id'));
   const inOrder = dialect.locksRows ? ids.orderBy('id') : ids;
   return dialect.inLocked('id', inOrder.modifyEnd(dialect.forUpdate));
 }
@@ -55,8 +67,8 @@ export class Runs {
     const inserted: RunRow[] = [];
     for (const portion of this.#dialect.portions(rows)) {
       const done = await this.#dialect
-        .rows(this.#db.insertInto('runs'), runColumnTypes, portion)
-        .onConflict((conflict) => conflict.columns(['check_id', 'slot_location', 'slot_at']).doNothing())
+        .rows(this.#db.insertInto('runs'), runColumnTypes, portion, isSlotTaken(portion))
+        .onConflict((conflict) => conflict.doNothing())
         .returningAll()
         .execute();
       inserted.push(...done);
@@ -71,8 +83,7 @@ export class Runs {
   /** The sessions that hold leases of runs at some locations. */
   async sessionsAtWork(locationIds: readonly string[], now: number): Promise<Set<string>> {
     if (locationIds.length === 0) return new Set();
-    const rows = await this.#db
-      .selectFrom('runs')
+    const rows = await runsOnTheirWay(this.#db)
       .select('session_id')
       .distinct()
       .where('state', '=', leased)
@@ -84,8 +95,7 @@ export class Runs {
 
   /** Runs whose lease ended; locked until the end of the transaction. */
   async leasesEnded(now: number, limit: number): Promise<RunRow[]> {
-    return this.#db
-      .selectFrom('runs')
+    return runsOnTheirWay(this.#db)
       .selectAll()
       .where('state', '=', leased)
       .where('lease_until', '<=', now)
@@ -102,8 +112,7 @@ export class Runs {
    * @returns how many there were.
    */
   async takeBackFuture(now: number, leaseTtlMs: number): Promise<number> {
-    const leases = await this.#db
-      .updateTable('runs')
+    const leases = await changingRuns(this.#db)
       .set({ lease_until: now + leaseTtlMs })
       .where(
         this.#locked((runs) =>
@@ -112,8 +121,7 @@ export class Runs {
       )
       .where('state', '=', leased)
       .executeTakeFirst();
-    const entries = await this.#db
-      .updateTable('runs')
+    const entries = await changingRuns(this.#db)
       .set((eb) => ({ ready_at: now, expires_at: eb('freshness_ms', '+', now) }))
       .where(
         this.#locked((runs) =>
@@ -146,24 +154,24 @@ export class Runs {
       .where('check_id', '=', checkId)
       .where('state', '=', 'missed')
       .where('reason', '=', 'service-away')
+      .where(isSince(now))
       .where('ended', '>', now)
       .orderBy('id')
       .modifyEnd(this.#dialect.forUpdate)
       .execute();
     for (const { id, slot_at: slotAt, slot_count: slotCount } of rows) {
       const due = Math.floor((now - slotAt) / intervalMs) + 1;
-      if (due <= 0) await this.#db.deleteFrom('runs').where('id', '=', id).execute();
+      if (due <= 0) await this.#db.deleteFrom('runs').where('id', '=', id).where(isSince(now)).execute();
       else {
-        const changes = { slot_count: Math.min(slotCount, due), ended: now };
-        await this.#db.updateTable('runs').set(changes).where('id', '=', id).execute();
+        const changes = { slot_count: Math.min(slotCount, due), ...endedAt(now) };
+        await this.#db.updateTable('runs').set(changes).where('id', '=', id).where(isSince(now)).execute();
       }
     }
   }
 
   /** Queued runs that waited too long; locked until the end of the transaction. */
   async outlived(now: number, limit: number): Promise<RunRow[]> {
-    return this.#db
-      .selectFrom('runs')
+    return runsOnTheirWay(this.#db)
       .selectAll()
       .where('state', '=', queued)
       .where('expires_at', '<=', now)
@@ -175,13 +183,11 @@ export class Runs {
 
   /** When the next lease ends or the next queued run has waited too long, or null. */
   async nextDeadline(): Promise<number | null> {
-    const nextLease = await this.#db
-      .selectFrom('runs')
+    const nextLease = await runsOnTheirWay(this.#db)
       .select((eb) => eb.fn.min('lease_until').as('at'))
       .where('state', '=', leased)
       .executeTakeFirst();
-    const nextQueued = await this.#db
-      .selectFrom('runs')
+    const nextQueued = await runsOnTheirWay(this.#db)
       .select((eb) => eb.fn.min('expires_at').as('at'))
       .where('state', '=', queued)
       .executeTakeFirst();
@@ -192,8 +198,7 @@ export class Runs {
   /** Puts a run whose lease ended back into the queue, counting the death. */
   async requeueAfterDeath(ids: readonly string[], now: number): Promise<void> {
     if (ids.length === 0) return;
-    await this.#db
-      .updateTable('runs')
+    await changingRuns(this.#db)
       .set((eb) => ({
         state: 'queued',
         lease_until: null,
@@ -217,8 +222,7 @@ export class Runs {
       readonly lastResultId: string;
     },
   ): Promise<void> {
-    await this.#db
-      .updateTable('runs')
+    await changingRuns(this.#db)
       .set((eb) => ({
         state: 'queued',
         lease_until: null,
@@ -239,9 +243,8 @@ export class Runs {
   finishing(ids: readonly string[], now: number): Change[] {
     if (ids.length === 0) return [];
     return [
-      this.#db
-        .updateTable('runs')
-        .set({ state: 'final', lease_until: null, ended: now })
+      changingRuns(this.#db)
+        .set({ state: 'final', lease_until: null, ...endedAt(now) })
         .where(this.#dialect.inList('id', ids))
         .where(isNowOneOf(onTheirWay)),
     ];
@@ -250,9 +253,8 @@ export class Runs {
   /** Ends runs as missed. */
   async miss(ids: readonly string[], reason: MissedReason, now: number): Promise<void> {
     if (ids.length === 0) return;
-    await this.#db
-      .updateTable('runs')
-      .set({ state: 'missed', reason, lease_until: null, ended: now })
+    await changingRuns(this.#db)
+      .set({ state: 'missed', reason, lease_until: null, ...endedAt(now) })
       .where(this.#dialect.inList('id', ids))
       .where('state', 'in', onTheirWay)
       .execute();
@@ -268,9 +270,8 @@ export class Runs {
     keepLocations: readonly string[],
     now: number,
   ): Promise<void> {
-    await this.#db
-      .updateTable('runs')
-      .set({ state: 'cancelled', reason, ended: now })
+    await changingRuns(this.#db)
+      .set({ state: 'cancelled', reason, ...endedAt(now) })
       .where(
         this.#locked((runs) =>
           runs
@@ -316,26 +317,36 @@ export class Runs {
   }
 
   async #cancel(restrict: (runs: RunIds) => RunIds, reason: string, now: number): Promise<RunRow[]> {
-    return this.#db
-      .updateTable('runs')
-      .set({ state: 'cancelled', reason, lease_until: null, ended: now })
+    return changingRuns(this.#db)
+      .set({ state: 'cancelled', reason, lease_until: null, ...endedAt(now) })
       .where(this.#locked((runs) => restrict(runs).where('state', 'in', onTheirWay)))
       .where('state', 'in', onTheirWay)
       .returningAll()
       .execute();
   }
 
-  /** Runs by id, locked in one order so that two batches cannot wait for each other. */
+  /**
+   * Runs by id; those on their way are locked, in one order, so that two batches cannot wait for each other. Those
+   * that ended change no more. They are looked for in all days, which is for reports that come twice or too late.
+   */
   async lockMany(ids: readonly string[]): Promise<Map<string, RunRow>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.#db
-      .selectFrom('runs')
+    const rows = await runsOnTheirWay(this.#db)
       .selectAll()
       .where(this.#dialect.inList('id', ids))
       .orderBy('id')
       .modifyEnd(this.#dialect.forUpdate)
       .execute();
-    return new Map(rows.map((row) => [row.id, row]));
+    const found = new Map(rows.map((row) => [row.id, row]));
+    const others = ids.filter((id) => !found.has(id));
+    if (others.length === 0) return found;
+    const ended = await this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where(this.#dialect.inList('id', others))
+      .execute();
+    for (const row of ended) found.set(row.id, row);
+    return found;
   }
 
   /** All runs of a check, oldest slot first. */
@@ -360,39 +371,3 @@ export class Runs {
     return Object.fromEntries(rows.map((row) => [row.state, Number(row.slots)]));
   }
 }
-
-/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
-export const runColumnTypes: ColumnTypes<RunRow> = {
-  id: 'text',
-  account_id: 'text',
-  check_id: 'text',
-  check_type: 'text',
-  lane: 'text',
-  location_id: 'text',
-  location: 'text',
-  slot_location: 'text',
-  slot_at: 'bigint',
-  slot_count: 'integer',
-  slot_interval_ms: 'bigint',
-  state: 'text',
-  reason: 'text',
-  attempt: 'integer',
-  freshness_ms: 'bigint',
-  ready_at: 'bigint',
-  expires_at: 'bigint',
-  lease_number: 'integer',
-  lease_until: 'bigint',
-  agent_id: 'text',
-  session_id: 'text',
-  claim_number: 'bigint',
-  deaths: 'integer',
-  first_leased_at: 'bigint',
-  last_result_id: 'text',
-  runtime_id: 'text',
-  sequence_id: 'text',
-  check_run_id: 'bigint',
-  created: 'bigint',
-  ended: 'bigint',
-  check_session_id: 'text',
-  test_session_id: 'text',
-};

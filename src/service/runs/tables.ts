@@ -52,6 +52,8 @@ export interface RunRow {
   check_run_id: number;
   created: number;
   ended: number | null;
+  /** The day of its end, 0 before it; see store/days/ended-day.ts. */
+  ended_day: number;
   /** The check session or test session the run belongs to; null for runs of the schedule. */
   check_session_id: string | null;
   test_session_id: string | null;

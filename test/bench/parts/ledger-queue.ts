@@ -36,7 +36,8 @@ const storageSql = `select relname as table, pg_table_size(relid) / 1e6 as megab
     pg_indexes_size(relid) / 1e6 as index_megabytes, n_tup_upd as changes,
     coalesce(n_tup_hot_upd / nullif(n_tup_upd, 0)::double precision, 0) as hot, n_dead_tup as dead,
     autovacuum_count as vacuums
-  from pg_stat_user_tables where relname in ('runs', 'results', 'statuses', 'checks') order by relname`;
+  from pg_stat_user_tables where relname ~ '^(runs|results)_' or relname in ('statuses', 'checks')
+  order by relname`;
 
 /** The database of the services under load, looked into from outside. */
 export interface LedgerDatabase {
@@ -66,10 +67,10 @@ function queueSql(runs: QueuedRuns, engine: 'sqlite' | 'postgres'): string {
     numbered as materialized (select n, ${id} as id from counted),
     placed as materialized (select id, account_id, row_number() over (order by id) - 1 as place from checks)
     insert into runs (id, account_id, check_id, check_type, lane, location_id, location, slot_location, slot_at,
-      slot_count, state, attempt, freshness_ms, ready_at, expires_at, lease_number, deaths, sequence_id, check_run_id, created)
+      slot_count, state, attempt, freshness_ms, ready_at, expires_at, lease_number, deaths, sequence_id, check_run_id, created, ended_day)
     select numbered.id, placed.account_id, placed.id, 'URL', 'probe', '${runs.locationId}', '${runs.slugName}',
       '${runs.slugName}', ${now - 1_000_000_000 + runs.first} + n, 1, 'queued', 0, 86400000, ${now}, ${now + 86_400_000}, 0, 0,
-      numbered.id, ${runs.first} + n, ${now}
+      numbered.id, ${runs.first} + n, ${now}, 0
     from numbered join placed on placed.place = n % (select count(*) from placed)`;
 }
 

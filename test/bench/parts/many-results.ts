@@ -65,11 +65,11 @@ function slotsSql({ checkId, count, fromMs, lengthMs }: ManyResults): string {
   const slotAt = `${fromMs} + (check_run_id / 4) * ${intervalMs}`;
   return `insert into runs (id, account_id, check_id, check_type, lane, location, slot_location, slot_at, slot_count,
       state, reason, attempt, freshness_ms, ready_at, expires_at, lease_number, deaths, sequence_id, check_run_id,
-      created, ended)
+      created, ended, ended_day)
     select run_id, account_id, check_id, check_type, 'probe', run_location, run_location, ${slotAt}, 1,
       case when check_run_id % 200 < 4 then 'missed' else 'final' end,
-      case when check_run_id % 200 < 4 then 'no-agent' end, 0, 0, 0, 0, 0, 0, 's', check_run_id, created, created
-    from results where check_id = '${checkId}'`;
+      case when check_run_id % 200 < 4 then 'no-agent' end, 0, 0, 0, 0, 0, 0, 's', check_run_id, created, created,
+      created - created % 86400000 from results where check_id = '${checkId}'`;
 }
 
 /** Inserts into an SQLite database, next to the process that has it open. */

@@ -68,9 +68,9 @@ async function fill(
   );
   await sql(`${counted(results)} insert into runs (id, account_id, check_id, check_type, lane, location, slot_location,
       slot_at, slot_count, state, attempt, freshness_ms, ready_at, expires_at, lease_number, deaths, sequence_id,
-      check_run_id, created, ended, last_result_id)
+      check_run_id, created, ended, ended_day, last_result_id)
     select ${run(n, k)}, account_id, ${check(n)}, 'URL', 'probe', 'lab', 'lab', ${slotAt}, 1, 'final', 0, 0, 0, 0, 1, 0,
-      's', i, ${slotAt} + 200, ${slotAt} + 500, ${result(n, k)}
+      's', i, ${slotAt} + 200, ${slotAt} + 500, ${slotAt} + 500 - (${slotAt} + 500) % 86400000, ${result(n, k)}
     from counted, checks where checks.id = '${templateId}'`);
   await sql(`${counted(results)} insert into results (id, run_id, account_id, check_id, check_type, run_location,
       result_type, has_failures, has_errors, owner, code, message, response_time, started, stopped, created, attempts,

@@ -163,7 +163,7 @@ async function onPostgres(resources: AsyncDisposableStack): Promise<ScaleDatabas
           const deadOf = (table: string) => Number(dead.find(({ relname }) => relname === table)?.dead ?? 0);
           return {
             megabytes: Number(size?.bytes) / 1e6,
-            deadRuns: deadOf('runs'),
+            deadRuns: deadOf('runs_live'),
             deadChecks: deadOf('checks'),
           };
         },

@@ -92,6 +92,7 @@ async function enqueue(locationId: string, count = 1): Promise<string[]> {
       check_run_id: now * 1000 + index,
       created: now,
       ended: null,
+      ended_day: 0,
       check_session_id: null,
       test_session_id: null,
     };

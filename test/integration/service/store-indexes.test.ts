@@ -170,7 +170,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
     'the newest slots of the checks on a page',
     'runs_of_schedule',
-    (recorded) => new Overviews(recorded, dialect).recentSlots(['c', 'd'], 30),
+    (recorded) => new Overviews(recorded, dialect).recentSlots(['c', 'd'], 30, 0),
   ],
   [
     'the session of a cookie',

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { resourceMigrations } from '../../../src/service/resources/index.ts';
 import { connectPostgres } from '../../../src/service/store/engine/connect-postgres.ts';
 import { type Connection, connectSqlite } from '../../../src/service/store/engine/dialect.ts';
-import { resultDays } from '../../../src/service/store/schema/ledger-migration.ts';
+import { resultDays, runDays } from '../../../src/service/store/schema/ledger-migration.ts';
 import { migrate } from '../../../src/service/store/schema/migrate.ts';
 import { migrations } from '../../../src/service/store/schema/migrations.ts';
 import { freePort } from '../../helpers/free-port.ts';
@@ -57,7 +57,7 @@ interface OldStore {
   close(): Promise<void>;
 }
 
-/** The schema of the version before, without the migration that is tried here. */
+/** The schema of a version before, without the migrations that are tried here. */
 async function migrateBefore({ db, dialect }: Connection): Promise<void> {
   const before = [...migrations, ...resourceMigrations].filter(({ name }) => name < resultDays.name);
   await migrate(db, dialect, before);
@@ -100,7 +100,10 @@ async function oldPostgres(): Promise<OldStore> {
       await client.query('begin isolation level repeatable read; select from results limit 1');
       return { [Symbol.asyncDispose]: () => client.end() };
     },
-    isDone: async () => (await ask(`select relkind from pg_class where relname = 'results'`)).relkind === 'p',
+    isDone: async () => {
+      const divided = `select count(*) as n from pg_class where relname in ('results', 'runs') and relkind = 'p'`;
+      return Number((await ask(divided)).n) === 2;
+    },
     close: dropCopy,
   };
 }
@@ -132,8 +135,7 @@ async function oldSqlite(): Promise<OldStore> {
     ask,
     hold: async () => ({ [Symbol.asyncDispose]: async () => undefined }),
     isDone: async () =>
-      Number((await ask(`select count(*) as n from schema_migrations where name = '${resultDays.name}'`)).n) >
-      0,
+      Number((await ask(`select count(*) as n from schema_migrations where name = '${runDays.name}'`)).n) > 0,
     close: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -207,7 +209,7 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
       process = spawn();
       const { output } = process;
       if (engine === 'PostgreSQL')
-        await until('it is at work', () => output().includes('results become partitions'), { process });
+        await until('it is at work', () => /(?:results|runs) become partitions/.test(output()), { process });
       // SQLite has nothing to convert: its migrations are done before the service is ready.
       await delay(Math.random() * (engine === 'SQLite' ? Math.min(workMs, 1_000) : workMs));
       // One is asked to stop, which does not wait for the work either.
@@ -217,9 +219,9 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
       const line = output()
         .split('\n')
         .findLast((text) => text.includes('partitions by day'));
-      const at = /results (?:become|are) partitions[^"]*/.exec(line ?? '')?.[0] ?? 'at the start';
+      const at = /(?:results|runs) (?:become|are) partitions[^"]*/.exec(line ?? '')?.[0] ?? 'at the start';
       // One that came after the end of the work hit nothing.
-      if (at.startsWith('results become') || engine === 'SQLite') hits.push(at);
+      if (/^\w+ become/.test(at) || engine === 'SQLite') hits.push(at);
       await judge();
     }
     const last = await start();

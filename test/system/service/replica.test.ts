@@ -92,7 +92,7 @@ it.skipIf(noPostgres !== null)(
       await until('the replica is used', async () => (await listed()) === 1 && (await isUsed()) === '1');
       await analysed();
       const [readers] = await onStandby(`select count(*)::int as n from pg_stat_activity
-        where datname = current_database() and application_name = 'picket service'`);
+        where datname = current_database() and application_name like 'picket service%'`);
       // Lists of results by one, analytics by another.
       expect(readers.n).toBeGreaterThanOrEqual(2);
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
 import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
-import { ResultDaysKeeper } from '../../../src/service/jobs/result-days.ts';
+import { DayKeeper, dividedResults } from '../../../src/service/jobs/day-keeper.ts';
 import { Retention } from '../../../src/service/jobs/retention.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
@@ -30,7 +30,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
   let harness: ServiceHarness;
   let client: pg.Client;
   let midnight: number;
-  let keeper: ResultDaysKeeper;
+  let keeper: DayKeeper;
 
   beforeEach(async () => {
     const databaseUrl = await emptyDatabase();
@@ -39,7 +39,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     harness = await openHarness({ databaseUrl, clock });
     client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
-    keeper = new ResultDaysKeeper({ store: harness.store, clock, logger, resultsMs: 30 * dayMs });
+    keeper = new DayKeeper({ ...dividedResults, store: harness.store, clock, logger, keptMs: 30 * dayMs });
   });
   afterEach(async () => {
     await client.end();

@@ -1,4 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
+import { isSince } from '../../store/days/ended-day.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { type Page, readPage } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
@@ -82,6 +83,7 @@ export class MonitoringGaps {
       .select(['check_id', 'slot_location', (eb) => eb.fn.max('slot_at').as('at')])
       .where(this.#dialect.inList('check_id', [...new Set(pairs.map(({ checkId }) => checkId))]))
       .where(this.#dialect.inList('slot_location', [...new Set(pairs.map(({ location }) => location))]))
+      .where(isSince(from))
       .where('slot_at', '>=', from)
       .where('state', '=', 'final')
       .groupBy(['check_id', 'slot_location'])

@@ -41,6 +41,7 @@ export async function showOpen(call: PageCall, refused?: Problems): Promise<View
   const slots = await store.overviews.recentSlots(
     open.map(({ checkId }) => checkId),
     10,
+    now,
   );
   const rows = open.map((alert): OpenRow => {
     const bad = slots.get(alert.checkId)?.find((slot) => slot.has_failures === 1 || slot.has_errors === 1);

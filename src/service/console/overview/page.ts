@@ -55,7 +55,7 @@ async function overviewOf(
   const total = known ?? (await store.overviews.total(accountId, filter, now));
   const ids = rows.map(({ id }) => id);
   const [slots, figures, checks] = await Promise.all([
-    store.overviews.recentSlots(ids, barsPerRow),
+    store.overviews.recentSlots(ids, barsPerRow, now),
     figuresOf(call, ids),
     store.checks.findMany(ids),
   ]);

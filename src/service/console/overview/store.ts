@@ -1,6 +1,8 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
-import type { RunState } from '../../runs/tables.ts';
+import type { RunRow, RunState } from '../../runs/tables.ts';
+import { isSince } from '../../store/days/ended-day.ts';
 import { finalResultsOf } from '../../store/days/final-results.ts';
+import { dayMs } from '../../store/days/stretches.ts';
 import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
 import type { Page } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
@@ -61,6 +63,12 @@ export interface RecentSlot {
 }
 
 const latestMs = 6 * 60_000;
+
+const newestRunColumns = [
+  ...(['id', 'check_id', 'slot_at', 'slot_location', 'slot_count'] as const),
+  ...(['state', 'reason', 'ended', 'last_result_id'] as const),
+] as const;
+type NewestRun = Pick<RunRow, (typeof newestRunColumns)[number]>;
 
 /** What the overview shows, in few statements however many checks there are. */
 export class Overviews {
@@ -157,11 +165,19 @@ export class Overviews {
   }
 
   /** The newest slots of some checks, newest first. Runs of sessions are no slots. */
-  async recentSlots(checkIds: readonly string[], perCheck: number): Promise<Map<string, RecentSlot[]>> {
-    const [first, ...others] = checkIds.map((id) => this.#recentOf(id, perCheck));
-    if (!first) return new Map();
-    const query = others.reduce((all, one) => all.unionAll(one), first);
-    const runs = await query.execute();
+  async recentSlots(
+    checkIds: readonly string[],
+    perCheck: number,
+    now: number,
+  ): Promise<Map<string, RecentSlot[]>> {
+    const newest = await this.#newestRuns(checkIds, perCheck, isSince(now - dayMs));
+    const counts = Map.groupBy(newest, (run) => run.check_id);
+    // Checks that seldom run, and new ones, are looked for in all days.
+    const seldom = new Set(checkIds.filter((id) => (counts.get(id)?.length ?? 0) < perCheck));
+    const runs = [
+      ...newest.filter((run) => !seldom.has(run.check_id)),
+      ...(await this.#newestRuns([...seldom], perCheck)),
+    ];
     const results = await finalResultsOf(this.#db, this.#dialect, runs, [
       ...(['id', 'has_failures', 'has_errors', 'is_degraded'] as const),
       ...(['response_time', 'owner', 'code', 'message'] as const),
@@ -244,27 +260,23 @@ export class Overviews {
     return state === undefined ? query : query.where(stateOf(now), '=', overviewStates.indexOf(state));
   }
 
-  #recentOf(checkId: string, limit: number) {
-    const newest = this.#db
-      .selectFrom('runs')
-      .where('runs.check_id', '=', checkId)
-      .where('runs.check_session_id', 'is', null)
-      .where('runs.test_session_id', 'is', null)
-      .select([
-        'runs.id',
-        'runs.check_id',
-        'runs.slot_at',
-        'runs.slot_location',
-        'runs.slot_count',
-        'runs.state',
-        'runs.reason',
-        'runs.ended',
-        'runs.last_result_id',
-      ])
-      .orderBy('runs.slot_at', 'desc')
-      .orderBy('runs.id', 'desc')
-      .limit(limit);
-    return this.#db.selectFrom(newest.as('newest')).selectAll();
+  #newestRuns(
+    checkIds: readonly string[],
+    limit: number,
+    when: RawBuilder<boolean> = sql`true`,
+  ): Promise<NewestRun[]> {
+    return this.#dialect.forEach(this.#db, [...new Set(checkIds)], (checkId) =>
+      this.#db
+        .selectFrom('runs')
+        .where('runs.check_id', '=', checkId)
+        .where(when)
+        .where('runs.check_session_id', 'is', null)
+        .where('runs.test_session_id', 'is', null)
+        .select(newestRunColumns)
+        .orderBy('runs.slot_at', 'desc')
+        .orderBy('runs.id', 'desc')
+        .limit(limit),
+    );
   }
 
   async #tags(ids: readonly string[]): Promise<Map<string, string[]>> {

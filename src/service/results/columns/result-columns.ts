@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { LruMap } from '../../../lib/lru.ts';
+import { isOnItsWay } from '../../store/days/ended-day.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
 import type { ResultChunkRow } from '../tables.ts';
@@ -161,6 +162,7 @@ export class ResultColumns {
       .selectFrom('runs')
       .select('last_result_id')
       .where('runs.check_id', '=', checkId)
+      .where(isOnItsWay)
       // Written out: in a list of parameters SQLite would not see that the index of live runs has them all.
       .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
       .where('last_result_id', 'is not', null)

@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import { packRow, unpackRow } from '../../results/details/packed-detail.ts';
 import type { ResultRow, TestResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
+import { isOnItsWay } from '../../store/days/ended-day.ts';
+import { dayMs } from '../../store/days/stretches.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
@@ -28,9 +30,10 @@ export interface TestSessionFilter {
 }
 
 const live = sql`exists (select 1 from runs
-  where runs.test_session_id = test_sessions.id and runs.state in ('queued', 'leased'))`;
+  where runs.test_session_id = test_sessions.id and runs.state in ('queued', 'leased') and ${isOnItsWay})`;
 const cancelled = sql`exists (select 1 from runs
-  where runs.test_session_id = test_sessions.id and runs.state = 'cancelled')`;
+  where runs.test_session_id = test_sessions.id and runs.state = 'cancelled'
+    and (runs.ended_day < 0 or runs.ended_day >= test_sessions.started - ${sql.lit(dayMs)}))`;
 
 /**
  * How far a session is, from its runs. That it failed is kept with it: its runs and results may be removed

@@ -78,17 +78,30 @@ export interface Dialect {
    * The rows of an insert. PostgreSQL gets an array for each column, not a parameter for each value: the
    * statement is short and the same for any number of rows, where reading and planning a long one would cost
    * more than the rows do.
+   *
+   * @param unless leaves out rows, which it calls `fresh`: on PostgreSQL, where a table may be partitions and no
+   *   unique key holds over them.
    */
   rows<Table extends keyof Tables>(
     insert: InsertQueryBuilder<Tables, Table, InsertResult>,
     types: ColumnTypes<Tables[Table]>,
     rows: readonly Tables[Table][],
+    unless?: RawBuilder<boolean>,
   ): InsertQueryBuilder<Tables, Table, InsertResult>;
   /**
    * Carries out changes of which none depends on another. PostgreSQL gets them as one statement: each one more
    * costs a way there and back.
    */
   together(db: Kysely<Tables>, changes: readonly Change[]): Promise<void>;
+  /**
+   * The rows of a query for each of some texts, one after the other. PostgreSQL plans it once: with partitions, planning
+   * one for each would take longer than the rows do.
+   */
+  forEach<Row>(
+    db: Kysely<Tables>,
+    values: readonly string[],
+    query: (value: RawBuilder<string>) => Expression<unknown>,
+  ): Promise<Row[]>;
   /** Pairs of a text and an integer as rows of these two columns, for `from`. */
   pairRows(
     columns: readonly [string, string],
@@ -160,6 +173,16 @@ const sqliteSql: Dialect = {
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} in ${query}`,
   inList: (column, values) =>
     sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
+  forEach: async <Row>(
+    db: Kysely<Tables>,
+    values: readonly string[],
+    query: (value: RawBuilder<string>) => Expression<unknown>,
+  ) => {
+    if (values.length === 0) return [];
+    const each = values.map((value) => sql`select * from (${query(sql`${value}`)})`);
+    const { rows } = await sql<Row>`${sql.join(each, sql` union all `)}`.execute(db);
+    return rows;
+  },
   pairRows: ([text, integer], pairs) =>
     sql`(select value ->> 0 as ${sql.ref(text)}, value ->> 1 as ${sql.ref(integer)}
       from json_each(${JSON.stringify(pairs)}))`,
@@ -198,7 +221,7 @@ export const postgresSql: Dialect = {
   forgetDeleted: async () => undefined,
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   portions: (rows) => (rows.length === 0 ? [] : [rows]),
-  rows: (insert, types, rows) => {
+  rows: (insert, types, rows, unless) => {
     const columns = Object.entries(types) as [keyof (typeof rows)[0], ColumnType][];
     const arrays = columns.map(([column, type]) =>
       arrayOf(
@@ -206,9 +229,10 @@ export const postgresSql: Dialect = {
         rows.map((row) => row[column]),
       ),
     );
-    return insert
-      .columns(columns.map(([column]) => column) as never)
-      .expression(sql`select * from unnest(${sql.join(arrays)})` as never);
+    return insert.columns(columns.map(([column]) => column) as never).expression(
+      sql`select * from unnest(${sql.join(arrays)}) as fresh (${sql.join(columns.map(([column]) => sql.ref(column as string)))})
+          ${unless ? sql`where (${unless}) is not true` : nothing}` as never,
+    );
   },
   together: async (db, changes) => {
     const [last, ...others] = changes.toReversed();
@@ -218,6 +242,15 @@ export const postgresSql: Dialect = {
     else await sql`with ${sql.join(named)} ${last}`.execute(db);
   },
   inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
+  forEach: async <Row>(
+    db: Kysely<Tables>,
+    values: readonly string[],
+    query: (value: RawBuilder<string>) => Expression<unknown>,
+  ) => {
+    const { rows } = await sql<Row>`select each.* from unnest(${values}::text[]) as asked (value)
+      cross join lateral (${query(sql.ref('asked.value'))}) as each`.execute(db);
+    return rows;
+  },
   pairRows: ([text, integer], pairs) =>
     sql`(select * from unnest(${pairs.map((pair) => pair[0])}::text[], ${pairs.map((pair) => pair[1])}::bigint[])
       as pairs (${sql.ref(text)}, ${sql.ref(integer)}))`,

@@ -42,14 +42,16 @@ export function* batches<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
   }
 }
 
-/** What PostgreSQL knows the service's connections by. */
-export const applicationName = 'picket service';
+/** What PostgreSQL knows the service's connections by, with the schema that a build needs to go on. */
+export const applicationName = 'picket service/0070';
+/** The same of builds that cannot go on once runs are partitions. */
+export const nameBeforeRunDays = 'picket service';
 
 /** When the oldest transaction of the service's processes began, by PostgreSQL; null where there is no other. */
 export async function oldestTransactionMs(db: Kysely<Tables>): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select (extract(epoch from min(xact_start)) * 1000)::double precision as ms from pg_stat_activity
-      where datname = current_database() and application_name = ${applicationName}
+      where datname = current_database() and application_name like 'picket service%'
         and pid <> pg_backend_pid()`.execute(db);
   return rows[0]?.ms ?? null;
 }

@@ -104,3 +104,22 @@ export const resultDays = {
       end $$`,
   ],
 };
+
+/**
+ * Runs on their way get a small table of their own, and those that ended partitions by the day of their end, on PostgreSQL:
+ * at once where there are none yet, else by a job while the service goes on (store/days). Until then the trigger
+ * keeps the day of all runs, by builds old and new, at that of before there were days.
+ */
+export const runDays = {
+  name: '0070-run-days',
+  statements: [
+    `alter table runs add column ended_day bigint not null default -1`,
+    `{postgres} create function keep_before_days() returns trigger language plpgsql as $$
+      begin
+        new.ended_day := -1;
+        return new;
+      end $$`,
+    `{postgres} create trigger runs_before_days before insert or update on runs
+      for each row execute function keep_before_days()`,
+  ],
+};

@@ -17,6 +17,7 @@ import {
   resultDays,
   resultFeed,
   roomForChanges,
+  runDays,
 } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration } from './member-migration.ts';
@@ -350,4 +351,5 @@ export const migrations: readonly Migration[] = [
   analysesByModels,
   resultDays,
   resultFeed,
+  runDays,
 ];

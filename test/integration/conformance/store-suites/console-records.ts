@@ -96,7 +96,7 @@ export function consoleRecordSuite(stage: StoreStage): void {
     expect((await list({ tag: 'x' })).rows.map(({ name }) => name)).toEqual(['b failing']);
     expect((await list({ search: 'PASSING', location: 'lab' })).total).toBe(1);
     expect((await list({ search: '%' })).total).toBe(0);
-    const slots = await harness.store.overviews.recentSlots([failing.id, passing.id], 2);
+    const slots = await harness.store.overviews.recentSlots([failing.id, passing.id], 2, clock.wallMs());
     expect(slots.get(failing.id)?.[0]).toMatchObject({ code: 'CONNECTION_REFUSED', state: 'final' });
 
     // From now on nobody asks for work: what the last run said is not how things are.

@@ -10,6 +10,7 @@ import {
 import { checkCoverages } from '../../../../src/service/coverage/coverage-query.ts';
 import type { Span } from '../../../../src/service/coverage/slot-segments.ts';
 import type { RunRow } from '../../../../src/service/runs/tables.ts';
+import { endedAt } from '../../../../src/service/store/days/ended-day.ts';
 import { createCheck } from '../../../helpers/service/service.ts';
 import { resultRow } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';
@@ -19,7 +20,7 @@ const hourMs = 60 * minuteMs;
 const spanMs = 50 * hourMs;
 
 /** A slot as random data has it. */
-interface SlotSample {
+export interface SlotSample {
   readonly minute: number;
   readonly location: string;
   readonly kind: 'passed' | 'error' | 'no-agent' | 'paused-by-maintenance' | 'cancelled' | 'away' | 'session';
@@ -192,7 +193,7 @@ export function ledgerRow(slot: {
     sequence_id: id,
     check_run_id: slotAt,
     created: slotAt,
-    ended: slotAt,
+    ...endedAt(slotAt),
     check_session_id: one.kind === 'session' ? randomUUID() : null,
     test_session_id: null,
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missingStretches, nameOf } from './day-tables.ts';
+import { missingStretches, nameOf } from './stretches.ts';
 
 const day = (of: number) => of * 86_400_000;
 const days = { aheadDays: 3, lengthDays: 1 };
@@ -30,6 +30,6 @@ describe('partitions to be added', () => {
   });
 
   it('are called by their day', () => {
-    expect(nameOf({ from: Date.UTC(2026, 10, 24), to: 0 })).toBe('results_2026_11_24');
+    expect(nameOf('results', { from: Date.UTC(2026, 10, 24), to: 0 })).toBe('results_2026_11_24');
   });
 });

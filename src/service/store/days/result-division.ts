@@ -1,18 +1,14 @@
 import type pg from 'pg';
-import { errorCodeOf } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import { checkOf, dayOf, instantOf, keysOfPartition, partitionedTable, takingBefore } from './day-tables.ts';
+import { briefly, takeTurn } from './division.ts';
+import { checkOf, instantOf, keysOfPartition, resultTables, takingResultsBefore } from './result-tables.ts';
+import { dayMs, dayOf } from './stretches.ts';
 
-const dayMs = 86_400_000;
 /**
  * How many days, the present one counted, stay in the table of before. From the moment that is said to the end of the work no later
  * results can be stored, and the process that does the work may be killed and come back after a weekend.
  */
 const beginAfterDays = 7;
-/** Any number that other programs on the same database are unlikely to use for an advisory lock. */
-const divisionLock = 7_425_381_002;
-const lockTimeoutMs = 300;
-const lockNotAvailable = '55P03';
 
 /**
  * Makes partitions of a table of results that has rows, while the service goes on: two indexes are built and one
@@ -23,11 +19,8 @@ const lockNotAvailable = '55P03';
  * @param client a connection of its own, whose statements may take as long as they do.
  * @returns false while another process is at it, or others use the table for too long: to be tried again.
  */
-export async function divideOnline(client: pg.Client, now: number, logger: Logger): Promise<boolean> {
-  // A process that was killed leaves a statement behind that nobody waits for.
-  await client.query(`set client_connection_check_interval = '1s'`);
-  const lock = await client.query('select pg_try_advisory_lock($1) as held', [divisionLock]);
-  if (lock.rows[0]?.held !== true) return false;
+export async function divideResults(client: pg.Client, now: number, logger: Logger): Promise<boolean> {
+  if (!(await takeTurn(client))) return false;
   const { rows } = await client.query(
     `select relkind, reltuples::bigint as rows from pg_class where oid = 'results'::regclass`,
   );
@@ -39,7 +32,7 @@ export async function divideOnline(client: pg.Client, now: number, logger: Logge
   for (const key of keysOfPartition) await buildKey(client, key, logger);
   const until = await proveUntil(client, now, logger);
   if (until === undefined) return false;
-  const isDone = await briefly(client, [...partitionedTable, ...takingBefore(until)]);
+  const isDone = await briefly(client, 'results', [...resultTables.dividing, ...takingResultsBefore(until)]);
   if (isDone)
     logger.info({ until: new Date(until).toISOString() }, 'results are partitions by day from now on');
   return isDone;
@@ -74,7 +67,8 @@ async function proveUntil(client: pg.Client, now: number, logger: Logger): Promi
   let until = rows[0] ? instantOf(rows[0].conname) : undefined;
   if (until !== undefined && until < now + dayMs) {
     // Left by one that was killed long ago. What is stored must not meet it.
-    if (!(await briefly(client, [`alter table results drop constraint ${checkOf(until)}`]))) return undefined;
+    if (!(await briefly(client, 'results', [`alter table results drop constraint ${checkOf(until)}`])))
+      return undefined;
     until = undefined;
   }
   if (until === undefined) {
@@ -87,7 +81,7 @@ async function proveUntil(client: pg.Client, now: number, logger: Logger): Promi
         'some results are dated in the future: days begin after them, and until then rows are removed one by one',
       );
     }
-    const added = await briefly(client, [
+    const added = await briefly(client, 'results', [
       `alter table results add constraint ${checkOf(until)} check (created < ${until}) not valid`,
     ]);
     if (!added) return undefined;
@@ -97,24 +91,4 @@ async function proveUntil(client: pg.Client, now: number, logger: Logger): Promi
     await client.query(`alter table results validate constraint ${checkOf(until)}`);
   }
   return until;
-}
-
-/** Carries out statements that nobody may meet, in one transaction; false where others hold the table for too long. */
-async function briefly(client: pg.Client, statements: readonly string[]): Promise<boolean> {
-  try {
-    await client.query(
-      [
-        'begin',
-        `set local lock_timeout = ${lockTimeoutMs}`,
-        'lock table results in access exclusive mode',
-        ...statements,
-        'commit',
-      ].join(';\n'),
-    );
-    return true;
-  } catch (thrown) {
-    await client.query('rollback');
-    if (errorCodeOf(thrown) === lockNotAvailable) return false;
-    throw thrown;
-  }
 }

@@ -1,0 +1,26 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../../tables.ts';
+import type { Dialect } from '../engine/dialect.ts';
+import { Days, type Part } from './days.ts';
+import { notEnded } from './ended-day.ts';
+import { runTables } from './run-tables.ts';
+
+/** Runs on their way in a small table, and those that ended as partitions by the day of their end. */
+export class RunDays extends Days {
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    super(db, dialect, runTables);
+  }
+
+  /** The partitions that may go in whole: days that ended before an instant, and what came before days once it is empty. */
+  async due(before: number): Promise<Part[]> {
+    const parts = (await this.parts()).filter((part) => !part.isOutside);
+    const days = parts.filter(({ from, to }) => from > notEnded && to <= before);
+    const old = parts.find(({ name }) => name === this.table.before);
+    return old && (await this.#isEmpty(old)) ? [old, ...days] : days;
+  }
+
+  async #isEmpty(part: Part): Promise<boolean> {
+    const { rows } = await sql`select from ${sql.table(part.name)} limit 1`.execute(this.db);
+    return rows.length === 0;
+  }
+}

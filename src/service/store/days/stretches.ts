@@ -1,0 +1,46 @@
+/** Days in UTC, and the stretches of them that have a partition. */
+
+export const dayMs = 86_400_000;
+
+/** A stretch of time that has a partition. */
+export interface Stretch {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+/** The beginning of the day of an instant, in UTC. */
+export function dayOf(atMs: number): number {
+  return Math.floor(atMs / dayMs) * dayMs;
+}
+
+/**
+ * Stretches to be added so that there is one for today and for some days from then on. Between two that are
+ * there, one is as long as there is room.
+ */
+export function missingStretches(
+  present: readonly Stretch[],
+  now: number,
+  { aheadDays, lengthDays }: { readonly aheadDays: number; readonly lengthDays: number },
+): Stretch[] {
+  const missing: Stretch[] = [];
+  const last = dayOf(now) + aheadDays * dayMs;
+  for (let from = dayOf(now); from <= last; ) {
+    const day = from;
+    const cover = present.find((one) => one.from <= day && day < one.to);
+    if (cover) {
+      from = cover.to;
+      continue;
+    }
+    const next = Math.min(...present.filter((one) => one.from > day).map((one) => one.from));
+    const to = Math.min(from + lengthDays * dayMs, next);
+    missing.push({ from, to });
+    from = to;
+  }
+  return missing;
+}
+
+/** `results_2026_11_24`. */
+export function nameOf(table: string, { from }: Stretch): string {
+  return `${table}_${new Date(from).toISOString().slice(0, 10).replaceAll('-', '_')}`;
+}
