@@ -111,8 +111,13 @@ export class Days {
 
   /** Removes a partition with all its rows, within a transaction. Throws as `add` does. */
   async drop(part: Part): Promise<void> {
+    await this.changeAtOnce([`drop table ${part.name}`]);
+  }
+
+  /** Carries out statements that others wait for, or none where they would have to wait for others. */
+  protected async changeAtOnce(statements: readonly string[]): Promise<void> {
     await this.#hurry();
-    await this.#run(`drop table ${part.name}`);
+    for (const statement of statements) await this.#run(statement);
   }
 
   async #hasRows(): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
 import { Days, type Part } from './days.ts';
 import { notEnded } from './ended-day.ts';
-import { runTables } from './run-tables.ts';
+import { droppingRunsBefore, runTables } from './run-tables.ts';
 
 /** Runs on their way in a small table, and those that ended as partitions by the day of their end. */
 export class RunDays extends Days {
@@ -17,6 +17,11 @@ export class RunDays extends Days {
     const days = parts.filter(({ from, to }) => from > notEnded && to <= before);
     const old = parts.find(({ name }) => name === this.table.before);
     return old && (await this.#isEmpty(old)) ? [old, ...days] : days;
+  }
+
+  override async drop(part: Part): Promise<void> {
+    if (part.name === this.table.before) await this.changeAtOnce(droppingRunsBefore);
+    else await super.drop(part);
   }
 
   async #isEmpty(part: Part): Promise<boolean> {

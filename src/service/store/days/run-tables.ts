@@ -16,6 +16,14 @@ export const beforeCheck = { name: 'runs_before_days', condition: 'ended_day < 0
 /** Keeps `ended_day` of a table without days at what that condition says. */
 export const beforeTrigger = 'runs_before_days';
 
+/** Sets from which value on the table of those on their way has runs. */
+function boundingLive(from: string): string[] {
+  return [
+    `alter table runs detach partition ${live}`,
+    `alter table runs attach partition ${live} for values from (${from}) to (1)`,
+  ];
+}
+
 /** What finds a run that ended: by its id, its slot, its end, or its session. */
 function indexesOfEnded(table: string): string[] {
   return [
@@ -42,7 +50,7 @@ export const runTables: DividedTable = {
     `drop trigger ${beforeTrigger} on runs`,
     `alter table runs rename to ${before}`,
     `create table runs (like ${before} including storage) partition by range (ended_day)`,
-    `create table ${live} partition of runs for values from (0) to (1) with (autovacuum_vacuum_scale_factor = 0,
+    `create table ${live} partition of runs for values from (minvalue) to (1) with (autovacuum_vacuum_scale_factor = 0,
       autovacuum_vacuum_threshold = 10000, autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 10000,
       autovacuum_vacuum_cost_limit = 2000)`,
     `create unique index ${live}_by_id on ${live} (id)`,
@@ -67,6 +75,13 @@ export const runTables: DividedTable = {
 
 /** Takes the table of before as a partition of its own, with its indexes; its condition was proven before. */
 export const takingRunsBefore = [
+  ...boundingLive('0'),
   `alter table runs attach partition ${before} for values from (minvalue) to (0)`,
   `alter table ${before} drop constraint ${beforeCheck.name}`,
 ];
+
+/**
+ * Removes the table of before, once it is empty. Those on their way take its place: a condition that includes runs of before
+ * then means one table, not two.
+ */
+export const droppingRunsBefore = [`drop table ${before}`, ...boundingLive('minvalue')];
