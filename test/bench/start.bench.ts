@@ -56,7 +56,7 @@ const bench: Bench = {
         });
       }
       const filled = await filledDatabase(join(folder.path, 'filled'), results);
-      const imageFlags = ['--max-semi-space-size=8', '--expose-gc'];
+      const imageFlags = ['--max-semi-space-size=8'];
       const subjects: Subject[] = [
         { name: 'Node with an HTTP server and nothing else', start: startBareServer },
         {
