@@ -55,6 +55,7 @@ const bench: Bench = {
           cwd: root,
         });
       }
+      await promisify(execFile)(process.execPath, [join(root, 'scripts/bundle/compile.mjs'), uptime]);
       const filled = await filledDatabase(join(folder.path, 'filled'), results);
       const imageFlags = ['--max-semi-space-size=8'];
       const subjects: Subject[] = [
