@@ -3,13 +3,14 @@
  * needs; a process starts in half the time from few files and takes less memory. All of them lie in FOLDER, so that threads are
  * found next to the file that starts them, as in the sources.
  *
- * `uptime` is an agent alone, with all the packages it needs but those with native code. `full` is every command; there the
+ * `uptime` is an agent alone, with all the packages it needs but those with native code; the threads that start with it are each one
+ * script, which `compile.mjs` can compile ahead. `full` is every command; there the
  * packages that an agent or a service loads when it starts are part of the files, the others stay packages. MORE are further
  * entries, which share their modules: what tests preload.
  */
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
-import { type Plugin, rolldown } from 'rolldown';
+import { type OutputOptions, type Plugin, rolldown } from 'rolldown';
 
 const root = join(import.meta.dirname, '..');
 const [kind, folder, ...more] = process.argv.slice(2);
@@ -49,40 +50,65 @@ const kinds = {
   full: {
     commands: { cli: 'src/cli.ts', 'health-probe': 'src/cli/health-probe.ts' },
     threadsOf: '*',
+    scripts: [],
     external: Object.keys(dependencies()).filter((name) => !loadedAtStart.includes(name)),
   },
   uptime: {
     commands: { agent: 'src/cli/agent-only.ts', 'health-probe': 'src/cli/health-probe.ts' },
     threadsOf: '{agent,checks,lib,probes,sandbox}',
+    scripts: ['agent', 'probe-worker', 'spool-worker', 'kernel-worker'],
     external: native,
   },
 };
-const { commands, threadsOf, external } = kinds[kind];
-
-const bundle = await rolldown({
-  cwd: root,
-  platform: 'node',
-  input: {
-    ...commands,
-    ...threads(threadsOf),
-    ...Object.fromEntries(more.map((file) => [basename(file, extname(file)), file])),
-  },
-  plugins: [partsOfUndici()],
-  external: external.map((name) => new RegExp(`^${name}(/|$)`)),
+const { commands, threadsOf, scripts, external } = kinds[kind];
+const isScript = ([name]: readonly [string, string]) => scripts.some((one) => one === name);
+const entries = Object.entries({
+  ...commands,
+  ...threads(threadsOf),
+  ...Object.fromEntries(more.map((file) => [basename(file, extname(file)), file])),
 });
-await bundle.write({
-  dir: folder,
+await write(Object.fromEntries(entries.filter((entry) => !isScript(entry))), {
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: 'part-[name]-[hash].js',
-  // Error reports and logs name functions of our own.
-  minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
 });
-await bundle.close();
+for (const [name, file] of entries.filter(isScript)) {
+  await write(
+    { [name]: file },
+    {
+      format: 'cjs',
+      entryFileNames: '[name].cjs',
+      codeSplitting: false,
+      dynamicImportInCjs: false,
+      // What a module of CommonJS finds around it: script.js calls it.
+      postBanner: '(function (exports, require, module, __filename, __dirname) {',
+      postFooter: '})',
+    },
+  );
+  // Named as in the sources, so that threads are found next to the file that starts them.
+  cpSync(join(root, 'scripts/bundle/script.js'), join(folder, `${name}.js`));
+}
 // What runs inside sandboxes and browsers is read from files of its own.
 if (kind === 'full') {
   cpSync(join(root, 'src/sandbox/program'), join(folder, 'program'), { recursive: true });
   cpSync(join(root, 'src/service/console/assets'), join(folder, 'assets'), { recursive: true });
+}
+
+async function write(input: Record<string, string>, output: OutputOptions): Promise<void> {
+  const bundle = await rolldown({
+    cwd: root,
+    platform: 'node',
+    input,
+    plugins: [partsOfUndici()],
+    external: external.map((name) => new RegExp(`^${name}(/|$)`)),
+  });
+  await bundle.write({
+    dir: folder,
+    // Error reports and logs name functions of our own.
+    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    ...output,
+  });
+  await bundle.close();
 }
 
 function dependencies(): Readonly<Record<string, string>> {

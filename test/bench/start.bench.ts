@@ -55,8 +55,9 @@ const bench: Bench = {
           cwd: root,
         });
       }
+      await promisify(execFile)(process.execPath, [join(root, 'scripts/bundle/compile.mjs'), uptime]);
       const filled = await filledDatabase(join(folder.path, 'filled'), results);
-      const imageFlags = ['--max-semi-space-size=8', '--expose-gc'];
+      const imageFlags = ['--max-semi-space-size=8'];
       const subjects: Subject[] = [
         { name: 'Node with an HTTP server and nothing else', start: startBareServer },
         {

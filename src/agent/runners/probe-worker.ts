@@ -63,11 +63,15 @@ port.on('message', (message: ToWorker) => {
   }
 });
 
-send({ type: 'ready', capabilities: await loadAll() });
-collectStartGarbage();
-const turned = () => board.turned(systemClock.monotonicMs());
-turned();
-setInterval(turned, turnIntervalMs).unref();
+void begin();
+
+async function begin(): Promise<void> {
+  send({ type: 'ready', capabilities: await loadAll() });
+  collectStartGarbage();
+  const turned = () => board.turned(systemClock.monotonicMs());
+  turned();
+  setInterval(turned, turnIntervalMs).unref();
+}
 
 async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   const stop = new AbortController();

@@ -8,8 +8,11 @@ import type { FromKernelThread, KernelThreadStart, ToKernelThread } from './mess
 if (!parentPort) throw new Error('kernel-worker runs in a worker thread only');
 const port = parentPort;
 
-const libc = await loaded();
-if (libc) {
+void begin();
+
+async function begin(): Promise<void> {
+  const libc = await loaded();
+  if (!libc) return;
   // Whatever the host is busy with, a stamp is taken when it happens. Where that is not granted, it is taken
   // in turn.
   runPromptly(libc);

@@ -1,0 +1,71 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { packageVersion } from '../../../src/lib/version.ts';
+import { agentKey } from '../../helpers/agent/agent-process.ts';
+import { FakeService } from '../../helpers/agent/fake-service/fake-service.ts';
+import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const scripts = ['agent', 'kernel-worker', 'probe-worker', 'spool-worker'];
+/** As in Dockerfile.uptime. */
+const imageFlag = '--max-semi-space-size=8';
+const run = promisify(execFile);
+let folder = '';
+
+beforeAll(async () => {
+  // Next to the sources, as the image has it: package.json and addons lie above it.
+  folder = mkdtempSync(join(root, '.compiled-uptime-'));
+  await run(process.execPath, [join(root, 'scripts/bundle.ts'), 'uptime', folder], { cwd: root });
+  await run(process.execPath, [join(root, 'scripts/bundle/compile.mjs'), folder]);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('has scripts whose compiled form V8 takes, with the flags of the image', async () => {
+  const source = `
+    const { readFileSync } = require('node:fs');
+    for (const name of ${JSON.stringify(scripts)}) {
+      const file = ${JSON.stringify(folder)} + '/' + name + '.cjs';
+      const cachedData = readFileSync(file + '.compiled');
+      console.log(name, new (require('node:vm').Script)(readFileSync(file, 'utf8'), { cachedData }).cachedDataRejected);
+    }`;
+  const { stdout } = await run(process.execPath, [imageFlag, '-e', source]);
+  expect(stdout.trim().split('\n')).toEqual(scripts.map((name) => `${name} false`));
+});
+
+it('runs checks', async () => {
+  const service = new FakeService();
+  await service.listen();
+  service.enqueue(leasedRun(`${service.url}/`));
+  const agent = spawn(process.execPath, [imageFlag, join(folder, 'agent.js'), 'agent'], {
+    env: {
+      ...{
+        SERVICE_URL: service.url,
+        API_KEY: agentKey,
+        AGENT_HEALTH_PORT: '0',
+        SPOOL_DIR: join(folder, 'spool'),
+      },
+      CHECK_TYPES: 'URL,DNS,TCP,UDP,SSL,GRPC,WEBSOCKET,ICMP,TRACEROUTE',
+    },
+    stdio: 'ignore',
+  });
+  const ended = once(agent, 'exit');
+  try {
+    await service.waitFor('a result', () => service.results.length > 0);
+  } finally {
+    agent.kill('SIGTERM');
+    await ended;
+    await service.close();
+  }
+  expect(await ended).toEqual([0, null]);
+});
+
+it('has the other commands', async () => {
+  const agent = join(folder, 'agent.js');
+  expect((await run(process.execPath, [agent, '--version'])).stdout).toBe(`${packageVersion()}\n`);
+  await expect(run(process.execPath, [agent, 'service'])).rejects.toMatchObject({ code: 2 });
+});
