@@ -130,7 +130,8 @@ export class KernelTimekeeper implements Timekeeper {
     return {
       answeredAtMs: () => table.answeredAtMs(row),
       edges: () => table.edges(row),
-      awaitEdge: (timeoutMs) => table.awaitEdge(row, timeoutMs),
+      edgeCount: () => table.edgeCount(row),
+      awaitEdge: (knownCount, timeoutMs) => table.awaitEdge(row, knownCount, timeoutMs),
       standstillEndedAtMs: () => table.standstillEndedAtMs,
       waitBeganAtMs: () => table.waitBeganAtMs,
       isUp: () => thread.isUp,
