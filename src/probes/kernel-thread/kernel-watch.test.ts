@@ -142,7 +142,7 @@ it('a handshake is timed from what was sent before its answer, not from the begi
   const sentMs = watch.written({
     beforeMs,
     afterMs,
-    interruption: { waitedMs: 29_980, turnCount: 3 },
+    interruption: () => ({ waitedMs: 29_980, turnCount: 3 }),
   });
   const answeredMs = sentMs - 2;
   edges.push({ atMs: answeredMs, receivedBytes: 700, sinceSentMs: 0, doubtMs: 0 });
