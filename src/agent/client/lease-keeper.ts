@@ -47,6 +47,8 @@ export class LeaseKeeper {
   readonly #serviceClock: ServiceClock;
   readonly #log: Logger;
   readonly #held = new Map<string, Held>();
+  /** No lease ends before that. It is asked with each run that begins, and hundreds may be held. */
+  #firstExpiryMs = Number.POSITIVE_INFINITY;
   #ttlMs = defaultTtlMs;
   #renewalTimer: NodeJS.Timeout | undefined;
   #expiryTimer: NodeJS.Timeout | undefined;
@@ -85,6 +87,7 @@ export class LeaseKeeper {
   /** Takes a lease into care. `onEnd` is called at most once, unless the lease is dropped first. */
   hold(lease: LeaseRef, ttlMs: number, expiresAtMs: number, onEnd: (end: LeaseEnd) => void): void {
     this.#ttlMs = ttlMs;
+    this.#firstExpiryMs = Math.min(this.#firstExpiryMs, expiresAtMs);
     this.#held.set(lease.runId, { ...lease, expiresAtMs, stopRenewingAtMs: Number.POSITIVE_INFINITY, onEnd });
     this.#expiryTimer ??= setInterval(() => void this.verify(), expiryCheckMs);
     if (!this.#renewalTimer && !this.#isRenewing) this.#scheduleRenewal(this.#ttlMs / 3);
@@ -127,7 +130,12 @@ export class LeaseKeeper {
   /** Ends the leases whose time is up. */
   expireOverdue(): void {
     const nowMs = this.#clock.monotonicMs();
+    if (nowMs < this.#firstExpiryMs) return;
     for (const lease of this.#held.values()) if (lease.expiresAtMs <= nowMs) this.#end(lease, 'expired');
+    this.#firstExpiryMs = Number.POSITIVE_INFINITY;
+    for (const { expiresAtMs } of this.#held.values()) {
+      this.#firstExpiryMs = Math.min(this.#firstExpiryMs, expiresAtMs);
+    }
   }
 
   /**

@@ -122,7 +122,7 @@ export class Connection {
   /** When data were sent whose writing began at `beforeMs` and has just ended. */
   sentSince(beforeMs: number, usualMs?: number): number {
     const afterMs = performance.now();
-    const stamps = { beforeMs, afterMs, usualMs, interruption: this.#timekeeper?.interruption() };
+    const stamps = { beforeMs, afterMs, usualMs, interruption: () => this.#timekeeper?.interruption() };
     return this.#noted(this.#watch?.written(stamps) ?? afterMs, afterMs);
   }
 

@@ -2,7 +2,7 @@ import { EchoEngine } from '../echo/engine.ts';
 import { EpollSet, EpollWaiter } from '../sys/epoll.ts';
 import type { Libc } from '../sys/libc.ts';
 import { EPOLLERR, EPOLLIN } from '../sys/linux.ts';
-import { openRunDelay } from '../sys/run-delay.ts';
+import { openRunDelay, type RunDelay } from '../sys/run-delay.ts';
 import { EdgeRecorder } from './edge-recorder.ts';
 import {
   echoIndex,
@@ -16,6 +16,12 @@ import {
 import { monotonicMs } from './monotonic-clock.ts';
 import { type WakeTime, wakeTime } from './wake-time.ts';
 import { rowCount, WatchTable } from './watch-table.ts';
+
+/**
+ * After so little work the reading of the wait before still holds. Should the thread have been interrupted in it after all,
+ * it has had one turn more, and is taken for one that does not know when it was woken.
+ */
+const shortWorkMs = 0.1;
 
 /** How long the thread stays up when nothing is left to do: waking it costs more than a few empty rounds. */
 const lingerMs = 1000;
@@ -38,6 +44,8 @@ export class KernelLoop {
   readonly #engine: EchoEngine;
   readonly #counter = Buffer.alloc(8);
   readonly #runDelay = openRunDelay();
+  /** What the thread had waited for a processor when it returned from its last wait, and when that was. */
+  #returned: { readonly atMs: number; readonly delay: RunDelay | undefined } = { atMs: 0, delay: undefined };
   /** When the thread saw last that nothing more was there. */
   #lookedAtMs = monotonicMs();
   #isEnded = false;
@@ -100,7 +108,9 @@ export class KernelLoop {
 
   /** Returns whether there may be messages: who posts one wakes the thread after that. */
   #wait(timeoutMs: number): boolean {
-    const before = this.#runDelay?.();
+    const { atMs: lastReturnMs, delay: lastDelay } = this.#returned;
+    const isFresh = lastDelay && monotonicMs() - lastReturnMs <= shortWorkMs;
+    const before = isFresh ? lastDelay : this.#runDelay?.();
     const askedAtMs = monotonicMs();
     this.#table.noteWait(askedAtMs);
     const count = this.#waiter.wait(timeoutMs);
@@ -108,6 +118,7 @@ export class KernelLoop {
     // A wait that was stopped ends without news; what has arrived comes with the next one.
     if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#table.noteStandstill(atMs);
     const after = this.#runDelay?.();
+    this.#returned = { atMs, delay: after };
     const wait = { lookedAtMs: this.#lookedAtMs, askedAtMs, timeoutMs, returnedAtMs: atMs };
     const woken: WakeTime = before && after ? wakeTime({ ...wait, before, after }) : { atMs, doubtMs: 0 };
     this.#lookedAtMs = atMs - woken.doubtMs;

@@ -12,8 +12,9 @@ function lateWatch(note: (nowMs: number) => Edge | undefined): KernelWatch {
     descriptor: -1,
     row: {
       answeredAtMs: () => undefined,
+      edgeCount: () => edges.length,
       edges: () => edges,
-      awaitEdge: (timeoutMs) => {
+      awaitEdge: (_knownCount, timeoutMs) => {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.min(timeoutMs, 8));
         const edge = note(monotonicMs());
         if (edge) edges.push(edge);
@@ -30,7 +31,13 @@ function lateWatch(note: (nowMs: number) => Edge | undefined): KernelWatch {
 
 /** A watch of a connection of which nobody noted anything but the kernel itself. */
 function unnotedWatch(known: Partial<TcpInfo>, startedMs: number, edges: readonly Edge[] = []): KernelWatch {
-  const row = { edges: () => edges, standstillEndedAtMs: () => 0, waitBeganAtMs: () => 0, isUp: () => false };
+  const row = {
+    edges: () => edges,
+    edgeCount: () => edges.length,
+    standstillEndedAtMs: () => 0,
+    waitBeganAtMs: () => 0,
+    isUp: () => false,
+  };
   return new KernelWatch({
     startedMs,
     descriptor: -1,
@@ -90,6 +97,34 @@ it.each<[string, (nowMs: number) => Edge | undefined]>([
   expect(watch.arrivalOf(700, performance.now())).toBe(firstMs);
 });
 
+it('an arrival that is noted while it is looked for is not waited for', () => {
+  const edges: Edge[] = [];
+  const waitedFrom: number[] = [];
+  const watch = new KernelWatch({
+    startedMs: performance.now() - 100,
+    descriptor: -1,
+    row: {
+      edgeCount: () => edges.length,
+      edges: () => {
+        const seen = [...edges];
+        if (edges.length === 0)
+          edges.push({ atMs: monotonicMs(), receivedBytes: 700, sinceSentMs: 0, doubtMs: 0 });
+        return seen;
+      },
+      awaitEdge: (knownCount: number) => void waitedFrom.push(knownCount),
+      standstillEndedAtMs: () => 0,
+      waitBeganAtMs: () => monotonicMs(),
+      isUp: () => true,
+    } as unknown as WatchRow,
+    info: { read: () => false } as unknown as TcpInfo,
+    offset: new MonotonicOffset(),
+  });
+  watch.arrivalOf(700, performance.now());
+  // One more than none has come: such a wait ends at once.
+  expect(waitedFrom).toEqual([0]);
+  expect(watch.doubtMs).toBe(0);
+});
+
 it('what is read later arrived later', () => {
   const bytes = [700, 1400];
   const watch = lateWatch((nowMs) => ({
@@ -104,7 +139,11 @@ it('a handshake is timed from what was sent before its answer, not from the begi
   const edges: Edge[] = [];
   const watch = unnotedWatch({ sinceDataSentMs: 5000, unconfirmedCount: 1 }, eventMs - 60_000, edges);
   const [beforeMs, afterMs] = [eventMs - 30_000, eventMs - 10];
-  const sentMs = watch.written({ beforeMs, afterMs, interruption: { waitedMs: 29_980, turnCount: 3 } });
+  const sentMs = watch.written({
+    beforeMs,
+    afterMs,
+    interruption: () => ({ waitedMs: 29_980, turnCount: 3 }),
+  });
   const answeredMs = sentMs - 2;
   edges.push({ atMs: answeredMs, receivedBytes: 700, sinceSentMs: 0, doubtMs: 0 });
   const tlsMs = watch.exchangeMs({ atMs: sentMs, earliestMs: beforeMs + 0.4 }, 700, eventMs);

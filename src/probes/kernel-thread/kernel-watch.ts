@@ -25,8 +25,10 @@ export interface NativeHandle {
 export interface WatchRow {
   answeredAtMs(): number | undefined;
   edges(): readonly Edge[];
-  /** Waits for one more of them. */
-  awaitEdge(timeoutMs: number): void;
+  /** How many have come in all. */
+  edgeCount(): number;
+  /** Waits until there are more than that many of them. */
+  awaitEdge(knownCount: number, timeoutMs: number): void;
   /** When the thread stood still last, until when; 0 when it never did. */
   standstillEndedAtMs(): number;
   /** When the thread began to wait last. */
@@ -188,12 +190,15 @@ export class KernelWatch implements SocketWatch {
   ): Edge | undefined {
     // What was answered without a note stays so, though the note came later.
     if (this.#unnotedTimes.has(receivedBytes)) return undefined;
+    // Counted before they are looked at: what is noted in between must not be waited for.
+    let count = this.#row.edgeCount();
     let edge = this.#edges().find(isWanted);
     const untilMs = performance.now() + longestNoteMs;
     while (!edge && this.#row.isUp()) {
       const leftMs = untilMs - performance.now();
       if (leftMs <= 0) break;
-      this.#row.awaitEdge(leftMs);
+      this.#row.awaitEdge(count, leftMs);
+      count = this.#row.edgeCount();
       edge = this.#edges().find(isWanted);
     }
     if (edge) this.#noteDoubt(edge, eventMs);

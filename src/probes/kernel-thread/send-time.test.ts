@@ -19,6 +19,16 @@ it('is the end of a write that took no longer than writes do', () => {
   });
 });
 
+it('asks for interruptions only where they make a difference', () => {
+  const interruption = () => {
+    throw new Error('was asked');
+  };
+  expect(writeMoment({ beforeMs: 10, afterMs: 10.5, usualMs, interruption }, unknown).atMs).toBe(10.5);
+  expect(() => writeMoment({ beforeMs: 10, afterMs: 10.51, usualMs, interruption }, unknown)).toThrow(
+    'was asked',
+  );
+});
+
 it('is the beginning of a write that was interrupted, and not its end', () => {
   expect(writeMoment({ beforeMs: 10, afterMs: 15, usualMs }, unknown)).toMatchObject({
     atMs: 10.1,
@@ -35,7 +45,7 @@ it('is not before what the kernel knows, for a thread that was interrupted befor
 });
 
 it('is before or after the one interruption, as the kernel says', () => {
-  const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: { waitedMs: 8, turnCount: 1 } };
+  const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: () => ({ waitedMs: 8, turnCount: 1 }) };
   expect(writeMoment(once, between(6.25, 14.25))).toMatchObject({ atMs: 10.25, doubtMs: 0 });
   // A near peer confirms at once what was sent at the end.
   expect(writeMoment(once, { ...between(14.25, 18.25), isConfirmed: () => true })).toMatchObject({
@@ -46,12 +56,17 @@ it('is before or after the one interruption, as the kernel says', () => {
 });
 
 it('is between the two moments of a write that takes longer, though it took no longer than it may', () => {
-  const hello = { beforeMs: 10, afterMs: 14, usualMs: 4, interruption: { waitedMs: 3.5, turnCount: 1 } };
+  const hello = {
+    beforeMs: 10,
+    afterMs: 14,
+    usualMs: 4,
+    interruption: () => ({ waitedMs: 3.5, turnCount: 1 }),
+  };
   expect(writeMoment(hello, unknown)).toMatchObject({ atMs: 12.25, doubtMs: 1.75 });
 });
 
 it('is before the one interruption after which the peer had confirmed the data', () => {
-  const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: { waitedMs: 8, turnCount: 1 } };
+  const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: () => ({ waitedMs: 8, turnCount: 1 }) };
   expect(writeMoment(once, confirmed)).toMatchObject({ atMs: 10.25, doubtMs: 0 });
   expect(writeMoment(once, unknown).doubtMs).toBeCloseTo(8.15);
 });
@@ -60,7 +75,7 @@ it.each([
   ['two interruptions: which of them it was before', { waitedMs: 8, turnCount: 2 }],
   ['work of its own: whether that came before', { waitedMs: 1, turnCount: 1 }],
 ])('is in doubt after %s nobody knows', (_what, interruption) => {
-  const stamps = { beforeMs: 10, afterMs: 18.25, usualMs, interruption };
+  const stamps = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: () => interruption };
   expect(writeMoment(stamps, confirmed)).toMatchObject({ atMs: 10.1, doubtMs: expect.closeTo(8.15) });
 });
 

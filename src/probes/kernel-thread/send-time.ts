@@ -28,8 +28,8 @@ export interface WriteStamps {
   readonly afterMs: number;
   /** What such a write takes when nothing comes in between, if that is more than usual. */
   readonly usualMs?: number | undefined;
-  /** Undefined where nobody knows. */
-  readonly interruption?: Interruption | undefined;
+  /** Only asked where it makes a difference; undefined where nobody knows. */
+  readonly interruption?: (() => Interruption | undefined) | undefined;
 }
 
 /** What the kernel says of the data after a write; only asked where the clock leaves it open. */
@@ -63,8 +63,10 @@ export function writeMoment(
   { beforeMs, afterMs, usualMs = usualWriteMs, interruption }: WriteStamps,
   data: SentData,
 ): WriteMoment {
+  // Too quick for anything to have come in between that counts.
+  if (afterMs - beforeMs <= toleranceMs) return { atMs: afterMs, doubtMs: 0, earliestMs: beforeMs };
   const mostMs = usualMs + toleranceMs;
-  const { waitedMs, turnCount } = interruption ?? { waitedMs: 0, turnCount: 0 };
+  const { waitedMs, turnCount } = interruption?.() ?? { waitedMs: 0, turnCount: 0 };
   const ownMs = afterMs - beforeMs - waitedMs;
   const isUsual = ownMs >= 0 && ownMs <= mostMs;
   if (isUsual && waitedMs <= toleranceMs) return { atMs: afterMs, doubtMs: 0, earliestMs: beforeMs };

@@ -39,7 +39,10 @@ export const eventTimekeeper: Timekeeper = {
   packets: () => new EventPackets(),
 };
 
-/** What the events of a socket are watched for. */
+/**
+ * What a socket is watched for. EPOLLOUT is for more than the answer to the SYN: what was read before the thread looks is no
+ * EPOLLIN any more, and the kernel drops an event of which nothing is left.
+ */
 const watchedEvents = (linux.EPOLLIN | linux.EPOLLOUT | linux.EPOLLET) >>> 0;
 
 /**
@@ -130,7 +133,8 @@ export class KernelTimekeeper implements Timekeeper {
     return {
       answeredAtMs: () => table.answeredAtMs(row),
       edges: () => table.edges(row),
-      awaitEdge: (timeoutMs) => table.awaitEdge(row, timeoutMs),
+      edgeCount: () => table.edgeCount(row),
+      awaitEdge: (knownCount, timeoutMs) => table.awaitEdge(row, knownCount, timeoutMs),
       standstillEndedAtMs: () => table.standstillEndedAtMs,
       waitBeganAtMs: () => table.waitBeganAtMs,
       isUp: () => thread.isUp,

@@ -100,7 +100,7 @@ export class WatchTable {
 
   /** Arrivals in their order; of very many, those in the middle are missing. */
   edges(row: number): Edge[] {
-    const count = Atomics.load(this.#integers, integerBase(row) + 2);
+    const count = this.edgeCount(row);
     const edges: Edge[] = [];
     for (let index = 0; index < count; index += 1) {
       if (index === firstEdges && count > firstEdges + lastEdges) index = count - lastEdges;
@@ -117,10 +117,14 @@ export class WatchTable {
     return count === 0 ? 0 : (this.#numbers[edgeWord(row, count - 1) + 1] ?? 0);
   }
 
-  /** Waits until one more arrival is noted, but no longer than that. */
-  awaitEdge(row: number, timeoutMs: number): void {
-    const countAt = integerBase(row) + 2;
-    Atomics.wait(this.#integers, countAt, Atomics.load(this.#integers, countAt), timeoutMs);
+  /** How many arrivals were noted so far. */
+  edgeCount(row: number): number {
+    return Atomics.load(this.#integers, integerBase(row) + 2);
+  }
+
+  /** Waits until more than that many arrivals are noted, but no longer than that. */
+  awaitEdge(row: number, knownCount: number, timeoutMs: number): void {
+    Atomics.wait(this.#integers, integerBase(row) + 2, knownCount, timeoutMs);
   }
 
   // Of the kernel's thread.

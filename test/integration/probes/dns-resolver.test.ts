@@ -318,7 +318,8 @@ options ndots:x unknown:1`;
 });
 
 describe('nsswitch.conf', () => {
-  const isSystems = (line: string, name: string) => isForSystem(name, 'box', parseNameServiceSwitch(line));
+  const isSystems = (line: string, name: string) =>
+    isForSystem(name, () => 'box', parseNameServiceSwitch(line));
 
   it.each([
     ['', false],

@@ -1,21 +1,24 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../../lib/log.ts';
 import { ServiceClock } from '../../client/service-clock.ts';
 import type { Report } from '../../run/contracts.ts';
 import { readBack } from '../../scrub/scrubber.ts';
 import { Spool } from './spool.ts';
 
-/** Stands still: every append is one right after another, however long it takes. */
+/** Stands still: nothing takes too long. */
 const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>(() => undefined) };
 
 let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'picket-spool-'));
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(directory, { recursive: true, force: true });
+});
 
 /** A spool that is open, and the results of each append, by their ids. */
 async function openSpool() {
@@ -56,11 +59,35 @@ function reportOf(resultId: string): Report {
   return { runId: resultId, leaseNumber: 1, resultId, ...texts };
 }
 
-it('writes the first result at once, and those that follow it together', async () => {
+it('writes together what waits', async () => {
   const { spool, add, appends } = await openSpool();
-  await add('first').durable;
-  await Promise.all(['second', 'third', 'fourth'].map((resultId) => add(resultId).durable));
-  expect(appends).toEqual([['first'], ['second', 'third', 'fourth']]);
+  await Promise.all(['first', 'second', 'third'].map((resultId) => add(resultId).durable));
+  expect(appends).toEqual([['first', 'second', 'third']]);
+  await spool.close();
+});
+
+it('does not write what the service takes before its turn', async () => {
+  const { spool, add, appends } = await openSpool();
+  spool.settle(add('alone').waiting);
+  const taken = add('taken');
+  const kept = add('kept');
+  spool.settle(taken.waiting);
+  await kept.durable;
+  expect(appends).toEqual([['kept']]);
+  await spool.close();
+});
+
+it('writes at once what the service did not take', async () => {
+  const { spool, add, left, appends } = await openSpool();
+  // Nothing that waits for its time gets its turn.
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const refused = add('refused');
+  add('with it');
+  spool.release([refused.waiting]);
+  await refused.durable;
+  vi.useRealTimers();
+  expect(appends).toEqual([['refused', 'with it']]);
+  expect(await left()).toEqual(['refused']);
   await spool.close();
 });
 

@@ -10,8 +10,11 @@ import { reportOf, spooledText } from './spooled-report.ts';
 
 /** One append holds at most this much, so that the first of many is not kept waiting by the last. */
 const appendLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
-/** Appends begin this far apart at least: each has a sync of its own, which costs more than many results. */
-const gatherMs = 20;
+/**
+ * For so long a result waits for company, and for the service: most have their receipt by then and are never written. Should
+ * the agent be killed meanwhile, the run is another agent's once its lease is over.
+ */
+const gatherMs = 100;
 /** How long to leave a broken disk alone, and how long one may take before results count as not kept. */
 const retryMs = 5000;
 const slowMs = 5000;
@@ -20,10 +23,10 @@ const closeMs = 2000;
 /**
  * Keeps results until the service has them, on disk where that works.
  *
- * A result that is added is `sending`, and goes to disk together with those that came while the disk was busy,
- * and within 20 ms of the append before (one sync for all of them). Once it lies there `onDurable` is called.
- * The reporter either settles it, or releases it to the backlog: then memory forgets it, and `take` brings it
- * back, oldest first, together with what an earlier agent left.
+ * A result that is added is `sending`. What the service has not taken 100 ms later goes to disk, together with all
+ * others that wait (one sync for all of them). Once it lies there `onDurable` is called. The reporter either settles
+ * it, or releases it to the backlog: then it goes to disk at once, memory forgets it, and `take` brings it back, oldest
+ * first, together with what an earlier agent left.
  *
  * DISK: appends work. → MEMORY when one fails or takes too long, when the folder cannot be had or its thread
  * ended. Results then wait in memory, up to `maxMemorySize`; beyond that the oldest attempts are dropped,
@@ -43,8 +46,9 @@ export class Spool {
   /** Whether the log says that results are kept in memory. */
   #isProblemLogged = false;
   #isStoring = false;
-  #appendedAtMs = Number.NEGATIVE_INFINITY;
   #gathering: NodeJS.Timeout | undefined;
+  /** What waits is to be written as soon as the disk is free. */
+  #isUrgent = false;
   #isStopping = false;
   #retryTimer: NodeJS.Timeout | undefined;
   #releasesUnderWay = 0;
@@ -128,7 +132,9 @@ export class Spool {
       waiting.state = 'backlog';
       // One that is being stored follows when it is; one of an earlier thread waits on disk already.
       if (waiting.place?.epoch === this.#epoch) refs.push(waiting.place.ref);
+      if (this.#unstored.has(waiting)) this.#isUrgent = true;
     }
+    if (this.#isUrgent) this.#store();
     void this.#releaseRefs(refs);
   }
 
@@ -233,26 +239,25 @@ export class Spool {
   #store(): void {
     if (this.#isStoring || this.#problem !== undefined || !this.#thread) return;
     if (this.#unstored.size === 0) {
+      this.#isUrgent = false;
       this.#stored?.resolve();
       this.#stored = undefined;
       return;
     }
-    const nowMs = this.#options.clock.monotonicMs();
-    const waitMs = this.#appendedAtMs + gatherMs - nowMs;
-    const isUrgent = this.#stored !== undefined || this.#unstored.size >= appendLimits.maxCount;
-    if (waitMs > 0 && !isUrgent) {
-      this.#gathering ??= setTimeout(() => this.#storeNow(), waitMs);
+    const isUrgent = this.#isUrgent || this.#stored || this.#unstored.size >= appendLimits.maxCount;
+    if (!isUrgent) {
+      this.#gathering ??= setTimeout(() => this.#storeNow(), gatherMs);
       return;
     }
+    this.#isUrgent = false;
     this.#isStoring = true;
-    this.#appendedAtMs = nowMs;
     void this.#append(this.#thread, this.#nextBatch());
   }
 
   #storeNow(): void {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
-    this.#appendedAtMs = Number.NEGATIVE_INFINITY;
+    this.#isUrgent = true;
     this.#store();
   }
 

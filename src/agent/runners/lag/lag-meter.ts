@@ -23,6 +23,8 @@ interface OpenReading {
   awayMs: number;
   /** Until where the run delay of the thread is counted in. */
   runDelayMs: number;
+  /** What is counted for all readings counts from here; undefined before its first tick. */
+  since: { readonly tickNumber: number; readonly awayMs: number } | undefined;
 }
 
 /**
@@ -34,11 +36,22 @@ interface OpenReading {
  *
  * Many small delays do not add up: a meter that is itself a millisecond late a hundred times has been away
  * for nothing.
+ *
+ * A thousand runs may be under way for seconds. A tick counts for all of them, and is written down once: of the
+ * ticks so far those that no later one exceeds, and how long the thread was away in all.
  */
 export class LagMeter {
   readonly #clock: Clock;
   readonly #readRunDelayMs: () => number;
-  readonly #readings = new Set<OpenReading>();
+  #openCount = 0;
+  /** Those that have seen no tick yet: they began in the middle of one. */
+  readonly #young = new Set<OpenReading>();
+  #tickNumber = 0;
+  /** The longest lag falls from each to the next. */
+  #peaks: { readonly tickNumber: number; readonly lagMs: number }[] = [];
+  #awayMs = 0;
+  /** Until where the ticks have counted the run delay. */
+  #countedRunDelayMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #dueAtMs = 0;
   #runDelay = { readAtMs: Number.NEGATIVE_INFINITY, totalMs: 0 };
@@ -51,8 +64,10 @@ export class LagMeter {
 
   start(): LagReading {
     const startedMs = this.#clock.monotonicMs();
-    const reading: OpenReading = { lagMs: 0, awayMs: 0, runDelayMs: this.#runDelayMs(startedMs) };
-    this.#readings.add(reading);
+    const runDelayMs = this.#runDelayMs(startedMs);
+    const reading: OpenReading = { lagMs: 0, awayMs: 0, runDelayMs, since: undefined };
+    this.#young.add(reading);
+    this.#openCount += 1;
     if (!this.#timer) {
       this.#dueAtMs = startedMs + tickMs;
       this.#timer = setInterval(() => this.#tick(), tickMs);
@@ -60,11 +75,14 @@ export class LagMeter {
     return {
       stop: () => {
         const nowMs = this.#clock.monotonicMs();
+        this.#addTicks(reading);
         count(reading, nowMs - this.#dueAtMs, this.#runDelayMs(nowMs));
-        this.#readings.delete(reading);
-        if (this.#readings.size === 0) {
+        this.#young.delete(reading);
+        this.#openCount -= 1;
+        if (this.#openCount === 0) {
           clearInterval(this.#timer);
           this.#timer = undefined;
+          this.#peaks = [];
         }
         return { lagMs: reading.lagMs, awayMs: reading.awayMs };
       },
@@ -76,7 +94,27 @@ export class LagMeter {
     const lateMs = nowMs - this.#dueAtMs;
     this.#dueAtMs = nowMs + tickMs;
     const runDelayMs = this.#runDelayMs(nowMs);
-    for (const reading of this.#readings) count(reading, lateMs, runDelayMs);
+    const lagMs = Math.max(0, lateMs, runDelayMs - this.#countedRunDelayMs);
+    this.#countedRunDelayMs = runDelayMs;
+    while ((this.#peaks.at(-1)?.lagMs ?? Number.POSITIVE_INFINITY) <= lagMs) this.#peaks.pop();
+    this.#peaks.push({ tickNumber: this.#tickNumber, lagMs });
+    this.#tickNumber += 1;
+    if (lagMs >= tickMs) this.#awayMs += lagMs;
+    for (const reading of this.#young) {
+      count(reading, lateMs, runDelayMs);
+      reading.since = { tickNumber: this.#tickNumber, awayMs: this.#awayMs };
+    }
+    this.#young.clear();
+  }
+
+  /** Counts the ticks that a reading has seen after its first. */
+  #addTicks(reading: OpenReading): void {
+    const { since } = reading;
+    if (!since) return;
+    const longest = this.#peaks.find(({ tickNumber }) => tickNumber >= since.tickNumber);
+    reading.lagMs = Math.max(reading.lagMs, longest?.lagMs ?? 0);
+    reading.awayMs += this.#awayMs - since.awayMs;
+    reading.runDelayMs = this.#countedRunDelayMs;
   }
 
   #runDelayMs(nowMs: number): number {

@@ -47,7 +47,7 @@ export class HostResolver implements Resolver {
     controls?: LookupControls,
   ): Promise<readonly ResolvedAddress[]> {
     const isSystems =
-      !this.#isLinux || isForSystem(hostname, hostnameOfSystem(), this.#nameServiceSwitch.read());
+      !this.#isLinux || isForSystem(hostname, hostnameOfSystem, this.#nameServiceSwitch.read());
     return (isSystems ? systemResolver : this.#stub).resolve(hostname, family, controls);
   }
 }

@@ -40,10 +40,9 @@ export function parseNameServiceSwitch(text: string): NameServiceSwitch {
 }
 
 /** Whether a name is for the system's resolver. */
-export function isForSystem(name: string, ownHostname: string, rules: NameServiceSwitch): boolean {
+export function isForSystem(name: string, ownHostname: () => string, rules: NameServiceSwitch): boolean {
   if (rules.isSystemOnly) return true;
   const key = name.toLowerCase().replace(/\.$/, '');
   if (rules.hasMulticast && (key === 'local' || key.endsWith('.local'))) return true;
-  const ownNames = [ownHostname.toLowerCase(), '_gateway', '_outbound'];
-  return rules.hasOwnHostname && ownNames.includes(key);
+  return rules.hasOwnHostname && [ownHostname().toLowerCase(), '_gateway', '_outbound'].includes(key);
 }
