@@ -31,15 +31,15 @@ async function setSchedule(registers: Registry[], store: MeasuredStore, now: num
 
 /** Of no account. Absent where they are one table. */
 async function setDays(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
-  for (const [kind, days] of [
-    ['result', store.resultDays],
-    ['run', store.runDays],
-  ] as const) {
+  for (const { name, what, days } of [
+    { name: 'picket_result_days_ahead', what: 'results', days: store.resultDays },
+    { name: 'picket_run_days_ahead', what: 'runs', days: store.runDays },
+  ]) {
     const parts = await days.parts();
     if (parts.length === 0) continue;
     const ahead = new Gauge({
-      name: `picket_${kind}_days_ahead`,
-      help: `Days after today that have a partition for their ${kind}s; -1 when today has none`,
+      name,
+      help: `Days after today that have a partition for their ${what}; -1 when today has none`,
       registers,
     });
     ahead.set(days.daysAhead(parts, now));

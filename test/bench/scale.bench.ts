@@ -72,7 +72,7 @@ function startAgents(run: BenchRun, stage: ScaleStage) {
 
 const number = async (stage: ScaleStage, text: string) => Number((await stage.rows(text))[0]?.n ?? 0);
 
-const waitingRuns = `select count(*) as n from runs where state in ('queued', 'leased')`;
+const waitingRuns = `select count(*) as n from runs where ended_day <= 0 and state in ('queued', 'leased')`;
 
 async function hold(run: BenchRun, stage: ScaleStage): Promise<Measured> {
   const checks = numberOption(run, 'checks', 100_000);

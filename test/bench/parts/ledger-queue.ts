@@ -49,7 +49,7 @@ export interface LedgerDatabase {
   close(): Promise<void>;
 }
 
-const waitingSql = "select count(*) as n from runs where state in ('queued', 'leased')";
+const waitingSql = "select count(*) as n from runs where ended_day <= 0 and state in ('queued', 'leased')";
 const totalsSql = `select (select count(*) from runs where state = 'final') as final,
   (select count(*) from results where result_type = 'FINAL') as results,
   (select count(*) from (select run_id from results where result_type = 'FINAL' group by run_id having count(*) > 1) as d) as doubled`;

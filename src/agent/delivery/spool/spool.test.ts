@@ -77,6 +77,17 @@ it('does not write what the service takes before its turn', async () => {
   await spool.close();
 });
 
+it('writes at once what has files that the service does not have yet', async () => {
+  const { spool, appends } = await openSpool();
+  // Nothing that waits for its time gets its turn.
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const artifacts = { files: [] } as unknown as NonNullable<Report['artifacts']>;
+  spool.add({ ...reportOf('with files'), artifacts }, 'final');
+  await vi.waitFor(() => expect(appends).toEqual([['with files']]));
+  vi.useRealTimers();
+  await spool.close();
+});
+
 it('writes at once what the service did not take', async () => {
   const { spool, add, left, appends } = await openSpool();
   // Nothing that waits for its time gets its turn.

@@ -24,7 +24,7 @@ const closeMs = 2000;
  * Keeps results until the service has them, on disk where that works.
  *
  * A result that is added is `sending`. What the service has not taken 100 ms later goes to disk, together with all
- * others that wait (one sync for all of them). Once it lies there `onDurable` is called. The reporter either settles
+ * others that wait (one sync for all of them); one with artifacts, which stay when the service has it, goes at once. Once it lies there `onDurable` is called. The reporter either settles
  * it, or releases it to the backlog: then it goes to disk at once, memory forgets it, and `take` brings it back, oldest
  * first, together with what an earlier agent left.
  *
@@ -111,6 +111,8 @@ export class Spool {
     const waiting: WaitingReport = { report, kind, atMs, place: undefined, state: 'sending' };
     this.#unstored.add(waiting);
     this.#unstoredSize += sizeOf(waiting);
+    // It outlives its receipt: without it the next agent would throw the files away.
+    if (report.artifacts) this.#isUrgent = true;
     this.#store();
     this.#makeRoom();
     return waiting;

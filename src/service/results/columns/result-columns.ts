@@ -167,16 +167,12 @@ export class ResultColumns {
       .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
       .where('last_result_id', 'is not', null)
       .execute();
-    if (runs.length === 0) return Number.MAX_SAFE_INTEGER;
+    const ids = runs.flatMap(({ last_result_id: id }) => (id === null ? [] : [id]));
+    if (ids.length === 0) return Number.MAX_SAFE_INTEGER;
     const row = await this.#db
       .selectFrom('results')
       .select((eb) => eb.fn.min('created').as('at'))
-      .where(
-        this.#dialect.inList(
-          'id',
-          runs.flatMap(({ last_result_id: id }) => (id === null ? [] : [id])),
-        ),
-      )
+      .where(this.#dialect.inList('id', ids))
       .executeTakeFirst();
     return row?.at ?? Number.MAX_SAFE_INTEGER;
   }
