@@ -17,7 +17,7 @@ const mostDailyDays = 62;
 export interface Divided {
   readonly daysOf: (repositories: Pick<Repositories, 'resultDays' | 'runDays'>) => Days;
   /** Converts a table that has rows; false: to be tried again. */
-  readonly divide: (client: pg.Client, now: number, logger: Logger) => Promise<boolean>;
+  readonly divide: (client: pg.Client, now: number, logger: Logger, isFirstTry: boolean) => Promise<boolean>;
   /** How far a statement of it is that takes long. */
   readonly progress?: (store: Pick<Store, 'resultDays'>) => ReturnType<Store['resultDays']['buildProgress']>;
 }
@@ -48,6 +48,7 @@ export class DayKeeper {
   /** What a conversion uses. */
   #client: pg.Client | undefined;
   #isStopping = false;
+  #tries = 0;
   /** Days whose rows are outside. */
   readonly #left = new Set<string>();
 
@@ -89,11 +90,12 @@ export class DayKeeper {
 
   async #divide(): Promise<boolean> {
     const { store, clock, logger, divide } = this.#options;
+    this.#tries += 1;
     const telling = setInterval(() => void this.#logProgress(), progressEveryMs);
     try {
       const isDone = await store.withOwnConnection?.(async (client) => {
         this.#client = client;
-        return this.#isStopping ? false : await divide(client, clock.wallMs(), logger);
+        return this.#isStopping ? false : await divide(client, clock.wallMs(), logger, this.#tries === 1);
       });
       return isDone === true;
     } catch (thrown) {

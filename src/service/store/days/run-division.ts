@@ -20,14 +20,20 @@ const aheadDays = 3;
  * @param client a connection of its own, whose statements may take as long as they do.
  * @returns false while another process is at it, or others use the table for too long: to be tried again.
  */
-export async function divideRuns(client: pg.Client, now: number, logger: Logger): Promise<boolean> {
+export async function divideRuns(
+  client: pg.Client,
+  now: number,
+  logger: Logger,
+  isFirstTry = true,
+): Promise<boolean> {
   if (!(await takeTurn(client))) return false;
   const { rows } = await client.query(
     `select relkind, reltuples::bigint as rows from pg_class where oid = 'runs'::regclass`,
   );
   if (rows[0]?.relkind === 'p') return true;
   if (await isOlderBuildConnected(client)) {
-    logger.info('runs become partitions by day once no service process of an older version is connected');
+    const level = isFirstTry ? 'info' : 'debug';
+    logger[level]('runs become partitions by day once no service process of an older version is connected');
     return false;
   }
   logger.info(
