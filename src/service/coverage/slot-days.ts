@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { outcomeOf } from '../../protocol/runs/coverage.ts';
 import { isOnItsWay, isSince } from '../store/days/ended-day.ts';
+import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { atAddresses } from '../store/engine/removal.ts';
 import type { Tables } from '../tables.ts';
@@ -25,6 +26,7 @@ const slotsPerSeal = 1000;
 
 /** A record of the ledger as coverage needs it. */
 interface LedgerSlots {
+  readonly id: string;
   readonly check_id: string;
   readonly slot_location: string;
   readonly slot_at: number;
@@ -32,7 +34,8 @@ interface LedgerSlots {
   readonly stride_ms: number | null;
   readonly state: Parameters<typeof outcomeOf>[0]['state'];
   readonly reason: string | null;
-  readonly has_errors: number | null;
+  readonly ended: number | null;
+  readonly last_result_id: string | null;
 }
 
 interface SealedDays {
@@ -196,9 +199,11 @@ export class SlotDays {
     const parts = [since.filter(([, at]) => at > 0), since.filter(([, at]) => at === 0)];
     for (const part of parts) {
       if (part.length === 0) continue;
-      for (const row of await this.#ledgerSlots(part, { from, to })) {
+      const rows = await this.#ledgerSlots(part, { from, to });
+      const results = await finalResultsOf(this.#db, this.#dialect, rows, ['has_errors']);
+      for (const row of rows) {
         const own = found.get(row.check_id) ?? [];
-        own.push(segmentOf(row));
+        own.push(segmentOf(row, results.get(row.id)?.has_errors === 1));
         found.set(row.check_id, own);
       }
     }
@@ -211,11 +216,9 @@ export class SlotDays {
   ): Promise<LedgerSlots[]> {
     const earliest = Math.min(...since.map(([, at]) => at));
     const { rows } = await sql<LedgerSlots>`
-      select runs.check_id, runs.slot_location, runs.slot_at, runs.slot_count, runs.state, runs.reason,
-        case when runs.slot_count > 1 then coalesce(runs.slot_interval_ms,
-          (select checks.interval_ms from checks where checks.id = runs.check_id)) end as stride_ms,
-        case when runs.state = 'final' then (select results.has_errors from results
-          where results.run_id = runs.id and results.result_type = 'FINAL') end as has_errors
+      select runs.id, runs.check_id, runs.slot_location, runs.slot_at, runs.slot_count, runs.state, runs.reason,
+        runs.ended, runs.last_result_id, case when runs.slot_count > 1 then coalesce(runs.slot_interval_ms,
+          (select checks.interval_ms from checks where checks.id = runs.check_id)) end as stride_ms
       from ${this.#dialect.pairRows(['check_id', 'since'], since)} as asked cross join runs
       where runs.check_id = asked.check_id and runs.slot_at >= asked.since and runs.slot_at < ${to}
         and runs.slot_at >= ${earliest} and ${isSince(earliest)} and (runs.slot_at >= ${from} or runs.slot_count > 1)
@@ -236,8 +239,7 @@ export class SlotDays {
   }
 }
 
-function segmentOf(row: LedgerSlots): SlotSegment {
-  const hasErrors = row.has_errors === 1;
+function segmentOf(row: LedgerSlots, hasErrors: boolean): SlotSegment {
   return {
     location: row.slot_location,
     outcome: outcomeOf({ state: row.state, reason: row.reason, hasErrors }),

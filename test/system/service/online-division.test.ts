@@ -20,7 +20,7 @@ import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 const noPostgres = whyNoPostgres();
 const [resultCount, runCount, kills] = isNight ? [1_000_000, 100_000, 20] : [40_000, 4_000, 3];
 /** What a kill is drawn from, after the work has begun: about as long as it takes where nobody interrupts it. */
-const workMs = isNight ? 3_500 : 150;
+const workMs = isNight ? 8_000 : 150;
 const key = 'ak_00000000000000000000000000000001';
 const sequence = (engine: 'postgres' | 'sqlite') =>
   engine === 'postgres'
