@@ -87,7 +87,7 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
     CMD ["node", "/app/dist/lib/health-probe.js"]
 # tini is process 1: it passes signals on and waits for orphans, which browsers leave behind. Few objects outlive a check: 24 MB
 # for new ones, as in the threads (ADR 23).
-ENTRYPOINT ["/usr/bin/tini", "--", "node", "--max-semi-space-size=8", "/app/dist/lib/cli.js"]
+ENTRYPOINT ["/usr/bin/tini", "--", "node", "--max-semi-space-size=8", "--min-semi-space-size=8", "/app/dist/lib/cli.js"]
 CMD ["agent"]
 
 ARG VERSION=unknown

@@ -3,8 +3,8 @@
  * needs; a process starts in half the time from few files and takes less memory. All of them lie in FOLDER, so that threads are
  * found next to the file that starts them, as in the sources.
  *
- * `uptime` is an agent alone, with all the packages it needs but those with native code; the threads that start with it are each one
- * script, which `compile.mjs` can compile ahead. `full` is every command; there the
+ * `uptime` is an agent alone, with all the packages it needs but those with native code; it and the threads that start with it are
+ * scripts, which `compile.mjs` can compile ahead. `full` is every command; there the
  * packages that an agent or a service loads when it starts are part of the files, the others stay packages. MORE are further
  * entries, which share their modules: what tests preload.
  */
@@ -72,22 +72,21 @@ await write(Object.fromEntries(entries.filter((entry) => !isScript(entry))), {
   entryFileNames: '[name].js',
   chunkFileNames: 'part-[name]-[hash].js',
 });
-for (const [name, file] of entries.filter(isScript)) {
-  await write(
-    { [name]: file },
-    {
-      format: 'cjs',
-      entryFileNames: '[name].cjs',
-      codeSplitting: false,
-      dynamicImportInCjs: false,
-      // What a module of CommonJS finds around it: script.js calls it.
-      postBanner: '(function (exports, require, module, __filename, __dirname) {',
-      postFooter: '})',
-    },
-  );
-  // Named as in the sources, so that threads are found next to the file that starts them.
-  cpSync(join(root, 'scripts/bundle/script.js'), join(folder, `${name}.js`));
+const scriptEntries = entries.filter(isScript);
+if (scriptEntries.length > 0) {
+  await write(Object.fromEntries(scriptEntries), {
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: 'part-[name]-[hash].cjs',
+    dynamicImportInCjs: false,
+    // What a module of CommonJS finds around it: script.js calls it.
+    postBanner: '(function (exports, require, module, __filename, __dirname) {',
+    postFooter: '})',
+  });
 }
+// Named as in the sources, so that threads are found next to the file that starts them.
+for (const [name] of scriptEntries)
+  cpSync(join(root, 'scripts/bundle/script.js'), join(folder, `${name}.js`));
 // What runs inside sandboxes and browsers is read from files of its own.
 if (kind === 'full') {
   cpSync(join(root, 'src/sandbox/program'), join(folder, 'program'), { recursive: true });

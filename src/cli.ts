@@ -39,8 +39,8 @@ program
   .description('run the private-location agent: poll the service, run due checks, report results')
   .addHelpText('after', () => variableHelp(describeEnvironment(AgentConfig)))
   .action(async () => {
-    const { runAgent } = await import('./agent/main.ts');
-    await runAgent(process.env);
+    const { startAgent } = await import('./agent/start.ts');
+    await startAgent(process.env);
   });
 
 const service = program

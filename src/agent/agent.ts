@@ -21,9 +21,10 @@ import { Poller } from './leasing/poller.ts';
 import { LocationWatch } from './location/location-watch.ts';
 import { selfChecksOf } from './location/self-checks.ts';
 import type { Capabilities } from './run/contracts.ts';
-import { ProbePool } from './runners/probe-pool.ts';
-import type { RunnerSettings } from './runners/runner-pool.ts';
-import { ScriptPool } from './runners/script-pool.ts';
+import { ProbePool } from './runners/probe/probe-pool.ts';
+import { ScriptPool } from './runners/script/script-pool.ts';
+import type { RunnerSettings } from './runners/threads/runner-pool.ts';
+import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
 import { Scrubber } from './scrub/scrubber.ts';
 import { unmaskableNames } from './scrub/secret-finder.ts';
 
@@ -65,7 +66,8 @@ export class Agent {
   #stopped: Promise<boolean> | undefined;
   #isStopping = false;
 
-  constructor(settings: AgentSettings, log: Logger) {
+  /** @param probeThreads have begun to load, if there are any. */
+  constructor(settings: AgentSettings, log: Logger, probeThreads: readonly ThreadAhead[] = []) {
     this.#settings = settings;
     this.#log = log;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
@@ -95,6 +97,7 @@ export class Agent {
     });
     this.#pool = new ProbePool({
       ...forRunners,
+      threadsAhead: probeThreads,
       caCertificates: () => this.#caCertificates,
       onReady: () => this.#poller.slotFreed(),
       lifecycleScriptPort: () => this.#scripts.openLifecycleScriptPort(),

@@ -4,6 +4,7 @@ import { standardOutput } from '../lib/log-destination.ts';
 import { Agent } from './agent.ts';
 import { ownSecretsOf, readAgentSettings } from './config.ts';
 import { crashSite } from './error-report/private-message.ts';
+import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
 import { scrubbedLog } from './scrub/scrubber.ts';
 import { collectStartGarbage } from './start-garbage.ts';
 
@@ -19,13 +20,17 @@ const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
  * then 0 when no lease is held, every result is sent or safe in the spool, and nobody hurried, otherwise 1.
  *
  * @param environment the variables of `AgentConfig`.
+ * @param probeThreads have begun to load.
  * @throws AppError CONFIG_INVALID listing every problem of the configuration.
  */
-export async function runAgent(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
+export async function runAgent(
+  environment: Readonly<Record<string, string | undefined>>,
+  probeThreads: readonly ThreadAhead[],
+): Promise<void> {
   const settings = readAgentSettings(environment);
   const output = scrubbedLog(standardOutput(), ownSecretsOf(settings));
   const log = createLogger('picket-agent', settings.logLevel, output);
-  const agent = new Agent(settings, log);
+  const agent = new Agent(settings, log, probeThreads);
   const stopped = Promise.withResolvers<boolean>();
   const onSignal = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping');

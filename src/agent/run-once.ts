@@ -9,8 +9,8 @@ import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent/
 import type { ScriptHostSettings } from '../sandbox/host/script-host.ts';
 import { packagedRuntimes } from './config.ts';
 import type { Executor, SealedArtifact } from './run/contracts.ts';
-import { ProbePool } from './runners/probe-pool.ts';
-import { ScriptPool } from './runners/script-pool.ts';
+import { ProbePool } from './runners/probe/probe-pool.ts';
+import { ScriptPool } from './runners/script/script-pool.ts';
 import { wholeReport } from './scrub/scrubber.ts';
 
 export interface OnceOptions {

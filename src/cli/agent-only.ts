@@ -3,7 +3,7 @@
  * What the uptime image runs: `agent`, `doctor [--json]` or `--version`. Nothing else is there, so that an
  * agent loads nothing but itself: no parser of commands, no service.
  */
-import { runAgent } from '../agent/main.ts';
+import { startAgent } from '../agent/start.ts';
 import { AppError } from '../lib/errors.ts';
 import { packageVersion } from '../lib/version.ts';
 
@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   const [command = 'agent', ...options] = process.argv.slice(2);
   const isJson = options.length === 1 && options[0] === '--json';
   try {
-    if (command === 'agent' && options.length === 0) await runAgent(process.env);
+    if (command === 'agent' && options.length === 0) await startAgent(process.env);
     else if (command === 'doctor' && (options.length === 0 || isJson)) {
       const { doctorCommand } = await import('./doctor-command.ts');
       process.exitCode = await doctorCommand({ json: isJson }, process.env);

@@ -57,7 +57,7 @@ const bench: Bench = {
       }
       await promisify(execFile)(process.execPath, [join(root, 'scripts/bundle/compile.mjs'), uptime]);
       const filled = await filledDatabase(join(folder.path, 'filled'), results);
-      const imageFlags = ['--max-semi-space-size=8'];
+      const imageFlags = ['--max-semi-space-size=8', '--min-semi-space-size=8'];
       const subjects: Subject[] = [
         { name: 'Node with an HTTP server and nothing else', start: startBareServer },
         {

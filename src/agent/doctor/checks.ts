@@ -8,7 +8,7 @@ import { createLogger } from '../../lib/log.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
-import { ProbePool } from '../runners/probe-pool.ts';
+import { ProbePool } from '../runners/probe/probe-pool.ts';
 import { wholeReport } from '../scrub/scrubber.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';

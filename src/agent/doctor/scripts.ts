@@ -3,7 +3,7 @@ import { createLogger } from '../../lib/log.ts';
 import { BrowserMissing, findBrowser } from '../../sandbox/browsers/find-browser.ts';
 import { unpackedChromiumPath } from '../../sandbox/browsers/unpacked-chromium.ts';
 import type { Capabilities } from '../run/contracts.ts';
-import { ScriptPool } from '../runners/script-pool.ts';
+import { ScriptPool } from '../runners/script/script-pool.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 import { chosenTypes, whyNoScripts } from './offered-types.ts';

@@ -8,7 +8,7 @@ import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
 import type { SpoolState } from '../delivery/spool/spool-options.ts';
 import type { Settlement } from '../delivery/upload.ts';
 import type { Capabilities, RunFacts } from '../run/contracts.ts';
-import type { ProbePool } from '../runners/probe-pool.ts';
+import type { ProbePool } from '../runners/probe/probe-pool.ts';
 
 interface LaneState {
   readonly lane: Lane;

@@ -7,8 +7,8 @@ import type { Dispatcher } from '../leasing/dispatcher.ts';
 import type { PollerStatus } from '../leasing/poller.ts';
 import type { LocationWatch } from '../location/location-watch.ts';
 import type { Capabilities } from '../run/contracts.ts';
-import type { ProbePool } from '../runners/probe-pool.ts';
-import type { ScriptPool } from '../runners/script-pool.ts';
+import type { ProbePool } from '../runners/probe/probe-pool.ts';
+import type { ScriptPool } from '../runners/script/script-pool.ts';
 
 /** The parts of an agent that have something to say for `/health`. */
 export interface StatusSource {

@@ -32,7 +32,7 @@ import { credentialHeaderShapes } from '../scrub/shapes/credential-header-shape.
 import { userInfoShapes } from '../scrub/shapes/user-info-shape.ts';
 import type { LagMeter } from './lag/lag-meter.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './lag/starvation.ts';
-import type { RunSituation, WorkerStart } from './worker-protocol.ts';
+import type { RunSituation, WorkerStart } from './threads/worker-protocol.ts';
 
 const maxErrorMessages = 200;
 const maxCachedScrubbers = 200;

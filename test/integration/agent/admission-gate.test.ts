@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AdmissionGate, maxGateWaitMs } from '../../../src/agent/runners/admission-gate.ts';
-import { GateStats } from '../../../src/agent/runners/gate-stats.ts';
 import { type ThreadGauge, ThreadLoad } from '../../../src/agent/runners/lag/thread-load.ts';
+import { AdmissionGate, maxGateWaitMs } from '../../../src/agent/runners/probe/admission-gate.ts';
+import { GateStats } from '../../../src/agent/runners/probe/gate-stats.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
 const never = new AbortController().signal;

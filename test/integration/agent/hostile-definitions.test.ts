@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunOrder } from '../../../src/agent/run/contracts.ts';
-import { ProbePool } from '../../../src/agent/runners/probe-pool.ts';
+import { ProbePool } from '../../../src/agent/runners/probe/probe-pool.ts';
 import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';

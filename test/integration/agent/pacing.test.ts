@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FinishedRun, RunOrder } from '../../../src/agent/run/contracts.ts';
-import { ProbePool } from '../../../src/agent/runners/probe-pool.ts';
+import { ProbePool } from '../../../src/agent/runners/probe/probe-pool.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';

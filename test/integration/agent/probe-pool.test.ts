@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FinishedRun, RunCrashes, type RunOrder } from '../../../src/agent/run/contracts.ts';
 import { runCheckOnce } from '../../../src/agent/run-once.ts';
-import { ProbePool, type ProbePoolOptions } from '../../../src/agent/runners/probe-pool.ts';
+import { ProbePool, type ProbePoolOptions } from '../../../src/agent/runners/probe/probe-pool.ts';
+import { probeWorkerEntry } from '../../../src/agent/runners/probe/probe-threads.ts';
+import { ThreadAhead } from '../../../src/agent/runners/threads/thread-ahead.ts';
 import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
@@ -63,6 +65,30 @@ describe('probe threads', () => {
   it('load the check types that are wanted, and no others', async () => {
     const small = await started({ checkTypes: ['URL', 'DNS', 'BROWSER'] });
     expect([...small.checkTypes].sort()).toEqual(['DNS', 'URL']);
+  });
+
+  it('that were loaded ahead of the agent are used', async () => {
+    const ahead = new ThreadAhead(probeWorkerEntry, { name: 'probe', maxHeapMb: 256 });
+    const pool = await started({ threadsAhead: [ahead] });
+    expect(pool.checkTypes).toContain('URL');
+    const { report, facts } = await pool.run(order(target.url('/')), never);
+    expect([facts.verdict, JSON.stringify(report)]).toEqual([
+      'passed',
+      expect.stringContaining('responseTime'),
+    ]);
+    await pool.stop();
+    await ahead.ended;
+  });
+
+  it('that ended before they were needed are started again', async () => {
+    const ahead = new ThreadAhead(new URL('data:text/javascript,throw new Error()'), {
+      name: 'probe',
+      maxHeapMb: 256,
+    });
+    await ahead.ended;
+    const pool = await started({ threadsAhead: [ahead] });
+    expect((await pool.run(order(target.url('/')), never)).facts.verdict).toBe('passed');
+    expect(pool.replacedCount).toBe(0);
   });
 
   // Running out of memory is left out: V8 ends such a thread most of the time, but not always before the process.

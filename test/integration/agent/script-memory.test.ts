@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ScriptMemory } from '../../../src/agent/runners/script-memory.ts';
+import { ScriptMemory } from '../../../src/agent/runners/script/script-memory.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
 const megabyte = 1024 ** 2;

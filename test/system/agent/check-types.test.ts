@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { RunOrder } from '../../../src/agent/run/contracts.ts';
-import { ThreadEnded } from '../../../src/agent/runners/runner-thread.ts';
-import { ScriptPool } from '../../../src/agent/runners/script-pool.ts';
+import { ScriptPool } from '../../../src/agent/runners/script/script-pool.ts';
+import { ThreadEnded } from '../../../src/agent/runners/threads/runner-thread.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';

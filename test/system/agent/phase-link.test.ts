@@ -3,7 +3,7 @@ import { afterEach, beforeAll, expect, it, type TestContext } from 'vitest';
 import {
   LifecycleScriptPort,
   serveLifecycleScripts,
-} from '../../../src/agent/runners/lifecycle-script-port.ts';
+} from '../../../src/agent/runners/script/lifecycle-script-port.ts';
 import type {
   LifecycleJob,
   LifecycleScript,

@@ -1,19 +1,16 @@
-import { availableParallelism } from 'node:os';
-import { extname } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
-import { lifecycleAllowanceMs } from '../../checks/contract/lifecycle.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { agentBodyBytes } from '../../probes/http/body/body-memory.ts';
-import { sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
-import type { Capabilities, Executor, FinishedRun, RunOrder } from '../run/contracts.ts';
-import { deadlineGraceMs } from '../run/run-deadline.ts';
+import { lifecycleAllowanceMs } from '../../../checks/contract/lifecycle.ts';
+import { findCheckType } from '../../../checks/index.ts';
+import { agentBodyBytes } from '../../../probes/http/body/body-memory.ts';
+import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
+import type { Capabilities, Executor, FinishedRun, RunOrder } from '../../run/contracts.ts';
+import { deadlineGraceMs } from '../../run/run-deadline.ts';
+import { RunnerPool, type RunnerSettings } from '../threads/runner-pool.ts';
+import { type RunnerThread, ThreadEnded } from '../threads/runner-thread.ts';
+import type { ThreadAhead } from '../threads/thread-ahead.ts';
 import { maxGateWaitMs } from './admission-gate.ts';
 import { LoneRuns } from './lone-runs.ts';
-import { RunnerPool, type RunnerSettings } from './runner-pool.ts';
-import { type RunnerThread, ThreadEnded } from './runner-thread.ts';
-
-/** Where a probe thread begins. */
-const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
+import { defaultHeapMb, defaultThreadCount, probeWorkerEntry } from './probe-threads.ts';
 
 /**
  * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its
@@ -26,11 +23,6 @@ const loneRetryMs = 50;
 /** A run that the agent spoilt by being late is repeated once. */
 const maxTries = 2;
 const restart = { shortLifeMs: 2000, immediateRestarts: 1, firstDelayMs: 250, maxDelayMs: 10_000 };
-
-/** Half of the cores for probes, one at least: the main thread, scripts and the kernel need the others. */
-export function defaultThreadCount(): number {
-  return Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
-}
 
 /**
  * Runs the probe lane. A run goes to the thread with the least to do, where what waits in its admission gate
@@ -48,7 +40,7 @@ export class ProbePool implements Executor {
 
   constructor(options: ProbePoolOptions) {
     this.#options = options;
-    this.#pool = this.#newPool(() => options.onReady?.());
+    this.#pool = this.#newPool(() => options.onReady?.(), options.threadsAhead);
     this.#lone = new LoneRuns({
       log: options.log,
       run: (order, signal) => this.#runLone(order, signal),
@@ -57,12 +49,13 @@ export class ProbePool implements Executor {
     });
   }
 
-  #newPool(onReady: () => void): RunnerPool {
+  #newPool(onReady: () => void, ahead?: readonly ThreadAhead[]): RunnerPool {
     const options = this.#options;
     return new RunnerPool({
       settings: options,
       name: 'probe',
       entry: probeWorkerEntry,
+      ahead,
       maxHeapMb: options.maxHeapMb ?? defaultHeapMb(),
       restart,
       start: () => ({
@@ -229,17 +222,8 @@ export interface ProbePoolOptions extends RunnerSettings {
   readonly caCertificates?: (() => readonly string[]) | undefined;
   /** A line to the thread for scripts, while there is one. */
   readonly lifecycleScriptPort?: (() => MessagePort | undefined) | undefined;
+  /** Threads that have begun to load, of the default heap. */
+  readonly threadsAhead?: readonly ThreadAhead[] | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;
-}
-
-/**
- * Half of what the process may use, between 256 MB and 1 GB. Not less: V8 ends a thread that eats memory
- * cleanly only when it can notice in time, and with a small limit one burst of allocations takes the whole
- * process down (measured: at 96 MB two of five ways to eat memory did, at 512 MB none).
- */
-function defaultHeapMb(): number {
-  const limitMb = process.constrainedMemory() / 2 ** 20;
-  const usableMb = limitMb > 0 && limitMb < 2 ** 24 ? limitMb : 2048;
-  return Math.round(Math.min(1024, Math.max(256, usableMb / 2)));
 }

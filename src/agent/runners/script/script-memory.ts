@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
-import { LruMap } from '../../lib/lru.ts';
-import type { Room } from '../run/contracts.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { LruMap } from '../../../lib/lru.ts';
+import type { Room } from '../../run/contracts.ts';
 
 /** For so long after its start a run has not yet taken what it will, in milliseconds. */
 const settlingMs = 5000;

@@ -1,11 +1,12 @@
-import { checkTypes } from '../../checks/index.ts';
-import type { ModelOutcome } from '../../checks/model/client.ts';
-import { type Clock, waitAtMost } from '../../lib/clock.ts';
-import { errorCodeOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
-import type { Capabilities } from '../run/contracts.ts';
+import { checkTypes } from '../../../checks/index.ts';
+import type { ModelOutcome } from '../../../checks/model/client.ts';
+import { type Clock, waitAtMost } from '../../../lib/clock.ts';
+import { errorCodeOf } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { defaultEgressSettings, type EgressSettings } from '../../../probes/egress/policy.ts';
+import type { Capabilities } from '../../run/contracts.ts';
 import { type HangLimits, RunnerThread } from './runner-thread.ts';
+import type { ThreadAhead } from './thread-ahead.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
 const watchIntervalMs = 1000;
@@ -49,6 +50,8 @@ export interface RunnerPoolOptions {
   /** The program of a thread, unless the settings name another. */
   readonly entry: URL;
   readonly maxHeapMb: number;
+  /** Threads that have begun to load: the first ones of the pool. */
+  readonly ahead?: readonly ThreadAhead[] | undefined;
   readonly restart: RestartPolicy;
   /** What a thread of this lane is given in addition to the settings, asked when it starts. */
   readonly start: () => Partial<WorkerStart>;
@@ -71,6 +74,7 @@ export class RunnerPool {
   readonly #threads = new Set<RunnerThread>();
   readonly #ready = new Set<RunnerThread>();
   readonly #restarts = new Set<NodeJS.Timeout>();
+  readonly #ahead: ThreadAhead[];
   #watch: NodeJS.Timeout | undefined;
   #isStopping = false;
   #replacedCount = 0;
@@ -78,6 +82,7 @@ export class RunnerPool {
 
   constructor(options: RunnerPoolOptions) {
     this.#options = options;
+    this.#ahead = [...(options.ahead ?? [])];
   }
 
   start(threadCount: number): RunnerThread[] {
@@ -127,6 +132,7 @@ export class RunnerPool {
     const thread: RunnerThread = new RunnerThread({
       name,
       entry: settings.entry ?? entry,
+      ahead: this.#ahead.shift(),
       start: {
         ownSecrets: settings.ownSecrets,
         checkTypes: settings.checkTypes ?? allNames,

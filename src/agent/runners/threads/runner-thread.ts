@@ -1,12 +1,12 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import type { ModelOutcome } from '../../checks/model/client.ts';
-import { cpuMsOf } from '../../lib/bounds/cpu-limit.ts';
-import { ownThreadEnvironment } from '../../lib/env.ts';
-import { toError } from '../../lib/errors.ts';
-import { crashSite } from '../error-report/private-message.ts';
-import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
-import { GateStats } from './gate-stats.ts';
+import type { ModelOutcome } from '../../../checks/model/client.ts';
+import { cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
+import { toError } from '../../../lib/errors.ts';
+import { crashSite } from '../../error-report/private-message.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
+import { GateStats } from '../probe/gate-stats.ts';
+import { type ThreadAhead, threadOptions } from './thread-ahead.ts';
 import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 /** The thread that had a run ended before the run did. */
@@ -67,6 +67,8 @@ export class RunnerThread {
     readonly name: string;
     readonly start: Omit<WorkerStart, 'gateMemory'>;
     readonly maxHeapMb: number;
+    /** One that has begun to load, to be used if it is still there. */
+    readonly ahead?: ThreadAhead | undefined;
     /** Asked whenever orders go to the thread. */
     readonly situation: () => RunSituation;
     /** Called when what the thread can run has changed since it was ready. */
@@ -74,17 +76,10 @@ export class RunnerThread {
     readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
   }) {
     this.#situation = options.situation;
-    this.#worker = new Worker(options.entry, {
-      name: options.name,
-      workerData: { ...options.start, gateMemory: this.gate.memory } satisfies WorkerStart,
-      // Runners get what they need through their context; the agent's own environment is none of their
-      // business.
-      env: ownThreadEnvironment,
-      // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases
-      // go on. Few objects outlive a run: with more room for new ones V8 would take twice the memory for a
-      // few collections less.
-      resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: options.maxHeapMb },
-    });
+    const start = { ...options.start, gateMemory: this.gate.memory };
+    this.#worker =
+      options.ahead?.take(start) ??
+      new Worker(options.entry, { ...threadOptions(options), workerData: start });
     const ready = Promise.withResolvers<Capabilities>();
     const ended = Promise.withResolvers<string>();
     this.ready = ready.promise;

@@ -1,19 +1,19 @@
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { checkTypes, findCheckType } from '../../checks/index.ts';
-import { type ModelAccess, modelMissing } from '../../checks/model/access.ts';
-import type { ModelOutcome } from '../../checks/model/client.ts';
-import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
-import { availableMemoryBytes } from '../../sandbox/host-memory.ts';
-import type { ServiceAccess } from '../client/service-connection.ts';
-import { sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
-import type { Capabilities, Executor, FinishedRun, Room, RunOrder } from '../run/contracts.ts';
-import { deadlineGraceMs } from '../run/run-deadline.ts';
-import { RunnerPool, type RunnerSettings } from './runner-pool.ts';
-import { type RunnerThread, ThreadEnded } from './runner-thread.ts';
+import { checkTypes, findCheckType } from '../../../checks/index.ts';
+import { type ModelAccess, modelMissing } from '../../../checks/model/access.ts';
+import type { ModelOutcome } from '../../../checks/model/client.ts';
+import type { ScriptHostSettings } from '../../../sandbox/host/script-host.ts';
+import { availableMemoryBytes } from '../../../sandbox/host-memory.ts';
+import type { ServiceAccess } from '../../client/service-connection.ts';
+import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
+import type { Capabilities, Executor, FinishedRun, Room, RunOrder } from '../../run/contracts.ts';
+import { deadlineGraceMs } from '../../run/run-deadline.ts';
+import { RunnerPool, type RunnerSettings } from '../threads/runner-pool.ts';
+import { type RunnerThread, ThreadEnded } from '../threads/runner-thread.ts';
+import type { WorkerStart } from '../threads/worker-protocol.ts';
 import { type MemoryType, ScriptMemory } from './script-memory.ts';
 import { suitesApart } from './suites-apart.ts';
-import type { WorkerStart } from './worker-protocol.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
 /**

@@ -1,7 +1,7 @@
-import type { Logger } from '../../lib/log.ts';
-import { type FinishedRun, RunCrashes, type RunOrder } from '../run/contracts.ts';
-import { isRepeatable } from '../run/repeatable.ts';
-import { ThreadEnded } from './runner-thread.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { type FinishedRun, RunCrashes, type RunOrder } from '../../run/contracts.ts';
+import { isRepeatable } from '../../run/repeatable.ts';
+import { ThreadEnded } from '../threads/runner-thread.ts';
 
 interface Suspect {
   readonly order: RunOrder;

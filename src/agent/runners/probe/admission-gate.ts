@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import type { ThreadLoad } from '../lag/thread-load.ts';
 import type { GateStats } from './gate-stats.ts';
-import type { ThreadLoad } from './lag/thread-load.ts';
 
 /** No run waits longer than this, whatever the load (as long as the thread runs at all). */
 export const maxGateWaitMs = 5000;

@@ -1,24 +1,25 @@
 /**
- * Entry of a probe thread. It loads the runners, runs orders and answers with finished reports. Orders and
+ * What a probe thread does. It loads the runners, runs orders and answers with finished reports. Orders and
  * answers travel in batches, because each message between threads has a price of its own.
  */
-import { parentPort, workerData } from 'node:worker_threads';
-import { checkTypes as allTypes } from '../../checks/index.ts';
-import { trustAlso } from '../../lib/ca-directory.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
-import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { limitBodyMemory } from '../../probes/http/body/body-memory.ts';
-import { openRunDelay } from '../../probes/sys/run-delay.ts';
-import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
-import { collectStartGarbage } from '../start-garbage.ts';
+import { parentPort } from 'node:worker_threads';
+import { checkTypes as allTypes } from '../../../checks/index.ts';
+import { trustAlso } from '../../../lib/ca-directory.ts';
+import { systemClock } from '../../../lib/clock.ts';
+import { toError } from '../../../lib/errors.ts';
+import { createEgressPolicy } from '../../../probes/egress/policy.ts';
+import { limitBodyMemory } from '../../../probes/http/body/body-memory.ts';
+import { openRunDelay } from '../../../probes/sys/run-delay.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
+import { collectStartGarbage } from '../../start-garbage.ts';
+import { LagMeter } from '../lag/lag-meter.ts';
+import { ownThread, ThreadLoad } from '../lag/thread-load.ts';
+import { RunPipeline } from '../run-pipeline.ts';
+import { LifecycleScriptPort } from '../script/lifecycle-script-port.ts';
+import { startOfThread } from '../threads/thread-ahead.ts';
+import type { FromWorker, RunSituation, ToWorker } from '../threads/worker-protocol.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateStats } from './gate-stats.ts';
-import { LagMeter } from './lag/lag-meter.ts';
-import { ownThread, ThreadLoad } from './lag/thread-load.ts';
-import { LifecycleScriptPort } from './lifecycle-script-port.ts';
-import { RunPipeline } from './run-pipeline.ts';
-import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 /** Runs start apart and end apart; their reports wait this long for each other while more are under way. */
 const gatherMs = 5;
@@ -26,9 +27,9 @@ const gatherMs = 5;
 /** How often the thread says that it turns; see RunnerThread. */
 const turnIntervalMs = 500;
 
-if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
+if (!parentPort) throw new Error('a probe thread runs in a worker thread only');
 const port = parentPort;
-const start = workerData as WorkerStart;
+const start = startOfThread();
 const { ownSecrets, checkTypes: wanted, egress, gateMemory } = start;
 trustAlso(start.caCertificates ?? []);
 if (start.bodyMemoryBytes !== undefined) limitBodyMemory(start.bodyMemoryBytes);

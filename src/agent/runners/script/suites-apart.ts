@@ -1,5 +1,5 @@
-import { checkTypes, findCheckType } from '../../checks/index.ts';
-import type { Room } from '../run/contracts.ts';
+import { checkTypes, findCheckType } from '../../../checks/index.ts';
+import type { Room } from '../../run/contracts.ts';
 
 const suiteTypes = checkTypes.filter(({ needsSuites }) => needsSuites).map(({ name }) => name);
 

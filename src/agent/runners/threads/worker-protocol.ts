@@ -1,10 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { ModelAccess } from '../../checks/model/access.ts';
-import type { ModelOutcome } from '../../checks/model/client.ts';
-import type { EgressSettings } from '../../probes/egress/policy.ts';
-import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
-import type { ServiceAccess } from '../client/service-connection.ts';
-import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
+import type { ModelAccess } from '../../../checks/model/access.ts';
+import type { ModelOutcome } from '../../../checks/model/client.ts';
+import type { EgressSettings } from '../../../probes/egress/policy.ts';
+import type { ScriptHostSettings } from '../../../sandbox/host/script-host.ts';
+import type { ServiceAccess } from '../../client/service-connection.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
 
 /** What a thread that runs checks gets when it starts. */
 export interface WorkerStart {

@@ -1,0 +1,8 @@
+/**
+ * Entry of a probe thread. The thread that waits for the kernel takes as long to start as the rest here takes to
+ * load, so it is begun first; runners wait for it.
+ */
+import { openTimekeeper } from '../../../probes/kernel-thread/timekeeper.ts';
+
+void openTimekeeper();
+setImmediate(() => void import('./probe-orders.ts'));
