@@ -113,6 +113,29 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     expect(await names()).toContain(nameOf(clock.wallMs()));
   });
 
+  it('knows what came of a slot from the days of its run, and asks no others', async () => {
+    const agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+    const check = await createCheck(harness, { privateLocations: ['lab'] });
+    harness.startScheduler();
+    const run = await until('a lease', async () => {
+      clock.advance(1_000);
+      return (await agent.claim())[0];
+    });
+    expect(await agent.report([reportOf(run)])).toEqual(['accepted']);
+    // A statement that asked for another day would wait for it.
+    const others = ['results_outside', nameOf(midnight + dayMs), nameOf(midnight + 2 * dayMs)];
+    await client.query(`begin; lock table ${others} in access exclusive mode`);
+    const span = { from: run.slotAt, to: run.slotAt + 1 };
+    const parts = (await harness.store.slotDays.within([check.id], span)).get(check.id) ?? [];
+    await client.query('rollback');
+    const outcomes = parts.flatMap((part) =>
+      [...part.within(span, null).values()].flatMap((counts) =>
+        [...counts.values()].flatMap((byOutcome) => [...byOutcome]),
+      ),
+    );
+    expect(outcomes).toEqual([['evaluated', 1]]);
+  });
+
   it('refuses to remove rows by their address, as builds before do', async () => {
     await expect(
       client.query('delete from results where ctid = any(array(select ctid from results))'),
