@@ -5,4 +5,5 @@
 import { openTimekeeper } from '../../../probes/kernel-thread/timekeeper.ts';
 
 void openTimekeeper();
+// Not before that thread was started: loading the rest leaves no turn for it.
 setImmediate(() => void import('./probe-orders.ts'));
