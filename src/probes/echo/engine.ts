@@ -4,6 +4,7 @@ import { KernelClock, roundTripMs } from '../sys/kernel-clock.ts';
 import type { Libc } from '../sys/libc.ts';
 import { MessageReceiver } from '../sys/message.ts';
 import { firewallErrno } from './answers.ts';
+import { Departures } from './departures.ts';
 import { DueQueue } from './due-queue.ts';
 import type { FamilyReport, FromEngine, ToEngine, TrainAnswers } from './messages.ts';
 import { tokenBytes } from './packet.ts';
@@ -32,6 +33,7 @@ export class EchoEngine {
   readonly #post: (message: FromEngine) => void;
   readonly #watch: (family: IpFamily, descriptor: number) => void;
   readonly #sockets = new Map<IpFamily, EchoSocket>();
+  readonly #departures = { 4: new Departures(), 6: new Departures() };
   #reports: { readonly 4: FamilyReport; readonly 6: FamilyReport } = { 4: neverOpened, 6: neverOpened };
   readonly #trains = new Map<number, EchoTrain>();
   /** The same, and some that are over. */
@@ -124,6 +126,9 @@ export class EchoEngine {
       train.plan();
       this.#queue.add(train);
     }
+    for (const socket of this.#sockets.values()) {
+      if (this.#departures[socket.family].areAwaited) this.#receiveErrors(socket);
+    }
     this.#flush();
   }
 
@@ -159,20 +164,21 @@ export class EchoEngine {
     }
     const wireSequence = this.#freeSequence(family);
     const token = this.#tokens.next();
-    const request = { sequence: wireSequence, token, dataBytes: spec.dataBytes };
     socket.setTtl(spec.ttl);
     socket.setDontFragment(spec.dontFragment);
+    socket.prepare({ sequence: wireSequence, token, dataBytes: spec.dataBytes });
     let errno: string | undefined;
     for (let attempt = 0; attempt < sendAttempts; attempt += 1) {
       const sentAtMs = performance.now();
       const sentAt = this.#clock.realtime();
-      errno = socket.send(train.socketAddress, request);
+      errno = socket.send(train.socketAddress);
       if (errno === undefined) {
         const expiresAtMs = sentAtMs + spec.replyTimeoutMs;
         const sequence = train.sentCount;
         const echo: OpenEcho = { train, sequence, wireSequence, token, sentAt, sentAtMs, expiresAtMs };
         train.addOpen(echo);
         this.#open.set(keyOf(family, wireSequence), echo);
+        this.#departures[family].add(echo);
         return;
       }
       if (errno === firewallErrno) break;
@@ -189,20 +195,34 @@ export class EchoEngine {
   }
 
   #receive(socket: EchoSocket, hasErrors: boolean): void {
-    socket.receive(this.#receiver, hasErrors, (answer) => {
-      const key = keyOf(socket.family, answer.sequence);
-      const echo = this.#open.get(key);
-      if (!echo) return;
-      if (!isAnswerTo(echo, answer)) {
-        echo.remark = remarkOn(echo, answer) ?? echo.remark;
-        return;
-      }
-      const rttMs = this.#rttMs(echo, answer);
-      // Too late is too late, also when this thread is even later; the request expires.
-      if (rttMs > echo.train.spec.replyTimeoutMs) return;
-      this.#open.delete(key);
-      this.#settle(echo, answer, rttMs);
-    });
+    // First: when a request left is to be known when its answer is taken.
+    if (hasErrors || this.#departures[socket.family].areAwaited) this.#receiveErrors(socket);
+    socket.receiveReplies(this.#receiver, (answer) => this.#take(socket.family, answer));
+  }
+
+  #receiveErrors(socket: EchoSocket): void {
+    const departures = this.#departures[socket.family];
+    socket.receiveErrors(
+      this.#receiver,
+      (answer) => this.#take(socket.family, answer),
+      (at) => departures.stamp(at),
+    );
+    departures.end();
+  }
+
+  #take(family: IpFamily, answer: SocketAnswer): void {
+    const key = keyOf(family, answer.sequence);
+    const echo = this.#open.get(key);
+    if (!echo) return;
+    if (!isAnswerTo(echo, answer)) {
+      echo.remark = remarkOn(echo, answer) ?? echo.remark;
+      return;
+    }
+    const rttMs = this.#rttMs(echo, answer);
+    // Too late is too late, also when this thread is even later; the request expires.
+    if (rttMs > echo.train.spec.replyTimeoutMs) return;
+    this.#open.delete(key);
+    this.#settle(echo, answer, rttMs);
   }
 
   #rttMs({ sentAt, sentAtMs }: OpenEcho, { receivedAt }: SocketAnswer): number {

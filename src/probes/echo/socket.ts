@@ -105,26 +105,8 @@ export class EchoSocket {
     throw new SocketsRefused(errnos[0] ?? '', errnos[1] ?? '');
   }
 
-  /**
-   * Sends one echo request.
-   *
-   * @param address a `struct sockaddr`.
-   * @returns the name of the system's error when it was not sent.
-   */
-  send(
-    address: Buffer,
-    request: { readonly sequence: number; readonly token: Buffer; readonly dataBytes: number },
-  ): string | undefined {
-    const packet = this.#packetOf(request);
-    const sent = this.#libc.sendto(this.descriptor, packet, packet.length, 0, address, address.length);
-    return sent < 0 ? errnoName(this.#libc.errno()) : undefined;
-  }
-
-  #packetOf(request: {
-    readonly sequence: number;
-    readonly token: Buffer;
-    readonly dataBytes: number;
-  }): Buffer {
+  /** Makes the echo request that `send` sends: no time passes then but that of the sending. */
+  prepare(request: { readonly sequence: number; readonly token: Buffer; readonly dataBytes: number }): void {
     if (this.#packet.length !== echoHeaderBytes + request.dataBytes) {
       this.#packet = echoRequest({ family: this.family, identifier: this.#identifier, ...request });
     } else {
@@ -132,7 +114,18 @@ export class EchoSocket {
       // The kernel fills in ICMPv6 checksums; for ICMP it does so on datagram sockets only.
       if (this.family === 4 && this.mode === 'raw') sumEchoRequest(this.#packet);
     }
-    return this.#packet;
+  }
+
+  /**
+   * Sends the echo request that was prepared.
+   *
+   * @param address a `struct sockaddr`.
+   * @returns the name of the system's error when it was not sent.
+   */
+  send(address: Buffer): string | undefined {
+    const packet = this.#packet;
+    const sent = this.#libc.sendto(this.descriptor, packet, packet.length, 0, address, address.length);
+    return sent < 0 ? errnoName(this.#libc.errno()) : undefined;
   }
 
   /** The time to live, or hop limit, of what is sent from now on; undefined for the system's. */
@@ -152,14 +145,25 @@ export class EchoSocket {
     else this.#set(SOL_IPV6, linux.IPV6_MTU_DISCOVER, pathMtuDiscovery(dontFragment));
   }
 
-  /** Takes out everything that has arrived; errors when the kernel says that there are any. */
-  receive(receiver: MessageReceiver, hasErrors: boolean, onAnswer: (answer: SocketAnswer) => void): void {
+  /** Takes out every reply that has arrived. */
+  receiveReplies(receiver: MessageReceiver, onAnswer: (answer: SocketAnswer) => void): void {
     receiver.drain(this.descriptor, 'packets', (message) => {
       const answer = this.#replyIn(message);
       if (answer) onAnswer(answer);
     });
-    if (!hasErrors) return;
+  }
+
+  /** Takes out what the kernel says of requests: errors of the network, and when each left, in the order they did. */
+  receiveErrors(
+    receiver: MessageReceiver,
+    onAnswer: (answer: SocketAnswer) => void,
+    onLeft: (at: KernelTime) => void,
+  ): void {
     receiver.drain(this.descriptor, 'errors', (message) => {
+      if (message.error?.origin === linux.SO_EE_ORIGIN_TIMESTAMPING) {
+        if (message.stampedAt) onLeft(message.stampedAt);
+        return;
+      }
       const answer = this.#errorIn(message);
       if (answer) onAnswer(answer);
     });
@@ -191,7 +195,7 @@ export class EchoSocket {
 
   #answerIn(
     packet: Buffer,
-    { address, receivedAt, ttl }: ReceivedMessage,
+    { address, stampedAt, ttl }: ReceivedMessage,
     about: Pick<SocketAnswer, 'type' | 'code' | 'error'>,
   ): SocketAnswer | undefined {
     if (this.mode === 'raw' && packet.readUInt16BE(4) !== this.#identifier) return undefined;
@@ -200,7 +204,7 @@ export class EchoSocket {
       target: address,
       token: packet.subarray(echoHeaderBytes, echoHeaderBytes + tokenBytes),
       ttl,
-      receivedAt,
+      receivedAt: stampedAt,
       ...about,
     };
   }
@@ -213,6 +217,8 @@ export class EchoSocket {
 
   #configure(): void {
     this.#set(linux.SOL_SOCKET, linux.SO_TIMESTAMPNS, 1);
+    const whenSent = linux.SOF_TIMESTAMPING_TX_SOFTWARE | linux.SOF_TIMESTAMPING_OPT_TSONLY;
+    this.#set(linux.SOL_SOCKET, linux.SO_TIMESTAMPING, whenSent);
     this.#set(linux.SOL_SOCKET, linux.SO_RCVBUF, receiveBufferBytes);
     if (this.family === 4) {
       this.#set(SOL_IP, linux.IP_RECVTTL, 1);

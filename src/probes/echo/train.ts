@@ -11,8 +11,9 @@ export interface OpenEcho {
   readonly sequence: number;
   readonly wireSequence: number;
   readonly token: Buffer;
-  readonly sentAt: KernelTime;
-  /** The same by `performance.now()`. */
+  /** When its sending began, and once the kernel has said so, when it left. */
+  sentAt: KernelTime;
+  /** When its sending began, by `performance.now()`. */
   readonly sentAtMs: number;
   readonly expiresAtMs: number;
   /** What came that looked like its answer and is none. */

@@ -23,6 +23,10 @@ export const SO_LINGER = 13;
 export const SO_ATTACH_FILTER = 26;
 /** Option and control message share the number: the kernel's receive time as a `struct timespec`. */
 export const SO_TIMESTAMPNS = 35;
+export const SO_TIMESTAMPING = 37;
+/** Its flags: the time at which a packet is handed to the network, in an entry of the error queue without the packet. */
+export const SOF_TIMESTAMPING_TX_SOFTWARE = 1 << 1;
+export const SOF_TIMESTAMPING_OPT_TSONLY = 1 << 11;
 
 export const SOL_IP = 0;
 export const IP_TTL = 2;
@@ -83,3 +87,4 @@ export const CLOCK_MONOTONIC_COARSE = 6;
 
 /** Who wrote an entry of the error queue (`sock_extended_err.ee_origin`). */
 export const SO_EE_ORIGIN_LOCAL = 1;
+export const SO_EE_ORIGIN_TIMESTAMPING = 4;

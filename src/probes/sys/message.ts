@@ -15,10 +15,10 @@ import {
 } from './linux.ts';
 import { decodeSocketAddress, maxSocketAddressBytes } from './socket-address.ts';
 
-/** What the kernel says of a packet that could not be delivered (`struct sock_extended_err`). */
+/** What the kernel says of a packet that was sent (`struct sock_extended_err`): that it could not be delivered, or when it left. */
 export interface ExtendedError {
   readonly errno: number;
-  /** Who noticed: SO_EE_ORIGIN_LOCAL, or an ICMP error that arrived. */
+  /** Who noticed: SO_EE_ORIGIN_LOCAL, SO_EE_ORIGIN_TIMESTAMPING, or an ICMP error that arrived. */
   readonly origin: number;
   /** Type and code of the ICMP error. */
   readonly type: number;
@@ -35,8 +35,8 @@ export interface ReceivedMessage {
   readonly data: Buffer;
   /** The sender; for entries of the error queue, where the packet had been sent to. */
   readonly address: string | undefined;
-  /** When the kernel received it, on its realtime clock. */
-  readonly receivedAt: KernelTime | undefined;
+  /** When the kernel received it, on its realtime clock; for SO_EE_ORIGIN_TIMESTAMPING, when it sent it. */
+  readonly stampedAt: KernelTime | undefined;
   /** Time to live, or hop limit, it arrived with. */
   readonly ttl: number | undefined;
   readonly error: ExtendedError | undefined;
@@ -119,7 +119,7 @@ export class MessageReceiver {
   }
 
   #read(index: number): ReceivedMessage {
-    let receivedAt: KernelTime | undefined;
+    let stampedAt: KernelTime | undefined;
     let ttl: number | undefined;
     let error: ExtendedError | undefined;
     const header = index * entrySizeBytes;
@@ -132,7 +132,7 @@ export class MessageReceiver {
       const level = control.readInt32LE(offset + 8);
       const type = control.readInt32LE(offset + 12);
       const dataAt = offset + controlHeaderBytes;
-      if (level === SOL_SOCKET && type === SO_TIMESTAMPNS) receivedAt = readTimespec(control, dataAt);
+      if (level === SOL_SOCKET && type === SO_TIMESTAMPNS) stampedAt = readTimespec(control, dataAt);
       else if (isHopCount(level, type)) ttl = control.readInt32LE(dataAt);
       else if (isExtendedError(level, type))
         error = readExtendedError(control.subarray(dataAt, offset + length));
@@ -144,7 +144,7 @@ export class MessageReceiver {
     return {
       data: this.#data.subarray(index * maxDataBytes, index * maxDataBytes + sizeBytes),
       address: decodeSocketAddress(this.#names.subarray(nameAt, nameAt + nameBytes)),
-      receivedAt,
+      stampedAt,
       ttl,
       error,
     };

@@ -177,10 +177,10 @@ export class SocketProber implements HopProber {
   #answerTo(open: OpenProbe, events: number): HopAnswer | undefined {
     let answer: HopAnswer | undefined;
     if (events & linux.POLLERR) {
-      this.#receiver.drain(open.descriptor, 'errors', ({ error, receivedAt }) => {
+      this.#receiver.drain(open.descriptor, 'errors', ({ error, stampedAt }) => {
         if (answer || !error || error.origin === linux.SO_EE_ORIGIN_LOCAL) return;
         const { type, code, offender: address = null } = error;
-        const rttMs = this.#rttMs(open, receivedAt);
+        const rttMs = this.#rttMs(open, stampedAt);
         const isFromTarget = address === open.target;
         // A target without a program at that port says so: the packet has arrived.
         const isPortClosed = isFromTarget && isPortUnreachable(open.probe, type, code);
@@ -196,9 +196,9 @@ export class SocketProber implements HopProber {
   /** A program at the port answered. */
   #datagramTo(open: OpenProbe): HopAnswer | undefined {
     let answer: HopAnswer | undefined;
-    this.#receiver.drain(open.descriptor, 'packets', ({ address, receivedAt }) => {
+    this.#receiver.drain(open.descriptor, 'packets', ({ address, stampedAt }) => {
       if (address !== open.target) return;
-      const rttMs = this.#rttMs(open, receivedAt);
+      const rttMs = this.#rttMs(open, stampedAt);
       answer ??= { kind: 'answer', address: open.target, rttMs, error: null, port: 'open' };
     });
     return answer;

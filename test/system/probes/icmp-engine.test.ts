@@ -179,4 +179,39 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     for (const answer of train?.answers ?? [])
       expect(answer.kind === 'reply' && answer.rttMs).toBeLessThan(pauseMs);
   });
+
+  it('begins a round trip when the request leaves, not when this thread asks for it', async () => {
+    const libc = await loadLibc();
+    let shortestPauseMs = Number.POSITIVE_INFINITY;
+    const slow: typeof libc = {
+      ...libc,
+      sendto: (...call) => {
+        const startMs = performance.now();
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+        shortestPauseMs = Math.min(shortestPauseMs, performance.now() - startMs);
+        return libc.sendto(...call);
+      },
+    };
+    const said: FromEngine[] = [];
+    const engine = new EchoEngine(
+      slow,
+      (message) => said.push(message),
+      () => undefined,
+    );
+    engine.handle({ type: 'open' });
+    engine.handle({
+      type: 'train',
+      spec: { id: 1, ...here, scopeId: 0, count: 3, intervalMs: 0, ttl: undefined },
+    });
+    engine.advance();
+    // Loopback answers within the call that sends, so that all are there.
+    engine.receive(4, { errors: false });
+    engine.advance();
+    engine.close();
+    const answered = said.find((message) => message.type === 'answers');
+    const answers = answered?.trains[0]?.answers ?? [];
+    expect(answers.map(({ kind }) => kind)).toEqual(['reply', 'reply', 'reply']);
+    for (const answer of answers)
+      expect(answer.kind === 'reply' && answer.rttMs).toBeLessThan(shortestPauseMs);
+  });
 });
