@@ -79,7 +79,6 @@ export async function launchScript(
   const process = sandbox.start({
     path: options.nodePath,
     args: [
-      ...(options.isWarm ? ['--expose-gc'] : []),
       join(programDirectory, 'run/launch.cjs'),
       runtime.modulesDirectory,
       ...(options.isWarm ? ['warm'] : []),

@@ -30,7 +30,6 @@ function preforkWorker(modulesDirectory, onLoaded) {
       ...process.env,
       NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, '../observers/preload.cjs'))}`,
     },
-    execArgv: [...process.execArgv, '--expose-gc'],
     detached: false,
     stdio,
   });
