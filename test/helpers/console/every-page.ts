@@ -13,12 +13,14 @@ export interface PageExample {
  *
  * @param examples how many addresses of each pattern are wanted.
  * @param look is called on each page.
+ * @param from addresses to begin with, for links that not every example of a pattern has.
  * @returns also the patterns that no link leads to.
  */
 export async function everyPage(
   window: Window,
   examples: number,
   look: (address: string) => Promise<void> = async () => undefined,
+  from: readonly string[] = [],
 ): Promise<{ found: PageExample[]; unreached: string[] }> {
   const patterns = pages
     .filter(({ method = 'GET', path }) => method === 'GET' && !/\/files\/\*$|\.\w+$/.test(path))
@@ -26,7 +28,10 @@ export async function everyPage(
     // Those with fewer parameters are asked first: `/checks/new` is no check.
     .sort((left, right) => left.pattern.split(':').length - right.pattern.split(':').length);
   const found: PageExample[] = [];
-  const waiting = patterns.filter(({ pattern }) => !/[:*]/.test(pattern)).map(({ pattern }) => pattern);
+  const waiting = [
+    ...from,
+    ...patterns.filter(({ pattern }) => !/[:*]/.test(pattern)).map(({ pattern }) => pattern),
+  ];
   const seen = new Set(waiting);
   for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
     const pathname = address.split('?')[0] ?? '';

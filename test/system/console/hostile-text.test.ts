@@ -177,7 +177,8 @@ it('no page runs any of it, and each shows what it has to', { timeout: 900_000 }
     expect(await page.locator('main, body').count(), address).toBeGreaterThan(0);
     expect(window.complaints, address).toEqual([]);
   };
-  const { found } = await everyPage(window, 4, look);
+  // Lists begin with what came last, such as pings that did not come, which nobody can run again.
+  const { found } = await everyPage(window, 4, look, runs.slice(0, 1));
   for (const pattern of [
     '/',
     '/checks/:checkId',
