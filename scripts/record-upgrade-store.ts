@@ -138,9 +138,9 @@ async function sendFull(account: Any, route: Any, sendPlanned: Any): Promise<voi
   for (const body of fullest(schema)) {
     const turn = 0;
     const plan = { route, body, query: {}, wrong: undefined, turn, pathValues: 'known', nonsense: [] };
-    const outcome = await sendPlanned(account, plan).catch((thrown: Error) => ({ told: String(thrown) }));
+    const outcome = await sendPlanned(account, plan).catch((thrown: Error) => ({ problem: String(thrown) }));
     if (outcome.status < 300) return;
-    if (process.env.VERBOSE) console.log(`${route.operationId}: ${outcome.told?.slice(-300)}`);
+    if (process.env.VERBOSE) console.log(`${route.operationId}: ${outcome.problem?.slice(-300)}`);
   }
 }
 

@@ -5,6 +5,10 @@ import { storedValue } from '../store/stored-json.ts';
 import type { CauseSummary } from './causes/summary.ts';
 import type { ResultFlags } from './run-verdict.ts';
 
+const detailOf = storedValue<{ readonly response?: { status?: unknown; statusText?: unknown } }>(
+  'results.detail',
+  {},
+);
 const messagesOf = storedValue<readonly string[]>('results.error_messages', []);
 
 /** What alerts read of a stored result. */
@@ -179,9 +183,7 @@ function errorOf(result: AlertedResult): string | null {
 
 /** The status of the response in a detail, whatever the type: only those that have one have such a field. */
 function statusOf(detail: string | null): { statusCode: number | null; statusText: string | null } {
-  const parsed = (detail === null ? null : JSON.parse(detail)) as {
-    response?: { status?: unknown; statusText?: unknown };
-  } | null;
+  const parsed = detail === null ? null : detailOf(detail);
   const { status, statusText } = parsed?.response ?? {};
   return {
     statusCode: typeof status === 'number' && status > 0 ? status : null,

@@ -6,6 +6,7 @@ import type { Tables } from '../tables.ts';
 import type { Company, LocationEventFacts, RunFacts } from './evidence.ts';
 
 const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);
+const detailOf = storedValue<object>('results.detail', {});
 const messagesOf = storedValue<readonly string[]>('results.error_messages', []);
 
 /** Where results are: those that count, or those of test sessions. */
@@ -187,7 +188,7 @@ export class AnalysisEvidence {
           message: row.message,
           errorMessages: messagesOf(row.error_messages),
           responseTime: row.response_time,
-          detail: detail === null ? null : (JSON.parse(detail) as unknown),
+          detail: detail === null ? null : detailOf(detail),
         },
       ];
     });

@@ -17,6 +17,8 @@ import { withAssetUrls } from './artifacts/asset-urls.ts';
 import type { ResultFilter } from './store.ts';
 import type { ArtifactRow, ResultRow } from './tables.ts';
 
+const detailOf = storedValue<object>('results.detail', {});
+
 const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);
 
 const windowMs = 6 * 3_600_000;
@@ -130,12 +132,7 @@ export function resultView(
     ...(detailKey === undefined || row.detail === null
       ? {}
       : {
-          [detailKey]: withAssetUrls(
-            JSON.parse(row.detail),
-            type?.artifactFields ?? [],
-            artifacts,
-            publicUrl,
-          ),
+          [detailKey]: withAssetUrls(detailOf(row.detail), type?.artifactFields ?? [], artifacts, publicUrl),
         }),
     checkRunId: row.check_run_id,
     attempts: row.attempts,

@@ -90,11 +90,21 @@ function makeFill(schema: z.core.$ZodType): Fill {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {
     case 'object':
-      return objectFill(def.shape);
+      return orElse(() => ({}), objectFill(def.shape));
     case 'array':
-      return listFill(fillOf(def.element));
+      return orElse(() => [], listFill(fillOf(def.element)));
     case 'record':
-      return recordFill(fillOf(def.valueType));
+      return orElse(() => ({}), recordFill(fillOf(def.valueType)));
+    case 'string':
+      return orElse(() => '', keep);
+    case 'number':
+      return orElse(() => 0, keep);
+    case 'boolean':
+      return orElse(() => false, keep);
+    case 'enum':
+      return orElse(() => Object.values(def.entries)[0], keep);
+    case 'literal':
+      return orElse(() => def.values[0], keep);
     case 'default':
     case 'prefault': {
       const inner = fillOf(def.innerType);
@@ -121,6 +131,12 @@ function makeFill(schema: z.core.$ZodType): Fill {
       return keep;
   }
 }
+
+/** What is required and absent in a row that is broken, is empty: no reader is to fall over it. */
+const orElse =
+  (empty: () => unknown, fill: Fill): Fill =>
+  (value) =>
+    fill(value === undefined ? empty() : value);
 
 const absentStays =
   (fill: Fill): Fill =>
