@@ -31,6 +31,7 @@ const places = {
   ],
   minimal: ['test/helpers/service/minimal-value.ts', 'test/service/minimal-value.ts'],
   routes: ['src/service/route-table.ts', 'src/protocol/index.ts'],
+  failure: ['src/checks/contract/failure.ts', 'src/checks/failure.ts'],
   samples: ['test/integration/conformance/samples/samples.ts', 'test/conformance/samples/samples.ts'],
 };
 
@@ -101,9 +102,7 @@ async function fill(): Promise<Record<string, string[][]>> {
 /** A failing check whose alert is notified, before a maintenance window of the account pauses its checks. */
 async function raiseAlert(harness: Any): Promise<void> {
   const { createLocation, createCheck, TestAgent, reportOf } = await moduleOf('harness');
-  const { failure } = await import(pathToFileURL(join(root, 'src/checks/contract/failure.ts')).href).catch(
-    () => ({}),
-  );
+  const { failure } = (await moduleOf('failure')) ?? {};
   if (!failure || !TestAgent) return;
   const config = { name: 'hook', url: 'http://127.0.0.1:9/hook' };
   const channel = await harness.call('POST', '/v1/alert-channels', { type: 'WEBHOOK', config });

@@ -100,6 +100,8 @@ function learn(known: KnownObjects, route: Route, values: readonly string[], bod
     const { id, key, slug } = (entry ?? {}) as Record<string, unknown>;
     const own = id ?? key ?? slug;
     if (typeof own !== 'string' && typeof own !== 'number') continue;
+    // A path with `.` in it is another path.
+    if (/^\.\.?$/.test(String(own))) continue;
     const all = [...values, String(own)];
     if (!known.of(path).some((one) => one.join() === all.join())) known.add(path, all);
   }

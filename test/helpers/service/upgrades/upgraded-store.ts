@@ -54,7 +54,7 @@ export async function upgradePostgres(recorded: RecordedStore, databaseUrl: stri
     const text = `[${rows.map((row) => rowText(row, isJson)).join()}]`;
     const columns = Object.keys(rows[0] ?? {}).map((column) => `"${column}"`);
     await client.query(
-      `insert into "${table}" (${columns}) select ${columns} from json_populate_recordset(null::"${table}", $1)
+      `insert into "${table}" (${columns}) overriding system value select ${columns} from json_populate_recordset(null::"${table}", $1)
        on conflict do nothing`,
       [text],
     );
