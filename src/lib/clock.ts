@@ -18,7 +18,7 @@ export interface Clock {
   onSet?(listener: () => void): () => void;
 }
 
-/** Those who want to know that a clock was set. */
+/** Callers that hear when a clock was set. */
 export class ClockListeners {
   readonly #listeners = new Set<() => void>();
 
