@@ -10,6 +10,26 @@ export interface Clock {
    * Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal, nothing is thrown.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Calls back when the clock was set to another time, where that is noticed: sleeps until a date are over then.
+   *
+   * @returns what ends it.
+   */
+  onSet?(listener: () => void): () => void;
+}
+
+/** Callers that hear when a clock was set. */
+export class ClockListeners {
+  readonly #listeners = new Set<() => void>();
+
+  add(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  call(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
 }
 
 export const systemClock: Clock = {

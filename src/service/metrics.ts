@@ -38,6 +38,7 @@ export class ServiceMetrics {
   readonly #liveRefusals = new Map<string, number>();
   readonly #traces = new Map<string, number>();
   readonly #remoteWrites = new Map<string, number>();
+  readonly #oddStored = new Map<string, number>();
   readonly #mcpCalls = new Map<string, number>();
   /** Absent where no ClickHouse is configured. */
   clickHouse: ClickHouseFigures | undefined;
@@ -100,6 +101,11 @@ export class ServiceMetrics {
   /** Counts tools that were called over MCP. */
   countMcpCall(accountId: string, tool: string, outcome: 'done' | 'refused' | 'failed'): void {
     add(this.#mcpCalls, [accountId, tool, outcome], 1);
+  }
+
+  /** Counts stored values that cannot be read, and answers that hold something else than promised. */
+  countOddStored(kind: 'value' | 'answer', where: string): void {
+    add(this.#oddStored, [kind, where], 1);
   }
 
   /** Counts what connections for live results were refused, by why. */
@@ -223,6 +229,7 @@ export class ServiceMetrics {
     this.#model.register(registers, (account) => accountId === undefined || account === accountId);
     if (accountId === undefined) {
       this.#setLogins(registers);
+      this.#setOddStored(registers);
       this.#setLive(registers);
       this.#setTelemetry(registers);
       await registerStore(registers, repositories, now);
@@ -288,6 +295,14 @@ export class ServiceMetrics {
       name: 'picket_deployments_total',
       help: 'Deployments of projects that this process ended, by how',
       labelNames: ['account', 'outcome'],
+    });
+  }
+
+  #setOddStored(registers: Registry[]): void {
+    setCounter({ registers }, this.#oddStored, {
+      name: 'picket_odd_stored_values_total',
+      help: 'Stored values that this process could not read (value) or showed although they are outside the schema of the answer (answer), by column or route; the log says why',
+      labelNames: ['kind', 'where'],
     });
   }
 

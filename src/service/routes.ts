@@ -64,6 +64,7 @@ import { addLiveResults, isForLiveResults } from './sessions/live/live-results.t
 import { sessionHandlers } from './sessions/routes.ts';
 import { triggerHandlers } from './sessions/triggers/routes.ts';
 import { sloHandlers } from './slos/routes.ts';
+import { type UnreadableValue, unreadableValues } from './store/stored-json.ts';
 
 /** What all routes together work with. */
 export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
@@ -99,11 +100,27 @@ export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
     handlers,
     upgrades: isForLiveResults,
     ...(refuses ? { refuses } : {}),
+    onOddAnswer: ({ route, where }) => {
+      deps.metrics.countOddStored('answer', route);
+      deps.logger.error({ route, where }, 'an answer is outside its schema: it is shown as it is stored');
+    },
   });
+  reportUnreadable(app, deps);
   addMetricsRoute(app, deps);
   addLiveResults(app, deps);
   if (hasPages) await addConsole(app, { ...deps, handlers });
   return app;
+}
+
+/** Counts and logs stored values that cannot be read, while the API is there. */
+function reportUnreadable(app: FastifyInstance, { metrics, logger }: RouteDeps): void {
+  const report = (message: unknown) => {
+    const { column, reason } = message as UnreadableValue;
+    metrics.countOddStored('value', column);
+    logger.error({ column, reason }, 'a stored value cannot be read: it counts as empty');
+  };
+  unreadableValues.subscribe(report);
+  app.addHook('onClose', async () => void unreadableValues.unsubscribe(report));
 }
 
 /** The handlers of all operations, as the API and the pages have them, working on any store. */

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { backoffDelayMs } from '../lib/clock.ts';
-import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
+import { errorCodeOf, toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Accounts } from './accounts/store.ts';
 import { AlertCauses } from './alerts/causes/store.ts';
@@ -63,7 +63,7 @@ import { Triggers } from './sessions/triggers/store.ts';
 import { SloBurns } from './slos/burn-store.ts';
 import { ResultDays } from './store/days/result-days.ts';
 import { RunDays } from './store/days/run-days.ts';
-import { connectionsBesidesPool, connectPostgres } from './store/engine/connect-postgres.ts';
+import { connectPostgres } from './store/engine/connect-postgres.ts';
 import {
   asStoreError,
   type Connection,
@@ -76,6 +76,7 @@ import { PostgresLink } from './store/engine/postgres.ts';
 import type { PostgresHosts } from './store/engine/postgres-hosts.ts';
 import type { ReplicaObserver } from './store/engine/replica-pool.ts';
 import { allScheduleParts, unheldParts } from './store/engine/schedule-parts.ts';
+import { poolSizeThatFits, withoutConnections } from './store/engine/server-room.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
 import type { NatsAccess, NatsRelay } from './store/nats/nats-relay.ts';
 import { migrate } from './store/schema/migrate.ts';
@@ -199,6 +200,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   resources.defer(() => rawDb.destroy());
   resources.defer(async () => connection.readers?.destroy());
   try {
+    connection.limitPool?.(await poolSizeThatFits(rawDb, poolSize, logger));
     await migrate(rawDb, dialect, [...migrations, ...resourceMigrations]);
     await divideEmptyTables(rawDb, dialect);
     const resealed = await resealSecrets(rawDb, secrets);
@@ -271,18 +273,6 @@ async function natsRelay(nats: NatsAccess, db: Kysely<Tables>, logger: Logger): 
     import('./store/nats/subject.ts'),
   ]);
   return new NatsRelay({ ...nats, subject: await subjectOf(db), logger });
-}
-
-/** What people can do about a store that does not open. */
-function withoutConnections(error: Error, poolSize = 10): AppError | undefined {
-  if (errorCodeOf(error)?.startsWith('53') !== true) return undefined;
-  const needed = poolSize + connectionsBesidesPool;
-  return new AppError(
-    'CONFIG_INVALID',
-    `DATABASE_URL: PostgreSQL has no connection left (${error.message}). A service process needs up to ${needed}: ` +
-      'DATABASE_POOL_SIZE and two more. Raise max_connections, or lower DATABASE_POOL_SIZE.',
-    { cause: error },
-  );
 }
 
 async function readClockMs(db: Kysely<Tables>): Promise<number> {

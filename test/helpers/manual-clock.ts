@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/lib/clock.ts';
+import { type Clock, ClockListeners } from '../../src/lib/clock.ts';
 
 interface Sleeper {
   readonly atMs: number;
@@ -10,6 +10,7 @@ export class ManualClock implements Clock {
   #wallMs: number;
   #monotonicMs = 0;
   readonly #sleepers = new Set<Sleeper>();
+  readonly #listeners = new ClockListeners();
 
   constructor(wallMs = Date.UTC(2026, 0, 1)) {
     this.#wallMs = wallMs;
@@ -47,6 +48,11 @@ export class ManualClock implements Clock {
   /** Sets the clock on the wall, as somebody might; no time passes. */
   set(wallMs: number): void {
     this.#wallMs = wallMs;
+    this.#listeners.call();
+  }
+
+  onSet(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   /** Moves time on, waking sleepers in the order of their times. */

@@ -33,7 +33,7 @@ const ModelCause = z.object({
 export type ModelCause = z.output<typeof ModelCause>;
 
 /** What a model adds where rules leave a cause open. */
-const ModelFindings = z.object({
+export const ModelFindings = z.object({
   provider: z.string().describe('Protocol of the model'),
   model: z.string(),
   askedAt: z.iso.datetime(),

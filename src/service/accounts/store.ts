@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
+import { AlertSettings } from '../../checks/contract/common-fields.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { type Page, readPage } from '../store/engine/queries.ts';
+import { storedJson } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
 import type { AccountRow, ApiKeyRow } from './tables.ts';
+
+const alertSettings = storedJson('accounts.alert_settings', AlertSettings);
 
 export interface NewKey {
   readonly name: string;
@@ -60,7 +64,7 @@ export class Accounts {
       .execute();
     return new Map(
       rows.flatMap((row) =>
-        row.alert_settings === null ? [] : [[row.id, JSON.parse(row.alert_settings) as unknown] as const],
+        row.alert_settings === null ? [] : [[row.id, alertSettings(row.alert_settings)] as const],
       ),
     );
   }

@@ -1,8 +1,15 @@
 import { findCheckType } from '../../checks/index.ts';
 import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { Check } from '../checks/store.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { CauseSummary } from './causes/summary.ts';
 import type { ResultFlags } from './run-verdict.ts';
+
+const detailOf = storedValue<{ readonly response?: { status?: unknown; statusText?: unknown } }>(
+  'results.detail',
+  {},
+);
+const messagesOf = storedValue<readonly string[]>('results.error_messages', []);
 
 /** What alerts read of a stored result. */
 export interface AlertedResult extends ResultFlags {
@@ -66,6 +73,24 @@ export interface AlertFacts {
   /** Whether the state of the check changes to and fro; absent: it does not. */
   readonly isFlapping?: boolean;
 }
+
+/** What an alert says that does not say more. */
+export const unknownFacts: AlertFacts = {
+  checkName: '',
+  checkType: 'API',
+  checkDescription: null,
+  groupName: null,
+  tags: [],
+  runLocation: null,
+  responseTimeMs: null,
+  error: null,
+  statusCode: null,
+  statusText: null,
+  startedAt: null,
+  reminder: 0,
+  recoversFrom: null,
+  certificate: null,
+};
 
 /** Whether an alert is about a check, and not about a location or a test. */
 export function isOfCheck({ subject }: Pick<AlertFacts, 'subject'>): boolean {
@@ -151,16 +176,14 @@ function endpointOf({ checkType, definition }: Check): { hostname: string; port:
 }
 
 function errorOf(result: AlertedResult): string | null {
-  const [first] = JSON.parse(result.error_messages) as string[];
+  const [first] = messagesOf(result.error_messages);
   const text = result.message ?? first ?? null;
   return text === null || text.length <= maxErrorLength ? text : `${text.slice(0, maxErrorLength)}…`;
 }
 
 /** The status of the response in a detail, whatever the type: only those that have one have such a field. */
 function statusOf(detail: string | null): { statusCode: number | null; statusText: string | null } {
-  const parsed = (detail === null ? null : JSON.parse(detail)) as {
-    response?: { status?: unknown; statusText?: unknown };
-  } | null;
+  const parsed = detail === null ? null : detailOf(detail);
   const { status, statusText } = parsed?.response ?? {};
   return {
     statusCode: typeof status === 'number' && status > 0 ? status : null,

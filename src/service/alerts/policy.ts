@@ -5,6 +5,7 @@ import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/e
 import type { CheckGroup } from '../checks/groups/store.ts';
 import type { Check } from '../checks/store.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
+import { withDefaults } from '../store/stored-json.ts';
 import type { Repositories } from '../store.ts';
 import { concerns, type Silence, silenceAt } from './handling/silence.ts';
 
@@ -67,8 +68,7 @@ function settingsOf(check: Check, group: CheckGroup | undefined, ofAccount: unkn
   return asSettings(isGroups ? ofGroup.alertSettings : ofAccount);
 }
 
-/** Stored alert settings, whole; the defaults where there are none, or none this build accepts. */
+/** Stored alert settings, whole; the defaults where there are none. */
 export function asSettings(stored: unknown): AlertSettings {
-  const parsed = AlertSettings.safeParse(stored ?? {});
-  return parsed.success ? parsed.data : AlertSettings.parse({});
+  return withDefaults(AlertSettings, structuredClone(stored ?? {}));
 }

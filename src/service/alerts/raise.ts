@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { locationsOf } from '../checks/slots.ts';
 import { openIncidents, resolveIncidents } from '../incidents/trigger.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Repositories } from '../store.ts';
 import { recoverByCause, routeByCause } from './causes/inbox.ts';
 import { type StoredChannel, shownConfig, wantsNotice } from './channels/rules.ts';
 import type { AlertChannel } from './channels/store.ts';
 import type { AlertedResult } from './facts.ts';
-import { type AlertFacts, factsOf } from './facts.ts';
+import { type AlertFacts, factsOf, unknownFacts } from './facts.ts';
 import { type AlertPolicy, alertPolicies } from './policy.ts';
 import type { ResultFlags } from './run-verdict.ts';
 import { parallelVerdict, verdictOf } from './run-verdict.ts';
@@ -21,6 +22,8 @@ import {
 } from './stored-state.ts';
 import type { AlertRow, AlertStateRow } from './tables.ts';
 import { follow } from './trend.ts';
+
+const readFacts = storedValue<AlertFacts>('alerts.facts', unknownFacts);
 
 /** A final result and the location its slot was for: a retry may have run elsewhere. */
 export interface CountedResult {
@@ -359,5 +362,5 @@ export function alertId(...parts: readonly string[]): string {
 
 /** The facts that an alert was stored with. */
 export function storedFacts(alert: Pick<AlertRow, 'facts'>): AlertFacts {
-  return JSON.parse(alert.facts) as AlertFacts;
+  return readFacts(alert.facts);
 }

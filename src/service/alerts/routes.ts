@@ -5,12 +5,16 @@ import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Repositories } from '../store.ts';
 import { causeOfAlert } from './causes/routes.ts';
 import type { ListedNotification } from './delivery/store.ts';
-import { type AlertFacts, isOfCheck } from './facts.ts';
+import { isOfCheck } from './facts.ts';
 import { asSettings } from './policy.ts';
+import { storedFacts } from './raise.ts';
 import type { AlertRow } from './tables.ts';
+
+const configOf = storedValue<Record<string, unknown>>('alert_notifications.config', {});
 
 const hourMs = 3_600_000;
 
@@ -93,7 +97,7 @@ async function withCauses(store: Pick<Repositories, 'alertCauses'>, rows: readon
 }
 
 function alertView(row: AlertRow) {
-  const facts = JSON.parse(row.facts) as AlertFacts;
+  const facts = storedFacts(row);
   return {
     id: row.id,
     name: facts.checkName,
@@ -114,7 +118,7 @@ function alertView(row: AlertRow) {
 }
 
 function notificationView(row: ListedNotification) {
-  const facts = JSON.parse(row.facts) as AlertFacts;
+  const facts = storedFacts(row);
   return {
     id: row.id,
     status: row.status,
@@ -123,7 +127,7 @@ function notificationView(row: ListedNotification) {
     alertChannelId: row.channel_id,
     alertConfig: {
       type: row.channel_type as ChannelType,
-      config: JSON.parse(row.config) as Record<string, unknown>,
+      config: configOf(row.config),
     },
     checkAlertId: row.alert_id,
     checkResultId: row.result_id,

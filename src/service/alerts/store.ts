@@ -2,8 +2,11 @@ import { type Kysely, sql } from 'kysely';
 import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../store/engine/queries.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
 import type { AlertRow, AlertStateRow, HeldAlertRow } from './tables.ts';
+
+const stateOf = storedValue<Parameters<typeof incidentsIn>[0]>('alert_states.state', {});
 
 export interface AlertFilter {
   readonly accountId: string;
@@ -128,7 +131,7 @@ export class Alerts {
       .execute();
     return rows.map((row) => ({
       check: { id: row.check_id, accountId: row.account_id },
-      incidents: incidentsIn(JSON.parse(row.state)),
+      incidents: incidentsIn(stateOf(row.state)),
     }));
   }
 

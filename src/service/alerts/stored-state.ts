@@ -1,10 +1,15 @@
 import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Repositories } from '../store.ts';
 import type { Actor } from './handling/actor.ts';
 import type { AlertPolicy } from './policy.ts';
 import { type AlertState, nextTimerAt, quietState, type Verdict } from './state.ts';
 import type { AlertStateRow } from './tables.ts';
 import { isSteady, steadyTrend, type Trend } from './trend.ts';
+
+type OlderState = Partial<StoredState> &
+  Pick<StoredState, 'alert'> & { readonly incident?: TriggeredIncident | null };
+const stateOf = storedValue<OlderState>('alert_states.state', { alert: quietState });
 
 /** The locations that a verdict is about. */
 export type LastLocations = readonly string[];
@@ -61,8 +66,8 @@ export function isOpen({ alert, trend }: Pick<StoredState, 'alert' | 'trend'>): 
 
 export function parseState(row: Pick<AlertStateRow, 'state'> | undefined): StoredState {
   if (!row) return nothingStored;
-  const { incident, ...stored } = JSON.parse(row.state) as Partial<StoredState> &
-    Pick<StoredState, 'alert'> & { readonly incident?: TriggeredIncident | null };
+  const { incident, ...read } = stateOf(row.state);
+  const stored = { ...read, alert: { ...quietState, ...read.alert } };
   return {
     ...nothingStored,
     ...stored,

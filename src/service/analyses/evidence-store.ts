@@ -1,8 +1,13 @@
 import type { Kysely } from 'kysely';
 import { isWhole, unpackDetail } from '../results/details/packed-detail.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
 import type { Company, LocationEventFacts, RunFacts } from './evidence.ts';
+
+const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);
+const detailOf = storedValue<object>('results.detail', {});
+const messagesOf = storedValue<readonly string[]>('results.error_messages', []);
 
 /** Where results are: those that count, or those of test sessions. */
 export type ResultTable = 'results' | 'test_results';
@@ -92,7 +97,7 @@ export class AnalysisEvidence {
       .where('id', '=', resultId)
       .where('check_id', '=', checkId)
       .executeTakeFirst();
-    return row ? (JSON.parse(row.error_group_ids) as string[]) : [];
+    return row ? groupIds(row.error_group_ids) : [];
   }
 
   /**
@@ -181,9 +186,9 @@ export class AnalysisEvidence {
           location: row.run_location,
           code: row.code,
           message: row.message,
-          errorMessages: JSON.parse(row.error_messages) as string[],
+          errorMessages: messagesOf(row.error_messages),
           responseTime: row.response_time,
-          detail: detail === null ? null : (JSON.parse(detail) as unknown),
+          detail: detail === null ? null : detailOf(detail),
         },
       ];
     });

@@ -1,9 +1,13 @@
 import { type Kysely, sql } from 'kysely';
-import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
+import { ModelFindings, RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { batches } from '../store/engine/queries.ts';
+import { storedJson } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
+
+const analysisOf = storedJson('root_cause_analyses.content', RootCauseAnalysis.shape.analysis);
+const fromModel = storedJson('root_cause_analyses.model_content', ModelFindings);
 
 /** Who makes analyses, as they say of themselves. */
 export const ownMaker = { provider: 'picket', model: 'rules' } as const;
@@ -211,7 +215,7 @@ export class RootCauseAnalyses {
 
 /** A finished analysis as the API shows it. */
 export function analysisView(row: RootCauseAnalysisRow): RootCauseAnalysis {
-  const analysis = JSON.parse(row.content ?? 'null') as RootCauseAnalysis['analysis'];
+  const analysis = analysisOf(row.content ?? '');
   return {
     id: row.id,
     created_at: new Date(row.created).toISOString(),
@@ -221,9 +225,7 @@ export function analysisView(row: RootCauseAnalysisRow): RootCauseAnalysis {
     analysis,
     // Where rules are certain by now, a model has nothing to add.
     fromModel:
-      row.model_content === null || analysis.certainty === 'CERTAIN'
-        ? null
-        : (JSON.parse(row.model_content) as RootCauseAnalysis['fromModel']),
+      row.model_content === null || analysis.certainty === 'CERTAIN' ? null : fromModel(row.model_content),
     userContext: row.user_context === null ? null : [{ text: row.user_context, type: 'TEXT' }],
     verdict: row.verdict,
   };

@@ -2,9 +2,13 @@ import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { hasEndedWithin } from '../store/days/ended-day.ts';
 import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
 import type { TotalsCursorRow } from './tables.ts';
 import type { EndedRun, Totals } from './totals.ts';
+import { noTotals } from './totals.ts';
+
+const totalsOf = storedValue<Totals>('check_totals.content', noTotals());
 
 /** A place in the order in which runs ended, by which their list is read in parts. */
 export interface Position {
@@ -262,5 +266,5 @@ function fromRow(row: {
   readonly location: string;
   readonly content: string;
 }): LocationTotals {
-  return { checkId: row.check_id, location: row.location, totals: JSON.parse(row.content) as Totals };
+  return { checkId: row.check_id, location: row.location, totals: totalsOf(row.content) };
 }

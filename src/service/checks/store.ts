@@ -4,6 +4,7 @@ import { type Dialect, escapeLike } from '../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../store/engine/queries.ts';
 import { isInParts, schedulePartCount } from '../store/engine/schedule-parts.ts';
 import type { Tables } from '../tables.ts';
+import { checkDefinition } from './stored-definition.ts';
 import type { CheckRow } from './tables.ts';
 
 /** Who is notified: a check, or all checks of a group. */
@@ -360,7 +361,7 @@ function fromRow(row: Selectable<CheckRow>): Check {
     name: row.name,
     checkType: row.check_type,
     activated: row.activated === 1,
-    definition: JSON.parse(row.definition),
+    definition: checkDefinition(row.check_type, row.definition),
     created: row.created,
     updated: row.updated,
     nextSlotAt: row.next_slot_at,

@@ -1,7 +1,7 @@
 import { findCheckType } from '../../checks/index.ts';
 import { regions } from '../../checks/tables/regions.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
-import { agentCapabilities, agentSeenWindowMs } from '../locations/agents/sightings.ts';
+import { agentCapabilities, agentCheckTypes, agentSeenWindowMs } from '../locations/agents/sightings.ts';
 import type { AgentRow } from '../locations/tables.ts';
 import type { Repositories } from '../store.ts';
 import { type EffectiveCheck, withGroups } from './effective-check.ts';
@@ -23,7 +23,7 @@ export function needOf(check: EffectiveCheck<Pick<Check, 'checkType' | 'activate
 
 /** Whether an agent said that it can do what a check needs. */
 export function canRun(agent: Pick<AgentRow, 'check_types' | 'capabilities'>, need: Need): boolean {
-  const types = JSON.parse(agent.check_types) as readonly string[];
+  const types = agentCheckTypes(agent.check_types);
   const hasRuntime = need.runtimeId === null || agentCapabilities(agent).runtimes.includes(need.runtimeId);
   return types.includes(need.checkType) && hasRuntime;
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, ClockListeners } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 
@@ -27,6 +27,7 @@ export interface DatabaseClockOptions {
 export class DatabaseClock implements Clock {
   readonly #options: DatabaseClockOptions;
   readonly #stopping = new AbortController();
+  readonly #listeners = new ClockListeners();
   /** The database's clock is ahead of the monotonic one by something between these two. */
   #bounds: readonly [lowMs: number, highMs: number] | undefined;
   #readAtMs = 0;
@@ -62,6 +63,10 @@ export class DatabaseClock implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return this.#options.host.sleep(ms, signal);
+  }
+
+  onSet(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   /** A reading under way is not waited for: the database may not answer. */
@@ -101,6 +106,8 @@ export class DatabaseClock implements Clock {
     // They do not agree: the database's clock was set, or another server took over.
     this.#bounds = seen;
     const movedMs = Math.round((seen[0] + seen[1] - (known?.[0] ?? 0) - (known?.[1] ?? 0)) / 2);
-    if (Math.abs(movedMs) > setMs) logger.warn({ movedMs }, "the database's clock was set");
+    if (Math.abs(movedMs) <= setMs) return;
+    logger.warn({ movedMs }, "the database's clock was set");
+    this.#listeners.call();
   }
 }

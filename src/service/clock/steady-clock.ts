@@ -1,5 +1,5 @@
 import { uptime } from 'node:os';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, ClockListeners } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 
 const lookEveryMs = 1_000;
@@ -28,6 +28,7 @@ export class SteadyClock implements Clock {
   readonly #logger: Logger;
   readonly #uptimeMs: () => number;
   readonly #stopping = new AbortController();
+  readonly #listeners = new ClockListeners();
   /** How far this clock is ahead of the monotonic one. */
   #aheadMs: number;
   #lookedAtMs: number;
@@ -61,6 +62,10 @@ export class SteadyClock implements Clock {
     return this.#host.sleep(ms, signal);
   }
 
+  onSet(listener: () => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
   close(): void {
     this.#stopping.abort();
   }
@@ -82,7 +87,10 @@ export class SteadyClock implements Clock {
     this.#lookedAtMs = nowMs;
     const sleptMs = asleepMs - this.#asleepMs;
     this.#asleepMs = asleepMs;
-    if (sleptMs > jumpMs) this.#aheadMs += sleptMs;
+    if (sleptMs > jumpMs) {
+      this.#aheadMs += sleptMs;
+      this.#listeners.call();
+    }
     const offMs = hostAheadMs - this.#aheadMs;
     if (Math.abs(offMs) <= jumpMs) {
       if (this.#jump) this.#logger.warn("the host's clock came back; its jump was not followed");
@@ -105,6 +113,7 @@ export class SteadyClock implements Clock {
         { movedMs: Math.round(offMs) },
         "the host's clock stayed where it jumped to; followed it",
       );
+      this.#listeners.call();
     }
   }
 }

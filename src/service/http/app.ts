@@ -9,9 +9,10 @@ import Fastify, {
   LogController,
   type RequestPayload,
 } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
+import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './body-room.ts';
 import { isCompressed, unpackedBody } from './compressed-body.ts';
@@ -40,6 +41,8 @@ export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger' 
   readonly refuses?: (request: FastifyRequest) => string | undefined;
   /** Which requests become connections of another kind; nobody else's wish to upgrade is heeded. */
   readonly upgrades?: (request: IncomingMessage) => boolean;
+  /** Hears of answers that hold something else than their schema promises. */
+  readonly onOddAnswer?: (odd: OddAnswer) => void;
   /** Addresses of proxies whose word on where a request came from is taken. */
   readonly trustedProxies?: readonly string[];
 }
@@ -92,7 +95,9 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   answerErrors(app, deps.routes);
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema, httpPart));
-  app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
+  app.setSerializerCompiler<ValidatedSchema>(({ schema, url: route }) => (data) => {
+    return encodeAnswer(schema.zod, data, (where) => deps.onOddAnswer?.({ route, where }));
+  });
   const transfers = new RawTransfers(app);
   const room = new BodyRoom();
   app.addHook('onSend', async (request) =>
@@ -349,11 +354,6 @@ function validator({ zod, unknownIn }: ValidatedSchema, httpPart: string | undef
 
 function refuse(source: 'query' | 'payload', issues: readonly z.core.$ZodIssue[]): void {
   if (issues.length > 0) throw validationError(source, issues);
-}
-
-/** Answers hold what their schema names and nothing else; one that does not fit is a fault of ours. */
-function serializer(schema: z.ZodType) {
-  return (data: unknown): string => JSON.stringify(z.encode(schema, data));
 }
 
 function refuseUnstorable(source: 'query' | 'params' | 'payload', value: FastifyRequest['body']): void {

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { TriggerIncident } from '../../checks/contract/common-fields.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Repositories, Store } from '../store.ts';
 import type { AskedIncident, OwnIncident, TriggeredIncident } from './asked.ts';
+
+const incidentOf = storedValue('incident_events.definition', {} as IncidentEvent['incident']);
 
 /**
  * The way from alerts to incidents (check model 2.4). A check with `triggerIncident`, or with tags of automation
@@ -115,7 +118,7 @@ export class IncidentFeed {
           triggerId: row.trigger_id,
           accountId: row.account_id,
           checkId: row.check_id,
-          incident: JSON.parse(row.definition) as IncidentEvent['incident'],
+          incident: incidentOf(row.definition),
           at: row.created,
         });
         await repositories.incidentEvents.remove(row.position);

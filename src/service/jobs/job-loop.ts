@@ -53,6 +53,7 @@ export class JobLoop {
   #woken = new AbortController();
   #loop: Promise<void> | undefined;
   #unsubscribe: (() => void) | undefined;
+  #forgetClock: (() => void) | undefined;
 
   constructor(job: JobDefinition, context: JobContext) {
     this.#job = job;
@@ -71,6 +72,8 @@ export class JobLoop {
         if (kind === 'look' || wakesOn.includes(kind)) this.#woken.abort();
       });
     }
+    // What the sleep under way ends at is a date, and dates have moved.
+    this.#forgetClock = this.#context.clock.onSet?.(() => this.#woken.abort());
     this.#loop = this.#run();
   }
 
@@ -79,6 +82,7 @@ export class JobLoop {
    */
   async stop(): Promise<void> {
     this.#unsubscribe?.();
+    this.#forgetClock?.();
     this.#stopping.abort();
     this.#job.stopping?.();
     await this.#loop;

@@ -1,7 +1,9 @@
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { MaintenanceWindowInput } from '../../protocol/pages/maintenance-window.ts';
 import { accountTable } from '../store/engine/account-table.ts';
 import { type Page, readPage } from '../store/engine/queries.ts';
+import { storedJson } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
 import { MaintenanceCalendar } from './calendar.ts';
 import { Maintenances } from './store.ts';
@@ -95,11 +97,13 @@ function within(query: WindowQuery, { from, to }: WindowFilter): WindowQuery {
   return to === undefined ? restricted : restricted.where('starts_at', '<=', to);
 }
 
+const definitionOf = storedJson('maintenance_windows.definition', MaintenanceWindowInput);
+
 function read(row: Selectable<MaintenanceWindowRow>): StoredWindow {
   return {
     id: row.id,
     accountId: row.account_id,
-    definition: JSON.parse(row.definition),
+    definition: definitionOf(row.definition),
     created: row.created,
     updated: row.updated,
   };

@@ -16,9 +16,12 @@ import { serviceView } from '../incidents/routes.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
 import { requireServices } from '../incidents/writer.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
+import { storedJson } from '../store/stored-json.ts';
 import type { Repositories } from '../store.ts';
 import { changeKeys, keyViews } from './keys.ts';
 import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
+
+const storedOptions = storedJson('status_pages.definition', StatusPageOptions);
 
 /** The routes of status pages and their services. */
 export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
@@ -153,7 +156,7 @@ function requireVersion(
 
 /** The options of a stored page; those a newer build added have their defaults. */
 export function statusPageOptions(row: StatusPageRow): StatusPageOptions {
-  return StatusPageOptions.parse(JSON.parse(row.definition));
+  return storedOptions(row.definition);
 }
 
 /** Colors in upper case (check model 4.7). */

@@ -1,7 +1,12 @@
 import type { Deployment, DeploymentResult, Project } from '../../protocol/projects/project.ts';
 import { iso, optionalIso } from '../http/handler.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { DeploymentState } from './deployment-store.ts';
 import type { ProjectRow } from './tables.ts';
+
+const resultOf = storedValue<DeploymentResult>('deployments.result', {
+  diff: [],
+} as unknown as DeploymentResult);
 
 /** A project as results of deployments show it. */
 export function projectOf(row: ProjectRow): DeploymentResult['project'] {
@@ -19,7 +24,7 @@ export function projectOf(row: ProjectRow): DeploymentResult['project'] {
 export function deploymentView(row: DeploymentState, progress?: number): Deployment {
   return {
     ...withoutResult(row, progress),
-    result: row.result === null ? null : (JSON.parse(row.result) as DeploymentResult),
+    result: row.result === null ? null : resultOf(row.result),
   };
 }
 

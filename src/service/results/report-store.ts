@@ -2,7 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { findCheckType } from '../../checks/index.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
+
+const taggedOf = storedValue<Tagged>('checks.definition', {});
 
 /** Which checks a report or a page is about. */
 export interface ReportFilter {
@@ -189,8 +192,8 @@ function reportedCheck(row: {
   has_errors: number | null;
   is_degraded: number | null;
 }): ReportedCheck {
-  const own: Tagged = JSON.parse(row.definition);
-  const group: Tagged = row.group_definition === null ? {} : JSON.parse(row.group_definition);
+  const own = taggedOf(row.definition);
+  const group = row.group_definition === null ? {} : taggedOf(row.group_definition);
   return {
     id: row.id,
     accountId: row.account_id,

@@ -12,9 +12,14 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler
 import { requireLocation } from '../http/known-names.ts';
 import { describePage, pageOf, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
+import { storedValue } from '../store/stored-json.ts';
 import { withAssetUrls } from './artifacts/asset-urls.ts';
 import type { ResultFilter } from './store.ts';
 import type { ArtifactRow, ResultRow } from './tables.ts';
+
+const detailOf = storedValue<object>('results.detail', {});
+
+const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);
 
 const windowMs = 6 * 3_600_000;
 
@@ -127,17 +132,12 @@ export function resultView(
     ...(detailKey === undefined || row.detail === null
       ? {}
       : {
-          [detailKey]: withAssetUrls(
-            JSON.parse(row.detail),
-            type?.artifactFields ?? [],
-            artifacts,
-            publicUrl,
-          ),
+          [detailKey]: withAssetUrls(detailOf(row.detail), type?.artifactFields ?? [], artifacts, publicUrl),
         }),
     checkRunId: row.check_run_id,
     attempts: row.attempts,
     sequenceId: row.sequence_id,
-    errorGroupIds: JSON.parse(row.error_group_ids),
+    errorGroupIds: [...groupIds(row.error_group_ids)],
     scheduledAt: iso(row.slot_at),
     hostStartedAt: row.host_started === null ? null : iso(row.host_started),
     startDelayMs: row.start_delay,

@@ -2,7 +2,10 @@ import type { FailedTest } from '../../checks/contract/check-type.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { toError } from '../../lib/errors.ts';
 import { describeIssues } from '../http/validation.ts';
+import { storedValue } from '../store/stored-json.ts';
 import { measuredValues } from './analytics/measured-values.ts';
+
+const parsedDetail = storedValue<object>('results.detail', {});
 
 /** What becomes of a reported detail. */
 export interface StoredDetail {
@@ -33,13 +36,13 @@ export function storedDetail(checkType: string, reported: unknown): StoredDetail
 /** The tests in which errors of a stored detail occurred. */
 export function failedTests(checkType: string, detail: string | null): readonly FailedTest[] {
   const type = findCheckType(checkType);
-  return detail === null || !type?.failedTests ? [] : type.failedTests(JSON.parse(detail));
+  return detail === null || !type?.failedTests ? [] : type.failedTests(parsedDetail(detail));
 }
 
 /** What the run of a stored detail left for later runs of its check; null where it left nothing. */
 export function leftPlan(checkType: string, detail: string | null) {
   const type = findCheckType(checkType);
-  return detail === null || !type?.planOf ? null : type.planOf(JSON.parse(detail));
+  return detail === null || !type?.planOf ? null : type.planOf(parsedDetail(detail));
 }
 
 /** JSON of a value from outside, or null when it is nested so deeply that the stack does not hold it. */

@@ -11,10 +11,17 @@ import type { LocationCaller } from '../http/auth.ts';
 import type { ClientCertificateRow } from '../resources/client-certificates.ts';
 import type { Snippet } from '../resources/snippets.ts';
 import type { VariableRow } from '../resources/variables.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Repositories } from '../store.ts';
 import { resultIdOf } from './lease-store.ts';
 import { mayBeRetried } from './retries.ts';
 import type { RunRow } from './tables.ts';
+
+const planContent = storedValue<object>('check_plans.content', {});
+const sessionVariables = storedValue<readonly EnvironmentVariable[]>(
+  'test_sessions.environment_variables',
+  [],
+);
 
 /** What an account gives to the runs of its checks. */
 interface AccountResources {
@@ -124,7 +131,7 @@ function leasedRun(
         }))
       : [],
     updatesSnapshots: definition.updatesSnapshots === true,
-    plan: plan ? { version: plan.version, content: JSON.parse(plan.content) } : null,
+    plan: plan ? { version: plan.version, content: planContent(plan.content) } : null,
     isTestSession: false,
   };
 }
@@ -135,7 +142,7 @@ function withSession(
   session: { readonly environment_variables: string } | undefined,
 ): LeasedRun {
   if (!session) return run;
-  const variables = JSON.parse(session.environment_variables) as EnvironmentVariable[];
+  const variables = sessionVariables(session.environment_variables);
   return {
     ...run,
     variables: {

@@ -23,6 +23,8 @@ export interface SchedulerOptions {
 
 const checksPerTurn = 500;
 const compareEveryMs = 30_000;
+/** A clock that is this much behind what it was going to be was set back. */
+const setBackMs = 500;
 /** How soon a process that has no part of the schedule looks again. It is woken when it gets one. */
 const withoutPartMs = 2_000;
 
@@ -41,6 +43,8 @@ export class Scheduler {
   readonly #noteAway: SchedulerOptions['noteAway'];
   readonly #numbers = new RunNumbers();
   #comparedAtMs: number | undefined;
+  /** How far the clock was ahead of the monotonic one at the last turn. */
+  #aheadMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SchedulerOptions) {
     this.#store = options.store;
@@ -90,12 +94,16 @@ export class Scheduler {
 
   /**
    * A clock that was ahead and was set right leaves next slots that lie further off than one interval: their
-   * checks would stand still until then. At the first turn, and now and then, such rows are given the next
+   * checks would stand still until then. At the first turn, when the clock was set back, and now and then, such rows are given the next
    * slot after now, and slots that were recorded as missed before their time come due after all.
    */
   async #repairFutureSlots(now: number): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
-    if (this.#comparedAtMs !== undefined && nowMs - this.#comparedAtMs < compareEveryMs) return;
+    const aheadMs = now - nowMs;
+    const wasSetBack = aheadMs < this.#aheadMs - setBackMs;
+    this.#aheadMs = aheadMs;
+    const isRecent = this.#comparedAtMs !== undefined && nowMs - this.#comparedAtMs < compareEveryMs;
+    if (isRecent && !wasSetBack) return;
     let count = 0;
     let found: number | undefined;
     do {

@@ -3,6 +3,9 @@ import { HttpDetail, type HttpLogEntry } from '../../checks/http/detail.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { snapshotKey } from '../results/artifacts/asset-urls.ts';
 import type { ArtifactRow, ResultRow } from '../results/tables.ts';
+import { storedValue } from '../store/stored-json.ts';
+
+const parsedDetail = storedValue<Fields>('test_results.detail', {});
 
 type LogLine = z.output<typeof HttpLogEntry>;
 type Fields = Readonly<Record<string, unknown>>;
@@ -74,7 +77,7 @@ export function withSnapshots(payload: unknown, snapshots: readonly SnapshotFile
 }
 
 function detailOf({ detail }: Stored): Fields {
-  return detail === null ? {} : (JSON.parse(detail) as Fields);
+  return detail === null ? {} : parsedDetail(detail);
 }
 
 function stageOf(jobLog: unknown, stage: string): LogLine[] {

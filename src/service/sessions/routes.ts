@@ -16,6 +16,7 @@ import { resultView } from '../results/routes.ts';
 import type { ResultRow } from '../results/tables.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import type { RunRow } from '../runs/tables.ts';
+import { storedValue } from '../store/stored-json.ts';
 import { waitUntilDone } from './completion.ts';
 import { definitionRunHandlers } from './definition-runs.ts';
 import { followedSessionHandlers } from './followed-sessions.ts';
@@ -23,6 +24,9 @@ import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
 import { resultStatus, runStatus, sequencesByStatus, sessionState } from './stored/session-state.ts';
 import type { CheckSessionRow } from './stored/tables.ts';
 import type { ResultVerdict, TestSession as StoredTestSession } from './stored/test-session-store.ts';
+
+const groupIds = storedValue<readonly string[]>('test_results.error_group_ids', []);
+const metadataOf = storedValue<z.output<typeof Metadata>>('test_sessions.metadata', {});
 
 /** The routes of check sessions and test sessions. */
 export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
@@ -255,7 +259,7 @@ export class SessionViews {
       testSessionResultLink: `${base}/results/${row.id}`,
       resultType: row.result_type,
       status: resultStatus(row),
-      errorGroupIds: JSON.parse(row.error_group_ids) as string[],
+      errorGroupIds: [...groupIds(row.error_group_ids)],
     }));
     const unmeasured = unmeasuredRuns(runs, results).map((run) => ({
       ...runLine(run, nameOf(run.check_id)),
@@ -286,7 +290,7 @@ export class SessionViews {
   }
 
   #testSummary(session: StoredTestSession, runs: readonly RunRow[], results: readonly ResultVerdict[]) {
-    const metadata = JSON.parse(session.metadata) as z.output<typeof Metadata>;
+    const metadata = metadataOf(session.metadata);
     const finals = results.filter((result) => result.result_type === 'FINAL');
     return {
       id: session.id,

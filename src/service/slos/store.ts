@@ -5,6 +5,7 @@ import { CheckGroups } from '../checks/groups/store.ts';
 import { Checks } from '../checks/store.ts';
 import { fieldError } from '../http/validation.ts';
 import { accountTable, type ChangedRow } from '../store/engine/account-table.ts';
+import { storedJson } from '../store/stored-json.ts';
 import type { SloRow } from './tables.ts';
 
 export interface StoredSlo {
@@ -15,11 +16,13 @@ export interface StoredSlo {
   readonly updated: number | null;
 }
 
+const definitionOf = storedJson('slos.definition', SloInput);
+
 /** Service level objectives. What they name exists when they are written; it may go later. */
 export class Slos extends accountTable<SloRow, StoredSlo>((row) => ({
   id: row.id,
   accountId: row.account_id,
-  definition: SloInput.parse(JSON.parse(row.definition)),
+  definition: definitionOf(row.definition),
   created: row.created,
   updated: row.updated,
 }))({ name: 'slos', key: 'id' }) {
@@ -47,7 +50,7 @@ export class Slos extends accountTable<SloRow, StoredSlo>((row) => ({
 
   /** @throws AppError VALIDATION_FAILED when the account has no such check, group or channel. */
   async #requireSubject(accountId: string, definition: string): Promise<void> {
-    const { checkId, groupId, alertChannelIds } = JSON.parse(definition) as SloDefinition;
+    const { checkId, groupId, alertChannelIds } = definitionOf(definition);
     if (alertChannelIds.length > 0) {
       const channels = await new AlertChannels(this.db, this.dialect).all(accountId);
       const unknown = alertChannelIds.filter((id) => !channels.some((channel) => channel.id === id));

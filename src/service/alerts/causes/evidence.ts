@@ -1,6 +1,9 @@
 import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
 import { parseHostname } from '../../../checks/contract/target.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { FailingCheck, Symptom } from './failing-check.ts';
+
+const detailOf = storedValue<object>('results.detail', {});
 
 /** What a failure shows of its cause. */
 export type Evidence = Pick<
@@ -82,7 +85,7 @@ export function runTargetOf(detail: unknown): RunTarget {
 
 /** What a failed result shows; the host of its check's definition counts where the result names none. */
 export function evidenceOf(result: FailedResult, definition: Fields): Evidence {
-  const detail: unknown = result.detail === null ? null : JSON.parse(result.detail);
+  const detail: unknown = result.detail === null ? null : detailOf(result.detail);
   const seen = runTargetOf(detail);
   const host = seen.host ?? runTargetOf(definition).host;
   const code = result.code !== null && isFailureCode(result.code) ? result.code : null;

@@ -1,10 +1,13 @@
 import type { Kysely } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../../store/engine/queries.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
 import type { OpenCause } from './course.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';
+
+const openCause = storedValue<OpenCause>('alert_causes.state', {} as OpenCause);
 
 /** A look that is planned for later than this was planned by a clock that was ahead. */
 const longestLookMs = 30 * 60_000;
@@ -344,5 +347,5 @@ export class AlertCauses {
 }
 
 function causeOf({ state }: Pick<AlertCauseRow, 'state'>): OpenCause {
-  return JSON.parse(state) as OpenCause;
+  return openCause(state);
 }

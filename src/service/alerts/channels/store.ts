@@ -1,7 +1,11 @@
 import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import { channelKinds } from '../../../channels/index.ts';
+import { ChannelFlags } from '../../../protocol/alerts/alert-channel.ts';
 import type { Subscriber, Subscription } from '../../checks/store.ts';
 import { accountTable } from '../../store/engine/account-table.ts';
 import { batches } from '../../store/engine/queries.ts';
+import { storedJson } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 
@@ -306,12 +310,28 @@ function ownerOf(subscriber: Subscriber): { check_id: string | null; group_id: n
     : { check_id: null, group_id: subscriber.groupId };
 }
 
+const anyChannel = storedJson(
+  'alert_channels.definition',
+  z.object({ config: z.object({}).default({}), ...ChannelFlags.shape }),
+);
+const byType = new Map(
+  channelKinds.map((kind) => [
+    kind.type as string,
+    storedJson('alert_channels.definition', z.object({ config: kind.config, ...ChannelFlags.shape })),
+  ]),
+);
+
+/** How the definition of a channel is read; a build that knew more types may have written it. */
+function definitionOf(type: string): (text: string) => Record<string, unknown> {
+  return byType.get(type) ?? anyChannel;
+}
+
 function fromRow(row: Selectable<Tables['alert_channels']>): AlertChannel {
   return {
     id: row.id,
     accountId: row.account_id,
     type: row.type,
-    definition: JSON.parse(row.definition),
+    definition: definitionOf(row.type)(row.definition),
     created: row.created,
     updated: row.updated,
   };

@@ -8,6 +8,7 @@ import { AppError, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { type AnalysisCounter, analysisOfResult } from '../../analyses/analyst.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { Store } from '../../store.ts';
 import { summaryOf } from '../causes/summary.ts';
 import type { AlertChannel } from '../channels/store.ts';
@@ -20,6 +21,8 @@ import { linkLastsMs, signedPageLink } from './page-link.ts';
 import { quietOf } from './quiet.ts';
 import type { Crowd, DueNotification } from './store.ts';
 import { templateThread } from './template-thread.ts';
+
+const refusedParts = storedValue<readonly string[]>('alert_notifications.refused', []);
 
 type HttpSender = Extract<Sender<unknown>, { kind: 'http' }>;
 
@@ -306,7 +309,7 @@ export class Notifier {
   ): Promise<Delivery> {
     const { store, outlets, clock } = this.#options;
     const read = readAnswer && ((answer: Answer) => readAnswer(answer, outlets.settings));
-    const refused = row.refused === null ? [] : (JSON.parse(row.refused) as string[]);
+    const refused = row.refused === null ? [] : [...refusedParts(row.refused)];
     const beganMs = clock.monotonicMs();
     let last: Delivery = { isDelivered: true, result: 'sent' };
     for (let index = row.sent; index < requests.length; index += 1) {

@@ -6,3 +6,6 @@ export interface Actor {
   /** Name of the key or the member, or what the holder of the link gave as name and the channel it was sent to. */
   readonly name: string;
 }
+
+/** Where what is stored does not say who it was. */
+export const unknownActor: Actor = { kind: 'API_KEY', id: '', name: '' };

@@ -5,14 +5,18 @@ import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } fro
 import { found } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { Store } from '../../store.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';
 import { isOpen, parseState, type StoredState } from '../stored-state.ts';
 import type { AlertStateRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
+import { unknownActor } from './actor.ts';
 import { acknowledge, type Deed, endSilence, silence } from './handle.ts';
 import { alertPageHandlers } from './page-routes.ts';
 import type { StoredSilence } from './store.ts';
+
+const actorOf = storedValue<Actor>('alert_actions.actor', unknownActor);
 
 const states = { passed: 'PASSING', degraded: 'DEGRADED', failed: 'FAILING' } as const;
 
@@ -72,7 +76,7 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
         checkId: row.check_id,
         silenceId: row.silence_id,
         comment: row.comment,
-        by: JSON.parse(row.actor) as Actor,
+        by: actorOf(row.actor),
         created_at: iso(row.created),
       }));
     },

@@ -2,10 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { type Page, readPage } from '../../store/engine/queries.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
 import type { AlertActionRow, SilenceRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
+import { unknownActor } from './actor.ts';
 import type { Silence } from './silence.ts';
+
+const tagsOf = storedValue<readonly string[]>('silences.tags', []);
+const authorOf = storedValue<Actor>('silences.created_by', unknownActor);
 
 /** A silence with who made it, and when. */
 export interface StoredSilence extends Silence {
@@ -153,11 +158,11 @@ function fromRow(row: SilenceRow): StoredSilence {
     id: row.id,
     accountId: row.account_id,
     checkId: row.check_id,
-    tags: row.tags === null ? null : (JSON.parse(row.tags) as string[]),
+    tags: row.tags === null ? null : [...tagsOf(row.tags)],
     location: row.location,
     endsAt: row.ends,
     comment: row.comment,
-    createdBy: JSON.parse(row.created_by) as Actor,
+    createdBy: authorOf(row.created_by),
     created: row.created,
   };
 }

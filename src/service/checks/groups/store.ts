@@ -1,7 +1,9 @@
 import { type Selectable, sql } from 'kysely';
+import { CheckGroupInput } from '../../../protocol/checks/check-group.ts';
 import { accountTable } from '../../store/engine/account-table.ts';
 import { escapeLike } from '../../store/engine/dialect.ts';
 import { type Page, readPage } from '../../store/engine/queries.ts';
+import { storedJson } from '../../store/stored-json.ts';
 import type { CheckGroupRow } from './tables.ts';
 
 /** A stored group of checks. */
@@ -116,11 +118,16 @@ function columns(write: CheckGroupWrite) {
   };
 }
 
+/** Reads the definition of a group. */
+export const groupDefinition = storedJson('check_groups.definition', CheckGroupInput) as (
+  text: string,
+) => Record<string, unknown>;
+
 function fromRow(row: Selectable<CheckGroupRow>): CheckGroup {
   return {
     id: row.id,
     accountId: row.account_id,
-    definition: JSON.parse(row.definition),
+    definition: groupDefinition(row.definition),
     created: row.created,
     updated: row.updated,
   };

@@ -2,7 +2,10 @@ import { AppError } from '../../../lib/errors.ts';
 import { checkPlanRoutes } from '../../../protocol/checks/check-plan.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { found } from '../../http/known-names.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { CheckPlanRow } from './tables.ts';
+
+const planContent = storedValue<Record<string, unknown>>('check_plans.content', {});
 
 /** The routes of what runs of checks left for later ones. */
 export function checkPlanHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
@@ -24,7 +27,7 @@ export function checkPlanHandlers({ store, clock }: HandlerDeps): [string, AnyHa
         `version ${body.version} of the steps of check ${check.id}`,
       );
       const { prompt } = check.definition;
-      if ((JSON.parse(older.content) as { readonly prompt?: unknown }).prompt !== prompt) {
+      if (planContent(older.content).prompt !== prompt) {
         throw new AppError(
           'CONFLICT',
           `Version ${body.version} follows another prompt, so runs would not use it. Put that prompt back first.`,
@@ -45,6 +48,6 @@ function planView({ version, reason, created, result_id, content }: CheckPlanRow
     reason,
     created_at: new Date(created).toISOString(),
     checkResultId: result_id,
-    content: JSON.parse(content) as Record<string, unknown>,
+    content: planContent(content),
   };
 }

@@ -3,7 +3,12 @@ import { locationEventRoutes } from '../../../protocol/locations/location-event.
 import { type PrivateLocation, privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
 import { locationCoverageRoutes } from '../../../protocol/runs/location-coverage.ts';
 import { slotRoutes } from '../../../protocol/runs/slot.ts';
-import { agentCapabilities, agentSeenWindowMs, runningSessions } from '../../locations/agents/sightings.ts';
+import {
+  agentCapabilities,
+  agentCheckTypes,
+  agentSeenWindowMs,
+  runningSessions,
+} from '../../locations/agents/sightings.ts';
 import type { AgentRow } from '../../locations/tables.ts';
 import { ago, counted, duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
@@ -144,7 +149,7 @@ function agentTable({ api, clock }: PageCall, location: PrivateLocation, agents:
 function abilities(agent: AgentRow): Html {
   const { backends, unavailable, runtimes } = agentCapabilities(agent);
   const titleOf = (type: string) => findCheckType(type)?.title ?? shortened(type, 40);
-  const types = (JSON.parse(agent.check_types) as string[]).toSorted();
+  const types = agentCheckTypes(agent.check_types).toSorted();
   const missing = Object.entries(unavailable);
   return html`${types.map((type) => {
     const backend = backends[type];

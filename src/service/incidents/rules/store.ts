@@ -1,8 +1,13 @@
+import { z } from 'zod';
 import { findCheckType } from '../../../checks/index.ts';
 import type { Cursor } from '../../../protocol/http/cursor.ts';
-import type { AutomationRule as ShownRule } from '../../../protocol/pages/automation-rule.ts';
+import {
+  AutomationRuleInput,
+  type AutomationRule as ShownRule,
+} from '../../../protocol/pages/automation-rule.ts';
 import { accountTable } from '../../store/engine/account-table.ts';
 import { batches, isBehind } from '../../store/engine/queries.ts';
+import { storedJson } from '../../store/stored-json.ts';
 import type { AutomationRuleComponentRow, AutomationRuleRow, ImpactedComponent } from '../tables.ts';
 
 /** What of a rule is stored as it is written. */
@@ -16,8 +21,14 @@ export interface AutomationRule extends Omit<AutomationRuleRow, 'definition'> {
   readonly definition: RuleDefinition;
 }
 
+const { firstUpdate, lastUpdate, notifySubscribers, tags, coolDownWindowMinutes } = AutomationRuleInput.shape;
+const definitionOf = storedJson(
+  'automation_rules.definition',
+  z.object({ firstUpdate, lastUpdate, notifySubscribers, tags, coolDownWindowMinutes }),
+);
+
 function fromRow(row: AutomationRuleRow): AutomationRule {
-  return { ...row, definition: JSON.parse(row.definition) as RuleDefinition };
+  return { ...row, definition: definitionOf(row.definition) };
 }
 
 /** The rules by which failing checks open incidents on status pages. */

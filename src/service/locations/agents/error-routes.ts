@@ -8,7 +8,10 @@ import {
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError, findUnstorable, validationError } from '../../http/validation.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { AgentErrorRow } from '../tables.ts';
+
+const stackOf = storedValue<readonly AgentErrorFrame[]>('agent_errors.stack', []);
 
 /** The routes of errors that agents report of themselves. */
 export function agentErrorHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
@@ -91,7 +94,7 @@ function view(row: AgentErrorRow) {
     type: row.type,
     message: row.message,
     level: row.level,
-    stack: JSON.parse(row.stack) as AgentErrorFrame[],
+    stack: [...stackOf(row.stack)],
     agentVersion: row.agent_version,
     platform: row.platform,
     runtime: row.runtime,

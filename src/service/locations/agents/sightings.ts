@@ -2,8 +2,19 @@ import semver from 'semver';
 import { LruMap } from '../../../lib/lru.ts';
 import { packageVersion } from '../../../lib/version.ts';
 import type { ClaimRequest } from '../../../protocol/agent/agent.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { Repositories, Store } from '../../store.ts';
 import type { AgentRow } from '../tables.ts';
+
+const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {
+  backends: {},
+  unavailable: {},
+  runtimes: [],
+  droppedResults: 0,
+});
+
+/** The types of checks that a stored session runs. */
+export const agentCheckTypes = storedValue<readonly string[]>('agents.check_types', []);
 
 /** An agent counts as running for this long after it was seen (check model 4.5). */
 export const agentSeenWindowMs = 2 * 60_000;
@@ -108,13 +119,7 @@ export class AgentSightings {
 
 /** What a stored session said of itself; nothing when it was written by an older build. */
 export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCapabilities {
-  return {
-    backends: {},
-    unavailable: {},
-    runtimes: [],
-    droppedResults: 0,
-    ...(JSON.parse(row.capabilities) as Partial<AgentCapabilities>),
-  };
+  return capabilitiesOf(row.capabilities);
 }
 
 /**

@@ -9,9 +9,12 @@ import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } fro
 import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { isUniqueViolation } from '../../store/engine/dialect.ts';
+import { storedJson } from '../../store/stored-json.ts';
 import { changeKeys, keyViews } from '../keys.ts';
 import type { DashboardKeyRow } from '../tables.ts';
 import type { Dashboard } from './store.ts';
+
+const storedOptions = storedJson('dashboards.definition', DashboardOptions);
 
 /** The routes of dashboards. */
 export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
@@ -89,7 +92,7 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
 
 /** The options of a stored dashboard; those a newer build added have their defaults. */
 export function optionsOf(row: Dashboard): DashboardOptions {
-  return DashboardOptions.parse(JSON.parse(row.definition));
+  return storedOptions(row.definition);
 }
 
 async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {

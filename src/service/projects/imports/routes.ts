@@ -8,12 +8,18 @@ import {
 } from '../../../protocol/projects/project-import.ts';
 import { type AnyHandler, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found } from '../../http/known-names.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { Repositories } from '../../store.ts';
 import { physicalIdOf } from '../kinds/index.ts';
 import { Operations } from '../operations.ts';
 import { type ProjectDeps, refuseBusy } from '../routes.ts';
 import type { ProjectImportRow, ProjectRow } from '../tables.ts';
 import { assignments, candidates, planned } from './candidates.ts';
+
+const storedChanges = storedValue<Stored>('project_imports.changes', {
+  changes: { resources: [], friends: [], auxiliary: [] },
+  ids: {},
+});
 
 /** What is stored of an import: what it shows, and by which id the project will know each resource. */
 interface Stored {
@@ -163,7 +169,7 @@ function isAsked(query: { readonly onlyUnapplied: boolean; readonly onlyUncommit
 }
 
 function storedOf({ changes }: ProjectImportRow): Stored {
-  return JSON.parse(changes) as Stored;
+  return storedChanges(changes);
 }
 
 function view(row: ProjectImportRow): ProjectImport {

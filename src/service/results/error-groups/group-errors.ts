@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { FailedTest } from '../../../checks/contract/check-type.ts';
 import type { RunRow } from '../../runs/tables.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { Repositories } from '../../store.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 import { cleanedMessage, errorHash, isAssertion } from './cleaned-message.ts';
 import { areAlike, mayBeAlike } from './similarity.ts';
 import { type GroupOwner, groupKey } from './store.ts';
+
+/** The environments in which an error occurred. */
+export const groupEnvironments = storedValue<readonly string[]>('error_groups.environments', []);
+const testsOf = storedValue<readonly object[]>('error_groups.tests', []);
 
 /** A result and what it says went wrong. */
 export interface FailedResult {
@@ -236,14 +241,14 @@ async function askForCauses(
 }
 
 function mergedEnvironments(group: ErrorGroupRow, seen: ReadonlySet<string>): string {
-  const before = JSON.parse(group.environments) as string[];
+  const before = groupEnvironments(group.environments);
   return JSON.stringify([...new Set([...before, ...seen])].slice(0, maxEnvironments));
 }
 
 /** One for each occurrence, the newest first. */
 function mergedTests(group: ErrorGroupRow, seen: readonly FailedTest[]): string | null {
   if (seen.length === 0) return group.tests;
-  const before = group.tests === null ? [] : (JSON.parse(group.tests) as object[]);
+  const before = group.tests === null ? [] : testsOf(group.tests);
   const now = seen.map(({ message: _message, ...test }) => test);
   return JSON.stringify([...now.reverse(), ...before].slice(0, maxTests));
 }

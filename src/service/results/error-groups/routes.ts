@@ -9,7 +9,14 @@ import {
 import type { RootCauseAnalysis } from '../../../protocol/results/root-cause-analysis.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { ErrorGroupRow } from '../tables.ts';
+import { groupEnvironments } from './group-errors.ts';
+
+const testsOf = storedValue<readonly NonNullable<TestSessionErrorGroup['pwtMetadata']>[number][]>(
+  'error_groups.tests',
+  [],
+);
 
 type ListCall = Pick<Call, 'request' | 'reply'> & {
   readonly caller: { readonly accountId: string };
@@ -130,7 +137,7 @@ function testGroupView(row: ErrorGroupRow, analyses: RootCauseAnalysis[]): TestS
   return {
     ...commonView(row, analyses),
     projectId: row.owner_id === '' ? null : row.owner_id,
-    environments: JSON.parse(row.environments),
-    pwtMetadata: row.tests === null ? null : JSON.parse(row.tests),
+    environments: [...groupEnvironments(row.environments)],
+    pwtMetadata: row.tests === null ? null : [...testsOf(row.tests)],
   };
 }

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { CheckGroup } from '../../checks/groups/store.ts';
+import { groupDefinition } from '../../checks/groups/store.ts';
 import type { Check } from '../../checks/store.ts';
+import { checkDefinition } from '../../checks/stored-definition.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
@@ -48,7 +50,7 @@ export function fromRow(row: TestDefinitionRow): TestDefinition {
     name: row.name,
     checkType: row.check_type,
     activated: true,
-    definition: JSON.parse(row.definition) as Record<string, unknown>,
+    definition: checkDefinition(row.check_type, row.definition),
     created,
     updated: null,
     nextSlotAt: null,
@@ -59,7 +61,7 @@ export function fromRow(row: TestDefinitionRow): TestDefinition {
       : {
           id: 0,
           accountId,
-          definition: JSON.parse(row.group_definition) as Record<string, unknown>,
+          definition: groupDefinition(row.group_definition),
           created,
           updated: null,
         };

@@ -7,8 +7,11 @@ import { isOnItsWay } from '../../store/days/ended-day.ts';
 import { dayMs } from '../../store/days/stretches.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches } from '../../store/engine/queries.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
 import type { TestSessionRow } from './tables.ts';
+
+const snapshotsOf = storedValue<{ readonly updatesSnapshots?: boolean }>('test_definitions.definition', {});
 
 export const testSessionStatuses = ['RUNNING', 'PASSED', 'FAILED', 'CANCELLED'] as const;
 export type TestSessionStatus = (typeof testSessionStatuses)[number];
@@ -334,5 +337,5 @@ function hasFailed(row: Pick<TestResultRow, 'result_type' | 'has_failures' | 'ha
 }
 
 function updatesSnapshots(definition: string): boolean {
-  return (JSON.parse(definition) as { readonly updatesSnapshots?: boolean }).updatesSnapshots === true;
+  return snapshotsOf(definition).updatesSnapshots === true;
 }

@@ -6,6 +6,7 @@ import { PooledPostgresDialect } from './pooled-driver.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
 import { applicationName } from './queries.ts';
 import { type ReplicaObserver, ReplicaPool } from './replica-pool.ts';
+import { PatientPool } from './server-room.ts';
 
 /** How long a reader waits for a copy of the database; what it reads is in the database itself, too. */
 const replicaWaitMs = 1_000;
@@ -23,9 +24,6 @@ const serverTimeouts = {
   // A process that is stopped in the middle of a transaction must not keep its locks from all others.
   idle_in_transaction_session_timeout: 10_000,
 } as const;
-
-/** How many connections a process has to PostgreSQL besides its pool: for signals, and for analytics. */
-export const connectionsBesidesPool = 2;
 
 export interface PostgresOptions {
   readonly databaseUrl: string;
@@ -57,6 +55,8 @@ export function connectPostgres(options: PostgresOptions): Connection {
       ...(isPooled ? {} : serverTimeouts),
       Client: servers.clientClass(),
       max: maxConnections,
+      // Analytics has one connection: a server that is full would not give it another.
+      ...(maxConnections === 1 ? { idleTimeoutMillis: 0 } : {}),
       // Later than the server's: what the server ends leaves a connection that can roll back and go on.
       query_timeout: 35_000,
     });
@@ -68,8 +68,9 @@ export function connectPostgres(options: PostgresOptions): Connection {
   };
   const hosts = new PostgresHosts(databaseUrl, clientConfig);
   const pool = openPool(hosts);
+  const patient = new PatientPool(pool, hosts);
   const trying: PostgresPool = {
-    connect: () => hosts.tryEach(() => pool.connect()),
+    connect: () => patient.connect(),
     end: () => pool.end(),
     options: pool.options,
   };
@@ -89,6 +90,8 @@ export function connectPostgres(options: PostgresOptions): Connection {
     }),
     ...(readers ? { readers: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readers }) }) } : {}),
     dialect: postgresSql,
+    // A pooler has limits of its own, which no query tells.
+    ...(isPooled ? {} : { limitPool: (size: number) => patient.limit(size) }),
     hosts: isPooled ? new PostgresHosts(directUrl, clientConfig) : hosts,
   };
 }

@@ -268,6 +268,8 @@ export interface Connection {
   readonly dialect: Dialect;
   /** PostgreSQL only: where a dedicated connection (LISTEN, leadership) goes. */
   readonly hosts?: PostgresHosts;
+  /** PostgreSQL without a pooler only: makes the pool smaller than it was opened. */
+  readonly limitPool?: (size: number) => void;
 }
 
 /** Opens the embedded database on a second connection, for reading only. */

@@ -20,8 +20,7 @@ export async function migrate(
   const all = known.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   await db.transaction().execute(async (transaction) => {
     await dialect.lockSchema(transaction);
-    await sql`create table if not exists schema_migrations (
-      position integer primary key, name text not null, applied_at bigint not null)`.execute(transaction);
+    await createMigrationTable(transaction);
     const applied = await sql<{ position: number; name: string }>`
       select position, name from schema_migrations order by position`.execute(transaction);
     const unknown = applied.rows.find((row) => all[row.position]?.name !== row.name);
@@ -32,18 +31,31 @@ export async function migrate(
           'newer build. Start that build or a later one, or use another database.',
       );
     }
-    for (let position = applied.rows.length; position < all.length; position += 1) {
-      const migration = all[position];
-      if (!migration) break;
-      for (const statement of migration.statements) {
-        if (statement.startsWith(postgresOnly) && dialect.name !== 'postgres') continue;
-        await sql.raw(withTypes(statement, dialect)).execute(transaction);
-      }
-      await sql`insert into schema_migrations (position, name, applied_at)
-        values (${position}, ${migration.name}, ${Date.now()})`.execute(transaction);
-    }
+    await applyMigrations(transaction, dialect, { all, from: applied.rows.length });
     await compareChecksums(transaction, all);
   });
+}
+
+/** The table in which migrations are recorded. */
+export async function createMigrationTable(transaction: Kysely<Tables>): Promise<void> {
+  await sql`create table if not exists schema_migrations (
+    position integer primary key, name text not null, applied_at bigint not null)`.execute(transaction);
+}
+
+/** Applies migrations from a position on, and records them. */
+export async function applyMigrations(
+  transaction: Kysely<Tables>,
+  dialect: Dialect,
+  { all, from }: { readonly all: readonly Migration[]; readonly from: number },
+): Promise<void> {
+  for (const [index, migration] of all.slice(from).entries()) {
+    for (const statement of migration.statements) {
+      if (statement.startsWith(postgresOnly) && dialect.name !== 'postgres') continue;
+      await sql.raw(withTypes(statement, dialect)).execute(transaction);
+    }
+    await sql`insert into schema_migrations (position, name, applied_at)
+      values (${from + index}, ${migration.name}, ${Date.now()})`.execute(transaction);
+  }
 }
 
 /**

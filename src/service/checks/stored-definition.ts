@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { CommonFields } from '../../checks/contract/common-fields.ts';
+import { checkTypes } from '../../checks/index.ts';
+import { storedJson } from '../store/stored-json.ts';
+
+const column = 'checks.definition';
+const ofAnyType = storedJson(column, CommonFields);
+const byType = new Map<string, (text: string) => Record<string, unknown>>(
+  checkTypes.map(({ name, spec }) => [
+    name,
+    storedJson(column, z.object({ ...CommonFields.shape, ...spec.shape })),
+  ]),
+);
+
+/** Reads the definition of a check; another build may have known its type. */
+export function checkDefinition(checkType: string, text: string): Record<string, unknown> {
+  return (byType.get(checkType) ?? ofAnyType)(text);
+}

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../helpers/service/service.ts';
+import { readEverything, readPages } from '../../helpers/service/upgrades/read-everything.ts';
+import { readRecordedStore, recordedStores } from '../../helpers/service/upgrades/recorded-store.ts';
+import { upgradeSqlite } from '../../helpers/service/upgrades/upgraded-store.ts';
+
+it.each(recordedStores())('shows everything that %s stored in SQLite', async (name) => {
+  const folder = temporaryFolder();
+  const recorded = readRecordedStore(name);
+  const harness = await upgradeSqlite(recorded, folder.path);
+  const accountId = String(recorded.tables.accounts?.[0]?.id);
+  const api = await readEverything(harness, accountId, recorded.known);
+  const pages = await readPages(harness, accountId, api.known);
+  await harness.close();
+  folder.remove();
+  expect([...api.problems, ...pages.problems]).toEqual([]);
+  expect(api.answered).toBeGreaterThan(60);
+  expect(pages.answered).toBeGreaterThan(20);
+});

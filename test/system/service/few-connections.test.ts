@@ -1,0 +1,72 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
+import {
+  createCheck,
+  createLocation,
+  openHarness,
+  reportOf,
+  type ServiceHarness,
+  TestAgent,
+} from '../../helpers/service/service.ts';
+
+describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connections', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres({
+      settings: { max_connections: '8', max_wal_senders: '0', superuser_reserved_connections: '0' },
+    });
+  });
+  afterAll(() => server?.stop());
+
+  /** Reports, lists and results, 40 of each at once. */
+  async function answersOfCrowd(harness: ServiceHarness): Promise<Set<string>> {
+    const location = await createLocation(harness, 'lab');
+    const agent = new TestAgent(harness, location);
+    const check = await createCheck(harness, { privateLocations: ['lab'] });
+    await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
+    await agent.report((await agent.claim()).map((run) => reportOf(run)));
+    const paths = ['/v1/reporting', `/v1/check-results/${check.id}`, '/v1/checks', '/-/readiness'];
+    const ask = async (path: string) => {
+      const { status, body } = await harness.call('GET', path);
+      return status === 200 ? '200' : `${path} ${status} ${body.message}`;
+    };
+    return new Set(await Promise.all(paths.flatMap((path) => Array.from({ length: 40 }, () => ask(path)))));
+  }
+
+  it('answers reports, leaving room for analytics in the pool', async () => {
+    const harness = await openHarness({ databaseUrl: await server.createDatabase() });
+    expect(await answersOfCrowd(harness)).toEqual(new Set(['200']));
+    await harness.close();
+  });
+
+  it('waits for connections of its own while others have all that the server gives', async () => {
+    const databaseUrl = await server.createDatabase();
+    const harness = await openHarness({ databaseUrl });
+    await createCheck(harness);
+    expect((await harness.call('GET', '/v1/reporting')).status).toBe(200);
+    const others: pg.Client[] = [];
+    for (let isRoom = true; isRoom; ) {
+      const client = new pg.Client({ connectionString: databaseUrl });
+      client.on('error', () => undefined);
+      isRoom = await client.connect().then(
+        () => others.push(client) > 0,
+        () => false,
+      );
+    }
+    expect(others.length).toBeGreaterThan(0);
+    expect(await answersOfCrowd(harness)).toEqual(new Set(['200']));
+    await Promise.all(others.map((client) => client.end()));
+    await harness.close();
+  });
+
+  it('refuses to start where a user gets fewer than a process needs, and says what to raise', async () => {
+    const databaseUrl = await server.createDatabase();
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    await client.query('create role few superuser login connection limit 3');
+    await client.end();
+    const opened = openHarness({ databaseUrl: databaseUrl.replace('//picket@', '//few@') });
+    await expect(opened).rejects.toThrow(/gives this user 3 connections at most.*needs 4.*max_connections/);
+  });
+});
