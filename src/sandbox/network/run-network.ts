@@ -4,7 +4,8 @@ import { Datagrams } from './datagrams.ts';
 import type { Kernel } from './kernel.ts';
 import { isHeard } from './listeners.ts';
 import { NameBook } from './name-book.ts';
-import { marks, type NetworkParts, ownAddresses } from './network-worker.ts';
+import { marks, type NetworkParts, ownAddresses, relayPort } from './network-worker.ts';
+import { isAddressOfHost, readOwnPorts } from './own-ports.ts';
 import { type Packet, readPacket } from './packet.ts';
 import { PacketQueue, type QueuedPacket } from './packet-queue.ts';
 import { Relay } from './relay.ts';
@@ -21,9 +22,10 @@ const unreachableCodes = new Set([
 ]);
 
 /**
- * The network of one sandbox, a namespace of its own. Its loopback is the run's alone. Whatever else a run
- * connects to is first judged by the egress policy, by the very address that will be connected to, and then
- * connected from the host; the run's own handshake waits for that.
+ * The network of one sandbox, a namespace of its own. Its loopback is the run's alone; where nothing of the run
+ * listens the host's is meant, unless the run has called the port its own. Whatever else a run connects to is first
+ * judged by the egress policy, by the very address that will be connected to, and then connected from the host; the
+ * run's own handshake waits for that.
  */
 export class RunNetwork {
   readonly #kernel: Kernel;
@@ -33,14 +35,23 @@ export class RunNetwork {
   readonly #relay: Relay;
   readonly #names = new NameBook();
   readonly #datagrams: Datagrams;
+  readonly #ownPorts: string;
   readonly #connecting = new Set<string>();
   readonly #refusals = new Set<string>();
   #isClosed = false;
 
-  constructor(kernel: Kernel, parts: NetworkParts, policy: EgressPolicy) {
+  /** @param options.ownPorts the file in which the run says which ports are its own. */
+  constructor(options: {
+    readonly kernel: Kernel;
+    readonly parts: NetworkParts;
+    readonly policy: EgressPolicy;
+    readonly ownPorts: string;
+  }) {
+    const { kernel, parts } = options;
     this.#kernel = kernel;
     this.#parts = parts;
-    this.#policy = policy;
+    this.#policy = options.policy;
+    this.#ownPorts = options.ownPorts;
     this.#queue = new PacketQueue(kernel, parts.queue);
     this.#relay = new Relay(parts.listeners);
     this.#datagrams = new Datagrams({ kernel, raw4: parts.raw4, raw6: parts.raw6, names: this.#names });
@@ -80,14 +91,33 @@ export class RunNetwork {
   #judge({ id, bytes }: QueuedPacket): void {
     const packet = readPacket(bytes);
     if (!packet) this.#queue.drop(id);
-    else if (isOwn(packet.destination) && isHeard(this.#kernel, this.#parts.diagnosis, packet))
-      this.#queue.accept(id, marks.direct); // else it is the host's that is meant
+    else if (isOwn(packet.destination) && this.#isHeard(packet)) this.#queue.accept(id, marks.direct);
+    else if (this.#isRunsOwn(packet)) this.#queue.accept(id, this.#markAtHome(packet));
     else if (this.#isRefused(packet)) this.#queue.accept(id, marks.refused);
     else if (packet.protocol === 'tcp') this.#connect(id, packet);
     else {
       this.#datagrams.forward(packet);
       this.#queue.drop(id);
     }
+  }
+
+  /** Whether something of the run listens there. The relay does, and is not to be reached as a port of loopback. */
+  #isHeard(packet: Packet): boolean {
+    if (packet.protocol === 'tcp' && packet.destinationPort === relayPort) return false;
+    return isHeard(this.#kernel, this.#parts.diagnosis, packet);
+  }
+
+  /** Whether a packet for this host, by whatever address, is for a port that the run has called its own. */
+  #isRunsOwn({ protocol, destination, destinationPort }: Packet): boolean {
+    if (protocol !== 'tcp' || !readOwnPorts(this.#ownPorts).has(destinationPort)) return false;
+    return isOwn(destination) || isAddressOfHost(destination);
+  }
+
+  /** On the host a server is reached by every address of the host; here loopback stands for all of them. */
+  #markAtHome(packet: Packet): number {
+    if (isOwn(packet.destination)) return marks.refused;
+    const destination = packet.family === 4 ? '127.0.0.1' : '::1';
+    return this.#isHeard({ ...packet, destination }) ? marks.home : marks.refused;
   }
 
   #isRefused({ destination, destinationPort }: Packet): boolean {

@@ -117,7 +117,7 @@ export class Slot {
       await chown(join(this.directory, '.tmp'), this.uid, this.uid);
       await chown(this.directory, this.uid, this.uid);
     }
-    this.#network = await this.#networks?.make();
+    this.#network = await this.#networks?.make(this.directory);
     this.#prepared = this.#prepare();
     this.#prepared.launch.child.once('error', () => undefined); // tried again, and reported, when a program is to start
   }

@@ -185,6 +185,24 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     },
   );
 
+  itRuns('a closed port is refused, the port of the relay too', { timeout: 120_000 }, async () => {
+    const { output } = await inSandbox(`${nodeTools} (async () => {
+      const counts = {};
+      for (const host of ['127.0.0.1', '::1', '127.0.0.2', '::ffff:127.0.0.1']) for (let round = 0; round < 12; round += 1) {
+        const what = host + ' ' + await new Promise((done) => { const socket = net.connect({ host, port: 1 }, () => { socket.destroy(); done('open'); }).on('error', ({ code }) => done(code)); });
+        counts[what] = (counts[what] ?? 0) + 1;
+      }
+      console.log(JSON.stringify(counts));
+      process.exit(0);
+    })();`);
+    expect(JSON.parse(output)).toEqual({
+      '127.0.0.1 ECONNREFUSED': 12,
+      '::1 ECONNREFUSED': 12,
+      '127.0.0.2 ECONNREFUSED': 12,
+      '::ffff:127.0.0.1 ECONNREFUSED': 12,
+    });
+  });
+
   itRuns('nothing that a page can do reaches what is closed', { timeout: 180_000 }, async ({ skip }) => {
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
