@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
 import { Datagrams } from './datagrams.ts';
+import { noSuchName, QuestionFilter, readQuestions } from './dns-questions.ts';
 import type { Kernel } from './kernel.ts';
 import { isHeard } from './listeners.ts';
 import { NameBook } from './name-book.ts';
@@ -38,6 +39,7 @@ export class RunNetwork {
   readonly #ownPorts: string;
   readonly #connecting = new Set<string>();
   readonly #refusals = new Set<string>();
+  #testPort: number | undefined;
   #isClosed = false;
 
   /** @param options.ownPorts the file in which the run says which ports are its own. */
@@ -71,6 +73,11 @@ export class RunNetwork {
     return [...this.#refusals];
   }
 
+  /** Opens a port of 127.0.0.1 whatever the policy says, for the test that connections get out of this network at all. */
+  openTestPort(port: number): void {
+    this.#testPort = port;
+  }
+
   /** Judges the packets that wait. */
   serve(): void {
     if (this.#isClosed) return;
@@ -92,6 +99,7 @@ export class RunNetwork {
     const packet = readPacket(bytes);
     if (!packet) this.#queue.drop(id);
     else if (isOwn(packet.destination) && this.#isHeard(packet)) this.#queue.accept(id, marks.direct);
+    else if (this.#isNameServer(packet)) this.#ask(id, packet);
     else if (this.#isRunsOwn(packet)) this.#queue.accept(id, this.#markAtHome(packet));
     else if (this.#isRefused(packet)) this.#queue.accept(id, marks.refused);
     else if (packet.protocol === 'tcp') this.#connect(id, packet);
@@ -99,6 +107,37 @@ export class RunNetwork {
       this.#datagrams.forward(packet);
       this.#queue.drop(id);
     }
+  }
+
+  /** Name servers of the host may be asked wherever they are; what they are asked for is judged. */
+  #isNameServer({ destination, destinationPort }: Packet): boolean {
+    return this.#names.isServer(destination, destinationPort);
+  }
+
+  #ask(id: number, packet: Packet): void {
+    if (packet.protocol === 'tcp') {
+      this.#connect(id, packet, new QuestionFilter((message) => this.#isQuestionRefused(message)));
+      return;
+    }
+    if (!this.#isQuestionRefused(packet.payload)) this.#datagrams.forward(packet);
+    else {
+      const asked = readQuestions(packet.payload);
+      if (asked) this.#datagrams.answer(packet, noSuchName(packet.payload, asked.endsAt));
+    }
+    this.#queue.drop(id);
+  }
+
+  /** Whether a message to a name server asks for a name that the policy keeps from being looked up, or is no question. */
+  #isQuestionRefused(message: Buffer): boolean {
+    const asked = readQuestions(message);
+    if (!asked) return true;
+    const refusals = asked.names.flatMap((name) => this.#policy.lookupRefusal(name) ?? []);
+    for (const refusal of refusals) this.#noteRefusal(refusal);
+    return refusals.length > 0;
+  }
+
+  #noteRefusal(refusal: string): void {
+    if (this.#refusals.size < maxRefusals) this.#refusals.add(refusal);
   }
 
   /** Whether something of the run listens there. The relay does, and is not to be reached as a port of loopback. */
@@ -121,19 +160,19 @@ export class RunNetwork {
   }
 
   #isRefused({ destination, destinationPort }: Packet): boolean {
-    // The agent's own questions to them are not judged either.
-    if (this.#names.isServer(destination, destinationPort)) return false;
+    if (destination === '127.0.0.1' && destinationPort === this.#testPort) return false;
     const refusals = this.#names
       .namesOf(destination)
       .map((hostname) => this.#policy.refusal({ hostname, address: destination, port: destinationPort }));
     const [refusal] = refusals;
     // Of several names that led there, one that is allowed is enough.
     if (refusal === undefined || refusals.includes(undefined)) return false;
-    if (this.#refusals.size < maxRefusals) this.#refusals.add(refusal);
+    this.#noteRefusal(refusal);
     return true;
   }
 
-  #connect(id: number, packet: Packet): void {
+  /** @param filter what the run sends goes through it. */
+  #connect(id: number, packet: Packet, filter?: QuestionFilter): void {
     const { source, sourcePort, destination, destinationPort } = packet;
     const key = `${source} ${sourcePort} ${destination} ${destinationPort}`;
     if (this.#connecting.has(key)) {
@@ -167,7 +206,7 @@ export class RunNetwork {
       decide(() => {
         // What comes before the run's half is there has to wait.
         upstream.pause();
-        this.#relay.expect(source, sourcePort, upstream);
+        this.#relay.expect(source, sourcePort, upstream, filter);
         this.#queue.accept(id, marks.relayed);
       });
     });

@@ -91,6 +91,11 @@ export class Slot {
     return program;
   }
 
+  /** Opens a port of the host, whatever the egress policy says, until the next `clean`. */
+  openTestPort(port: number): void {
+    this.#network?.openTestPort(port);
+  }
+
   kill(reason: SandboxEndReason): void {
     this.#program?.kill(reason);
   }

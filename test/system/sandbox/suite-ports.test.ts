@@ -75,7 +75,7 @@ describe('a web server of a suite', () => {
   };
 
   describe.skipIf(!isRoot)('where runs have a network of their own', () => {
-    const forms: Readonly<Record<string, () => SuiteFiles>> = {
+    const forms: Record<string, () => SuiteFiles> = {
       'by its port': () =>
         suite(
           `{ command: 'node server.cjs ${port}', port: ${port}, reuseExistingServer: true }`,
