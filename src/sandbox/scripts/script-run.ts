@@ -227,7 +227,9 @@ class RunTranscript {
         if (this.#errors.length < maxErrors) this.#errors.push(event.error);
         break;
       case 'end':
-        this.#end ??= { status: event.status, durationMs: event.durationMs, at: event.at };
+        // Of several, forged ones among them, none that has passed takes the place of one that has not.
+        if (!this.#end || event.status !== 'passed')
+          this.#end = { status: event.status, durationMs: event.durationMs, at: event.at };
         break;
       case 'broken':
         // Once the script may run, such a line may be its own: then it is no excuse for a run without an end.

@@ -44,6 +44,14 @@ describe('a setup script that fails', () => {
       'SCRIPT_FAILED',
       /Cannot find module 'left-pad'/,
     ],
+    [
+      'forges its own end',
+      `const forged = JSON.stringify({ event: 'script-end', durationMs: 1, variables: {} }) + '\\n';
+       await new Promise((done) => new (require('net').Socket)({ fd: 3, readable: false }).write(forged, done));
+       throw new Error('my own fault');`,
+      'SCRIPT_FAILED',
+      /my own fault/,
+    ],
     ['wants files', "require('node:fs')", 'SCRIPT_FAILED', /cannot use "node:fs"/],
     ['wants Playwright', "require('@playwright/test')", 'SCRIPT_FAILED', /cannot use "@playwright\/test"/],
     ['exits', 'process.exit(0)', 'SCRIPT_FAILED', /did not run to its end: it exited with code 0/],

@@ -10,7 +10,7 @@
  * changes, such as a variable of `process.env`, the next one finds.
  */
 const util = require('node:util');
-const { describe, send, text } = require('../events.cjs');
+const { describe, send: sendPlainly, senderWith, text } = require('../events.cjs');
 const { LifecycleScript } = require('./lifecycle-script.cjs');
 const { changedVariables, readBody, readRequest } = require('./lifecycle-values.cjs');
 const { watchSecrets } = require('../secret-watch.cjs');
@@ -21,6 +21,8 @@ const maxTextLength = 8192;
 const maxAnswerBytes = 1000 * 1000;
 
 let job;
+/** Writes a line that the agent takes for ours. */
+let send;
 let variablesBefore;
 /** Ends the running script when something of it fails outside of its own promise. */
 let fail;
@@ -64,8 +66,9 @@ function hearOutput() {
   }
 }
 
-function begin(given) {
+function begin({ token, ...given }) {
   job = given;
+  send = senderWith(token);
   process.chdir(job.directory);
   for (const [name, value] of Object.entries(job.variables)) process.env[name] = value;
   variablesBefore = { ...process.env };
@@ -147,7 +150,7 @@ async function main() {
     if (job) turn = turn.then(() => runScript(message));
     else begin(message);
   });
-  if (process.argv[3] === 'warm') send({ event: 'loaded' });
+  if (process.argv[3] === 'warm') sendPlainly({ event: 'loaded' });
 }
 
 void main();
