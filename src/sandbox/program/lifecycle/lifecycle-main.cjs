@@ -9,6 +9,7 @@
  * Scripts see `request` and `response` as globals. All scripts of one run share this process: what one
  * changes, such as a variable of `process.env`, the next one finds.
  */
+require('../own-user.cjs');
 const util = require('node:util');
 const { describe, send: sendPlainly, senderWith, text } = require('../events.cjs');
 const { LifecycleScript } = require('./lifecycle-script.cjs');
