@@ -87,6 +87,14 @@ describe('a setup script', () => {
     expect(requests[0]?.headers).toMatchObject({ sign: expect.stringMatching(/^[0-9a-f]{8}$/), id: 'valid' });
   });
 
+  itRuns('has the same modules in its snippets, and packages have what they need', async () => {
+    const snippets = [{ name: 'files', script: "require('fs')" }];
+    const refused = await run({ setup: "require('./snippets/files.js')", context: { snippets } });
+    expect(refused.outcome.failure?.message).toContain('cannot use "fs": they have no files of their own');
+    const packages = await run({ setup: "require('axios'); require('dotenv'); require('protobufjs')" });
+    expect(packages.outcome.failure).toBeUndefined();
+  });
+
   itRuns('may be TypeScript with imports', async () => {
     const { requests } = await run({
       setup: `import { createHash } from 'node:crypto';

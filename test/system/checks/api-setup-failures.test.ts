@@ -52,7 +52,21 @@ describe('a setup script that fails', () => {
       'SCRIPT_FAILED',
       /my own fault/,
     ],
-    ['wants files', "require('node:fs')", 'SCRIPT_FAILED', /cannot use "node:fs"/],
+    ['wants files', "require('node:fs')", 'SCRIPT_FAILED', /cannot use "node:fs": they have no files/],
+    ['imports files', "await import('fs/promises')", 'SCRIPT_FAILED', /cannot use "fs\/promises"/],
+    ['asks Node for files', "process.getBuiltinModule('fs')", 'SCRIPT_FAILED', /cannot use "fs"/],
+    [
+      'wants programs',
+      "require('child_process').execSync('id')",
+      'SCRIPT_FAILED',
+      /cannot use "child_process": they start no programs/,
+    ],
+    [
+      'wants threads',
+      "await import('node:worker_threads')",
+      'SCRIPT_FAILED',
+      /cannot use "node:worker_threads"/,
+    ],
     ['wants Playwright', "require('@playwright/test')", 'SCRIPT_FAILED', /cannot use "@playwright\/test"/],
     ['exits', 'process.exit(0)', 'SCRIPT_FAILED', /did not run to its end: it exited with code 0/],
     [

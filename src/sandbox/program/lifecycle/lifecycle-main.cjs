@@ -14,6 +14,7 @@ const util = require('node:util');
 const { describe, send: sendPlainly, senderWith, text } = require('../events.cjs');
 const { LifecycleScript } = require('./lifecycle-script.cjs');
 const { changedVariables, readBody, readRequest } = require('./lifecycle-values.cjs');
+const { refuseModules } = require('./script-modules.cjs');
 const { watchSecrets } = require('../secret-watch.cjs');
 
 const modulesDirectory = process.argv[2];
@@ -74,6 +75,7 @@ function begin({ token, ...given }) {
   for (const [name, value] of Object.entries(job.variables)) process.env[name] = value;
   variablesBefore = { ...process.env };
   watchSecrets(send, job.secretNames);
+  refuseModules(job.directory);
   hearOutput();
 }
 
