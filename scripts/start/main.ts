@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { z } from 'zod';
+import { StopRequests } from '../../src/lib/stop-requests.ts';
 import { ApiClient } from './api-client.ts';
 import { startBranch } from './branch.ts';
 import { type Child, startChild, stopChild, untilReady } from './child.ts';
@@ -37,11 +38,10 @@ const Targets = z.object({
 
 const children: Child[] = [];
 const stop = new AbortController();
-let isStopping = false;
+const requests = new StopRequests();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    if (isStopping) killAll();
-    isStopping = true;
+    if (requests.take() === 'hurry') killAll();
     stop.abort();
   });
 }

@@ -1,6 +1,7 @@
 import { toError } from '../lib/errors.ts';
 import { createLogger } from '../lib/log.ts';
 import { standardOutput } from '../lib/log-destination.ts';
+import { StopRequests } from '../lib/stop-requests.ts';
 import { Agent } from './agent.ts';
 import { ownSecretsOf, readAgentSettings } from './config.ts';
 import { crashSite } from './error-report/private-message.ts';
@@ -16,7 +17,7 @@ const errorReportGraceMs = 2000;
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
- * Runs an agent until a signal stops it. The first signal drains, the second hurries; `process.exitCode` is
+ * Runs an agent until a signal stops it. The first signal drains, one more than two seconds later hurries; `process.exitCode` is
  * then 0 when no lease is held, every result is sent or safe in the spool, and nobody hurried, otherwise 1.
  *
  * @param environment the variables of `AgentConfig`.
@@ -32,8 +33,11 @@ export async function runAgent(
   const log = createLogger('picket-agent', settings.logLevel, output);
   const agent = new Agent(settings, log, probeThreads);
   const stopped = Promise.withResolvers<boolean>();
+  const requests = new StopRequests();
   const onSignal = (signal: NodeJS.Signals) => {
-    log.info({ signal }, 'stopping');
+    const request = requests.take();
+    if (request === 'same') return log.info({ signal }, 'stopping already');
+    log.info({ signal }, request === 'stop' ? 'stopping' : 'stopping in a hurry');
     agent.stop().then(stopped.resolve, stopped.reject);
   };
   for (const signal of stopSignals) process.on(signal, onSignal);

@@ -37,12 +37,15 @@ export interface Resolver {
   ): Promise<readonly ResolvedAddress[]>;
 }
 
-/** Why a name has no address: `not-found` is the name's fault, `unavailable` the resolver's. */
+/**
+ * Why a name has no address: `not-found` is the name's fault, `unavailable` the resolver's; `refused`: the egress policy
+ * keeps it from being looked up.
+ */
 export class ResolveError extends Error {
-  readonly kind: 'not-found' | 'unavailable';
+  readonly kind: 'not-found' | 'unavailable' | 'refused';
   readonly code: string;
 
-  constructor(kind: 'not-found' | 'unavailable', code: string, message: string) {
+  constructor(kind: ResolveError['kind'], code: string, message: string) {
     super(message);
     this.name = 'ResolveError';
     this.kind = kind;

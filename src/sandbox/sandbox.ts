@@ -5,6 +5,12 @@ import { fileURLToPath } from 'node:url';
 /** The programs that run inside sandboxes. They are files of their own in bundles, too. */
 export const programDirectory = fileURLToPath(new URL('./program/', import.meta.url));
 
+/**
+ * Where code in a sandbox with a network of its own says, below its folder, at which ports it means no server of the
+ * host; see network/own-ports.ts.
+ */
+export const ownPortsFile = '.picket/own-ports';
+
 /** Bounds of everything that runs in one sandbox, counted over all its processes. */
 export interface SandboxLimits {
   /**
@@ -94,6 +100,8 @@ export interface SandboxedProcess {
  * has resolved.
  */
 export interface Sandbox {
+  /** Whether its network, and so its loopback, is its own. */
+  readonly hasOwnNetwork: boolean;
   /** Absolute path of the private folder, which the code owns. HOME and TMPDIR lie in it. */
   readonly directory: string;
   /**

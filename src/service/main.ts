@@ -1,6 +1,7 @@
 import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
 import { createLogger, type Logger } from '../lib/log.ts';
 import { standardOutput } from '../lib/log-destination.ts';
+import { StopRequests } from '../lib/stop-requests.ts';
 import { packageVersion } from '../lib/version.ts';
 import { readServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
@@ -10,7 +11,7 @@ const logGraceMs = 500;
 
 /**
  * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second
- * signal ends it at once with exit code 1.
+ * signal, more than two seconds later, ends it at once with exit code 1.
  *
  * @throws AppError CONFIG_INVALID when it cannot start as configured.
  */
@@ -25,8 +26,11 @@ export async function runService(environment: Readonly<Record<string, string | u
   let stopping: string | undefined;
   const stopped = Promise.withResolvers<void>();
   const stop = new AbortController();
+  const requests = new StopRequests();
   const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping !== undefined) {
+    const request = requests.take();
+    if (request === 'same') return;
+    if (request === 'hurry') {
       logger.warn({ signal }, 'second signal received; exiting immediately');
       process.exit(1);
     }

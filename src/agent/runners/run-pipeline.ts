@@ -15,7 +15,7 @@ import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
-import { HostResolver } from '../../probes/dns/host/host-resolver.ts';
+import { HostResolver, systemFiles } from '../../probes/dns/host/host-resolver.ts';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
 import { FileScrubber } from '../delivery/artifacts/artifact-scrubber.ts';
@@ -72,7 +72,7 @@ export class RunPipeline {
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
   readonly #hosts: Pick<RunContext, 'scripts' | 'phases' | 'model'>;
-  readonly #resolver = new HostResolver();
+  readonly #resolver: HostResolver;
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new LruMap<string, Scrubber>(maxCachedScrubbers);
   readonly #runners = new Map<string, Promise<AnyRunner>>();
@@ -89,7 +89,9 @@ export class RunPipeline {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
-    this.#egress = options.egress;
+    const { egress } = options;
+    this.#egress = egress;
+    this.#resolver = new HostResolver(systemFiles, process.platform, (name) => egress.lookupRefusal(name));
     this.#hosts = options.hosts ?? {};
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }

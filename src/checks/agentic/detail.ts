@@ -66,6 +66,10 @@ export const AgenticDetail = z.object({
       calls: z.int(),
       inputTokens: z.int(),
       outputTokens: z.int(),
+      isEstimated: z
+        .boolean()
+        .default(false)
+        .describe('Whether tokens are estimated from what was sent and received: the model did not say'),
       waitedMs: z.number(),
       cost: z.number().nullable().describe('By the prices of the agent’s settings; null without any'),
     })

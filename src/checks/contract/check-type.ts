@@ -77,6 +77,8 @@ export interface EgressRules {
     readonly address?: string | undefined;
     readonly port?: number | undefined;
   }): string | undefined;
+  /** Why a name is not to be looked up at the name servers of this location; undefined when it may be. */
+  lookupRefusal(hostname: string): string | undefined;
 }
 
 /** A file a run leaves behind as evidence: a capture, a trace, a screenshot. */

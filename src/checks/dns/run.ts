@@ -102,8 +102,13 @@ async function ask(
   });
   const { nameServer } = request;
   if (nameServer === null) {
+    const refusal = context.egress.lookupRefusal(name);
+    if (refusal !== undefined) {
+      const failed = { failure: failure('EGRESS_DENIED', refusal), server: undefined };
+      return undiagnosed({ ...failed, endMs: performance.now() });
+    }
     const result = await askHostServers(context, (server) =>
-      // The location's own servers are not the check's choice: its policy is not about them.
+      // The location's own servers are not the check's choice: the policy is about what they are asked.
       queryDns(question, server, { protocol }, { ...controls(), egress: { refusal: () => undefined } }),
     );
     return undiagnosed(result);

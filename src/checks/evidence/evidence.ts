@@ -1,10 +1,10 @@
 import type { ContactAttempt } from '../../probes/connection/target.ts';
-import type { EgressPolicy } from '../../probes/egress/policy.ts';
+import type { ConnectionPolicy } from '../../probes/egress/policy.ts';
 import type { ArtifactSink, RunLog } from '../contract/check-type.ts';
 
 /** What a diagnosis may take, and where it may go. */
 export interface DiagnosisControls {
-  readonly egress: EgressPolicy;
+  readonly egress: ConnectionPolicy;
   readonly signal: AbortSignal;
   /** In milliseconds from now. */
   readonly timeoutMs: number;

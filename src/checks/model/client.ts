@@ -6,6 +6,7 @@ import { errorCodeOf, toError } from '../../lib/errors.ts';
 import { beginningOf } from '../../lib/text.ts';
 import type { ModelAccess, ModelProtocol } from './access.ts';
 import { anthropic } from './anthropic.ts';
+import { type CountedTokens, countTokens } from './counting.ts';
 import { type ModelAnswer, type ModelDialect, ModelError, type ModelQuestion } from './message.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
@@ -50,17 +51,26 @@ export interface ModelNetwork {
   };
 }
 
+/** A try that was answered. */
+interface AnsweredTry {
+  readonly answer: ModelAnswer;
+  readonly spent: CountedTokens;
+}
+
 /** A try that failed. */
 interface FailedTry {
   readonly message: string;
   readonly status?: number | undefined;
   /** How long to wait before the next; undefined where another would fail as well. */
   readonly pauseMs?: number | undefined;
+  /** Where the model has worked, for nothing. */
+  readonly spent?: CountedTokens | undefined;
 }
 
 /**
  * Asks a model, over connections that keep to an egress policy, a proxy and the authorities of the process. A
- * provider that is busy or out of order is asked again, with pauses; what it costs is counted at once.
+ * provider that is busy or out of order is asked again, with pauses; what it costs is counted at once, and estimated
+ * where the provider does not say.
  */
 export class ModelClient {
   readonly #access: ModelAccess;
@@ -101,8 +111,8 @@ export class ModelClient {
   /** @throws ModelError, and the signal's reason when it aborts. */
   async ask(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
     try {
-      const answer = await this.#askUntilAnswered(question, signal);
-      this.#report('answered', answer);
+      const { answer, spent } = await this.#askUntilAnswered(question, signal);
+      this.#report('answered', spent);
       return answer;
     } catch (thrown) {
       if (thrown instanceof ModelError) {
@@ -120,19 +130,16 @@ export class ModelClient {
     this.#onOutcome?.({ kind, inputTokens, outputTokens, cost });
   }
 
-  async #askUntilAnswered(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
+  async #askUntilAnswered(question: ModelQuestion, signal: AbortSignal): Promise<AnsweredTry> {
     for (let tries = 1; ; tries += 1) {
       signal.throwIfAborted();
       const limitMs = Math.min(this.#spending.remainingMs(), maxAnswerMs);
       const startedMs = performance.now();
       const tried = await this.#try(question, limitMs, signal);
       const waitedMs = performance.now() - startedMs;
-      if (!('message' in tried)) {
-        const { inputTokens, outputTokens } = tried;
-        this.#spending.add({ calls: 1, inputTokens, outputTokens, waitedMs });
-        return tried;
-      }
-      this.#spending.add({ calls: 1, inputTokens: 0, outputTokens: 0, waitedMs });
+      const { spent = noTokens } = tried;
+      this.#spending.add({ calls: 1, ...spent, waitedMs });
+      if ('answer' in tried) return tried;
       if (tried.pauseMs === undefined || tries === maxTries) {
         throw new ModelError('MODEL_UNAVAILABLE', `The model gave no answer: ${tried.message}`, tried.status);
       }
@@ -148,12 +155,13 @@ export class ModelClient {
     question: ModelQuestion,
     limitMs: number,
     signal: AbortSignal,
-  ): Promise<ModelAnswer | FailedTry> {
+  ): Promise<AnsweredTry | FailedTry> {
     const url = new URL(this.#access.url);
     const refusal = this.#refusal(url);
     if (refusal !== undefined) return { message: refusal };
     const dialect = dialects[this.#access.protocol];
     const { path, headers, body } = dialect.request(question, this.#access);
+    const sent = JSON.stringify(body);
     const limit = AbortSignal.timeout(Math.ceil(limitMs));
     let status: number;
     let text: string;
@@ -164,7 +172,7 @@ export class ModelClient {
         path: url.pathname.replace(/\/+$/, '') + path,
         method: 'POST',
         headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
-        body: JSON.stringify(body),
+        body: sent,
         signal: AbortSignal.any([signal, limit]),
       });
       status = response.statusCode;
@@ -172,15 +180,19 @@ export class ModelClient {
       text = await response.body.text();
     } catch (thrown) {
       signal.throwIfAborted();
-      if (limit.aborted) return { message: `none within ${Math.round(limitMs / 1000)} s` };
+      const spent = countTokens(undefined, sent, '');
+      if (limit.aborted) return { message: `none within ${Math.round(limitMs / 1000)} s`, spent };
       if (errorCodeOf(thrown) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
-        return { message: `it is larger than ${maxAnswerBytes} bytes` };
+        return { message: `it is larger than ${maxAnswerBytes} bytes`, spent };
       }
       if (thrown instanceof EgressRefused) return { message: thrown.message };
       return { message: toError(thrown).message, pauseMs: firstPauseMs };
     }
     if (status < 200 || status > 299) return failedStatus(status, text, pause);
-    return answerOf(dialect, text);
+    const read = answerOf(dialect, text);
+    const said = 'message' in read ? undefined : read;
+    const spent = countTokens(said, sent, text);
+    return 'message' in read ? { ...read, spent } : { answer: read, spent };
   }
 
   /** A proxy looks names up itself, and an address is looked up by nobody. */
@@ -191,6 +203,8 @@ export class ModelClient {
     return this.#egress.refusal({ hostname, address: isAddress ? hostname : undefined, port: portOf(url) });
   }
 }
+
+const noTokens: CountedTokens = { inputTokens: 0, outputTokens: 0, isEstimated: false };
 
 class EgressRefused extends Error {}
 

@@ -36,6 +36,7 @@ export interface ModelQuestion {
 export interface ModelAnswer {
   readonly text: string;
   readonly calls: readonly ModelCall[];
+  /** As the provider says; 0 where it says nothing. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }

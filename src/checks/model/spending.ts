@@ -7,9 +7,11 @@ export interface ModelSpending {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly waitedMs: number;
+  /** Whether tokens are among them that the provider did not count itself. */
+  readonly isEstimated: boolean;
 }
 
-const nothing: ModelSpending = { calls: 0, inputTokens: 0, outputTokens: 0, waitedMs: 0 };
+const nothing: ModelSpending = { calls: 0, inputTokens: 0, outputTokens: 0, waitedMs: 0, isEstimated: false };
 const dayMs = 86_400_000;
 
 /** What a process has spent on its model on this day (UTC); one for all of its runs or analyses. */
@@ -97,6 +99,7 @@ function sum(left: ModelSpending, right: ModelSpending): ModelSpending {
     inputTokens: left.inputTokens + right.inputTokens,
     outputTokens: left.outputTokens + right.outputTokens,
     waitedMs: left.waitedMs + right.waitedMs,
+    isEstimated: left.isEstimated || right.isEstimated,
   };
 }
 

@@ -83,7 +83,10 @@ export function judgeScript(
     return errors.length > 0 ? failed('SCRIPT_INVALID', errors) : because(noTests(report));
   }
   if (report.mode === 'plain' && report.startedAt === undefined) return failed('SCRIPT_INVALID', errors);
-  if (errors.length === 0 && end.status === 'passed') return passed(report);
+  if (errors.length === 0 && end.status === 'passed') {
+    // What it says is its own word; what it exits with says whether its program agrees.
+    return ended.exitCode === 0 ? passed(report) : because(failure('SCRIPT_FAILED', endedEarly(report)));
+  }
   if (errors.length === 0) return because(failure('SCRIPT_FAILED', `The script ended with ${end.status}`));
   if (report.degraded && errors.length === report.softFailureCount) {
     return { failure: undefined, isDegraded: true, errors, errorMessages: [] };

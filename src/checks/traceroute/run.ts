@@ -155,13 +155,17 @@ function prepare(
 /** The names of all that answered, asked of the location's own name server. */
 async function namesIn(
   { route }: RouteProbeResult,
-  { resolver, signal, timeoutMs }: RunContext,
+  { resolver, egress, signal, timeoutMs }: RunContext,
   startMs: number,
 ): Promise<ReadonlyMap<string, string>> {
   const addresses = [...new Set(route?.hops.flatMap(addressesOf))];
   const [server] = resolver.nameServers?.() ?? [];
   const leftMs = timeoutMs - (performance.now() - startMs);
-  return await routerNames(addresses, server, { signal, timeoutMs: Math.min(namesTimeoutMs, leftMs) });
+  return await routerNames(addresses, server, {
+    signal,
+    egress,
+    timeoutMs: Math.min(namesTimeoutMs, leftMs),
+  });
 }
 
 interface Run extends Prepared {

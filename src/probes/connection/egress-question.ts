@@ -1,4 +1,4 @@
-import type { EgressPolicy } from '../egress/policy.ts';
+import type { ConnectionPolicy } from '../egress/policy.ts';
 import type { ConnectionTarget } from './target.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { ConnectionTarget } from './target.ts';
  * that is the proxy's; the target, which the proxy resolves, is judged by what is known of it.
  */
 export function egressRefusal(
-  egress: EgressPolicy,
+  egress: ConnectionPolicy,
   { proxy, hostname, port }: ConnectionTarget,
   address: string,
 ): string | undefined {

@@ -141,6 +141,7 @@ function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErro
   // Looking a name up takes file descriptors and memory as well.
   const own = kindByCode[code];
   if (own !== undefined && resourceKinds.has(own)) return own;
+  if (kind === 'refused') return 'egress-denied';
   if (phase === 'proxy') return 'proxy-failed';
   return kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WantedFamily } from '../address.ts';
 import type { TransportProtocol } from '../capture/filter.ts';
-import type { EgressPolicy } from '../egress/policy.ts';
+import type { ConnectionPolicy } from '../egress/policy.ts';
 import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 import type { Resolver } from '../resolver.ts';
 import type { ForwardProxy } from './forward-proxy.ts';
@@ -50,7 +50,7 @@ export interface TlsInspection {
 export interface ConnectionMeans {
   readonly resolver: Resolver;
   /** Asked for the very address that is connected to, right before. */
-  readonly egress: EgressPolicy;
+  readonly egress: ConnectionPolicy;
   /** Who says when things happened; the one of this thread when absent. */
   readonly timekeeper?: Timekeeper | undefined;
   /** Called with every connect that was begun, so that the connection can be watched on the wire. */

@@ -1,13 +1,13 @@
 import { ProbeError } from '../connection/errors.ts';
 import { isTimeout } from '../connection/interruption.ts';
 import type { ConnectionMeans } from '../connection/target.ts';
-import type { EgressPolicy } from '../egress/policy.ts';
+import type { ConnectionPolicy } from '../egress/policy.ts';
 import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 
 /** How long a query may go on, and where it may go. */
 export interface QueryControls {
   /** Asked for the address of the server, right before anything is sent there. */
-  readonly egress: EgressPolicy;
+  readonly egress: ConnectionPolicy;
   /** Aborting ends the query as `aborted`, or as unanswered when its reason is a TimeoutError. */
   readonly signal: AbortSignal;
   /** In milliseconds from now. */

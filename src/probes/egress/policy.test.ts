@@ -209,6 +209,45 @@ describe('rules', () => {
     );
   });
 
+  it.each([
+    [{}, 'a.example', true],
+    [{ deny: '*' }, 'a.example', false],
+    [{ deny: '*' }, 'data.1.2.3.4', false],
+    [{ deny: '*' }, '10.0.0.1', false],
+    [{ deny: '0.0.0.0/0, ::/0' }, 'a.example', false],
+    [{ deny: '0.0.0.0/1, 128.0.0.0/1, ::/1, 8000::/1' }, 'a.example', false],
+    // An address may come of it.
+    [{ deny: '0.0.0.0/0' }, 'a.example', true],
+    [{ deny: '0.0.0.0/1, ::/0' }, 'a.example', true],
+    [{ deny: '*', allow: '10.0.0.0/8' }, 'a.example', true],
+    [{ deny: '*', allow: '10.1.2.3' }, 'a.example', true],
+    [{ deny: '*, 10.0.0.0/8', allow: '10.0.0.0/8' }, 'a.example', false],
+    // Of names, those that patterns allow.
+    [{ deny: '*', allow: '*.shop.example' }, 'a.example', false],
+    [{ deny: '*', allow: '*.shop.example' }, 'www.Shop.example.', true],
+    [{ deny: '*, *.prod.shop.example', allow: '*.shop.example' }, 'db.prod.shop.example', false],
+    [
+      { deny: '*, 0.0.0.0/1, 128.0.0.0/1, ::/1, 8000::/1', allow: '*.shop.example' },
+      'www.shop.example',
+      false,
+    ],
+    [{ deny: '*.prod.example' }, 'db.prod.example', false],
+    [{ deny: '*.prod.example' }, 'db.test.example', true],
+    [{ allow: '10.0.0.1' }, 'metadata.google.internal', false],
+  ] as const)('%j: %s is looked up: %s', (settings, name, isLookedUp) => {
+    const refusal = policy(settings).lookupRefusal(name);
+    expect(refusal === undefined, refusal).toBe(isLookedUp);
+  });
+
+  it('that keep names from being looked up are named', () => {
+    expect(policy({ deny: '*' }).lookupRefusal('a.example')).toBe(
+      'a look-up of a.example is refused by the rule * of EGRESS_DENY',
+    );
+    expect(policy({ deny: '*.example' }).lookupRefusal('a.example')).toBe(
+      'a look-up of a.example is refused by the rule *.example of EGRESS_DENY',
+    );
+  });
+
   it('that are none are an error', () => {
     expect(() => policy({ deny: '10.0.0.0/33' })).toThrow('10.0.0.0/33');
   });

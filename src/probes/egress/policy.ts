@@ -28,13 +28,22 @@ export interface EgressDestination {
 }
 
 /** Decides where probes may connect to. */
-export interface EgressPolicy {
+export interface ConnectionPolicy {
   /**
    * Why that connection is refused, as a sentence that names the rule; undefined when it may be made. To be
    * asked for every connection and every packet's destination, right before it, with the resolved address: a
    * name that is checked and then resolved again can lead elsewhere by then.
    */
   refusal(destination: EgressDestination): string | undefined;
+}
+
+/** Decides where probes may connect to, and which names they look up. */
+export interface EgressPolicy extends ConnectionPolicy {
+  /**
+   * Why a name is not to be looked up at the name servers of this host, as a sentence that names the rule: no address
+   * that it could have may be connected to. To look it up would only tell others of it. undefined when it may be.
+   */
+  lookupRefusal(hostname: string): string | undefined;
 }
 
 /** The settings of a policy; plain data, so that they can go to a thread. */
@@ -94,6 +103,8 @@ interface HostRule extends Judgement {
  * - A name that is explicitly allowed opens its addresses where only a rule for all addresses (`*`,
  *   `0.0.0.0/0`, `::/0`) closes them; narrower rules and defaults hold, because who owns a name chooses its
  *   addresses.
+ * - A name is looked up unless a rule closes it, or no address at all is open to it: every address is closed (`*`), no
+ *   pattern allows the name, and no network is allowed that it could lead to.
  *
  * @throws Error when a list holds something that is no rule; configuration is checked before
  *   (`parseEgressRules`).
@@ -148,6 +159,8 @@ class RuleBook implements EgressPolicy {
   readonly #networkRules: readonly NetworkRule[];
   readonly #hostRules: readonly HostRule[];
   readonly #ownPorts: ReadonlySet<number>;
+  /** What closes every address to names that are allowed, and to others; each found out once. */
+  readonly #closing = new Map<boolean, { readonly rule: NetworkRule | undefined }>();
   /** The rules that together close every address, when there are such. */
   readonly #closesEverything: NetworkRule | undefined;
 
@@ -182,14 +195,41 @@ class RuleBook implements EgressPolicy {
     return sentence(`${text}${shownName}`, rule);
   }
 
+  lookupRefusal(hostname: string): string | undefined {
+    // Whatever is asked of a name server is a name, also what spells an address.
+    const rule = this.#hostRule(hostname);
+    const closing = rule?.effect === 'deny' ? rule : this.#closingAll(rule?.effect === 'allow');
+    return closing && `a look-up of ${hostname} is refused${ending(closing)}`;
+  }
+
   #judgeName(hostname: string): JudgedName {
     if (parseAddress(hostname)) return { isAddress: true, rule: undefined };
+    return { isAddress: false, rule: this.#hostRule(hostname) };
+  }
+
+  #hostRule(hostname: string): HostRule | undefined {
     const name = plainName(hostname);
-    const rule = best(
+    return best(
       this.#hostRules.filter(({ pattern }) => matchesGlob(name, pattern)),
       ({ pattern }) => pattern.replaceAll('*', '').length,
     );
-    return { isAddress: false, rule };
+  }
+
+  /**
+   * A rule that closes addresses, where no address at all is open. What rules say changes only where one of their networks
+   * begins or ends, so it is enough to look there.
+   */
+  #closingAll(isNameAllowed: boolean): NetworkRule | undefined {
+    const known = this.#closing.get(isNameAllowed);
+    if (known) return known.rule;
+    const rules = this.#networkRules;
+    const closing = edges(rules).map((address) => {
+      const { rule } = this.#judgeAddress(address);
+      return rule?.effect === 'deny' && !(isNameAllowed && isEverywhere(rule)) ? rule : undefined;
+    });
+    const rule = closing.includes(undefined) ? undefined : (this.#closesEverything ?? closing[0]);
+    this.#closing.set(isNameAllowed, { rule });
+    return rule;
   }
 
   #judgeAddress(text: string): JudgedAddress {
@@ -230,9 +270,39 @@ function isEverywhere({ network: [, prefixBits] }: NetworkRule): boolean {
   return prefixBits === 0;
 }
 
-function sentence(destination: string, { because }: Judgement): string {
-  const joint = because.startsWith('by ') ? ' ' : ': ';
-  return `a connection to ${destination} is refused${joint}${because}`;
+/** Addresses of which every part of the address space, as some networks divide it, has at least one. */
+function edges(rules: readonly NetworkRule[]): string[] {
+  const found = ['1.0.0.1', '1::1'];
+  for (const {
+    network: [address, prefixBits],
+  } of rules) {
+    const bytes = address.toByteArray();
+    const bits = bytes.length * 8;
+    const value = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+    const sizeBits = BigInt(bits - prefixBits);
+    const first = (value >> sizeBits) << sizeBits;
+    const after = first + (1n << sizeBits);
+    // Some addresses have a meaning of their own, such as 0.0.0.0: their neighbours stand for the network.
+    for (const edge of [first, first + 1n, first + 2n, after, after + 1n, after + 2n]) {
+      if (edge < 1n << BigInt(bits)) found.push(addressOf(edge, bytes.length));
+    }
+  }
+  return found;
+}
+
+function addressOf(value: bigint, byteCount: number): string {
+  const bytes = Array.from({ length: byteCount }, (_, index) =>
+    Number((value >> BigInt(8 * (byteCount - 1 - index))) & 255n),
+  );
+  return ipaddr.fromByteArray(bytes).toString();
+}
+
+function sentence(destination: string, judgement: Judgement): string {
+  return `a connection to ${destination} is refused${ending(judgement)}`;
+}
+
+function ending({ because }: Judgement): string {
+  return `${because.startsWith('by ') ? ' ' : ': '}${because}`;
 }
 
 /**

@@ -2,7 +2,7 @@ import { type IpFamily, type ResolvedAddress, type WantedFamily, wireAddress } f
 import { type Interruption, type InterruptionSources, Interruptions } from '../connection/interruption.ts';
 import type { EchoAnswer } from '../echo/answers.ts';
 import type { IcmpBackend } from '../echo/backend.ts';
-import type { EgressPolicy } from '../egress/policy.ts';
+import type { ConnectionPolicy } from '../egress/policy.ts';
 import { type LookupTimes, ResolveError, type Resolver, resolveWanted } from '../resolver.ts';
 import { IcmpProbeError, unsentError } from './errors.ts';
 import { timeBudget } from './time-budget.ts';
@@ -24,7 +24,7 @@ export interface IcmpProbeRequest {
 export interface IcmpProbeControls extends InterruptionSources {
   readonly backend: IcmpBackend;
   readonly resolver: Resolver;
-  readonly egress: EgressPolicy;
+  readonly egress: ConnectionPolicy;
 }
 
 export interface IcmpProbeResult {
@@ -140,6 +140,7 @@ class IcmpProbe {
       return wireAddress(first);
     } catch (thrown) {
       if (!(thrown instanceof ResolveError)) throw thrown;
+      if (thrown.kind === 'refused') throw new IcmpProbeError('egress-denied', thrown.message);
       const kind = thrown.kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
       throw new IcmpProbeError(kind, thrown.message);
     } finally {

@@ -2,6 +2,7 @@ import { ProbeError } from '../connection/errors.ts';
 import { queryDns } from '../dns/query.ts';
 import type { DnsServer } from '../dns/server.ts';
 import { reverseName } from '../dns/wire/name.ts';
+import type { EgressPolicy } from '../egress/policy.ts';
 
 /** Names of routers change rarely, and runs ask for the same ones each minute. */
 const keptMs = 10 * 60_000;
@@ -13,6 +14,12 @@ interface Known {
   readonly untilMs: number;
 }
 
+export interface NameControls {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly egress: Pick<EgressPolicy, 'lookupRefusal'>;
+}
+
 const known = new Map<string, Known>();
 
 /**
@@ -22,7 +29,7 @@ const known = new Map<string, Known>();
 export async function routerNames(
   addresses: readonly string[],
   server: DnsServer | undefined,
-  controls: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  controls: NameControls,
 ): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
   await Promise.all(
@@ -37,18 +44,19 @@ export async function routerNames(
 async function nameOf(
   address: string,
   server: DnsServer | undefined,
-  controls: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  controls: NameControls,
 ): Promise<string | null> {
   const kept = known.get(address);
   if (kept && kept.untilMs > performance.now()) return kept.name;
   const asked = reverseName(address);
   if (asked === undefined || !server || controls.timeoutMs <= 0) return null;
+  if (controls.egress.lookupRefusal(asked) !== undefined) return null;
   try {
     const { message } = await queryDns(
       { name: asked, type: 'PTR' },
       server,
       { protocol: 'UDP' },
-      // The location's own server is not the check's choice: its policy is not about it.
+      // The location's own server is not the check's choice: the policy is about what it is asked.
       { ...controls, egress: { refusal: () => undefined } },
     );
     const record = message.answers.find(({ type }) => type === 'PTR');

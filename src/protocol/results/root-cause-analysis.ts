@@ -45,6 +45,10 @@ export const ModelFindings = z.object({
     calls: z.int(),
     inputTokens: z.int(),
     outputTokens: z.int(),
+    isEstimated: z
+      .boolean()
+      .default(false)
+      .describe('Whether tokens are estimated from what was sent and received: the model did not say'),
     cost: z.number().nullable().describe('By the prices of the settings; null without'),
   }),
 });

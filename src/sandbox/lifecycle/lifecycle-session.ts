@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { beginningOf } from '../../lib/text.ts';
 import type { SandboxEndReason, SandboxedEnd } from '../sandbox.ts';
@@ -20,8 +21,9 @@ const text = (maxLength: number) => z.string().transform((value) => beginningOf(
 const TextMap = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 
 /**
- * Lines of descriptor 3 (src/sandbox/program/lifecycle/lifecycle-main.cjs). A script can forge them: only
- * shape and size are checked.
+ * Lines of descriptor 3 (src/sandbox/program/lifecycle/lifecycle-main.cjs), each after the run's token: a line without it is
+ * whatever else wrote there, and says nothing. The process of the token is the script's too, so that beyond that only shape and
+ * size are checked.
  */
 const LifecycleEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('line'), level: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']), text: text(8192) }),
@@ -80,6 +82,7 @@ export class SandboxedLifecycle implements LifecycleSession {
   readonly #signal: AbortSignal;
   readonly #release: () => void;
   readonly #secrets = new Set<string>();
+  readonly #token = randomUUID();
   #running: Running | undefined;
   #ended: SandboxedEnd | undefined;
   #errorText = '';
@@ -95,7 +98,10 @@ export class SandboxedLifecycle implements LifecycleSession {
     this.#signal = signal;
     this.#release = release;
     started.listen({
-      onEvent: (line) => this.#take(readLine(LifecycleEvent, line)),
+      onEvent: (line) => {
+        const head = `${this.#token} `;
+        if (line.startsWith(head)) this.#take(readLine(LifecycleEvent, line.slice(head.length)));
+      },
       onError: (chunk) => {
         this.#errorText = (this.#errorText + chunk.toString('utf8')).slice(-maxErrorTextLength);
       },
@@ -107,7 +113,8 @@ export class SandboxedLifecycle implements LifecycleSession {
     signal.addEventListener('abort', this.#stop, { once: true });
     if (signal.aborted) this.#stop();
     const { variables, secretNames, snippets } = job;
-    this.#send({ directory: started.sandbox.directory, variables, secretNames, snippets });
+    const { directory } = started.sandbox;
+    this.#send({ token: this.#token, directory, variables, secretNames, snippets });
   }
 
   get isOpen(): boolean {

@@ -37,6 +37,13 @@ export class Datagrams {
     flow.socket.send(packet.payload, packet.destinationPort, packet.destination, () => undefined);
   }
 
+  /** Answers a datagram of the run in the name of the one that it was for. */
+  answer({ family, source, sourcePort, destination, destinationPort }: Packet, payload: Buffer): void {
+    const from = { source: addressBytes(destination), sourcePort: destinationPort };
+    const to = { destination: addressBytes(source), destinationPort: sourcePort };
+    this.#answer(datagram({ family, ...from, ...to, payload }), family, source);
+  }
+
   close(): void {
     for (const key of [...this.#flows.keys()]) this.#end(key);
   }

@@ -33,12 +33,12 @@ export interface NetworkParts {
 }
 
 /** What packets are marked with. */
-export const marks = { relayed: 1, direct: 2, refused: 3, unreachable: 4 } as const;
+export const marks = { relayed: 1, direct: 2, refused: 3, unreachable: 4, home: 5 } as const;
 /** The addresses of every such network: of ranges that nothing on the Internet has (RFC 7600, RFC 6666). */
 export const ownAddresses = { 4: '192.0.0.8', 6: '100::8' } as const;
 
-/** What connections are redirected to. */
-const relayPort = 1;
+/** What connections are redirected to, on loopback. Nothing else gets there: see RunNetwork. */
+export const relayPort = 1;
 /** The network of the calling thread. */
 const ownNetwork = '/proc/thread-self/ns/net';
 const IPPROTO_RAW = 255;
@@ -57,6 +57,7 @@ function setUp({ hasIpv6 }: NetworkOrder): string {
 COMMIT
 *nat
 -A OUTPUT -p tcp -m mark --mark ${marks.relayed} -j REDIRECT --to-ports ${relayPort}
+-A OUTPUT -p tcp -m mark --mark ${marks.home} -j REDIRECT
 COMMIT
 *filter
 -A OUTPUT -p tcp -m mark --mark ${marks.refused} -j REJECT --reject-with tcp-reset

@@ -1,7 +1,8 @@
 import { networkInterfaces } from 'node:os';
-import { extname } from 'node:path';
+import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
+import { ownPortsFile } from '../sandbox.ts';
 import { type Kernel, openKernel } from './kernel.ts';
 import type { NetworkAnswer, NetworkOrder, NetworkParts } from './network-worker.ts';
 import { RunNetwork } from './run-network.ts';
@@ -22,9 +23,17 @@ export class Networks {
     this.#policy = policy;
   }
 
-  /** @throws Error where this host makes no networks; the message says why. */
-  async make(): Promise<RunNetwork> {
-    const network = new RunNetwork(this.#kernel, await this.#maker.make(), this.#policy);
+  /**
+   * @param directory the folder of the sandbox.
+   * @throws Error where this host makes no networks; the message says why.
+   */
+  async make(directory: string): Promise<RunNetwork> {
+    const network = new RunNetwork({
+      kernel: this.#kernel,
+      parts: await this.#maker.make(),
+      policy: this.#policy,
+      ownPorts: join(directory, ownPortsFile),
+    });
     this.#open.add(network);
     if (!this.#isServing) void this.#serve();
     return network;

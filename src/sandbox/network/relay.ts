@@ -1,10 +1,12 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import type { Transform } from 'node:stream';
 
 /** How long a connection that was let through may take to arrive. */
 const arrivalMs = 10_000;
 
 interface Expected {
   readonly upstream: Socket;
+  readonly filter: Transform | undefined;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -29,15 +31,19 @@ export class Relay {
     });
   }
 
-  /** Says what the connection that comes from there is to be joined with. */
-  expect(address: string, port: number, upstream: Socket): void {
+  /**
+   * Says what the connection that comes from there is to be joined with.
+   *
+   * @param filter what the run sends goes through it; the connection is reset when it fails.
+   */
+  expect(address: string, port: number, upstream: Socket, filter?: Transform): void {
     const key = keyOf(address, port);
     this.#keep(upstream);
     const timer = setTimeout(() => {
       this.#expected.delete(key);
       upstream.destroy();
     }, arrivalMs);
-    this.#expected.set(key, { upstream, timer });
+    this.#expected.set(key, { upstream, filter, timer });
   }
 
   close(): void {
@@ -57,12 +63,18 @@ export class Relay {
       return;
     }
     clearTimeout(expected.timer);
-    const { upstream } = expected;
+    const { upstream, filter } = expected;
     socket.on('error', () => upstream.resetAndDestroy());
     upstream.on('error', () => socket.resetAndDestroy());
     socket.on('close', () => upstream.destroy());
     upstream.on('close', () => socket.destroy());
-    socket.pipe(upstream);
+    if (filter) {
+      filter.on('error', () => {
+        socket.resetAndDestroy();
+        upstream.destroy();
+      });
+      socket.pipe(filter).pipe(upstream);
+    } else socket.pipe(upstream);
     upstream.pipe(socket);
     if (upstream.errored) socket.resetAndDestroy();
   }

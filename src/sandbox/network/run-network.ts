@@ -1,10 +1,12 @@
 import { connect } from 'node:net';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
 import { Datagrams } from './datagrams.ts';
+import { noSuchName, QuestionFilter, readQuestions } from './dns-questions.ts';
 import type { Kernel } from './kernel.ts';
 import { isHeard } from './listeners.ts';
 import { NameBook } from './name-book.ts';
-import { marks, type NetworkParts, ownAddresses } from './network-worker.ts';
+import { marks, type NetworkParts, ownAddresses, relayPort } from './network-worker.ts';
+import { isAddressOfHost, readOwnPorts } from './own-ports.ts';
 import { type Packet, readPacket } from './packet.ts';
 import { PacketQueue, type QueuedPacket } from './packet-queue.ts';
 import { Relay } from './relay.ts';
@@ -21,9 +23,10 @@ const unreachableCodes = new Set([
 ]);
 
 /**
- * The network of one sandbox, a namespace of its own. Its loopback is the run's alone. Whatever else a run
- * connects to is first judged by the egress policy, by the very address that will be connected to, and then
- * connected from the host; the run's own handshake waits for that.
+ * The network of one sandbox, a namespace of its own. Its loopback is the run's alone; where nothing of the run
+ * listens the host's is meant, unless the run has called the port its own. Whatever else a run connects to is first
+ * judged by the egress policy, by the very address that will be connected to, and then connected from the host; the
+ * run's own handshake waits for that.
  */
 export class RunNetwork {
   readonly #kernel: Kernel;
@@ -33,14 +36,24 @@ export class RunNetwork {
   readonly #relay: Relay;
   readonly #names = new NameBook();
   readonly #datagrams: Datagrams;
+  readonly #ownPorts: string;
   readonly #connecting = new Set<string>();
   readonly #refusals = new Set<string>();
+  #testPort: number | undefined;
   #isClosed = false;
 
-  constructor(kernel: Kernel, parts: NetworkParts, policy: EgressPolicy) {
+  /** @param options.ownPorts the file in which the run says which ports are its own. */
+  constructor(options: {
+    readonly kernel: Kernel;
+    readonly parts: NetworkParts;
+    readonly policy: EgressPolicy;
+    readonly ownPorts: string;
+  }) {
+    const { kernel, parts } = options;
     this.#kernel = kernel;
     this.#parts = parts;
-    this.#policy = policy;
+    this.#policy = options.policy;
+    this.#ownPorts = options.ownPorts;
     this.#queue = new PacketQueue(kernel, parts.queue);
     this.#relay = new Relay(parts.listeners);
     this.#datagrams = new Datagrams({ kernel, raw4: parts.raw4, raw6: parts.raw6, names: this.#names });
@@ -58,6 +71,11 @@ export class RunNetwork {
   /** Sentences about connections that were refused, each once, the first of them. */
   get refusals(): readonly string[] {
     return [...this.#refusals];
+  }
+
+  /** Opens a port of 127.0.0.1 whatever the policy says, for the test that connections get out of this network at all. */
+  openTestPort(port: number): void {
+    this.#testPort = port;
   }
 
   /** Judges the packets that wait. */
@@ -80,8 +98,9 @@ export class RunNetwork {
   #judge({ id, bytes }: QueuedPacket): void {
     const packet = readPacket(bytes);
     if (!packet) this.#queue.drop(id);
-    else if (isOwn(packet.destination) && isHeard(this.#kernel, this.#parts.diagnosis, packet))
-      this.#queue.accept(id, marks.direct); // else it is the host's that is meant
+    else if (isOwn(packet.destination) && this.#isHeard(packet)) this.#queue.accept(id, marks.direct);
+    else if (this.#isNameServer(packet)) this.#ask(id, packet);
+    else if (this.#isRunsOwn(packet)) this.#queue.accept(id, this.#markAtHome(packet));
     else if (this.#isRefused(packet)) this.#queue.accept(id, marks.refused);
     else if (packet.protocol === 'tcp') this.#connect(id, packet);
     else {
@@ -90,20 +109,70 @@ export class RunNetwork {
     }
   }
 
+  /** Name servers of the host may be asked wherever they are; what they are asked for is judged. */
+  #isNameServer({ destination, destinationPort }: Packet): boolean {
+    return this.#names.isServer(destination, destinationPort);
+  }
+
+  #ask(id: number, packet: Packet): void {
+    if (packet.protocol === 'tcp') {
+      this.#connect(id, packet, new QuestionFilter((message) => this.#isQuestionRefused(message)));
+      return;
+    }
+    if (!this.#isQuestionRefused(packet.payload)) this.#datagrams.forward(packet);
+    else {
+      const asked = readQuestions(packet.payload);
+      if (asked) this.#datagrams.answer(packet, noSuchName(packet.payload, asked.endsAt));
+    }
+    this.#queue.drop(id);
+  }
+
+  /** Whether a message to a name server asks for a name that the policy keeps from being looked up, or is no question. */
+  #isQuestionRefused(message: Buffer): boolean {
+    const asked = readQuestions(message);
+    if (!asked) return true;
+    const refusals = asked.names.flatMap((name) => this.#policy.lookupRefusal(name) ?? []);
+    for (const refusal of refusals) this.#noteRefusal(refusal);
+    return refusals.length > 0;
+  }
+
+  #noteRefusal(refusal: string): void {
+    if (this.#refusals.size < maxRefusals) this.#refusals.add(refusal);
+  }
+
+  /** Whether something of the run listens there. The relay does, and is not to be reached as a port of loopback. */
+  #isHeard(packet: Packet): boolean {
+    if (packet.protocol === 'tcp' && packet.destinationPort === relayPort) return false;
+    return isHeard(this.#kernel, this.#parts.diagnosis, packet);
+  }
+
+  /** Whether a packet for this host, by whatever address, is for a port that the run has called its own. */
+  #isRunsOwn({ protocol, destination, destinationPort }: Packet): boolean {
+    if (protocol !== 'tcp' || !readOwnPorts(this.#ownPorts).has(destinationPort)) return false;
+    return isOwn(destination) || isAddressOfHost(destination);
+  }
+
+  /** On the host a server is reached by every address of the host; here loopback stands for all of them. */
+  #markAtHome(packet: Packet): number {
+    if (isOwn(packet.destination)) return marks.refused;
+    const destination = packet.family === 4 ? '127.0.0.1' : '::1';
+    return this.#isHeard({ ...packet, destination }) ? marks.home : marks.refused;
+  }
+
   #isRefused({ destination, destinationPort }: Packet): boolean {
-    // The agent's own questions to them are not judged either.
-    if (this.#names.isServer(destination, destinationPort)) return false;
+    if (destination === '127.0.0.1' && destinationPort === this.#testPort) return false;
     const refusals = this.#names
       .namesOf(destination)
       .map((hostname) => this.#policy.refusal({ hostname, address: destination, port: destinationPort }));
     const [refusal] = refusals;
     // Of several names that led there, one that is allowed is enough.
     if (refusal === undefined || refusals.includes(undefined)) return false;
-    if (this.#refusals.size < maxRefusals) this.#refusals.add(refusal);
+    this.#noteRefusal(refusal);
     return true;
   }
 
-  #connect(id: number, packet: Packet): void {
+  /** @param filter what the run sends goes through it. */
+  #connect(id: number, packet: Packet, filter?: QuestionFilter): void {
     const { source, sourcePort, destination, destinationPort } = packet;
     const key = `${source} ${sourcePort} ${destination} ${destinationPort}`;
     if (this.#connecting.has(key)) {
@@ -137,7 +206,7 @@ export class RunNetwork {
       decide(() => {
         // What comes before the run's half is there has to wait.
         upstream.pause();
-        this.#relay.expect(source, sourcePort, upstream);
+        this.#relay.expect(source, sourcePort, upstream, filter);
         this.#queue.accept(id, marks.relayed);
       });
     });

@@ -217,6 +217,7 @@ export class SandboxPool {
         throw new SandboxUnavailable('the sandbox supervisor ended');
     };
     return {
+      hasOwnNetwork: link.facts.hasOwnNetwork,
       directory: place.directory,
       write: async (path, content) => {
         requireHeld();

@@ -9,12 +9,25 @@ const fs = require('node:fs');
 
 const maxTextLength = 8192;
 
+// What a script puts in their place later, it does not stand between us and the agent.
+const { writeSync } = fs;
+const { stringify } = JSON;
+
 /** Writes a whole line to descriptor 3, however slow the reader is. */
 function send(event) {
-  let line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`);
+  write(stringify({ at: Date.now(), ...event }));
+}
+
+/** The same with a token before each line, by which the agent knows it from what else is written there. */
+function senderWith(token) {
+  return (event) => write(`${token} ${stringify({ at: Date.now(), ...event })}`);
+}
+
+function write(text) {
+  let line = Buffer.from(`${text}\n`);
   while (line.length > 0) {
     try {
-      line = line.subarray(fs.writeSync(3, line));
+      line = line.subarray(writeSync(3, line));
     } catch (error) {
       if (error.code !== 'EAGAIN') return;
       // The pipe is full. Nothing else may happen before the line is out, so the thread waits.
@@ -56,4 +69,4 @@ function describe(error) {
   return { name: text(error.name ?? named?.[1] ?? 'Error'), message, stack };
 }
 
-module.exports = { send, note, text, describe };
+module.exports = { send, senderWith, note, text, describe };

@@ -59,7 +59,7 @@ export interface ScriptReport {
   readonly steps: readonly SaidStep[];
   /** Errors outside of any test. */
   readonly errors: readonly SaidError[];
-  /** What our own program in the sandbox broke on. */
+  /** What our own program in the sandbox broke on, before the script could do anything. */
   readonly broken: SaidError | undefined;
   readonly findings: readonly SaidFinding[];
   readonly pages: readonly SaidPage[];
@@ -227,10 +227,13 @@ class RunTranscript {
         if (this.#errors.length < maxErrors) this.#errors.push(event.error);
         break;
       case 'end':
-        this.#end ??= { status: event.status, durationMs: event.durationMs, at: event.at };
+        // Of several, forged ones among them, none that has passed takes the place of one that has not.
+        if (!this.#end || event.status !== 'passed')
+          this.#end = { status: event.status, durationMs: event.durationMs, at: event.at };
         break;
       case 'broken':
-        this.#broken ??= event.error;
+        // Once the script may run, such a line may be its own: then it is no excuse for a run without an end.
+        if (this.#mode === undefined) this.#broken ??= event.error;
         break;
     }
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { programDirectory, type Sandbox } from '../sandbox.ts';
+import { ownPortsFile, programDirectory, type Sandbox } from '../sandbox.ts';
 import { readLine, SuiteNote } from '../scripts/events.ts';
 import { leftNotes } from '../scripts/notes.ts';
 import { privateFolder, proxyOf } from '../scripts/script-process.ts';
@@ -66,7 +66,10 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
     globalTimeoutMs: Math.max(1, Math.floor(job.testTimeoutMs - graceMs)),
     reportPath: join(sandbox.directory, suiteReportPath),
     proxy: proxyOf(job.proxyUrl),
+    ownPortsPath: sandbox.hasOwnNetwork ? join(sandbox.directory, ownPortsFile) : null,
   };
+  // Bun loads nothing of ours first, so its ports are not known: all of them are the run's own.
+  if (job.engine === 'bun') await sandbox.write(ownPortsFile, '*\n');
   job.onStage(`Running tests: ${job.testCommand}`);
   const startedAt = Date.now();
   const startedMs = performance.now();

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { hasNamespaces, needsRoot, type SandboxMechanism } from '../mechanism.ts';
 import { systemProgram } from '../system-program.ts';
 import type { ProgramRequest } from './message.ts';
+import { userFiles } from './user-entry.ts';
 
 export { systemProgram };
 
@@ -148,6 +149,7 @@ function firstProcess(plan: LaunchPlan): string {
     ownProc(plan, mount),
     ...ownFolder(plan, mount),
     `${mount} -t tmpfs -o size=256m,mode=1777,nosuid,nodev tmpfs /dev/shm`,
+    ...namedUser(plan, mount),
     isBelowTmp ? '' : `${mount} --bind ${directory}/.tmp /tmp`,
     ...writableMounts()
       .filter((place) => !isReplaced(place) && !isCovered(place))
@@ -185,6 +187,21 @@ function ownFolder(plan: LaunchPlan, mount: string): string[] {
     `${mount} -o remount,ro ${around}`,
     'cd /',
   ];
+}
+
+/** Gives the user of the code a name, in files of its own over those of the host. */
+function namedUser(plan: LaunchPlan, mount: string): string[] {
+  const uid = plan.uid ?? process.getuid?.() ?? 0;
+  const gid = plan.uid ?? process.getgid?.() ?? 0;
+  return userFiles({ uid, gid, directory: plan.directory }).flatMap(({ path, content }) => {
+    const file = `/dev/shm/${basename(path)}`;
+    return [
+      `printf %s ${quote(content)} > ${file}`,
+      `chmod 0644 ${file}`,
+      `${mount} -o bind,ro ${file} ${path}`,
+      `rm ${file}`,
+    ];
+  });
 }
 
 /** Hides a file or folder; nothing where there is none. */

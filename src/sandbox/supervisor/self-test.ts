@@ -79,6 +79,7 @@ export async function selfTest(
   const server = createServer((socket) => socket.on('error', () => undefined).end(greeting));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port: hostPort } = server.address() as AddressInfo;
+  slot.openTestPort(hostPort);
   const program = slot.start(
     {
       path: given.nodePath,

@@ -91,6 +91,11 @@ export class Slot {
     return program;
   }
 
+  /** Opens a port of the host, whatever the egress policy says, until the next `clean`. */
+  openTestPort(port: number): void {
+    this.#network?.openTestPort(port);
+  }
+
   kill(reason: SandboxEndReason): void {
     this.#program?.kill(reason);
   }
@@ -117,7 +122,7 @@ export class Slot {
       await chown(join(this.directory, '.tmp'), this.uid, this.uid);
       await chown(this.directory, this.uid, this.uid);
     }
-    this.#network = await this.#networks?.make();
+    this.#network = await this.#networks?.make(this.directory);
     this.#prepared = this.#prepare();
     this.#prepared.launch.child.once('error', () => undefined); // tried again, and reported, when a program is to start
   }

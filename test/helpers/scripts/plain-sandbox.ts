@@ -26,6 +26,7 @@ export async function createPlainSandbox(): Promise<Sandbox> {
   const directory = await mkdtemp(join(tmpdir(), 'picket-plain-sandbox-'));
   const children = new Set<ChildProcess>();
   return {
+    hasOwnNetwork: false,
     directory,
     write: async (path, content) => {
       await mkdir(dirname(join(directory, path)), { recursive: true });

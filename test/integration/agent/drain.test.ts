@@ -1,7 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { sameStopMs } from '../../../src/lib/stop-requests.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 
@@ -140,6 +142,22 @@ describe('SIGTERM', () => {
     expect(service.results).toEqual([]);
   });
 
+  it('signals that a terminal and a wrapper send together are one', async () => {
+    await using stage = await Stage.open();
+    const { service, target } = stage;
+    const agent = await stage.connectedAgent();
+    service.enqueue(leasedRun(target.url('/hold')));
+    await service.waitFor('the run', () => target.heldCount === 1);
+    agent.signal('SIGINT');
+    agent.signal('SIGTERM');
+    await agent.logged('stopping');
+    agent.signal('SIGTERM');
+    await agent.logged('stopping already');
+    target.releaseAll();
+    expect(await agent.exited).toEqual(clean);
+    expect(service.receipts.map(({ status }) => status)).toEqual(['accepted']);
+  });
+
   it('a second signal ends it soon, with code 1', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
@@ -149,6 +167,7 @@ describe('SIGTERM', () => {
     await service.waitFor('the run', () => target.heldCount === 1);
     agent.signal('SIGTERM');
     await agent.logged('stopping');
+    await delay(sameStopMs);
     agent.signal('SIGTERM');
     expect(await agent.exited).toEqual(unclean);
     expect(service.released).toEqual([{ runId: run.runId, leaseNumber: 1 }]);
@@ -163,6 +182,7 @@ describe('SIGTERM', () => {
     service.script = () => ({ isSilent: true });
     agent.signal('SIGTERM');
     await agent.logged('stopping');
+    await delay(sameStopMs);
     agent.signal('SIGINT');
     expect(await agent.exited).toEqual(unclean);
     expect(await agent.logged('failed to release leases')).toBeDefined();

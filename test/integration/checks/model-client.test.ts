@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ModelAccess, modelProtocols, protocolOf } from '../../../src/checks/model/access.ts';
+import {
+  type ModelAccess,
+  type ModelProtocol,
+  modelProtocols,
+  protocolOf,
+} from '../../../src/checks/model/access.ts';
 import { ModelClient } from '../../../src/checks/model/client.ts';
 import type { ModelQuestion } from '../../../src/checks/model/message.ts';
 import { DaySpending, RunSpending } from '../../../src/checks/model/spending.ts';
@@ -20,6 +25,21 @@ const question: ModelQuestion = {
 };
 const call = { name: 'open', input: { url: 'http://x.test/next' } };
 const never = new AbortController().signal;
+
+/** An answer of 90 letters that says nothing of its tokens, or that it took none. */
+function withoutUsage(protocol: ModelProtocol, said: 0 | undefined): string {
+  const content = 'a'.repeat(90);
+  return JSON.stringify(
+    {
+      openai: { choices: [{ message: { content } }], usage: said === 0 ? { prompt_tokens: 0 } : null },
+      anthropic: {
+        content: [{ type: 'text', text: content }],
+        usage: said === 0 ? { input_tokens: 0 } : null,
+      },
+      ollama: { message: { content }, ...(said === 0 ? { prompt_eval_count: 0 } : {}) },
+    }[protocol],
+  );
+}
 
 describe.each(modelProtocols)('a model that is asked by the protocol of %s', (protocol) => {
   let model: ScriptedModel;
@@ -51,7 +71,12 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     const [asked] = model.questions;
     expect(asked).toMatchObject({ system: 'You are terse.', last: 'it is open', tools: ['open'] });
     expect(asked?.texts).toEqual(expect.arrayContaining(['Open the page.', 'it is open']));
-    expect(spending.spent).toMatchObject({ calls: 1, inputTokens: 100, outputTokens: 10 });
+    expect(spending.spent).toMatchObject({
+      calls: 1,
+      inputTokens: 100,
+      outputTokens: 10,
+      isEstimated: false,
+    });
     expect(spending.cost).toBeCloseTo(0.00012);
   });
 
@@ -119,6 +144,23 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
       await limited.close();
     }
     expect(model.questions).toHaveLength(limits.length);
+  });
+
+  it('is counted by what was sent and received where it says nothing of its tokens', async () => {
+    for (const usage of [undefined, 0] as const) {
+      model.answerWith([{ raw: withoutUsage(protocol, usage) }]);
+      const limited = open(model.access({ perRun: { tokens: 100, seconds: 60 } }));
+      expect((await limited.ask(question, never)).text).toBe('a'.repeat(90));
+      const { inputTokens, outputTokens, isEstimated } = spending.spent;
+      expect(inputTokens).toBe(Math.ceil(Buffer.byteLength(model.questions.at(-1)?.body ?? '') / 3));
+      expect(outputTokens).toBeGreaterThanOrEqual(30);
+      expect(isEstimated).toBe(true);
+      await expect(limited.ask(question, never)).rejects.toMatchObject({ code: 'MODEL_LIMIT_EXCEEDED' });
+      await limited.close();
+    }
+    model.answerWith([{ raw: '{"nothing":"of use"}' }]);
+    await expect(open().ask(question, never)).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE' });
+    expect(spending.spent.inputTokens).toBeGreaterThan(0);
   });
 
   it('is reached as the egress policy and the proxy say', async () => {

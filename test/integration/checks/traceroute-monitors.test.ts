@@ -120,6 +120,7 @@ it('asks the egress policy about the port, and judges ICMP without one', async (
       asked.push(destination.port);
       return 'no';
     },
+    lookupRefusal: () => undefined,
   };
   for (const protocol of ['TCP', 'UDP', 'ICMP']) {
     const { failure, response } = await run({ url: '127.0.0.1', protocol }, { egress });

@@ -127,6 +127,8 @@ describe('the ring: a real service, a real agent, a real target', () => {
       expect(seen).toMatchObject({ agentCount: 1, runningAgents: [{ count: 1, isOutdated: false }] });
 
       expect(await agent.process.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+      // A terminal and a wrapper ask at the same time.
+      service.process.child.kill('SIGINT');
       expect(await service.process.kill('SIGTERM')).toEqual({ code: 0, signal: null });
       finalsBefore = readLedger(dataDir).reduce((sum, { finals }) => sum + finals, 0);
     }

@@ -3,6 +3,7 @@ import type { IpFamily } from '../../../src/probes/address.ts';
 import { HostResolver } from '../../../src/probes/dns/host/host-resolver.ts';
 import { isForSystem, parseNameServiceSwitch } from '../../../src/probes/dns/host/name-service-switch.ts';
 import { parseResolvConf } from '../../../src/probes/dns/host/resolv-conf.ts';
+import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import type { ResolveError } from '../../../src/probes/resolver.ts';
 import { a, answerTo, type Behaviour, cname, startDnsServer } from '../../helpers/dns/dns-server.ts';
 import { createHostFiles } from '../../helpers/dns/host-files.ts';
@@ -54,6 +55,28 @@ const asked = (
 ) => servers[0]?.queries.map(({ question }) => question.name);
 
 describe('our resolver', () => {
+  it('asks nobody for a name that the egress policy keeps back, nor for one of /etc/hosts', async () => {
+    await withResolver(
+      [knows({ 'www.shop.test': '192.0.2.1' })],
+      { hosts: '192.0.2.7 listed.test\n', conf: 'search shop.test' },
+      async ({ servers, files }) => {
+        const policy = createEgressPolicy({ allow: '*.shop.test', deny: '*', ownPorts: [] });
+        const resolver = new HostResolver(files, 'linux', (name) => policy.lookupRefusal(name));
+        for (const name of ['data.evil.test', 'data.evil.test.', 'plain', 'data.shop.test.evil.test']) {
+          await expect(resolver.resolve(name, 'any')).rejects.toMatchObject({
+            kind: 'refused',
+            message: `a look-up of ${name} is refused by the rule * of EGRESS_DENY`,
+          });
+        }
+        expect(await resolver.resolve('listed.test', 4)).toMatchObject([{ address: '192.0.2.7' }]);
+        expect(await resolver.resolve('127.1', 4)).toMatchObject([{ address: '127.0.0.1' }]);
+        expect(asked(servers)).toEqual([]);
+        expect(await resolver.resolve('www.shop.test', 4)).toMatchObject([{ address: '192.0.2.1' }]);
+        expect(asked(servers)).toEqual(['www.shop.test']);
+      },
+    );
+  });
+
   it('asks DNS for A and AAAA records', async () => {
     const both: Behaviour = (query) => {
       const { name, type } = query.question;

@@ -67,6 +67,9 @@ afterAll(async () => {
   spool.remove();
 }, 180_000);
 
+/** These scripts are refused programs by a rule that hostile ones get around; what contains them is the sandbox. */
+const around = "require('module').createRequire('/')('child_process')";
+
 describe('API checks with scripts on an agent', () => {
   it('run from setup over the request to teardown, and what was made secret is masked everywhere', async (context) => {
     needsRuntime(context);
@@ -112,12 +115,12 @@ describe('API checks with scripts on an agent', () => {
     [
       "reads the agent's key",
       `
-      const { execSync } = require('child_process');
+      const { execSync } = ${around};
       const found = execSync('cat /proc/[0-9]*/environ 2>/dev/null | tr "\\\\0" "\\\\n" | grep -c the-key-of || true').toString();
       console.log('found', found, execSync('env').toString().includes('the-key') ? 'LEAK' : 'clean');`,
       undefined,
     ],
-    ['kills everything it can reach', "require('child_process').execSync('kill -9 -1')", 'SCRIPT_FAILED'],
+    ['kills everything it can reach', `${around}.execSync('kill -9 -1')`, 'SCRIPT_FAILED'],
     [
       'kills its parent',
       'process.kill(process.ppid, 9); await new Promise((r) => setTimeout(r, 3000)); throw new Error("alone")',
@@ -132,7 +135,7 @@ describe('API checks with scripts on an agent', () => {
     ['writes without end', "for (;;) console.log('x'.repeat(8000))", 'SCRIPT_LIMIT_EXCEEDED'],
     [
       'forges its end',
-      'require(\'child_process\').execSync(\'echo not json >&3; echo \\\'{"event":"script-end","durationMs":1,"request":{}}\\\' >&3\', { stdio: [0, 1, 2, 3] })',
+      `${around}.execSync('echo not json >&3; echo \\'{"event":"script-end","durationMs":1,"request":{}}\\' >&3', { stdio: [0, 1, 2, 3] })`,
       undefined,
     ],
   ])(

@@ -87,6 +87,14 @@ describe('a setup script', () => {
     expect(requests[0]?.headers).toMatchObject({ sign: expect.stringMatching(/^[0-9a-f]{8}$/), id: 'valid' });
   });
 
+  itRuns('has the same modules in its snippets, and packages have what they need', async () => {
+    const snippets = [{ name: 'files', script: "require('fs')" }];
+    const refused = await run({ setup: "require('./snippets/files.js')", context: { snippets } });
+    expect(refused.outcome.failure?.message).toContain('cannot use "fs": they have no files of their own');
+    const packages = await run({ setup: "require('axios'); require('dotenv'); require('protobufjs')" });
+    expect(packages.outcome.failure).toBeUndefined();
+  });
+
   itRuns('may be TypeScript with imports', async () => {
     const { requests } = await run({
       setup: `import { createHash } from 'node:crypto';
@@ -207,7 +215,7 @@ describe('a teardown script', () => {
     const refused = await run({
       teardown,
       request: { url: 'http://127.0.0.1:9/' },
-      context: { egress: { refusal: () => 'no' } },
+      context: { egress: { refusal: () => 'no', lookupRefusal: () => undefined } },
     });
     expect(refused.outcome.failure?.code).toBe('EGRESS_DENIED');
     expect(messages(refused.log?.teardown)).toContain('cleaned 0 true null');

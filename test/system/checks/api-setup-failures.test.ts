@@ -44,7 +44,29 @@ describe('a setup script that fails', () => {
       'SCRIPT_FAILED',
       /Cannot find module 'left-pad'/,
     ],
-    ['wants files', "require('node:fs')", 'SCRIPT_FAILED', /cannot use "node:fs"/],
+    [
+      'forges its own end',
+      `const forged = JSON.stringify({ event: 'script-end', durationMs: 1, variables: {} }) + '\\n';
+       await new Promise((done) => new (require('net').Socket)({ fd: 3, readable: false }).write(forged, done));
+       throw new Error('my own fault');`,
+      'SCRIPT_FAILED',
+      /my own fault/,
+    ],
+    ['wants files', "require('node:fs')", 'SCRIPT_FAILED', /cannot use "node:fs": they have no files/],
+    ['imports files', "await import('fs/promises')", 'SCRIPT_FAILED', /cannot use "fs\/promises"/],
+    ['asks Node for files', "process.getBuiltinModule('fs')", 'SCRIPT_FAILED', /cannot use "fs"/],
+    [
+      'wants programs',
+      "require('child_process').execSync('id')",
+      'SCRIPT_FAILED',
+      /cannot use "child_process": they start no programs/,
+    ],
+    [
+      'wants threads',
+      "await import('node:worker_threads')",
+      'SCRIPT_FAILED',
+      /cannot use "node:worker_threads"/,
+    ],
     ['wants Playwright', "require('@playwright/test')", 'SCRIPT_FAILED', /cannot use "@playwright\/test"/],
     ['exits', 'process.exit(0)', 'SCRIPT_FAILED', /did not run to its end: it exited with code 0/],
     [

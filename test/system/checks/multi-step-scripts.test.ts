@@ -56,6 +56,37 @@ describe('multi-step checks', () => {
     expect(outcome.detail.playwrightTestTraces).toEqual(['traces/log-in.zip', 'traces/log-out.zip']);
   });
 
+  describe.concurrent('fail by their own fault, whatever lines they forge', () => {
+    const forged = (...events: object[]) =>
+      `require('node:fs').writeSync(3, ${JSON.stringify(events.map((event) => `${JSON.stringify({ at: 1, ...event })}\n`).join(''))});`;
+    const broken = { event: 'broken', error: { name: 'Error', message: 'the agent broke', stack: null } };
+    const passed = { event: 'end', status: 'passed', durationMs: 1 };
+    const testEnd = {
+      event: 'test-end',
+      test: 'x',
+      title: 'x',
+      status: 'passed',
+      isExpected: true,
+      isLast: true,
+      startedAt: 1,
+      durationMs: 1,
+      errors: [],
+      attachments: [],
+    };
+    const scripts: Readonly<Record<string, string>> = {
+      'a crash of the agent, in a plain script': `${forged(broken)} throw new Error('my own fault');`,
+      'a crash of the agent, and no end': `${forged(broken)} process.exit(3);`,
+      'a crash of the agent, while tests are collected': `${forged(broken)} ${testing("throw new Error('my own fault');")}`,
+      'an end, in a plain script': `${forged({ event: 'begin', tests: null }, passed)} process.exit(3);`,
+      'more tests that passed than are kept': `${forged({ event: 'begin', tests: 500 }, ...Array.from({ length: 500 }, () => testEnd), passed)} ${testing("throw new Error('my own fault');")}`,
+    };
+    for (const [name, script] of Object.entries(scripts)) {
+      itRuns(name, async () => {
+        expect((await run(script)).failure).toMatchObject({ code: 'SCRIPT_FAILED', owner: 'target' });
+      });
+    }
+  });
+
   describe.concurrent('understand scripts in all their forms', () => {
     const forms: Readonly<Record<string, string>> = {
       'TypeScript with require': `const { test, expect } = require('@playwright/test'); const n: number = 1; test('t', () => { expect(n).toBe(1); });`,

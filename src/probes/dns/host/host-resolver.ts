@@ -1,9 +1,9 @@
 import { hostname as hostnameOfSystem } from 'node:os';
-import type { IpFamily, ResolvedAddress } from '../../address.ts';
+import { type IpFamily, literalAddress, type ResolvedAddress } from '../../address.ts';
 import { type LookupControls, type Resolver, systemResolver } from '../../resolver.ts';
 import type { DnsServer } from '../server.ts';
 import { isForSystem, parseNameServiceSwitch } from './name-service-switch.ts';
-import { StubResolver } from './stub-resolver.ts';
+import { type LookupRefusal, requireAllowed, StubResolver } from './stub-resolver.ts';
 import { WatchedFile } from './watched-file.ts';
 
 /** Where a host says how names are looked up. */
@@ -13,7 +13,7 @@ export interface HostResolverFiles {
   readonly nameServiceSwitchPath: string;
 }
 
-const systemFiles: HostResolverFiles = {
+export const systemFiles: HostResolverFiles = {
   resolvConfPath: '/etc/resolv.conf',
   hostsPath: '/etc/hosts',
   nameServiceSwitchPath: '/etc/nsswitch.conf',
@@ -29,9 +29,15 @@ export class HostResolver implements Resolver {
   readonly #stub: StubResolver;
   readonly #nameServiceSwitch: WatchedFile<ReturnType<typeof parseNameServiceSwitch>>;
   readonly #isLinux: boolean;
+  readonly #lookupRefusal: LookupRefusal;
 
-  constructor(files: HostResolverFiles = systemFiles, platform: NodeJS.Platform = process.platform) {
-    this.#stub = new StubResolver(files);
+  constructor(
+    files: HostResolverFiles = systemFiles,
+    platform: NodeJS.Platform = process.platform,
+    lookupRefusal: LookupRefusal = () => undefined,
+  ) {
+    this.#lookupRefusal = lookupRefusal;
+    this.#stub = new StubResolver(files, lookupRefusal);
     this.#nameServiceSwitch = new WatchedFile(files.nameServiceSwitchPath, parseNameServiceSwitch);
     this.#isLinux = platform === 'linux';
   }
@@ -41,13 +47,15 @@ export class HostResolver implements Resolver {
     return this.#stub.nameServers();
   }
 
-  resolve(
+  async resolve(
     hostname: string,
     family: IpFamily | 'any',
     controls?: LookupControls,
   ): Promise<readonly ResolvedAddress[]> {
     const isSystems =
       !this.#isLinux || isForSystem(hostname, hostnameOfSystem, this.#nameServiceSwitch.read());
-    return (isSystems ? systemResolver : this.#stub).resolve(hostname, family, controls);
+    if (!isSystems) return await this.#stub.resolve(hostname, family, controls);
+    if (!literalAddress(hostname)) requireAllowed(this.#lookupRefusal, hostname);
+    return await systemResolver.resolve(hostname, family, controls);
   }
 }

@@ -23,6 +23,15 @@ type Lookup =
 
 const never = new AbortController().signal;
 
+/** Why a name is not to be looked up at name servers; undefined when it may be. See probes/egress. */
+export type LookupRefusal = (hostname: string) => string | undefined;
+
+/** @throws ResolveError for a name that is not to be looked up. */
+export function requireAllowed(lookupRefusal: LookupRefusal, hostname: string): void {
+  const refusal = lookupRefusal(hostname);
+  if (refusal !== undefined) throw new ResolveError('refused', 'EGRESS_DENIED', refusal);
+}
+
 /** One lookup under way: what stops it, and how long its servers have taken so far. */
 interface LookupRun {
   readonly signal: AbortSignal;
@@ -47,10 +56,15 @@ const unrestricted = { refusal: () => undefined };
 export class StubResolver implements Resolver {
   readonly #resolvConf: WatchedFile<ResolvConf>;
   readonly #hosts: WatchedFile<HostsFile>;
+  readonly #lookupRefusal: LookupRefusal;
   #turn = 0;
 
-  /** Paths of the files; both are read again when they change. */
-  constructor(files: { readonly resolvConfPath: string; readonly hostsPath: string }) {
+  /** @param files their paths; both are read again when they change. */
+  constructor(
+    files: { readonly resolvConfPath: string; readonly hostsPath: string },
+    lookupRefusal: LookupRefusal = () => undefined,
+  ) {
+    this.#lookupRefusal = lookupRefusal;
     this.#resolvConf = new WatchedFile(files.resolvConfPath, parseResolvConf);
     this.#hosts = new WatchedFile(files.hostsPath, parseHosts);
   }
@@ -95,6 +109,7 @@ export class StubResolver implements Resolver {
     if (loopback) return loopback;
     if (isNeverDelegated(name))
       throw notFound(hostname, family, 'ENOTFOUND', 'names of this kind never exist');
+    requireAllowed(this.#lookupRefusal, hostname);
     return await this.#fromServers({ hostname, name, isAbsolute, family }, run);
   }
 

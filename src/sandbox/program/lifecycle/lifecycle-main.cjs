@@ -9,10 +9,12 @@
  * Scripts see `request` and `response` as globals. All scripts of one run share this process: what one
  * changes, such as a variable of `process.env`, the next one finds.
  */
+require('../own-user.cjs');
 const util = require('node:util');
-const { describe, send, text } = require('../events.cjs');
+const { describe, send: sendPlainly, senderWith, text } = require('../events.cjs');
 const { LifecycleScript } = require('./lifecycle-script.cjs');
 const { changedVariables, readBody, readRequest } = require('./lifecycle-values.cjs');
+const { refuseModules } = require('./script-modules.cjs');
 const { watchSecrets } = require('../secret-watch.cjs');
 
 const modulesDirectory = process.argv[2];
@@ -21,6 +23,8 @@ const maxTextLength = 8192;
 const maxAnswerBytes = 1000 * 1000;
 
 let job;
+/** Writes a line that the agent takes for ours. */
+let send;
 let variablesBefore;
 /** Ends the running script when something of it fails outside of its own promise. */
 let fail;
@@ -64,12 +68,14 @@ function hearOutput() {
   }
 }
 
-function begin(given) {
+function begin({ token, ...given }) {
   job = given;
+  send = senderWith(token);
   process.chdir(job.directory);
   for (const [name, value] of Object.entries(job.variables)) process.env[name] = value;
   variablesBefore = { ...process.env };
   watchSecrets(send, job.secretNames);
+  refuseModules(job.directory);
   hearOutput();
 }
 
@@ -147,7 +153,7 @@ async function main() {
     if (job) turn = turn.then(() => runScript(message));
     else begin(message);
   });
-  if (process.argv[3] === 'warm') send({ event: 'loaded' });
+  if (process.argv[3] === 'warm') sendPlainly({ event: 'loaded' });
 }
 
 void main();

@@ -7,8 +7,6 @@ const vm = require('node:vm');
 const { asFunctionBody, parse, withoutTypes } = require('../script-source.cjs');
 
 const head = '(async function (require, module, exports, __filename, __dirname) {';
-/** What these scripts do without (check model 6): they have no browser, and no files of their own. */
-const refusedModule = /^(?:node:)?fs(?:\/promises)?$|^@playwright\/|^playwright(?:-core)?(?:\/|$)/;
 /** Names that cannot lead out of the folder of snippets. */
 const plainName = /^[^/\\\0]+$/;
 
@@ -37,7 +35,7 @@ class LifecycleScript {
     module.paths = Module._nodeModulePaths(path.dirname(this.#file));
     const load = Module.createRequire(this.#file);
     const require = Object.assign((name) => {
-      if (typeof name === 'string') this.#prepare(name);
+      if (typeof name === 'string' && name.startsWith('./snippets/')) this.#writeSnippets();
       return load(name);
     }, load);
     await this.#run.call(
@@ -62,13 +60,6 @@ class LifecycleScript {
     const transform = require(path.join(modulesDirectory, 'playwright/lib/transform/transform.js'));
     // Loading any file through it turns it on.
     await transform.requireOrImport(path.join(__dirname, '../events.cjs'));
-  }
-
-  #prepare(name) {
-    if (refusedModule.test(name)) {
-      throw new Error(`Setup and teardown scripts cannot use ${JSON.stringify(name)}`);
-    }
-    if (name.startsWith('./snippets/')) this.#writeSnippets();
   }
 
   /** Snippets are written when the first of them is asked for: most scripts use none. */

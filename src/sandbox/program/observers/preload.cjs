@@ -3,6 +3,7 @@
  * Loaded first in every Node process of a run. It listens to what the script does, changes none of it, and
  * answers the package @service/playwright-helpers.
  */
+require('../own-user.cjs');
 const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');

@@ -1,4 +1,6 @@
 'use strict';
+const { withOwnPorts } = require('./own-ports.cjs');
+
 /** What every run of a Playwright suite has in addition to its own configuration. */
 
 /** Only where the suite's configuration says nothing. */
@@ -9,13 +11,14 @@ const useDefaults = { video: 'on-first-retry', screenshot: 'only-on-failure' };
  * The suite's configuration as it runs here. Forced: a trace of every test, no window, a time limit for the
  * whole, a report that the agent keeps.
  *
- * @param settings of the agent: globalTimeoutMs, reportPath, ffmpegPath, proxy.
+ * @param settings of the agent: globalTimeoutMs, reportPath, ffmpegPath, proxy, ownPortsPath.
  */
 function adaptConfig(config, settings) {
   const { use, projects } = config;
   const proxy = settings.proxy ? { proxy: settings.proxy } : {};
   return {
     ...config,
+    ...(config.webServer ? { webServer: withOwnPorts(config.webServer, settings) } : {}),
     workers: config.workers ?? defaults.workers,
     retries: config.retries ?? defaults.retries,
     globalTimeout: Math.min(config.globalTimeout || Number.POSITIVE_INFINITY, settings.globalTimeoutMs),

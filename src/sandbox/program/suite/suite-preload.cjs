@@ -5,6 +5,7 @@
  * configuration of ours in front of the suite's, which loads it and adds what every run has. How the command
  * came about (npx, a script of package.json) makes no difference.
  */
+require('../own-user.cjs');
 const fs = require('node:fs');
 const path = require('node:path');
 const { createRequire } = require('node:module');

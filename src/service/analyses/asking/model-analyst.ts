@@ -132,12 +132,12 @@ export class ModelAnalyst {
     } finally {
       await client.close();
     }
-    const { calls, inputTokens, outputTokens } = spending.spent;
+    const { calls, inputTokens, outputTokens, isEstimated } = spending.spent;
     return {
       ...{ provider: model.protocol, model: model.name, askedAt: new Date(clock.wallMs()).toISOString() },
       durationMs: Math.round(performance.now() - startMs),
       ...outcome,
-      usage: { calls, inputTokens, outputTokens, cost: spending.cost },
+      usage: { calls, inputTokens, outputTokens, isEstimated, cost: spending.cost },
       isPassing,
     };
   }

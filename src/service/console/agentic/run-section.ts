@@ -83,9 +83,10 @@ function usageWords({
   calls,
   inputTokens,
   outputTokens,
+  isEstimated,
   waitedMs,
   cost,
 }: NonNullable<AgenticDetail['usage']>) {
   const price = cost === null ? '' : `, cost ${cost.toFixed(4)}`;
-  return `${visible(shortened(model, 100))}: ${counted(calls, 'question')}, ${inputTokens + outputTokens} tokens, ${duration(waitedMs)}${price}`;
+  return `${visible(shortened(model, 100))}: ${counted(calls, 'question')}, ${isEstimated ? 'about ' : ''}${inputTokens + outputTokens} tokens, ${duration(waitedMs)}${price}`;
 }

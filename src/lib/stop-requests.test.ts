@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { StopRequests, sameStopMs } from './stop-requests.ts';
+
+it('signals soon after the first ask for the same stop, and later ones to hurry', () => {
+  let nowMs = 5000;
+  const requests = new StopRequests(() => nowMs);
+  const takeAfter = (ms: number) => {
+    nowMs += ms;
+    return requests.take();
+  };
+  expect([0, 0, 1, sameStopMs - 2, 1, 0].map(takeAfter)).toEqual([
+    'stop',
+    'same',
+    'same',
+    'same',
+    'hurry',
+    'hurry',
+  ]);
+});

@@ -1,0 +1,91 @@
+'use strict';
+/**
+ * The ports of a suite's web servers belong to the run: what answers there is a server of its own, or nothing. Where runs have a
+ * network of their own the agent reads the ports in a file, and keeps the host's servers away. Where they share the loopback of their host,
+ * a port at which a stranger listens ends the run with a sentence that says so.
+ */
+const fs = require('node:fs');
+
+const listening = '0A';
+
+/**
+ * The web servers of a configuration, kept from strangers.
+ *
+ * @param webServer as the suite gives it: one, several, or none.
+ * @param settings ownPortsPath: where to write the ports; null where the network is the host's.
+ * @throws Error for a port that a stranger has.
+ */
+function withOwnPorts(webServer, { ownPortsPath }) {
+  const ports = [webServer ?? []].flat().flatMap((server) => portOf(server) ?? []);
+  if (ports.length === 0) return webServer;
+  if (ownPortsPath !== null) {
+    write(ports, ownPortsPath);
+    return webServer;
+  }
+  const adapt = (server) => {
+    const port = portOf(server);
+    if (port === undefined || refuseStranger(port)) return server;
+    // Nothing listens: what does when Playwright looks came from elsewhere meanwhile.
+    return { ...server, reuseExistingServer: false };
+  };
+  return Array.isArray(webServer) ? webServer.map(adapt) : adapt(webServer);
+}
+
+function portOf(server) {
+  if (server?.port) return Number(server.port);
+  if (typeof server?.url !== 'string' || !URL.canParse(server.url)) return undefined;
+  const { port, protocol } = new URL(server.url);
+  return port === '' ? { 'http:': 80, 'https:': 443 }[protocol] : Number(port);
+}
+
+/** A command may run Playwright several times, and each of its processes loads the configuration. */
+function write(ports, file) {
+  const known = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split(/\s+/) : [];
+  const fresh = ports.map(String).filter((port) => !known.includes(port));
+  if (fresh.length > 0) fs.appendFileSync(file, `${fresh.join('\n')}\n`);
+}
+
+/** @returns whether a server of this run listens there. @throws Error when one does that is not of this run. */
+function refuseStranger(port) {
+  const sockets = listeners(port);
+  if (sockets.size === 0) return false;
+  for (const socket of socketsOfRun()) sockets.delete(socket);
+  if (sockets.size === 0) return true;
+  throw new Error(
+    `port ${port} of webServer is taken by another program of the agent's host, which the tests would reach in place of their own server: free it or choose another port (runs of this agent have no network of their own)`,
+  );
+}
+
+/** The sockets that listen at a port of this host, by the numbers of their inodes. */
+function listeners(port) {
+  const found = new Set();
+  const wanted = port.toString(16).toUpperCase().padStart(4, '0');
+  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    if (!fs.existsSync(file)) continue; // no IPv6 here
+    for (const line of fs.readFileSync(file, 'utf8').split('\n').slice(1)) {
+      const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/);
+      if (state === listening && local.endsWith(`:${wanted}`)) found.add(inode);
+    }
+  }
+  return found;
+}
+
+/** Those that processes of this run hold. They are known by a variable that all of them inherit. */
+function* socketsOfRun() {
+  const mark = `PICKET_NOTES=${process.env.PICKET_NOTES}`;
+  for (const pid of fs.readdirSync('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    try {
+      if (!fs.readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark)) continue;
+      for (const descriptor of fs.readdirSync(`/proc/${pid}/fd`)) {
+        const socket = /^socket:\[(\d+)\]$/.exec(fs.readlinkSync(`/proc/${pid}/fd/${descriptor}`));
+        if (socket) yield socket[1];
+      }
+    } catch (error) {
+      // It has ended, or is another user's, and so not of this run.
+      if (!['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(error.code)) throw error;
+    }
+  }
+}
+
+module.exports = { withOwnPorts };
