@@ -1,6 +1,7 @@
 import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
 import { CutSecrets } from './shapes/cut-secrets.ts';
 import { cutShapes } from './shapes/cut-shapes.ts';
+import { hasPlainMarks, isMark, markShapes, UnmarkedBytes } from './shapes/inserted-marks.ts';
 import { PackedShape } from './shapes/packed-shape.ts';
 import { lineShapes, secretShapes } from './shapes/secret-shapes.ts';
 import type { SecretRange, SecretShape } from './shapes/shape.ts';
@@ -120,8 +121,9 @@ export class SecretFinder {
     const { whole, lines } = secretValues(secrets);
     this.cut = new CutSecrets(whole.union(lines));
     const shapes = [...[...whole].flatMap(secretShapes), ...[...lines].flatMap(lineShapes), ...others];
-    if (whole.size > 0) {
-      shapes.push(...cutShapes(this.cut), new PackedShape((bytes) => this.find(bytes).length > 0));
+    if (whole.size > 0) shapes.push(...cutShapes(this.cut));
+    if (shapes.length > 0) {
+      shapes.push(new PackedShape((bytes) => this.find(bytes).length > 0), ...markShapes());
     }
     shapes.sort((a, b) => a.anchor.length - b.anchor.length);
     const soloCount = cheapestSoloCount(shapes);
@@ -140,8 +142,20 @@ export class SecretFinder {
 
   /** Where secrets stand, in order and without overlaps. */
   find(bytes: Buffer): SecretRange[] {
+    const { ranges, hasMarks } = this.#search(bytes);
+    if (hasMarks || (!this.isEmpty && hasPlainMarks(bytes))) {
+      // Once more without what was put into the middle of texts, such as the colours of a comparison.
+      const unmarked = new UnmarkedBytes(bytes);
+      for (const range of this.#search(unmarked.bytes).ranges) ranges.push(unmarked.original(range));
+    }
+    return ranges.length > 1 ? merged(ranges) : ranges;
+  }
+
+  #search(bytes: Buffer): { readonly ranges: SecretRange[]; readonly hasMarks: boolean } {
     const ranges: SecretRange[] = [];
+    let hasMarks = false;
     const look = (shape: SecretShape, at: number) => {
+      if (isMark(shape)) hasMarks = true;
       for (const range of shape.rangesAt(bytes, at)) ranges.push(range);
     };
     for (const shape of this.#solo) {
@@ -150,7 +164,7 @@ export class SecretFinder {
       }
     }
     this.#index?.forEachAnchor(bytes, look);
-    return ranges.length > 1 ? merged(ranges) : ranges;
+    return { ranges, hasMarks };
   }
 }
 
