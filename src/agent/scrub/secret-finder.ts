@@ -2,7 +2,7 @@ import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
 import { CutSecrets } from './shapes/cut-secrets.ts';
 import { cutShapes } from './shapes/cut-shapes.ts';
 import { hasPlainMarks, isMark, markShapes, UnmarkedBytes } from './shapes/inserted-marks.ts';
-import { PackedShape } from './shapes/packed-shape.ts';
+import { packedShapes } from './shapes/packed-shape.ts';
 import { lineShapes, secretShapes } from './shapes/secret-shapes.ts';
 import type { SecretRange, SecretShape } from './shapes/shape.ts';
 
@@ -123,7 +123,7 @@ export class SecretFinder {
     const shapes = [...[...whole].flatMap(secretShapes), ...[...lines].flatMap(lineShapes), ...others];
     if (whole.size > 0) shapes.push(...cutShapes(this.cut));
     if (shapes.length > 0) {
-      shapes.push(new PackedShape((bytes) => this.find(bytes).length > 0), ...markShapes());
+      shapes.push(...packedShapes((bytes) => this.find(bytes).length > 0), ...markShapes());
     }
     shapes.sort((a, b) => a.anchor.length - b.anchor.length);
     const soloCount = cheapestSoloCount(shapes);

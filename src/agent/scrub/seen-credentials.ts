@@ -6,6 +6,8 @@ const maxValues = 50;
 const maxValueLength = 8192;
 /** Long, without blanks, and with letters and digits: no word, language or setting of a page. */
 const telling = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+/=:%|!-]{16,}$/;
+/** What parts the values of one header: of cookies, of parameters, and colours of a terminal. */
+const parts = new RegExp(String.raw`;\s*|\\*["']|\\u001b|${String.fromCodePoint(0x1b)}`);
 /** The name of a scheme before a token, and that of a cookie before its value. */
 const scheme = /^[A-Za-z][\w-]{0,31}\s+(?=\S+$)/;
 const cookie = /^[^=;\s"]{1,256}=(?=[^=])/;
@@ -23,7 +25,7 @@ export function seenCredentials(texts: Iterable<string>): string[] {
     const bytes = Buffer.from(text);
     for (const { start, end } of headers.find(bytes)) {
       if (end - start > maxValueLength) continue;
-      for (const part of bytes.toString('utf8', start, end).split(/;\s*|\\*["']|\\u001b|\x1b/)) {
+      for (const part of bytes.toString('utf8', start, end).split(parts)) {
         const value = part.replace(scheme, '').trim();
         for (const one of [value, value.replace(cookie, '')]) if (telling.test(one)) values.add(one);
         if (values.size >= maxValues) return [...values];

@@ -13,7 +13,7 @@ export interface NamePiece {
 
 /** Letters that headers with the same end differ in. */
 const prefix = /^(?:x|proxy|set|dd|x-goog|x-shopify|x-forwarded)-(?=[a-z]+-|authorization|cookie)/;
-/** So many parts of a name are written in every mix of cases; of longer names all parts are alike. */
+/** Names of up to two parts are written in every mix of cases; of longer names all parts are alike. */
 const maxMixedParts = 2;
 /** `cookie` alone is short, and in many words: it is looked for with what may follow. */
 const afterCookie = Array.from(':"\'\\ \t=s');

@@ -1,15 +1,20 @@
 import type { SecretRange, SecretShape } from './shape.ts';
 
+const escapeByte = 0x1b;
 /**
  * What marks a part of a text and is put into the middle of it: colour codes of terminals, as they are or escaped
  * once or more, and elements of HTML that take their place in reports.
  */
-const marks =
-  /(?:\x1b|\\+(?:u001b|u\{1b\}|x1b|033|e)|%1b)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]|<\/?(?:span|mark|ins|del)\b[^<>]{0,300}>/gi;
+const marks = new RegExp(
+  [
+    String.raw`(?:${String.fromCodePoint(escapeByte)}|\\+(?:u001b|u\{1b\}|x1b|033|e)|%1b)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]`,
+    String.raw`<\/?(?:span|mark|ins|del)\b[^<>]{0,300}>`,
+  ].join('|'),
+  'gi',
+);
 /** What tells that a text has any. The character itself is looked for by itself: one byte is found quickly. */
 const escapedAnchors = ['u001b[', 'u001B[', String.raw`\x1b[`, String.raw`\x1B[`, String.raw`\033[`];
 const anchors = [...escapedAnchors, '%1B%5B', '</span>', '</mark>', '</ins>', '</del>'];
-const escape = 0x1b;
 
 /** Stands among the shapes so that marks are seen on the same way through the bytes. */
 class MarkShape implements SecretShape {
@@ -37,7 +42,7 @@ export function isMark(shape: SecretShape): boolean {
 
 /** Whether the bytes hold colour codes that are not escaped. */
 export function hasPlainMarks(bytes: Buffer): boolean {
-  return bytes.includes(escape);
+  return bytes.includes(escapeByte);
 }
 
 /** Bytes without the marks in them, and where their parts were. */
