@@ -5,6 +5,7 @@ import { hasPlainMarks, isMark, markShapes, UnmarkedBytes } from './shapes/inser
 import { packedShapes } from './shapes/packed-shape.ts';
 import { lineShapes, secretShapes } from './shapes/secret-shapes.ts';
 import type { SecretRange, SecretShape } from './shapes/shape.ts';
+import { isWord, WholeWord } from './shapes/whole-word.ts';
 
 /**
  * Secrets shorter than this are not looked for: they would be found by chance and destroy results. They are
@@ -35,14 +36,14 @@ export function isMaskable(secret: string): boolean {
   return length >= minSecretLength && secret.length <= maxSecretLength && !neverSecret.has(secret.trim());
 }
 
-/** Which of these secret variables have values that cannot be masked. */
+/** Which of these secret variables have values that cannot be masked, or not within longer words. */
 export function unmaskableNames(
   names: readonly string[],
   variables: Readonly<Record<string, string>>,
 ): string[] {
   return names.filter((name) => {
     const value = variables[name];
-    return value !== undefined && value !== '' && !isMaskable(value);
+    return value !== undefined && value !== '' && (!isMaskable(value) || isWord(value.trim()));
   });
 }
 
@@ -63,6 +64,8 @@ export function secretValues(secrets: Iterable<string>): SecretValues {
     if (!isMaskable(secret)) continue;
     const text = secret.trim().toWellFormed();
     whole.add(text);
+    // Systems of files and programs write an accent with its letter, or behind it.
+    for (const form of ['NFC', 'NFD']) whole.add(text.normalize(form));
     const number = numberOf(text);
     if (number !== undefined && isMaskable(number)) whole.add(number);
     if (!secret.includes('\n')) continue;
@@ -120,7 +123,7 @@ export class SecretFinder {
   constructor(secrets: Iterable<string>, others: readonly SecretShape[] = []) {
     const { whole, lines } = secretValues(secrets);
     this.cut = new CutSecrets(whole.union(lines));
-    const shapes = [...[...whole].flatMap(secretShapes), ...[...lines].flatMap(lineShapes), ...others];
+    const shapes = [...[...whole].flatMap(shapesOf), ...[...lines].flatMap(lineShapes), ...others];
     if (whole.size > 0) shapes.push(...cutShapes(this.cut));
     if (shapes.length > 0) {
       shapes.push(...packedShapes((bytes) => this.find(bytes).length > 0), ...markShapes());
@@ -166,6 +169,11 @@ export class SecretFinder {
     this.#index?.forEachAnchor(bytes, look);
     return { ranges, hasMarks };
   }
+}
+
+function shapesOf(secret: string): readonly SecretShape[] {
+  const shapes = secretShapes(secret);
+  return isWord(secret) ? shapes.map((shape) => new WholeWord(shape, secret)) : shapes;
 }
 
 /** How many of the shapes, shortest anchor first, are better looked for one by one than through the index. */

@@ -178,12 +178,7 @@ describe('files in Base64 within texts', () => {
 
   it('are found packed in what a result says, too', async () => {
     const scrubber = new Scrubber([secret]);
-    for (const file of [
-      gzipSync(text(30_000)),
-      await zipped({ a: text() }),
-      zstdCompressSync(text()),
-      png(text()),
-    ]) {
+    for (const file of [gzipSync(text(30_000)), await zipped({ a: text() }), png(text())]) {
       const value = file.toString('base64');
       expect(JSON.parse(scrubber.json({ frames: [`got ${value} now`], body: value }))).toEqual({
         frames: [`got ${mask} now`],

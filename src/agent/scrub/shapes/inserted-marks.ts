@@ -7,14 +7,25 @@ const escapeByte = 0x1b;
  */
 const marks = new RegExp(
   [
-    String.raw`(?:${String.fromCodePoint(escapeByte)}|\\+(?:u001b|u\{1b\}|x1b|033|e)|%1b)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]`,
-    String.raw`<\/?(?:span|mark|ins|del)\b[^<>]{0,300}>`,
+    String.raw`(?:${String.fromCodePoint(escapeByte)}|\\+(?:u001b|u\{1b\}|x1b)|%1b)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]`,
+    String.raw`<\/?(?:span|mark)\b[^<>]{0,300}>`,
   ].join('|'),
   'gi',
 );
-/** What tells that a text has any. The character itself is looked for by itself: one byte is found quickly. */
-const escapedAnchors = ['u001b[', 'u001B[', String.raw`\x1b[`, String.raw`\x1B[`, String.raw`\033[`];
-const anchors = [...escapedAnchors, '%1B%5B', '</span>', '</mark>', '</ins>', '</del>'];
+/**
+ * What tells that a text has any; the character itself is looked for by itself, because one byte is found quickly. Each
+ * is as long as it takes: short anchors would slow the search for all secrets.
+ */
+const escapedAnchors = ['b', 'B'].flatMap((letter) => [
+  // As JSON has it, any code.
+  ...Array.from('0123456789', (digit) => `\\u001${letter}[${digit}`),
+  // As code and forms have it, what ends a colour.
+  ...['0', '22', '23', '24', '27', '29', '39', '49'].flatMap((code) => [
+    `\\x1${letter}[${code}m`,
+    `%1${letter}%5${letter}${code}m`,
+  ]),
+]);
+const anchors = [...escapedAnchors, '</span>', '</mark>'];
 
 /** Stands among the shapes so that marks are seen on the same way through the bytes. */
 class MarkShape implements SecretShape {
