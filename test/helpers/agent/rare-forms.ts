@@ -20,24 +20,6 @@ export function rareForms(secret: string): WrittenSecret[] {
     one('SQL', text.replaceAll("'", "''")),
     one('CSV', text.replaceAll('"', '""')),
     one('YAML in JSON', inJson(text.replaceAll('"', '""'))),
-    one('NFC', text.normalize('NFC')),
-    one('NFD', text.normalize('NFD')),
-    one('cmd', text.replaceAll(/[&|<>^"%]/g, '^$&')),
-    one('PowerShell', text.replaceAll(/[`"$']/g, '`$&').replaceAll('\n', '`n')),
-    one('a style sheet', text.replaceAll(/[^\w]/gu, (character) => `\\${code(character)} `).trimEnd()),
-    one(
-      'a style sheet, all of it',
-      Array.from(text, (character) => `\\${code(character)} `)
-        .join('')
-        .trimEnd(),
-    ),
-    one(
-      'a style sheet, six digits',
-      Array.from(text, (character) => `\\${code(character).padStart(6, '0')}`).join(''),
-    ),
-    one('all in JSON escapes', allEscaped(text)),
-    one('all in JSON escapes in JSON', inJson(allEscaped(text))),
-    ...coloured(text),
     one('HTML with a zero', escapedHtml(text).replaceAll('&#39;', '&#039;')),
     one('HTML twice', escapedHtml(escapedHtml(text))),
     one('HTML three times', escapedHtml(escapedHtml(escapedHtml(text)))),
@@ -78,6 +60,32 @@ export function rareForms(secret: string): WrittenSecret[] {
     ...[0, 5].map((width) => softBroken(utf8, width)),
     ...lineWidths.flatMap((width) => wrapped(utf8, width)),
     one('Base64 in a URL, twice', encodeURIComponent(encodeURIComponent(base64.replaceAll('=', '')))),
+  ];
+  return forms.filter(({ leak }) => leak.length >= 8);
+}
+
+/** Forms of shells and style sheets, of other spellings of letters, and with colours in the middle. */
+export function otherForms(secret: string): WrittenSecret[] {
+  const text = secret.toWellFormed();
+  const forms: WrittenSecret[] = [
+    one('NFC', text.normalize('NFC')),
+    one('NFD', text.normalize('NFD')),
+    one('cmd', text.replaceAll(/[&|<>^"%]/g, '^$&')),
+    one('PowerShell', text.replaceAll(/[`"$']/g, '`$&').replaceAll('\n', '`n')),
+    one('a style sheet', text.replaceAll(/[^\w]/gu, (character) => `\\${code(character)} `).trimEnd()),
+    one(
+      'a style sheet, all of it',
+      Array.from(text, (character) => `\\${code(character)} `)
+        .join('')
+        .trimEnd(),
+    ),
+    one(
+      'a style sheet, six digits',
+      Array.from(text, (character) => `\\${code(character).padStart(6, '0')}`).join(''),
+    ),
+    one('all in JSON escapes', allEscaped(text)),
+    one('all in JSON escapes in JSON', inJson(allEscaped(text))),
+    ...coloured(text),
   ];
   return forms.filter(({ leak }) => leak.length >= 8);
 }

@@ -1,25 +1,28 @@
 import type { SecretRange, SecretShape } from '../shapes/shape.ts';
 
-/** How files begin in Base64: archives, packed texts, images, and what cannot be searched. */
+/**
+ * How files begin in Base64: archives, packed texts, images, and what cannot be searched. Each is as long as the format
+ * allows, because short anchors slow the search; other beginnings are seen where a key or a URL says that there is one.
+ */
 const signatures = [
-  'UEsDB', // zip
-  'H4sIA', // gzip
-  'H4sIC', // gzip with a name
-  'KLUv/', // Zstandard
+  // zip, by the version that its first member asks for
+  'UEsDBAoA',
+  'UEsDBBQA',
+  'UEsDBC0A',
+  'UEsDBDMA',
+  'UEsDBD8A',
+  'H4sIAAAA', // gzip
   'iVBORw0KGgo', // PNG
-  'JVBERi', // PDF
-  'QlpoM', // bzip2, by its level
-  'QlpoN',
-  'QlpoO',
+  'JVBERi0x', // PDF
+  'QlpoOTFBWSZT', // bzip2
   '/Td6WFoA', // xz
-  'N3q8ryc', // 7z
-  'UmFyIR', // RAR
-  'BCJNGA', // LZ4
+  'N3q8rycc', // 7z
+  'UmFyIRoH', // RAR
 ];
 /** Keys under which JSON carries bytes: attachments, bodies, entries of HAR files, frames. */
 const keys = ['body', 'data', 'text', 'content', 'base64', 'payload', 'bytes', 'buffer'];
 /** What begins where: a key's value behind its quote, the data of a URL behind its comma. */
-const keyAnchors = keys.flatMap((key) => [`${key}":`, `${key}\\":`]);
+const keyAnchors = keys.flatMap((key) => [`"${key}":`, `"${key}\\":`]);
 const dataUrl = ';base64,';
 const afterKey = /^\s{0,8}\\{0,7}"/;
 /** A text of letters alone is not taken for Base64 where only its key says so. */
