@@ -28,6 +28,7 @@ import { withDeadline } from '../run/run-deadline.ts';
 import { secretsOf } from '../run/run-variables.ts';
 import { Scrubber } from '../scrub/scrubber.ts';
 import { SecretFinder, unmaskableNames } from '../scrub/secret-finder.ts';
+import { seenCredentials } from '../scrub/seen-credentials.ts';
 import { credentialHeaderShapes } from '../scrub/shapes/credential-header-shape.ts';
 import { userInfoShapes } from '../scrub/shapes/user-info-shape.ts';
 import type { LagMeter } from './lag/lag-meter.ts';
@@ -126,7 +127,7 @@ export class RunPipeline {
     }
     const { startedMs, stoppedMs, artifacts } = last;
     const lagMs = round(last.lagMs);
-    const found = last.outcome.secrets ?? [];
+    const found = secretsSeen(last.outcome, log);
     const scrubber = this.#scrubberFor(order, found);
     const verdict = verdictOf(outcome);
     const isDoubtful = isTimingDoubtful(last.outcome, last.lagMs);
@@ -321,6 +322,18 @@ export class RunPipeline {
       () => new Scrubber([...this.#ownSecrets, ...secrets]),
     );
   }
+}
+
+/** What a run made secret itself, and the credentials that stand in its headers. */
+function secretsSeen({ secrets, detail, failure, errorMessages }: Outcome<unknown>, log: RunLog): string[] {
+  const texts = [failure?.message ?? '', ...errorMessages, ...allEntries(log).map(({ msg }) => msg)];
+  try {
+    texts.push(JSON.stringify(detail) ?? '');
+  } catch (thrown) {
+    // A detail that cannot be written does not leave.
+    if (!(thrown instanceof RangeError || thrown instanceof TypeError)) throw thrown;
+  }
+  return [...new Set([...(secrets ?? []), ...seenCredentials(texts)])];
 }
 
 async function loadRunner(type: CheckType): Promise<AnyRunner> {

@@ -4,6 +4,7 @@ import { mask } from '../../checks/judging/credential-headers.ts';
 import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
 import { isMaskable } from './secret-finder.ts';
+import { isWord } from './shapes/whole-word.ts';
 
 const secret = 'p@ss/w"örd+& 1';
 
@@ -40,7 +41,7 @@ describe('Scrubber', () => {
   it('never breaks the JSON, whatever the secret and the value', () => {
     fc.assert(
       fc.property(
-        fc.string({ minLength: 6 }).filter(isMaskable),
+        fc.string({ minLength: 6 }).filter((secret) => isMaskable(secret) && !isWord(secret)),
         fc.jsonValue(),
         fc.string(),
         (any, value, around) => {
@@ -80,7 +81,7 @@ describe('Scrubber', () => {
     };
     const json = new Scrubber([]).json({
       request: { headers },
-      response: { headers, body: '{"cookie":"kept"}' },
+      response: { headers, body: '{"cookie":"a","cake":"kept"}' },
     });
     const expected = {
       ...Object.fromEntries(Object.keys(headers).map((name) => [name, mask])),
@@ -88,8 +89,46 @@ describe('Scrubber', () => {
     };
     expect(JSON.parse(json)).toEqual({
       request: { headers: expected },
-      response: { headers: expected, body: '{"cookie":"kept"}' },
+      response: { headers: expected, body: `{"cookie":"${mask}","cake":"kept"}` },
     });
+  });
+
+  it('masks credential headers in messages, logs and lists of entries', () => {
+    const scrubber = new Scrubber([]);
+    const message = 'Call log:\n  - → GET http://a/\n    - Authorization: Bearer a.b\n    - accept: */*';
+    expect(scrubber.text(message)).toBe(message.replace('Bearer a.b', mask));
+    expect(
+      JSON.parse(scrubber.json({ headers: [{ name: 'Cookie', value: 'a=b' }], 'x-api-key': ['c'] })),
+    ).toEqual({
+      headers: [{ name: 'Cookie', value: mask }],
+      'x-api-key': [mask],
+    });
+    const entries = [{ time: 1, level: 'INFO', msg: "{ Authorization: 'Bearer a.b' }" }] as const;
+    expect(scrubber.log(entries)).toEqual([{ ...entries[0], msg: `{ Authorization: '${mask}' }` }]);
+  });
+
+  it('masks a secret that is a word where it stands by itself, not in other words', () => {
+    const scrubber = new Scrubber(['locked', 'Summer2026']);
+    const ordinary = 'The door was blocked; it unlocked 2 lockeds.';
+    expect(scrubber.text(ordinary)).toBe(ordinary);
+    for (const text of ['is locked.', 'pw=locked&a', '"a\\nlocked"', 'locked', 'XLocked'.replace('L', 'l')]) {
+      expect(scrubber.text(text)).toBe(text.replace('locked', mask));
+    }
+    expect(scrubber.text(`aSummer2026b ${Buffer.from('locked').toString('base64')}`)).toBe(
+      `a${mask}b ${mask}`,
+    );
+  });
+
+  it('masks a secret that colours are put into', () => {
+    const secret = 'tok_9f8e7d6c5b4a39';
+    const scrubber = new Scrubber([secret]);
+    const coloured = 'got "tok_9f8e\u001b[7m7d6c5b\u001b[27m4a39" \u001b[2mend\u001b[22m';
+    const clean = `got "${mask}" \u001b[2mend\u001b[22m`;
+    expect(scrubber.text(coloured)).toBe(clean);
+    expect(JSON.parse(scrubber.json({ message: coloured }))).toEqual({ message: clean });
+    expect(scrubber.text('tok_9f8e<span class="hit">7d6c5b</span>4a39 <b>')).toBe(`${mask} <b>`);
+    expect(scrubber.text(String.raw`'tok_9f8e\x1B[7m7d6c5b\x1B[27m4a39'`)).toBe(`'${mask}'`);
+    expect(scrubber.text(JSON.stringify(JSON.stringify(coloured)))).not.toContain('tok_');
   });
 
   it('masks user info in URLs', () => {

@@ -1,10 +1,16 @@
 import type { LogEntry } from '../../checks/contract/check-type.ts';
-import { credentialHeaders, mask, maskedHeaders } from '../../checks/judging/credential-headers.ts';
+import {
+  credentialHeaders,
+  isCredentialHeader,
+  mask,
+  maskedHeaders,
+} from '../../checks/judging/credential-headers.ts';
 import { isJsonNumber, type JsonNumber, jsonNumber } from '../../lib/json/exact-number.ts';
 import type { LogDestination } from '../../lib/log-destination.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import { Masking, masked } from './masking.ts';
 import { SecretFinder } from './secret-finder.ts';
+import { credentialHeaderShapes } from './shapes/credential-header-shape.ts';
 import { minCutBytes } from './shapes/cut-secrets.ts';
 
 declare const scrubbed: unique symbol;
@@ -50,7 +56,7 @@ export class Scrubber {
 
   /** @param secrets values to remove; those that `isMaskable` refuses are skipped. */
   constructor(secrets: Iterable<string>) {
-    this.finder = new SecretFinder(secrets);
+    this.finder = new SecretFinder(secrets, credentialHeaderShapes());
   }
 
   /** One text without secrets. */
@@ -134,12 +140,16 @@ export class Scrubber {
     if (isJsonNumber(value)) return areKeysOpen ? this.#cleanNumber(value) : value;
     if (Array.isArray(value)) return value.map((item) => this.#walk(item, areKeysOpen));
     if (typeof value !== 'object' || value === null) return value;
+    const isCredential = namesCredential(value as Record<string, unknown>);
     const copy: Record<string, unknown> = {};
     for (const [key, item] of Object.entries(value)) {
       const cleanKey = areKeysOpen ? this.#clean(key) : key;
       // Not an assignment: a key "__proto__" would set the prototype instead of a property.
       Object.defineProperty(copy, cleanKey, {
-        value: this.#walk(item, areKeysOpen || openMaps.has(key)),
+        value:
+          isCredentialHeader(key) || (isCredential && key === 'value')
+            ? withoutTexts(item)
+            : this.#walk(item, areKeysOpen || openMaps.has(key)),
         enumerable: true,
         writable: true,
         configurable: true,
@@ -215,6 +225,17 @@ function hasLog(value: unknown): value is { readonly jobLog: LogEntry[] | Record
 function maskCredentialHeaders(key: string, value: unknown): unknown {
   if (key !== 'headers' || typeof value !== 'object' || value === null) return value;
   return maskedHeaders(value as Record<string, unknown>);
+}
+
+/** Whether it is an entry of a list of headers, with a name that says that its value is a credential. */
+function namesCredential({ name, key }: Readonly<Record<string, unknown>>): boolean {
+  return [name, key].some((one) => typeof one === 'string' && isCredentialHeader(one));
+}
+
+/** The value of a credential header: one, or a list of them. */
+function withoutTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutTexts);
+  return typeof value === 'string' && value !== '' ? mask : value;
 }
 
 /** A text that was scrubbed before it was put on the disk, where nothing else gets to. */

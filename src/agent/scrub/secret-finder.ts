@@ -1,9 +1,11 @@
 import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
 import { CutSecrets } from './shapes/cut-secrets.ts';
 import { cutShapes } from './shapes/cut-shapes.ts';
-import { PackedShape } from './shapes/packed-shape.ts';
+import { hasPlainMarks, isMark, markShapes, UnmarkedBytes } from './shapes/inserted-marks.ts';
+import { packedShapes } from './shapes/packed-shape.ts';
 import { lineShapes, secretShapes } from './shapes/secret-shapes.ts';
 import type { SecretRange, SecretShape } from './shapes/shape.ts';
+import { isWord, WholeWord } from './shapes/whole-word.ts';
 
 /**
  * Secrets shorter than this are not looked for: they would be found by chance and destroy results. They are
@@ -34,14 +36,14 @@ export function isMaskable(secret: string): boolean {
   return length >= minSecretLength && secret.length <= maxSecretLength && !neverSecret.has(secret.trim());
 }
 
-/** Which of these secret variables have values that cannot be masked. */
+/** Which of these secret variables have values that cannot be masked, or not within longer words. */
 export function unmaskableNames(
   names: readonly string[],
   variables: Readonly<Record<string, string>>,
 ): string[] {
   return names.filter((name) => {
     const value = variables[name];
-    return value !== undefined && value !== '' && !isMaskable(value);
+    return value !== undefined && value !== '' && (!isMaskable(value) || isWord(value.trim()));
   });
 }
 
@@ -62,6 +64,8 @@ export function secretValues(secrets: Iterable<string>): SecretValues {
     if (!isMaskable(secret)) continue;
     const text = secret.trim().toWellFormed();
     whole.add(text);
+    // Systems of files and programs write an accent with its letter, or behind it.
+    for (const form of ['NFC', 'NFD']) whole.add(text.normalize(form));
     const number = numberOf(text);
     if (number !== undefined && isMaskable(number)) whole.add(number);
     if (!secret.includes('\n')) continue;
@@ -119,9 +123,10 @@ export class SecretFinder {
   constructor(secrets: Iterable<string>, others: readonly SecretShape[] = []) {
     const { whole, lines } = secretValues(secrets);
     this.cut = new CutSecrets(whole.union(lines));
-    const shapes = [...[...whole].flatMap(secretShapes), ...[...lines].flatMap(lineShapes), ...others];
-    if (whole.size > 0) {
-      shapes.push(...cutShapes(this.cut), new PackedShape((bytes) => this.find(bytes).length > 0));
+    const shapes = [...[...whole].flatMap(shapesOf), ...[...lines].flatMap(lineShapes), ...others];
+    if (whole.size > 0) shapes.push(...cutShapes(this.cut));
+    if (shapes.length > 0) {
+      shapes.push(...packedShapes((bytes) => this.find(bytes).length > 0), ...markShapes());
     }
     shapes.sort((a, b) => a.anchor.length - b.anchor.length);
     const soloCount = cheapestSoloCount(shapes);
@@ -140,8 +145,20 @@ export class SecretFinder {
 
   /** Where secrets stand, in order and without overlaps. */
   find(bytes: Buffer): SecretRange[] {
+    const { ranges, hasMarks } = this.#search(bytes);
+    if (hasMarks || (!this.isEmpty && hasPlainMarks(bytes))) {
+      // Once more without what was put into the middle of texts, such as the colours of a comparison.
+      const unmarked = new UnmarkedBytes(bytes);
+      for (const range of this.#search(unmarked.bytes).ranges) ranges.push(unmarked.original(range));
+    }
+    return ranges.length > 1 ? merged(ranges) : ranges;
+  }
+
+  #search(bytes: Buffer): { readonly ranges: SecretRange[]; readonly hasMarks: boolean } {
     const ranges: SecretRange[] = [];
+    let hasMarks = false;
     const look = (shape: SecretShape, at: number) => {
+      if (isMark(shape)) hasMarks = true;
       for (const range of shape.rangesAt(bytes, at)) ranges.push(range);
     };
     for (const shape of this.#solo) {
@@ -150,8 +167,13 @@ export class SecretFinder {
       }
     }
     this.#index?.forEachAnchor(bytes, look);
-    return ranges.length > 1 ? merged(ranges) : ranges;
+    return { ranges, hasMarks };
   }
+}
+
+function shapesOf(secret: string): readonly SecretShape[] {
+  const shapes = secretShapes(secret);
+  return isWord(secret) ? shapes.map((shape) => new WholeWord(shape, secret)) : shapes;
 }
 
 /** How many of the shapes, shortest anchor first, are better looked for one by one than through the index. */

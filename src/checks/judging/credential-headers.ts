@@ -1,13 +1,32 @@
 /** What stands in a result where a secret was. */
 export const mask = '*********';
 
-/** Headers that carry credentials, no matter who set them; names in lower case. */
+/** Headers that carry credentials, no matter who set them; names in lower case. The one list of them. */
 export const credentialHeaders: ReadonlySet<string> = new Set([
   'authorization',
+  'proxy-authorization',
+  'x-authorization',
+  'x-forwarded-authorization',
   'cookie',
   'set-cookie',
+  'api-key',
   'x-api-key',
-  'proxy-authorization',
+  'x-api-token',
+  'x-goog-api-key',
+  'dd-api-key',
+  'x-auth-key',
+  'x-auth-token',
+  'x-access-token',
+  'x-session-token',
+  'x-client-secret',
+  'x-functions-key',
+  'x-vault-token',
+  'x-gitlab-token',
+  'private-token',
+  'job-token',
+  'x-amz-security-token',
+  'x-shopify-access-token',
+  'ocp-apim-subscription-key',
 ]);
 
 /** Whether a header's value must not show in a result. */

@@ -64,6 +64,32 @@ export function rareForms(secret: string): WrittenSecret[] {
   return forms.filter(({ leak }) => leak.length >= 8);
 }
 
+/** Forms of shells and style sheets, of other spellings of letters, and with colours in the middle. */
+export function otherForms(secret: string): WrittenSecret[] {
+  const text = secret.toWellFormed();
+  const forms: WrittenSecret[] = [
+    one('NFC', text.normalize('NFC')),
+    one('NFD', text.normalize('NFD')),
+    one('cmd', text.replaceAll(/[&|<>^"%]/g, '^$&')),
+    one('PowerShell', text.replaceAll(/[`"$']/g, '`$&').replaceAll('\n', '`n')),
+    one('a style sheet', text.replaceAll(/[^\w]/gu, (character) => `\\${code(character)} `).trimEnd()),
+    one(
+      'a style sheet, all of it',
+      Array.from(text, (character) => `\\${code(character)} `)
+        .join('')
+        .trimEnd(),
+    ),
+    one(
+      'a style sheet, six digits',
+      Array.from(text, (character) => `\\${code(character).padStart(6, '0')}`).join(''),
+    ),
+    one('all in JSON escapes', allEscaped(text)),
+    one('all in JSON escapes in JSON', inJson(allEscaped(text))),
+    ...coloured(text),
+  ];
+  return forms.filter(({ leak }) => leak.length >= 8);
+}
+
 /** What is left of a secret where V8 or a tool cut a text short: the text, and what must not be left. */
 export function cutForms(secret: string): WrittenSecret[] {
   const text = secret.toWellFormed();
@@ -112,6 +138,33 @@ function longestCommon(text: string, secret: string): string {
 
 function cut(form: string, written: string, leak: string): WrittenSecret {
   return { form, bytes: Buffer.from(written), leak: Buffer.from(leak) };
+}
+
+/** Colours around a part of the secret, as comparisons show it; the leak is what stands behind the colour. */
+function coloured(text: string): WrittenSecret[] {
+  const third = Math.max(1, Math.floor(text.length / 3));
+  const [before, part, after] = [text.slice(0, third), text.slice(third, -third), text.slice(-third)];
+  const forms = [
+    ['colours', `\u001b[32m"${before}\u001b[7m${part}\u001b[27m${after}"\u001b[39m`],
+    ['colours in JSON', inJson(`${before}\u001b[7m${part}\u001b[27m${after}`)],
+    ['colours in JSON in JSON', inJson(inJson(`${before}\u001b[7m${part}\u001b[27m${after}`))],
+    ['colours that Node shows', `${before}\\x1B[7m${part}\\x1B[27m${after}`],
+    ['colours in HTML', `${before}<span style="color: red">${part}</span>${after}`],
+  ] as const;
+  return forms
+    .map(([form, written]) => cut(form, written, form.includes('JSON in') ? inJson(inJson(part)) : part))
+    .filter(({ leak, bytes }) => bytes.includes(leak));
+}
+
+function code(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16);
+}
+
+function allEscaped(text: string): string {
+  return Array.from(
+    { length: text.length },
+    (_, index) => `\\u${text.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
 }
 
 function one(form: string, written: string): WrittenSecret {

@@ -41,6 +41,7 @@ export function writtenForms(secret: string): WrittenSecret[] {
     plain('hex, upper case', Buffer.from(text).toString('hex').toUpperCase()),
     plain('UTF-16 LE', text, 'utf16le'),
     { ...swapped(text), form: 'UTF-16 BE' },
+    ...wide(text),
     ...[0, 1, 2].flatMap((offset) => base64Forms(offset, text)),
     ...base64Forms(0, `user:${text}`).map((written) => ({ ...written, form: `basic ${written.form}` })),
     plain('Base64 in a URL', encodeURIComponent(Buffer.from(text).toString('base64').replaceAll('=', ''))),
@@ -88,6 +89,16 @@ function base64Forms(offset: number, text: string): WrittenSecret[] {
 function swapped(text: string) {
   const bytes = Buffer.from(text, 'utf16le').swap16();
   return { bytes, leak: bytes };
+}
+
+function wide(text: string) {
+  const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
+  const low = Buffer.from(new Uint32Array(points).buffer);
+  const high = Buffer.from(low).swap32();
+  return [
+    { form: 'UTF-32 LE', bytes: low, leak: low },
+    { form: 'UTF-32 BE', bytes: high, leak: high },
+  ];
 }
 
 function escaped(unit: string): string {

@@ -3,7 +3,7 @@ import { scrubBytes } from '../../../src/agent/scrub/files/scrub-bytes.ts';
 import { ScrubStream } from '../../../src/agent/scrub/files/scrub-stream.ts';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
-import { cutForms, rareForms } from '../../helpers/agent/rare-forms.ts';
+import { cutForms, otherForms, rareForms } from '../../helpers/agent/rare-forms.ts';
 import { writtenForms } from '../../helpers/agent/scrub-forms.ts';
 
 const mask = '*********';
@@ -86,7 +86,7 @@ describe.each(sinks)('%s', (_sink, sinkFor) => {
     const leaks: string[] = [];
     for (const secret of secrets) {
       const leave = sinkFor(secret);
-      for (const { form, bytes, leak } of rareForms(secret)) {
+      for (const { form, bytes, leak } of [...rareForms(secret), ...otherForms(secret)]) {
         const left = await leave(Buffer.concat([Buffer.from('before '), bytes, Buffer.from(' after')]));
         if (left.includes(leak)) leaks.push(`${form}: ${secret}`);
       }
@@ -113,6 +113,7 @@ it('finds the forms of every secret among all of them', () => {
   for (const secret of secrets) {
     for (const { form, bytes, leak } of [
       ...rareForms(secret),
+      ...otherForms(secret),
       ...cutForms(secret),
       ...writtenForms(secret),
     ]) {

@@ -30,7 +30,7 @@ const secrets = [
   createHash('sha512').update('long').digest('base64').repeat(20),
 ];
 /** What a text sink can be given: JSON and logs hold texts, not bytes of other encodings. */
-const isText = ({ form }: WrittenSecret) => !form.startsWith('UTF-16') && form !== 'Latin-1';
+const isText = ({ form }: WrittenSecret) => !/^UTF-(?:16|32)/.test(form) && form !== 'Latin-1';
 
 /**
  * Every way out of the agent, with a text in it, and what leaves then. Texts that are JSON are read back: escapes are no

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AgentProcess } from '../../helpers/agent/agent-process.ts';
-import { cutForms, rareForms } from '../../helpers/agent/rare-forms.ts';
+import { cutForms, otherForms, rareForms } from '../../helpers/agent/rare-forms.ts';
 import { type WrittenSecret, writtenForms } from '../../helpers/agent/scrub-forms.ts';
 import { createLocation, startServiceProcess, until } from '../../helpers/picket-process.ts';
 import { startHttpReceiver, startMailReceiver } from '../../helpers/service/alert-receivers.ts';
@@ -12,12 +12,15 @@ const password = `p@ss'w"örd+& 100%`;
 const pin = '847291553064';
 const metricsToken = 'metrics-token-of-the-test';
 const isText = ({ form, leak }: WrittenSecret) =>
-  leak.length >= 8 && !form.startsWith('UTF-16') && form !== 'Latin-1';
-const forms = [token, password].flatMap((secret) => [
-  ...writtenForms(secret),
-  ...rareForms(secret),
-  ...cutForms(secret),
-]);
+  leak.length >= 8 && !/^UTF-(?:16|32)/.test(form) && form !== 'Latin-1';
+const forms = [
+  ...[token, password].flatMap((secret) => [
+    ...writtenForms(secret),
+    ...rareForms(secret),
+    ...cutForms(secret),
+  ]),
+  ...[token, password].flatMap(otherForms),
+];
 /** What must not be anywhere: each form as a target writes it, and the names that hold the token. */
 const leaks = [
   ...forms.filter(isText).map(({ form, leak }) => ({ form, leak: leak.toString() })),

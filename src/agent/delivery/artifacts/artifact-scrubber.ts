@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import { mask } from '../../../checks/judging/credential-headers.ts';
 import { scrubFile } from '../../scrub/files/scrub-file.ts';
 import { Unscrubbable } from '../../scrub/scrub-report.ts';
@@ -20,20 +19,6 @@ export interface ArtifactScrubber {
 }
 
 /**
- * Formats that hide texts in ways nobody here can undo. Recognised by their first bytes: names and types
- * are the script's word.
- */
-const opaqueFormats: readonly (readonly [string, Buffer])[] = [
-  ['xz', Buffer.from('fd377a585a00', 'hex')],
-  ['zstd', Buffer.from('28b52ffd', 'hex')],
-  ['lz4', Buffer.from('04224d18', 'hex')],
-  ['bzip2', Buffer.from('BZh')],
-  ['7z', Buffer.from('377abcaf271c', 'hex')],
-  ['rar', Buffer.from('Rar!')],
-  ['pdf', Buffer.from('%PDF')],
-];
-
-/**
  * The policy of ADR 9: texts, archives and whatever is not known are searched byte by byte and rewritten;
  * media and captures are searched and withheld when a secret stands in them; what can be neither searched nor
  * unpacked is withheld.
@@ -48,10 +33,6 @@ export class FileScrubber implements ArtifactScrubber {
   }
 
   async scrub(source: string, target: string, signal: AbortSignal): Promise<ScrubOutcome> {
-    const opaque = await opaqueFormat(source);
-    if (opaque !== undefined) {
-      return { isSendable: false, reason: `${opaque} files cannot be searched for secrets` };
-    }
     this.#finder ??= this.#createFinder();
     try {
       const report = await scrubFile(source, target, { finder: this.#finder, mask, signal });
@@ -60,16 +41,5 @@ export class FileScrubber implements ArtifactScrubber {
       if (thrown instanceof Unscrubbable) return { isSendable: false, reason: thrown.message };
       throw thrown;
     }
-  }
-}
-
-async function opaqueFormat(path: string): Promise<string | undefined> {
-  const file = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(8), 0, 8, 0);
-    const start = buffer.subarray(0, bytesRead);
-    return opaqueFormats.find(([, magic]) => start.subarray(0, magic.length).equals(magic))?.[0];
-  } finally {
-    await file.close();
   }
 }

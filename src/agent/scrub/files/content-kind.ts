@@ -1,5 +1,5 @@
 /** What a file is, by its first bytes: file names and content types are the script's word. */
-export type ContentKind = 'text' | 'zip' | 'gzip' | 'zstd' | 'media' | 'capture';
+export type ContentKind = 'text' | 'zip' | 'gzip' | 'zstd' | 'media' | 'capture' | 'opaque';
 
 /** How many bytes `contentKind` looks at, at most. */
 export const magicBytes = 16;
@@ -23,6 +23,24 @@ const signatures: readonly (readonly [ContentKind, readonly number[], number])[]
 ];
 
 /**
+ * Formats that hide texts in ways that cannot be undone here: packed by what Node cannot unpack, or drawn with glyphs of
+ * fonts that the file brings along.
+ */
+const opaqueFormats: readonly (readonly [string, Buffer])[] = [
+  ['pdf', Buffer.from('%PDF')],
+  ...Array.from('123456789', (level) => ['bzip2', Buffer.from(`BZh${level}`)] as const),
+  ['xz', Buffer.from('fd377a585a00', 'hex')],
+  ['7z', Buffer.from('377abcaf271c', 'hex')],
+  ['rar', Buffer.from('526172211a', 'hex')],
+  ['lz4', Buffer.from('04224d18', 'hex')],
+];
+
+/** The name of the format when a file that begins with these bytes cannot be searched. */
+export function opaqueFormat(start: Buffer): string | undefined {
+  return opaqueFormats.find(([, magic]) => start.subarray(0, magic.length).equals(magic))?.[0];
+}
+
+/**
  * What a file that begins with these bytes is. Whatever is not known is treated as text: a secret is searched
  * for in every byte of it.
  */
@@ -30,5 +48,5 @@ export function contentKind(start: Buffer): ContentKind {
   const found = signatures.find(([, signature, offset]) =>
     signature.every((value, index) => start[offset + index] === value),
   );
-  return found?.[0] ?? 'text';
+  return found?.[0] ?? (opaqueFormat(start) === undefined ? 'text' : 'opaque');
 }

@@ -1,5 +1,5 @@
 import { inflateSync } from 'node:zlib';
-import { isZlibError, Unscrubbable } from '../scrub-report.ts';
+import { isZlibError, Unscrubbable } from '../unscrubbable.ts';
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex');
 const maxTextBytes = 16 * 1024 * 1024;

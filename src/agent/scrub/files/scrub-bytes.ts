@@ -13,7 +13,8 @@ import {
 } from 'node:zlib';
 import { masked } from '../masking.ts';
 import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
-import { contentKind } from './content-kind.ts';
+import { contentKind, opaqueFormat } from './content-kind.ts';
+import { holdsHiddenText } from './hidden-parts.ts';
 import { imageTexts } from './image-texts.ts';
 
 /** Unpacked at most this often the size it has packed, and never more than that. */
@@ -55,6 +56,8 @@ export function scrubBytes(
 ): { readonly bytes: Buffer; readonly count: number } {
   const kind = contentKind(bytes);
   const direct = replaced(bytes, options);
+  if (kind === 'opaque')
+    throw new Unscrubbable(`${opaqueFormat(bytes)} files cannot be searched for secrets`);
   if (kind === 'media' || kind === 'capture') {
     if (direct.count > 0 || imageTexts(bytes).some((text) => options.finder.find(text).length > 0)) {
       throw new Unscrubbable('a secret stands in the bytes of a binary file');
@@ -63,12 +66,25 @@ export function scrubBytes(
   }
   if (kind === 'gzip') return repacked(bytes, gzip, options, direct.count) ?? direct;
   if (kind === 'zstd') return repacked(bytes, zstd, options, direct.count) ?? direct;
-  if (direct.count > 0 || isText(bytes)) return direct;
-  for (const compression of unsigned) {
-    const result = repacked(bytes, compression, options);
-    if (result) return result;
+  if (direct.count === 0 && !isText(bytes)) {
+    for (const compression of unsigned) {
+      const result = repacked(bytes, compression, options);
+      if (result) return result;
+    }
+  }
+  if (holdsHiddenText(bytes, (text) => options.finder.find(text).length > 0)) {
+    throw new Unscrubbable('a secret stands in an archive within the file');
   }
   return direct;
+}
+
+/** The name of a file, or a short text, without secrets. */
+export function scrubName(
+  name: string,
+  options: ScrubOptions,
+): { readonly name: string; readonly count: number } {
+  const { bytes, count } = replaced(Buffer.from(name), options);
+  return { name: bytes.toString(), count };
 }
 
 /**
@@ -97,8 +113,8 @@ function replaced(bytes: Buffer, { finder, mask }: ScrubOptions): { bytes: Buffe
   return { bytes: masked(bytes, ranges, mask), count: ranges.length };
 }
 
-/** Compressed bytes have control characters within their first few. */
-function isText(bytes: Buffer): boolean {
+/** Whether bytes are a text as far as their beginning tells: compressed ones have control characters within their first few. */
+export function isText(bytes: Buffer): boolean {
   const start = bytes.subarray(0, 512);
   return !start.some((value) => value < 9 || (value > 13 && value < 32 && value !== 27));
 }

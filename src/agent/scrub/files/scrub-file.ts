@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readFile, stat, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip, createGzip } from 'node:zlib';
+import { createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import {
   isZlibError,
   maxUnpackedBytes,
@@ -9,13 +9,17 @@ import {
   type ScrubReport,
   Unscrubbable,
 } from '../scrub-report.ts';
-import { contentKind, magicBytes } from './content-kind.ts';
-import { scrubBytes } from './scrub-bytes.ts';
+import { type ContentKind, contentKind, opaqueFormat } from './content-kind.ts';
+import { HiddenPartWatch } from './hidden-parts.ts';
+import { isText, scrubBytes } from './scrub-bytes.ts';
+import { EmbeddedFiles, EmbeddedStream, type RepackZip } from './scrub-embedded.ts';
 import { ScrubStream } from './scrub-stream.ts';
 
 const readBytes = 1024 * 1024;
 /** Screenshots have less; videos, which are searched piece by piece, may have more. */
 const maxWholeBytes = 16 * 1024 * 1024;
+/** Enough to tell a text from other bytes. */
+const startBytes = 512;
 
 /**
  * Writes a copy of a file without secrets, reading and writing it piece by piece. Archives and compressed
@@ -25,36 +29,79 @@ const maxWholeBytes = 16 * 1024 * 1024;
  * @throws Unscrubbable when the file must not be sent; the target is then incomplete.
  */
 export async function scrubFile(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
-  const kind = contentKind(await firstBytes(source));
-  const { signal } = options;
+  const start = await firstBytes(source);
+  const kind = contentKind(start);
   if (kind === 'zip') {
-    // What packs archives is large, and most agents meet none.
-    const { scrubZip } = await import('./scrub-zip.ts');
+    const { scrubZip } = await zips();
     return await scrubZip(source, target, options);
   }
-  if (kind === 'media' && (await stat(source)).size <= maxWholeBytes) {
-    // Whole: an image may hold texts that are compressed.
-    const { bytes } = scrubBytes(await readFile(source), options);
-    await writeFile(target, bytes, { mode: 0o600, flush: true, signal });
-    return { replacedCount: 0, memberCount: 1, withheldCount: 0 };
-  }
+  if (kind === 'opaque')
+    throw new Unscrubbable(`${opaqueFormat(start)} files cannot be searched for secrets`);
+  const isWhole = (await stat(source)).size <= maxWholeBytes;
+  // Whole: an image may hold texts that are compressed, and what is no text may be compressed itself.
+  if (isWhole && (kind === 'media' || (kind === 'text' && !isText(start))))
+    return await scrubWhole(source, target, options);
+  const report = await scrubPieces(source, target, kind, options);
+  if (!report.isHiding) return report.done;
+  if (isWhole) return await scrubWhole(source, target, options);
+  throw new Unscrubbable('an archive stands within a file that is too large to be unpacked');
+}
+
+/** In memory. */
+async function scrubWhole(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
+  const embedded = await new EmbeddedFiles(options, repackZip(options)).scrub(await readFile(source));
+  const { bytes, count } = scrubBytes(embedded.bytes, options);
+  await writeFile(target, bytes, { mode: 0o600, flush: true, signal: options.signal });
+  return { replacedCount: embedded.count + count, memberCount: 1, withheldCount: 0 };
+}
+
+interface PiecesReport {
+  readonly done: ScrubReport;
+  /** Whether something packed stands in the middle, which was not searched. */
+  readonly isHiding: boolean;
+}
+
+async function scrubPieces(
+  source: string,
+  target: string,
+  kind: ContentKind,
+  options: ScrubOptions,
+): Promise<PiecesReport> {
+  const { signal } = options;
   const scrub = new ScrubStream(options.finder, options.mask);
+  const embedded = new EmbeddedStream(options, repackZip(options));
   const input = createReadStream(source, { highWaterMark: readBytes });
   const output = createWriteStream(target, { mode: 0o600, flush: true });
-  if (kind === 'gzip') {
-    try {
-      await pipeline(input, createGunzip(), limited, scrub, createGzip({ level: 1 }), output, { signal });
-    } catch (thrown) {
-      if (signal?.aborted || thrown instanceof Unscrubbable || !isZlibError(thrown)) throw thrown;
-      throw new Unscrubbable('the compressed file cannot be read', thrown);
-    }
-  } else {
-    await pipeline(input, scrub, output, { signal });
+  const watch = new HiddenPartWatch();
+  const unpack =
+    kind === 'gzip' ? [createGunzip(), limited] : kind === 'zstd' ? [createZstdDecompress(), limited] : [];
+  const pack = kind === 'gzip' ? [createGzip({ level: 1 })] : kind === 'zstd' ? [createZstdCompress()] : [];
+  const search = kind === 'media' || kind === 'capture' ? [scrub] : [watch, embedded, scrub];
+  // The type of a list of stages knows streams only, and it takes functions as well.
+  const stages = [input, ...unpack, ...search, ...pack, output] as unknown as NodeJS.ReadWriteStream[];
+  try {
+    await pipeline(stages, { signal });
+  } catch (thrown) {
+    if (signal?.aborted || thrown instanceof Unscrubbable || !isZlibError(thrown)) throw thrown;
+    throw new Unscrubbable('the compressed file cannot be read', thrown);
   }
   if ((kind === 'media' || kind === 'capture') && scrub.replacedCount > 0) {
     throw new Unscrubbable('a secret stands in the bytes of a binary file');
   }
-  return { replacedCount: scrub.replacedCount, memberCount: 1, withheldCount: 0 };
+  const replacedCount = embedded.replacedCount + scrub.replacedCount;
+  return { done: { replacedCount, memberCount: 1, withheldCount: 0 }, isHiding: watch.isHiding };
+}
+
+function repackZip(options: ScrubOptions): RepackZip {
+  return async (bytes) => {
+    const { scrubZipBytes } = await zips();
+    return await scrubZipBytes(bytes, options);
+  };
+}
+
+/** What packs archives is large, and most agents meet none. */
+async function zips() {
+  return await import('./scrub-zip.ts');
 }
 
 async function* limited(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -69,7 +116,7 @@ async function* limited(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 async function firstBytes(path: string): Promise<Buffer> {
   const file = await open(path, 'r');
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(magicBytes), 0, magicBytes, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(startBytes), 0, startBytes, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();

@@ -3,7 +3,8 @@ import { crc32, createInflateRaw } from 'node:zlib';
 import { isZlibError, type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
 import { contentKind, magicBytes } from './content-kind.ts';
 import { deflated, inflated } from './raw-deflate.ts';
-import { scrubBytes } from './scrub-bytes.ts';
+import { scrubBytes, scrubName } from './scrub-bytes.ts';
+import { EmbeddedFiles, EmbeddedStream, type RepackZip } from './scrub-embedded.ts';
 import { ScrubStream } from './scrub-stream.ts';
 import { type Entry, readable, unreadable, type ZipSource } from './zip-source.ts';
 import { isDirectory, type MemberHead, type PackedMember, type ZipWriter } from './zip-writer.ts';
@@ -18,7 +19,7 @@ export interface MemberSurroundings {
   readonly archive: ZipSource;
   readonly options: ScrubOptions & { readonly signal: AbortSignal };
   /** A copy of an archive within this one, without secrets. */
-  readonly repackInner: (bytes: Buffer) => Promise<{ readonly bytes: Buffer; readonly count: number }>;
+  readonly repackInner: RepackZip;
 }
 
 /** What became of a member. */
@@ -43,7 +44,7 @@ export function heldBytes(entry: Entry): number {
  * @throws Unscrubbable when the archive must not be sent.
  */
 export async function readyMember(entry: Entry, around: MemberSurroundings): Promise<ReadyMember> {
-  const { archive, options } = around;
+  const { options } = around;
   const { head, count: nameCount } = cleanHead(entry, options);
   if (isDirectory(entry.filename)) {
     const empty = { method: 0, crc32: 0, sizeBytes: 0, packed: Buffer.alloc(0) } as const;
@@ -59,7 +60,7 @@ export async function readyMember(entry: Entry, around: MemberSurroundings): Pro
       return { replacedCount: nameCount + replacedCount, isWithheld };
     };
   }
-  const searched = await searchedMember(entry, archive, options);
+  const searched = await searchedMember(entry, around);
   options.signal.throwIfAborted();
   if (!searched) return async () => ({ replacedCount: nameCount, isWithheld: true });
   if ('inner' in searched) {
@@ -99,8 +100,7 @@ function cleanHead(
   entry: Entry,
   options: ScrubOptions,
 ): { readonly head: MemberHead; readonly count: number } {
-  const { bytes, count } = scrubBytes(Buffer.from(entry.filename), options);
-  const clean = bytes.toString();
+  const { name: clean, count } = scrubName(entry.filename, options);
   const name = isDirectory(entry.filename) && !isDirectory(clean) ? `${clean}/` : clean;
   return { head: { name, modifiedAt: entry.lastModDate }, count };
 }
@@ -111,8 +111,7 @@ function cleanHead(
  */
 async function searchedMember(
   entry: Entry,
-  archive: ZipSource,
-  options: ScrubOptions,
+  { archive, options, repackInner }: MemberSurroundings,
 ): Promise<Searched | undefined> {
   const packed = await archive.packed(entry);
   const isStored = entry.compressionMethod === 0;
@@ -120,7 +119,11 @@ async function searchedMember(
     ? { bytes: packed, usedBytes: packed.length }
     : await readable(() => inflated(packed, entry.uncompressedSize));
   if (contentKind(bytes) === 'zip') return { inner: bytes };
-  const clean = await unlessUnscrubbable(() => scrubBytes(bytes, options));
+  const clean = await unlessUnscrubbable(async () => {
+    const embedded = await new EmbeddedFiles(options, repackInner).scrub(bytes);
+    const all = scrubBytes(embedded.bytes, options);
+    return { bytes: all.bytes, count: all.count + embedded.count };
+  });
   // What stands behind the end of the deflate stream was not searched, so it must not be copied either.
   if (clean?.count !== 0 || usedBytes !== packed.length) return clean;
   const original = isStored
@@ -151,11 +154,12 @@ async function unlessUnscrubbable<T>(scrub: () => T | Promise<T>): Promise<T | u
 async function writePieces(
   entry: Entry,
   head: MemberHead,
-  { archive, options }: MemberSurroundings,
+  { archive, options, repackInner }: MemberSurroundings,
   writer: ZipWriter,
 ): Promise<MemberReport> {
   const { signal } = options;
   const scrub = new ScrubStream(options.finder, options.mask);
+  const embedded = new EmbeddedStream(options, repackInner);
   let isHidden = false;
   async function* searchable(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let start = Buffer.alloc(0);
@@ -167,7 +171,7 @@ async function writePieces(
         start = Buffer.concat([start, piece]);
         if (start.length < magicBytes) continue;
         const kind = contentKind(start);
-        isHidden = kind === 'zip' || kind === 'gzip' || kind === 'zstd';
+        isHidden = kind === 'zip' || kind === 'gzip' || kind === 'zstd' || kind === 'opaque';
         if (isHidden) throw new Unscrubbable('a compressed member is too large');
         yield start;
       } else {
@@ -182,6 +186,7 @@ async function writePieces(
     archive.packedPieces(entry),
     ...(entry.compressionMethod === 8 ? [createInflateRaw({ chunkSize: pieceBytes })] : []),
     searchable,
+    embedded,
     scrub,
     (pieces: AsyncIterable<Buffer>) => writer.addPieces(head, pieces),
   ];
@@ -193,5 +198,5 @@ async function writePieces(
     if (isHidden) return { replacedCount: 0, isWithheld: true };
     throw isZlibError(thrown) ? unreadable(thrown) : thrown;
   }
-  return { replacedCount: scrub.replacedCount, isWithheld: false };
+  return { replacedCount: embedded.replacedCount + scrub.replacedCount, isWithheld: false };
 }

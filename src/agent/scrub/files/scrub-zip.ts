@@ -37,6 +37,16 @@ export async function scrubZip(source: string, target: string, options: ScrubOpt
   }
 }
 
+/** A copy of an archive that is held in memory, as one within another is. */
+export async function scrubZipBytes(
+  bytes: Buffer,
+  options: ScrubOptions,
+): Promise<{ readonly bytes: Buffer; readonly count: number }> {
+  const totals = { memberCount: 0, unpackedBytes: 0 };
+  const inner = await repackedWithin(bytes, { totals, options, depth: 1 });
+  return { bytes: inner.bytes, count: inner.report.replacedCount + inner.report.withheldCount };
+}
+
 interface Repacking {
   readonly archive: ZipSource;
   readonly writer: ZipWriter;
@@ -110,7 +120,10 @@ function admit(entry: Entry, totals: Repacking['totals']): void {
 }
 
 /** An archive within an archive: in memory, and bounded. */
-async function repackedWithin(bytes: Buffer, { totals, options, depth }: Repacking) {
+async function repackedWithin(
+  bytes: Buffer,
+  { totals, options, depth }: Pick<Repacking, 'totals' | 'options' | 'depth'>,
+) {
   if (depth === maxDepth) throw new Unscrubbable('archives are packed into one another too deep');
   const pieces: Buffer[] = [];
   let sizeBytes = 0;

@@ -1,3 +1,4 @@
+import { type NamePiece, namePieces } from './header-names.ts';
 import type { SecretRange, SecretShape } from './shape.ts';
 
 /** A value longer than this is cut there: no server takes longer headers. */
@@ -5,38 +6,41 @@ const maxValueBytes = 64 * 1024;
 const maxContextBytes = 64;
 
 /**
- * Pieces of the names of headers that carry credentials, in the cases they are written in. They are looked
- * for with the letter before and, where they are short, with what may follow: longer anchors make the search
- * quicker.
- */
-const pieces: readonly { readonly anchor: string; readonly start: number; readonly end: number }[] = [
-  ...['uthorization', 'UTHORIZATION'].map((anchor) => ({ anchor, start: 0, end: anchor.length })),
-  ...['api-key', 'Api-key', 'Api-Key', 'API-KEY'].map((anchor) => ({ anchor, start: 1, end: anchor.length })),
-  ...['cookie', 'Cookie', 'COOKIE'].flatMap((name) =>
-    Array.from(':"\'\\ \ts', (next) => ({ anchor: name + next, start: 1, end: name.length })),
-  ),
-];
-
-/** What may stand in front of such a piece in a header's name. */
-const nameBefore = /(?:^|[^a-z0-9-])(?:(?:proxy-)?a|(?:set-)?c|x-a)$/i;
-/**
  * A JSON pair: the name as a value, then the key `value`. The quotes may be escaped, as in JSON inside of
  * JSON.
  */
 const pairAfter = /^(\\*["'])\s*,\s*(?:\\*["'])?value(?:\\*["'])?\s*:\s*(\\*["'])/i;
-/** A key of an object: `"cookie": "…"`, or of a list of headers in code. */
-const keyAfter = /^(\\*["'])\s*:\s*(?:\[\s*)?(\\*["'])/;
+/** A key of an object or of a map as Node shows it: `"cookie": "…"`, `'cookie' => '…'`. */
+const keyAfter = /^(?:\\*["'`])?\s*(?::|=>)\s*(\\*["'`])/;
+/** The same of a key with several values: `"set-cookie": ["…", "…"]`. */
+const valuesAfter = /^(\\*["'`])?\s*(?::|=>)\s*\[\s*(?=\\*["'`])/;
+/** An element of a list, with its value as the next one: `["Authorization", "…"]`. */
+const elementAfter = /^(\\*["'])\s*,\s*(\\*["'])/;
+/** Other names of headers stand next to each other as well. */
+const nameOnly = /^[A-Za-z-]*$/;
 /** A list of cookies, as HAR files have next to the headers. */
-const listAfter = /^s(\\*["'])\s*:\s*\[/;
+const listAfter = /^s(?:\\*["'])?\s*:\s*\[/;
+/** The key of the string that begins behind it. */
+const valueKey = /value(?:\\*["'`])?\s*:\s*$/;
 const closingBracket = 0x5d;
+const quotes: ReadonlySet<number> = new Set(Array.from('"\'`', (quote) => quote.charCodeAt(0)));
+const backslash = 0x5c;
+
 /** A line of a protocol or of a log. */
 const lineAfter = /^\s*:[ \t]*(?=\S)/;
-const lineBefore = /(?:^|[\r\n]|\\n|[<>*-] ?|^ +|[\r\n\t] *|\\n *|["'`])$/;
-/**
- * Where the value of such a line ends: also at a line break that is escaped, and at the end of a string
- * around it.
- */
-const lineEnd = /[\r\n]|\\+[rn]|\\*["'`]/g;
+/** How such a line begins: a bullet, the arrows of curl, the signs of a difference; in a string or not. */
+const lineBefore = /(?:^|[\r\n]|\\+[nrt]|\\*["'`])(?:[ \t]|\\+t)*(?:[<>*+|-]{1,2}[ \t]*){0,3}$/;
+/** What can be nothing but credentials, wherever in a line it stands. */
+const schemeAfter =
+  /^\s*(?::|=>?)\s*["'`]?(?=(?:Bearer|Basic|Digest|Token|Negotiate|NTLM|ApiKey|DPoP|Hawk|AWS4-HMAC-SHA256)\s+[^\s"'`])/i;
+const cookieAfter = /^\s*:\s*(?=[\w!#$%&*+.^|~-]+=[^\s"'`;,])/;
+const keyLikeAfter = /^\s*:\s*(?=[^\s"'`,;]*\d)(?=[^\s"'`,;]{8})/;
+/** What stands in code and documents where the value will be: `${token}`, `{{TOKEN}}`, `$TOKEN`, `<key>`, a mask. */
+const placeholder =
+  /^(?:[A-Za-z][\w-]*\s+)?(?:\$\{[^{}]*\}|\$\([^()]*\)|\{\{[^{}]*\}\}|\$[A-Z_][A-Z0-9_]*|<[\w -]*>|…|\*+)$/;
+const maxPlaceholderBytes = 256;
+/** A string that ends there, rather than begins. */
+const closingAfter = /^\s*(?:[,;:+)\]}]|\\n|$)/;
 
 /** Finds the values of credential headers in texts: HAR files, traces, logs, dumps of requests. */
 class CredentialHeaderShape implements SecretShape {
@@ -44,62 +48,113 @@ class CredentialHeaderShape implements SecretShape {
   readonly reachBackBytes = maxContextBytes;
   readonly reachForwardBytes = maxValueBytes + 2 * maxContextBytes;
 
-  readonly #start: number;
-  readonly #end: number;
+  readonly #piece: NamePiece;
 
-  constructor({ anchor, start, end }: (typeof pieces)[number]) {
-    this.anchor = Buffer.from(anchor);
-    this.#start = start;
-    this.#end = end;
+  constructor(piece: NamePiece) {
+    this.anchor = Buffer.from(piece.anchor);
+    this.#piece = piece;
   }
 
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
-    const pieceStart = anchorStart + this.#start;
+    const pieceStart = anchorStart + this.#piece.start;
     const before = bytes.toString('latin1', Math.max(0, pieceStart - maxContextBytes), pieceStart);
-    const name = nameBefore.exec(before);
+    const name = this.#piece.before.exec(before);
     if (!name) return [];
-    const from = anchorStart + this.#end;
+    const from = anchorStart + this.#piece.end;
     const after = bytes.toString('latin1', from, from + 2 * maxContextBytes);
-    const quoted = pairAfter.exec(after) ?? keyAfter.exec(after);
-    if (quoted) {
-      const start = from + quoted[0].length;
-      const quote = quoted[2] ?? '"';
-      return rangeOf(start, stringEnd(bytes, start, quote));
-    }
-    const list = listAfter.exec(after);
-    if (list) return cookieValues(bytes, from + list[0].length, list[1] ?? '"');
-    const line = lineAfter.exec(after);
-    if (!line) return [];
     const beforeName = before.slice(0, name.index + (/^[a-z0-9]/i.test(name[0]) ? 0 : 1));
-    if (!lineBefore.test(beforeName)) return [];
-    const start = from + line[0].length;
-    lineEnd.lastIndex = 0;
-    const rest = bytes.toString('latin1', start, start + maxValueBytes);
-    const end = lineEnd.exec(rest)?.index ?? rest.length;
-    return rangeOf(start, start + end);
+    const ranges = quotedValues(bytes, from, after) ?? this.#lineValue(bytes, from, beforeName, after);
+    return ranges.filter((range) => !isPlaceholder(bytes, range));
   }
+
+  #lineValue(bytes: Buffer, from: number, before: string, after: string): readonly SecretRange[] {
+    const begin = lineBefore.exec(before)?.[0];
+    const line = begin === undefined ? null : lineAfter.exec(after);
+    const found = line ?? inlineAfter(this.#piece, after);
+    if (!found) return [];
+    const start = from + found[0].length;
+    const rest = bytes.toString('latin1', start, start + maxValueBytes);
+    return rangeOf(start, start + lineEnd(rest, line ? (begin ?? '') : undefined));
+  }
+}
+
+function inlineAfter({ isCookie, anchor }: NamePiece, after: string): RegExpExecArray | null {
+  if (isCookie) return cookieAfter.exec(after);
+  return /uthorization/i.test(anchor) ? schemeAfter.exec(after) : keyLikeAfter.exec(after);
+}
+
+/** The value, or values, where they are strings of JSON, of code, or as Node shows objects. */
+function quotedValues(bytes: Buffer, from: number, after: string): readonly SecretRange[] | undefined {
+  const pair = pairAfter.exec(after);
+  if (pair) return stringAt(bytes, from + pair[0].length, pair[2]);
+  const key = keyAfter.exec(after);
+  if (key) {
+    const isClosing = !/^\\*["'`]/.test(after) && closingAfter.test(after.slice(key[0].length));
+    return isClosing ? undefined : stringAt(bytes, from + key[0].length, key[1]);
+  }
+  const values = valuesAfter.exec(after);
+  if (values) return stringsOfList(bytes, from + values[0].length, () => true);
+  const list = listAfter.exec(after);
+  if (list) return stringsOfList(bytes, from + list[0].length, (before) => valueKey.test(before));
+  const element = elementAfter.exec(after);
+  if (!element) return undefined;
+  const [range] = stringAt(bytes, from + element[0].length, element[2]);
+  return range && !nameOnly.test(bytes.toString('latin1', range.start, range.end)) ? [range] : [];
+}
+
+function stringAt(bytes: Buffer, start: number, quote = '"'): readonly SecretRange[] {
+  return rangeOf(start, stringEnd(bytes, start, quote));
+}
+
+function isPlaceholder(bytes: Buffer, { start, end }: SecretRange): boolean {
+  return end - start <= maxPlaceholderBytes && placeholder.test(bytes.toString('utf8', start, end));
 }
 
 function rangeOf(start: number, end: number): readonly SecretRange[] {
   return end > start ? [{ start, end }] : [];
 }
 
-/** The values of a list of cookies that begins there, up to its end: `{"name":"a","value":"b"},…]`. */
-function cookieValues(bytes: Buffer, start: number, quote: string): readonly SecretRange[] {
+/** Strings up to the bracket that ends a list, those that are wanted for what stands before them. */
+function stringsOfList(
+  bytes: Buffer,
+  start: number,
+  isWanted: (before: string) => boolean,
+): readonly SecretRange[] {
   const ranges: SecretRange[] = [];
-  const mark = quote.charCodeAt(quote.length - 1);
   const limit = Math.min(bytes.length, start + maxValueBytes);
-  let key = '';
   for (let at = start; at < limit && bytes[at] !== closingBracket; at += 1) {
-    if (bytes[at] !== mark) continue;
+    if (!quotes.has(bytes[at] ?? 0)) continue;
+    let escapes = 0;
+    while (bytes[at - 1 - escapes] === backslash) escapes += 1;
+    const quote = bytes.toString('latin1', at - escapes, at + 1);
     const begin = at + 1;
     const end = stringEnd(bytes, begin, quote);
+    if (isWanted(bytes.toString('latin1', Math.max(start, begin - 32), begin - quote.length))) {
+      ranges.push(...rangeOf(begin, end));
+    }
     at = end + quote.length - 1;
-    const isKey = /^\s*:/.test(bytes.toString('latin1', at + 1, at + 16));
-    if (isKey) key = bytes.toString('latin1', begin, Math.min(end, begin + 8));
-    else if (key === 'value') ranges.push(...rangeOf(begin, end));
   }
   return ranges;
+}
+
+/**
+ * Where the value of a line ends: with the line, and with the string that the line stands in. The value itself may
+ * have quotes: those with more backslashes, and other quotes, do not end it.
+ *
+ * @param begin how the line begins; undefined where it is not known what it stands in.
+ */
+function lineEnd(rest: string, begin: string | undefined): number {
+  const breakBefore = begin === undefined ? undefined : /^(\\+)[nrt]/.exec(begin)?.[1];
+  const quoteBefore = begin === undefined ? undefined : /^(\\*)(["'`])/.exec(begin);
+  for (const { 0: mark, 1: escapes = '', index } of rest.matchAll(/[\r\n]|(\\*)(?:[rn](?<=\\.)|["'`])/g)) {
+    const last = mark.at(-1) ?? '';
+    if (!'"\'`'.includes(last)) return index;
+    if (begin === undefined) return index;
+    if (quoteBefore && last === quoteBefore[2] && escapes.length <= (quoteBefore[1]?.length ?? 0))
+      return index;
+    if (breakBefore !== undefined && last === '"' && escapes.length < breakBefore.length) return index;
+  }
+  return rest.length;
 }
 
 /**
@@ -112,13 +167,13 @@ function stringEnd(bytes: Buffer, start: number, quote: string): number {
     if (bytes[at] === 10) return at;
     if (bytes[at] !== mark) continue;
     let backslashes = 0;
-    while (at - 1 - backslashes >= start && bytes[at - 1 - backslashes] === 92) backslashes += 1;
+    while (at - 1 - backslashes >= start && bytes[at - 1 - backslashes] === backslash) backslashes += 1;
     if (backslashes === quote.length - 1) return at - backslashes;
   }
   return limit;
 }
 
-/** Shapes for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and X-Api-Key. */
+/** Shapes for the values of headers that carry credentials, whatever they are. */
 export function credentialHeaderShapes(): SecretShape[] {
-  return pieces.map((piece) => new CredentialHeaderShape(piece));
+  return namePieces().map((piece) => new CredentialHeaderShape(piece));
 }

@@ -164,6 +164,14 @@ function isSpecial(character: string): boolean {
   return !/^[A-Za-z0-9]$/.test(character);
 }
 
+/** With the low byte first. */
+function utf32(text: string): Buffer {
+  const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
+  const bytes = Buffer.alloc(4 * points.length);
+  for (const [index, point] of points.entries()) bytes.writeUInt32LE(point, 4 * index);
+  return bytes;
+}
+
 function exactShapes(secret: string): SecretShape[] {
   const utf8 = Buffer.from(secret);
   const utf16 = Buffer.from(secret, 'utf16le');
@@ -171,6 +179,8 @@ function exactShapes(secret: string): SecretShape[] {
   const forms = [
     utf16,
     Buffer.from(utf16).swap16(),
+    utf32(secret),
+    utf32(secret).swap32(),
     ...hexes.flatMap((hex) => [Buffer.from(hex), Buffer.from(hex.toUpperCase())]),
     ...[...completeSpellings(secret), ...nameSpellings(secret)].map((spelling) => Buffer.from(spelling)),
   ];

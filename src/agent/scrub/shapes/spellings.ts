@@ -52,6 +52,11 @@ const encoders: readonly ((text: string) => string)[] = [
   (text) => jsonEscaped(text.replaceAll("'", `'"'"'`)),
   (text) => text.replaceAll(/[^\w\n]/gu, (character) => `\\${character}`),
   (text) => text.replaceAll(/["$`\\]/g, (character) => `\\${character}`),
+  (text) => text.replaceAll(/[&|<>^"%]/g, '^$&'),
+  (text) => text.replaceAll(/[`"$']/g, '`$&').replaceAll('\n', '`n'),
+  styleEscaped,
+  // Within a longer one, where the blank is a part of the escape.
+  (text) => styleEscaped(text).trimEnd(),
   legacyEscaped,
   (text) => text.replaceAll("'", "''"),
   (text) => text.replaceAll('"', '""'),
@@ -119,7 +124,23 @@ export function completeSpellings(text: string): string[] {
   const references = points.map((point) => `&#x${point.toString(16)};`).join('');
   const escapes = text.replaceAll(/[\s\S]/g, unicodeEscape);
   const bytes = pairs.replaceAll('%', String.raw`\x`);
+  const digits = points.map((point) => point.toString(16));
+  const backslashed = [
+    bytes,
+    escapes,
+    upperCodes(escapes),
+    digits
+      .map((one) => `\\${one} `)
+      .join('')
+      .trimEnd(),
+    digits.map((one) => `\\${one.padStart(6, '0')}`).join(''),
+  ];
+  // Once and twice within JSON.
+  const inJson = backslashed.map(jsonEscaped);
   return [
+    ...inJson,
+    ...inJson.map(jsonEscaped),
+    ...backslashed.slice(-2),
     pairs,
     pairs.toUpperCase(),
     bytes,
@@ -205,6 +226,11 @@ function percentCode(character: string): string {
 function percentLatin(text: string): string | undefined {
   if (/[^\0-\xff]/.test(text)) return undefined;
   return text.replaceAll(/[^\w.~-]/g, (character) => percentPair(character.charCodeAt(0)));
+}
+
+/** A text as style sheets have it. */
+function styleEscaped(text: string): string {
+  return text.replaceAll(/[^\w]/gu, (character) => `\\${character.codePointAt(0)?.toString(16)} `);
 }
 
 /** What the `escape` of old scripts makes of a text. */

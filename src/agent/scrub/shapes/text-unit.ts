@@ -25,6 +25,11 @@ const equalsSign = code('=');
 const quote = code("'");
 const doubleQuote = code('"');
 const brace = code('{');
+/** How shells of Windows escape a character: cmd, and PowerShell. */
+const caret = code('^');
+const backtick = code('`');
+/** In style sheets a character is escaped by up to six digits, and what separates them from the next one. */
+const styleEscape = /^([\da-fA-F]{1,6})(\r\n|\s)?/;
 
 const controlEscapes: Readonly<Record<number, string>> = {
   8: 'b',
@@ -47,7 +52,7 @@ export interface TextUnitOptions {
  * The spellings of one character in text: UTF-8 or Latin-1, percent-encoded in either and either case, `+`
  * for a space, backslash escapes of JSON, JavaScript, C and shells at any depth, of the character or of its
  * bytes, character references of HTML and XML, quotes of shells, doubled quotes of SQL, CSV and YAML,
- * quoted-printable, and UTF-8 that was read as Latin-1. White space may have been removed on the way into a
+ * quoted-printable, escapes of style sheets and of shells of Windows, and UTF-8 that was read as Latin-1. White space may have been removed on the way into a
  * header.
  */
 export class TextUnit implements Unit {
@@ -73,7 +78,7 @@ export class TextUnit implements Unit {
     this.#isLatin = this.#codePoint >= 0x80 && this.#codePoint <= 0xff;
     this.#isDroppable = character === '\n' || character === '\r' || character === '\t';
     this.#isFirst = isFirst;
-    this.#isAmbiguous = this.#isDroppable || `\\%&='"`.includes(character);
+    this.#isAmbiguous = this.#isDroppable || `\\%&='"^\``.includes(character);
     this.#maxBackslashes = /[A-Za-z0-9]/.test(character) ? maxBackslashesOfPlain : maxBackslashes;
     this.#misread = isMisread
       ? []
@@ -97,7 +102,7 @@ export class TextUnit implements Unit {
     // By far the most frequent cases.
     if (this.#utf8.length === 1 && !this.#isAmbiguous) {
       if (first === this.#codePoint) return [at + 1];
-      if (first !== undefined && first > 0x3d && first !== backslash) return none;
+      if (first !== undefined && first > 0x3d && first !== backslash && !isShellEscape(first)) return none;
     }
     const ends: number[] = [];
     const add = (end: number) => {
@@ -129,6 +134,7 @@ export class TextUnit implements Unit {
     else if (first === percent) this.#addPercents(bytes, at, add);
     else if (first === ampersand) this.#addReferences(bytes, at, add);
     else if (first === equalsSign) add(this.#quotedPrintableEnd(bytes, at));
+    else if (first !== undefined && isShellEscape(first)) this.#addShellEscape(bytes, at, add);
     else if (first === plus && this.#codePoint === 32) add(at + 1);
     add(literalEnd(bytes, at, this.#utf8));
     if (this.#isLatin && first === this.#codePoint) add(at + 1);
@@ -145,6 +151,7 @@ export class TextUnit implements Unit {
     add(this.#unicodeEscapeEnd(bytes, at, backslash));
     if (this.#codePoint < 0x80) add(octalEnd(bytes, after, this.#codePoint));
     else add(this.#byteEscapesEnd(bytes, at));
+    if (hexDigit(bytes[after]) >= 0) this.#addStyleEscape(bytes, after, add);
     if (bytes[after] === code('u') && bytes[after + 1] === brace) {
       const close = nearEnd(bytes, after + 2, code('}'), maxCodePointDigits);
       const digits = close > 0 ? bytes.toString('latin1', after + 2, close) : '';
@@ -159,6 +166,22 @@ export class TextUnit implements Unit {
     const count = after - at;
     add(at + 2 ** Math.floor(Math.log2(count)));
     for (let other = count; other > 0; other -= 1) add(at + other);
+  }
+
+  #addShellEscape(bytes: Buffer, at: number, add: (end: number) => void): void {
+    const next = bytes[at + 1];
+    if (next === undefined || isShellEscape(next)) add(literalEnd(bytes, at + 1, this.#utf8));
+    // Escaped once more, as in JSON.
+    else for (const end of this.#endsOf(bytes, at + 1)) add(end);
+    const control = controlEscapes[this.#codePoint];
+    if (control !== undefined && bytes[at] === backtick && bytes[at + 1] === code(control)) add(at + 2);
+  }
+
+  #addStyleEscape(bytes: Buffer, after: number, add: (end: number) => void): void {
+    const [all = '', digits = ''] = styleEscape.exec(bytes.toString('latin1', after, after + 8)) ?? [];
+    if (digits === '' || Number.parseInt(digits, 16) !== this.#codePoint) return;
+    add(after + all.length);
+    if (all.length > digits.length) add(after + digits.length);
   }
 
   #addPercents(bytes: Buffer, at: number, add: (end: number) => void): void {
@@ -251,6 +274,10 @@ export class SoftBreak implements Unit {
 }
 
 const none: readonly number[] = [];
+
+function isShellEscape(byte: number): boolean {
+  return byte === caret || byte === backtick;
+}
 
 function isQuote(codePoint: number): boolean {
   return codePoint === quote || codePoint === doubleQuote;

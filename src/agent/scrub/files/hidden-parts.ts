@@ -1,0 +1,81 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import { constants, gunzipSync, inflateRawSync } from 'node:zlib';
+
+const gzipStart = Buffer.from('1f8b08', 'hex');
+const zipStart = Buffer.from('504b0304', 'hex');
+const localHeaderBytes = 30;
+/** Enough of a stream to tell whether it is one. */
+const headBytes = 1024;
+/** Enough of a part to find a text in, and a bound on what bombs take. */
+const maxUnpackedBytes = 64 * 1024 * 1024;
+/** Where more parts seem to begin, chance made most of them; each costs a try. */
+const maxParts = 10_000;
+const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: maxUnpackedBytes };
+
+/**
+ * Whether a part of a file that begins somewhere within it and is packed holds what is looked for: the archive behind
+ * a program that unpacks it, a stream behind a header. Only the start of a file is changed when it is packed.
+ */
+export function holdsHiddenText(bytes: Buffer, isWanted: (text: Buffer) => boolean): boolean {
+  let count = 0;
+  for (const at of placesOf(gzipStart, bytes, 1)) {
+    const text = count++ < maxParts ? unpacked(() => gunzipSync(bytes.subarray(at), options)) : undefined;
+    if (text && isWanted(text)) return true;
+  }
+  for (const at of placesOf(zipStart, bytes, 1)) {
+    const text = count++ < maxParts ? memberAt(bytes, at) : undefined;
+    if (text && isWanted(text)) return true;
+  }
+  return false;
+}
+
+/** Passes a stream on and sees whether a packed part may begin within it. */
+export class HiddenPartWatch extends Transform {
+  #isHiding = false;
+  #last: Buffer = Buffer.alloc(0);
+
+  get isHiding(): boolean {
+    return this.#isHiding;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#isHiding ||=
+      mayHideText(chunk) || mayHideText(Buffer.concat([this.#last, chunk.subarray(0, headBytes)]));
+    this.#last = chunk.subarray(-headBytes);
+    done(null, chunk);
+  }
+}
+
+/** Whether a packed part that can be unpacked begins within these bytes: by chance three of them may look like it. */
+function mayHideText(bytes: Buffer): boolean {
+  for (const at of placesOf(gzipStart, bytes, 0)) {
+    const start = bytes.subarray(at, at + headBytes);
+    if (unpacked(() => gunzipSync(start, options)) !== undefined) return true;
+  }
+  return bytes.includes(zipStart);
+}
+
+/** The texts of all members that an archive shows in the headers before them. */
+export function zipTexts(bytes: Buffer): Buffer[] {
+  return [...placesOf(zipStart, bytes, 0)].slice(0, maxParts).flatMap((at) => memberAt(bytes, at) ?? []);
+}
+
+function* placesOf(wanted: Buffer, bytes: Buffer, from: number): Generator<number> {
+  for (let at = bytes.indexOf(wanted, from); at >= 0; at = bytes.indexOf(wanted, at + 1)) yield at;
+}
+
+/** A deflated member; one that is stored is found by the search of the file itself. */
+function memberAt(bytes: Buffer, at: number): Buffer | undefined {
+  if (at + localHeaderBytes > bytes.length || bytes.readUInt16LE(at + 8) !== 8) return undefined;
+  const start = at + localHeaderBytes + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28);
+  return unpacked(() => inflateRawSync(bytes.subarray(start), options));
+}
+
+function unpacked(unpack: () => Buffer): Buffer | undefined {
+  try {
+    return unpack();
+  } catch {
+    // It only looked like packed bytes, or is a bomb, in which no password is looked for.
+    return undefined;
+  }
+}

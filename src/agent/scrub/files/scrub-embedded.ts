@@ -1,0 +1,168 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import { toError } from '../../../lib/errors.ts';
+import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
+import { AnchorIndex } from '../shapes/anchor-index.ts';
+import { contentKind } from './content-kind.ts';
+import { decodedRun, encodedLike, runFrom, runStarts, startReachBytes } from './embedded-base64.ts';
+import { scrubBytes } from './scrub-bytes.ts';
+
+const blockBytes = 64 * 1024;
+/** A file in Base64 that is longer is not decoded: what is packed is left out, media are searched as they are. */
+const maxRunBytes = 24 * 1024 * 1024;
+const headLength = 64;
+/** Files in Base64 within files in Base64. */
+const maxDepth = 3;
+const index = new AnchorIndex(runStarts());
+
+/** A copy of an archive without secrets. */
+export type RepackZip = (bytes: Buffer) => Promise<{ readonly bytes: Buffer; readonly count: number }>;
+
+interface Pieces {
+  readonly pieces: readonly Buffer[];
+  /** What follows waits for more. */
+  readonly upTo: number;
+  readonly count: number;
+}
+
+/**
+ * Scrubs files that stand in Base64 within a text: attachments in a report, bodies in a HAR file, data of URLs. Each is
+ * decoded, scrubbed as the file it is, and encoded again; one that cannot be scrubbed is replaced by the mask.
+ */
+export class EmbeddedFiles {
+  readonly #options: ScrubOptions;
+  readonly #repackZip: RepackZip;
+  readonly #depth: number;
+  /** Whether a run that is left out goes on. */
+  #isDropping = false;
+
+  constructor(options: ScrubOptions, repackZip: RepackZip, depth = 0) {
+    this.#options = options;
+    this.#repackZip = repackZip;
+    this.#depth = depth;
+  }
+
+  /** All of a text. */
+  async scrub(bytes: Buffer): Promise<{ readonly bytes: Buffer; readonly count: number }> {
+    const { pieces, count } = await this.next(bytes, true);
+    return count === 0 ? { bytes, count } : { bytes: Buffer.concat(pieces), count };
+  }
+
+  /** The next bytes of a text, from where the last ones ended. */
+  async next(bytes: Buffer, isLast: boolean): Promise<Pieces> {
+    const pieces: Buffer[] = [];
+    let count = 0;
+    let at = 0;
+    if (this.#isDropping) {
+      const { end, isOpen } = runFrom(bytes, 0);
+      if (isOpen && !isLast) return { pieces, upTo: end, count };
+      this.#isDropping = false;
+      at = end;
+    }
+    for (const start of startsIn(bytes)) {
+      if (start < at) continue;
+      const { end, isOpen } = runFrom(bytes, start);
+      if (isOpen && !isLast) {
+        const isTooLong = bytes.length - start > maxRunBytes;
+        if (!isTooLong) return { pieces: [...pieces, bytes.subarray(at, start)], upTo: start, count };
+        if (!isPacked(decodedRun(bytes, start, start + headLength))) break;
+        this.#isDropping = true;
+        pieces.push(bytes.subarray(at, start), Buffer.from(this.#options.mask));
+        return { pieces, upTo: end, count: count + 1 };
+      }
+      const scrubbed = await this.#scrubbedRun(bytes, start, end);
+      if (scrubbed === undefined) continue;
+      pieces.push(bytes.subarray(at, start), Buffer.from(scrubbed));
+      count += 1;
+      at = end;
+    }
+    const upTo = isLast ? bytes.length : Math.max(at, bytes.length - startReachBytes);
+    pieces.push(bytes.subarray(at, upTo));
+    return { pieces, upTo, count };
+  }
+
+  /** What the run becomes; undefined where it stays as it is. */
+  async #scrubbedRun(bytes: Buffer, start: number, end: number): Promise<string | undefined> {
+    const decoded = decodedRun(bytes, start, end);
+    if (!decoded) return undefined;
+    try {
+      const clean = await this.#scrubbedFile(decoded);
+      return clean && encodedLike(bytes.toString('latin1', start, end), clean);
+    } catch (thrown) {
+      if (thrown instanceof Unscrubbable) return this.#options.mask;
+      throw thrown;
+    }
+  }
+
+  async #scrubbedFile(file: Buffer): Promise<Buffer | undefined> {
+    if (this.#depth === maxDepth) {
+      if (isPacked(file)) throw new Unscrubbable('files are packed into one another too deep');
+      return undefined;
+    }
+    if (contentKind(file) === 'zip') {
+      const { bytes, count } = await this.#repackZip(file);
+      return count > 0 ? bytes : undefined;
+    }
+    const inner = await new EmbeddedFiles(this.#options, this.#repackZip, this.#depth + 1).scrub(file);
+    const { bytes, count } = scrubBytes(inner.bytes, this.#options);
+    return count + inner.count > 0 ? bytes : undefined;
+  }
+}
+
+function isPacked(start: Buffer | undefined): boolean {
+  const kind = start ? contentKind(start) : 'text';
+  return kind !== 'text' && kind !== 'media' && kind !== 'capture';
+}
+
+function startsIn(bytes: Buffer): number[] {
+  const starts: number[] = [];
+  index.forEachAnchor(bytes, (shape, at) => {
+    for (const { start } of shape.rangesAt(bytes, at)) starts.push(start);
+  });
+  return starts.sort((a, b) => a - b);
+}
+
+/** The same for a stream, of which it holds no more than the longest file that is decoded. */
+export class EmbeddedStream extends Transform {
+  readonly #files: EmbeddedFiles;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #wantedBytes = blockBytes;
+  #replacedCount = 0;
+
+  constructor(options: ScrubOptions, repackZip: RepackZip) {
+    super();
+    this.#files = new EmbeddedFiles(options, repackZip);
+  }
+
+  get replacedCount(): number {
+    return this.#replacedCount;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#waiting.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes < this.#wantedBytes) done();
+    else void this.#scrub(false, done);
+  }
+
+  override _flush(done: TransformCallback): void {
+    void this.#scrub(true, done);
+  }
+
+  async #scrub(isLast: boolean, done: TransformCallback): Promise<void> {
+    try {
+      const bytes = this.#waiting.length === 1 ? (this.#waiting[0] as Buffer) : Buffer.concat(this.#waiting);
+      const { pieces, upTo, count } = await this.#files.next(bytes, isLast);
+      for (const piece of pieces) if (piece.length > 0) this.push(piece);
+      this.#replacedCount += count;
+      const rest = bytes.subarray(upTo);
+      this.#waiting = rest.length > 0 ? [Buffer.from(rest)] : [];
+      this.#waitingBytes = rest.length;
+      // A long run is looked at again when twice as much of it has come.
+      this.#wantedBytes = Math.max(blockBytes, 2 * rest.length);
+      done();
+    } catch (thrown) {
+      done(toError(thrown));
+    }
+  }
+}

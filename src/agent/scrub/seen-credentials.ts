@@ -1,0 +1,36 @@
+import { SecretFinder } from './secret-finder.ts';
+import { credentialHeaderShapes } from './shapes/credential-header-shape.ts';
+
+/** Enough for what one run sends; looking for more would make each text of it slow. */
+const maxValues = 50;
+const maxValueLength = 8192;
+/** Long, without blanks, and with letters and digits: no word, language or setting of a page. */
+const telling = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+/=:%|!-]{16,}$/;
+/** What parts the values of one header: of cookies, of parameters, and colours of a terminal. */
+const parts = new RegExp(String.raw`;\s*|\\*["']|\\u001b|${String.fromCodePoint(0x1b)}`);
+/** The name of a scheme before a token, and that of a cookie before its value. */
+const scheme = /^[A-Za-z][\w-]{0,31}\s+(?=\S+$)/;
+const cookie = /^[^=;\s"]{1,256}=(?=[^=])/;
+
+const headers = new SecretFinder([], credentialHeaderShapes());
+
+/**
+ * Values of credential headers that stand in what a run made, such as the token that a script was given when it logged
+ * in: they are secrets of this run wherever else they stand. Short ones and words are not, because a cookie may be
+ * called `dark`.
+ */
+export function seenCredentials(texts: Iterable<string>): string[] {
+  const values = new Set<string>();
+  for (const text of texts) {
+    const bytes = Buffer.from(text);
+    for (const { start, end } of headers.find(bytes)) {
+      if (end - start > maxValueLength) continue;
+      for (const part of bytes.toString('utf8', start, end).split(parts)) {
+        const value = part.replace(scheme, '').trim();
+        for (const one of [value, value.replace(cookie, '')]) if (telling.test(one)) values.add(one);
+        if (values.size >= maxValues) return [...values];
+      }
+    }
+  }
+  return [...values];
+}

@@ -1,0 +1,99 @@
+import type { SecretRange, SecretShape } from './shape.ts';
+
+const escapeByte = 0x1b;
+/**
+ * What marks a part of a text and is put into the middle of it: colour codes of terminals, as they are or escaped
+ * once or more, and elements of HTML that take their place in reports.
+ */
+const marks = new RegExp(
+  [
+    String.raw`(?:${String.fromCodePoint(escapeByte)}|\\+(?:u001b|u\{1b\}|x1b)|%1b)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]`,
+    String.raw`<\/?(?:span|mark)\b[^<>]{0,300}>`,
+  ].join('|'),
+  'gi',
+);
+/**
+ * What tells that a text has any; the character itself is looked for by itself, because one byte is found quickly. Each
+ * is as long as it takes: short anchors would slow the search for all secrets.
+ */
+const escapedAnchors = ['b', 'B'].flatMap((letter) => [
+  // As JSON has it, any code.
+  ...Array.from('0123456789', (digit) => `\\u001${letter}[${digit}`),
+  // As code and forms have it, what ends a colour.
+  ...['0', '22', '23', '24', '27', '29', '39', '49'].flatMap((code) => [
+    `\\x1${letter}[${code}m`,
+    `%1${letter}%5${letter}${code}m`,
+  ]),
+]);
+const anchors = [...escapedAnchors, '</span>', '</mark>'];
+
+/** Stands among the shapes so that marks are seen on the same way through the bytes. */
+class MarkShape implements SecretShape {
+  readonly anchor: Buffer;
+  readonly reachBackBytes = 0;
+  readonly reachForwardBytes: number;
+
+  constructor(anchor: string) {
+    this.anchor = Buffer.from(anchor);
+    this.reachForwardBytes = anchor.length;
+  }
+
+  rangesAt(): readonly SecretRange[] {
+    return [];
+  }
+}
+
+export function markShapes(): SecretShape[] {
+  return anchors.map((anchor) => new MarkShape(anchor));
+}
+
+export function isMark(shape: SecretShape): boolean {
+  return shape instanceof MarkShape;
+}
+
+/** Whether the bytes hold colour codes that are not escaped. */
+export function hasPlainMarks(bytes: Buffer): boolean {
+  return bytes.includes(escapeByte);
+}
+
+/** Bytes without the marks in them, and where their parts were. */
+export class UnmarkedBytes {
+  readonly bytes: Buffer;
+  /** Where parts begin, in what is left and in the original. */
+  readonly #starts: number[] = [];
+  readonly #originals: number[] = [];
+
+  constructor(marked: Buffer) {
+    const parts: Buffer[] = [];
+    let at = 0;
+    let length = 0;
+    const keep = (to: number) => {
+      if (to === at) return;
+      parts.push(marked.subarray(at, to));
+      this.#starts.push(length);
+      this.#originals.push(at);
+      length += to - at;
+    };
+    for (const { 0: mark, index } of marked.toString('latin1').matchAll(marks)) {
+      keep(index);
+      at = index + mark.length;
+    }
+    keep(marked.length);
+    this.bytes = Buffer.concat(parts);
+  }
+
+  /** Where a range of what is left stands in the original, with the marks within it. */
+  original({ start, end }: SecretRange): SecretRange {
+    return { start: this.#originalOf(start), end: this.#originalOf(end - 1) + 1 };
+  }
+
+  #originalOf(place: number): number {
+    let low = 0;
+    for (let high = this.#starts.length; high - low > 1; ) {
+      const middle = (low + high) >> 1;
+      if ((this.#starts[middle] ?? 0) <= place) low = middle;
+      else high = middle;
+    }
+    return (this.#originals[low] ?? 0) + place - (this.#starts[low] ?? 0);
+  }
+}

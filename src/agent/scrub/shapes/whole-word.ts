@@ -1,0 +1,45 @@
+import type { SecretRange, SecretShape } from './shape.ts';
+
+/** One short word of letters, as any text may hold it within a longer one. */
+const word = /^[A-Za-z][a-z]{0,7}$/;
+
+/** Whether a secret is an ordinary word, so that parts of other words look like it: `locked` in `blocked`. */
+export function isWord(secret: string): boolean {
+  return word.test(secret);
+}
+
+/**
+ * Finds a word in all its forms, but as it is only where it stands by itself: a letter in lower case next to it makes
+ * it a part of another word.
+ */
+export class WholeWord implements SecretShape {
+  readonly anchor: Buffer;
+  readonly reachBackBytes: number;
+  readonly reachForwardBytes: number;
+  readonly #shape: SecretShape;
+  readonly #lower: string;
+
+  constructor(shape: SecretShape, secret: string) {
+    this.anchor = shape.anchor;
+    this.reachBackBytes = shape.reachBackBytes + 1;
+    this.reachForwardBytes = shape.reachForwardBytes + 1;
+    this.#shape = shape;
+    this.#lower = secret.toLowerCase();
+  }
+
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
+    return this.#shape.rangesAt(bytes, anchorStart).filter(({ start, end }) => {
+      if (bytes.toString('latin1', start, end).toLowerCase() !== this.#lower) return true;
+      return !isLowerLetter(bytes[end]) && !isWithinWord(bytes, start);
+    });
+  }
+}
+
+/** Behind an escape such as `\n` a word begins. */
+function isWithinWord(bytes: Buffer, start: number): boolean {
+  return isLowerLetter(bytes[start - 1]) && bytes[start - 2] !== 0x5c;
+}
+
+function isLowerLetter(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x61 && byte <= 0x7a;
+}
