@@ -72,7 +72,7 @@ export class Entrance {
     const old = await replies.viewerOf(request);
     if (old) await sessions.close(old);
     const secure = isSecure(request, publicUrl);
-    const maxAgeSeconds = Math.floor((session.expires - clock.wallMs()) / 1_000);
+    const maxAgeSeconds = Math.floor((session.ends - clock.wallMs()) / 1_000);
     setCookie(reply, sessionCookieName(secure), session.token, { maxAgeSeconds, isSecure: secure });
     metrics.countLogin(way, 'done');
     await record(store, clock, {

@@ -15,6 +15,7 @@ import { html } from '../html.ts';
 import { ownPath } from './addresses.ts';
 import { type Entrance, originOf } from './entrance.ts';
 import { forgottenMain, setPasswordMain } from './page.ts';
+import { roleIn } from './store.ts';
 
 interface Exchange {
   readonly request: FastifyRequest<{ Params: { token: string } }>;
@@ -39,17 +40,20 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const email = (form.get('email') ?? '').trim().toLowerCase();
     entrance.spend(request, reply, email);
     const person = await personWith(deps, email, form.get('password') ?? '');
-    const [account] = person ? await store.members.accountsOf(person.id) : [];
+    const accounts = person ? await store.members.accountsOf(person.id) : [];
+    const account = accounts.find((one) => roleIn({ by_single_sign_on: 0 }, one) !== null);
     if (!person || !account) {
       const known = person ?? (await store.members.personByEmail(email));
-      const reason = person ? 'a member of no account' : undefined;
+      const reason = person ? 'a member of no account, or by groups only' : undefined;
       await entrance.refuse('password', request, {
         name: email,
         person: known,
         ...(reason ? { reason } : {}),
       });
       const passwordError = person
-        ? 'You are no member of an account here any more.'
+        ? accounts.length > 0
+          ? 'Groups at single sign-on let you in here: log in there.'
+          : 'You are no longer a member of an account here.'
         : 'The mail address or the password is wrong.';
       return replies.send(await entrance.page({ next, email, passwordError }, 422), { request, reply });
     }
@@ -165,7 +169,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const isNew = proof === 'new-password';
     const main =
       proof === 'single-sign-on'
-        ? html`<div class="login"><h1>You are invited</h1><p>${lead}</p><p>You log in here without a password. Log in as you always do: the invitation is taken with it.</p><p class="actions"><a class="button primary" href="/login/sso">Continue with single sign-on</a></p></div>`
+        ? html`<div class="login"><h1>You are invited</h1><p>${lead}</p><p>You log in here without a password. Log in as you always do, then join.</p><p class="actions"><a class="button primary" href="/login/sso">Continue with single sign-on</a></p></div>`
         : setPasswordMain({
             title: 'You are invited',
             lead: isNew
