@@ -38,7 +38,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const form = entrance.formOf(request);
     const next = ownPath(form.get('next'));
     const email = (form.get('email') ?? '').trim().toLowerCase();
-    entrance.spend(request, reply, email);
+    await entrance.spendFor(email, request, reply);
     const person = await personWith(deps, email, form.get('password') ?? '');
     const accounts = person ? await store.members.accountsOf(person.id) : [];
     const account = accounts.find((one) => roleIn({ by_single_sign_on: 0 }, one) !== null);
@@ -72,9 +72,11 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
   app.post('/login/forgotten', async (request, reply) => {
     const form = entrance.formOf(request);
     const email = (form.get('email') ?? '').trim().toLowerCase();
-    entrance.spend(request, reply, email);
-    // Nobody waits for it: how long it takes would tell who is a member.
-    if (canMail(deps)) void mailReset(email, request);
+    entrance.spend(request, reply);
+    // Nobody waits for it: how long it takes would tell who is a member. What was mailed stays good.
+    if (canMail(deps) && entrance.mayMailReset(email, reply)) void mailReset(email, request);
+    for (const name of ['limit', 'remaining', 'reset']) reply.removeHeader(`x-ratelimit-${name}`);
+    reply.removeHeader('retry-after');
     const message = `If ${email} is a member's address, a link is on its way to it. It can be used for an hour.`;
     const view = await entrance.page({ next: '/', said: { message, kind: 'done' } });
     return replies.send(view, { request, reply });
@@ -105,6 +107,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     );
     if (problems) return showReset({ request, reply }, problems.fields.get('password') ?? problems.message);
     if (!person) return refused({ request, reply }, 'reset', staleReset);
+    await entrance.recordReset(person, request);
     const message = 'Your password is changed, and you are logged out everywhere. Log in with the new one.';
     const view = await entrance.page({ next: '/', email: person.email, said: { message, kind: 'done' } });
     return replies.send(view, { request, reply });
@@ -138,7 +141,8 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
   app.post<{ Params: { token: string } }>('/invitations/:token', async (request, reply) => {
     const form = entrance.formOf(request);
     const open = await openInvitation(deps, request.params.token);
-    entrance.spend(request, reply, open?.invitation.email);
+    if (open) await entrance.spendFor(open.invitation.email, request, reply);
+    else entrance.spend(request, reply);
     if (!open) return refused({ request, reply }, 'invitation', staleInvitation);
     const name = (form.get('name') ?? '').slice(0, 200).toWellFormed().replaceAll('\u0000', '');
     const password = form.get('password') ?? '';

@@ -9,6 +9,8 @@ export const memberOrigins = {
     `alter table members add column group_role text`,
     `update members set given_role = role
       where not exists (select 1 from identities where identities.person_id = members.person_id)`,
+    // How much an address was asked lately, whatever the page.
+    `create index status_page_subscriptions_by_address on status_page_subscriptions (address)`,
     `alter table login_sessions add column by_single_sign_on integer not null default 0`,
   ],
 };
