@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../lib/clock.ts';
-import type { Logger } from '../../../lib/log.ts';
 import { AppError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
 import { record } from '../../audit/record.ts';
 import type { RateLimits } from '../../http/limits.ts';
 import type { Mailing } from '../../members/mails.ts';
