@@ -175,7 +175,7 @@ export async function auditCommand(
   }
   const from = options.since === undefined ? undefined : (parseTimestamp(options.since) ?? undefined);
   if (options.since !== undefined && from === undefined) {
-    throw new AppError('CONFIG_INVALID', '--since must be a Unix timestamp or an ISO 8601 date.');
+    throw new AppError('CONFIG_INVALID', '--since must be a Unix timestamp or an ISO 8601 date that exists.');
   }
   await withStore(environment, async (store) => {
     const { account: accountId = null, resource } = options;

@@ -311,6 +311,15 @@ export const ServiceConfig = z
       'Days that analytics can look back. They take about 20 bytes per result',
     ),
     ...clickHouseSettings,
+    SESSION_MAX_HOURS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(8_760)
+      .default(720)
+      .describe(
+        'Hours after which a login session ends, however much it is used; without use it ends after a week. Roles by group (`OIDC_ROLES`) are read at each login: this is how long a group that was taken away still counts',
+      ),
     AUDIT_RETENTION_DAYS: days(400).describe('Days to keep the audit log: who changed what'),
     METRICS_TOKEN: z
       .string()

@@ -81,6 +81,8 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
     /** Sends invitations and links for new passwords; absent without a mail server. */
     readonly mail?: Mailing['mail'];
     readonly singleSignOn?: SingleSignOn | undefined;
+    /** After this time a session ends, however much it is used. */
+    readonly sessionMaxMs?: number;
     /** How far deployments of this process are, in percent, by id. */
     readonly deploymentProgress?: ReadonlyMap<string, number>;
     /** Whether there are pages for browsers. */

@@ -193,6 +193,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       hasMailer: mail !== undefined,
       mail,
       singleSignOn: configuredSingleSignOn(config),
+      sessionMaxMs: config.SESSION_MAX_HOURS * 3_600_000,
       channelSettings: config,
       retentionDays: configuredRetention(config),
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,

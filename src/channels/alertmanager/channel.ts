@@ -54,6 +54,7 @@ export const alertmanager = defineChannel({
       .describe('Labels of every alert, such as the team that routes go by'),
   }),
   hidden: ['password', 'bearerToken'],
+  address: 'url',
   keepsIncidents: true,
   sender: {
     kind: 'http',

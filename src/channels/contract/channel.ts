@@ -84,6 +84,8 @@ export interface ChannelDefinition<Type extends string, Config extends z.ZodObje
   readonly hidden?: readonly (keyof z.output<Config> & string)[];
   /** Lists of `{key, value}` in the config whose values answers show as "", where an entry is `locked`. */
   readonly lockable?: readonly (keyof z.output<Config> & string)[];
+  /** The field with the address that hidden and locked values are sent to, where authors choose it. */
+  readonly address?: keyof z.output<Config> & string;
   /** Whether the receiver keeps an incident open until it hears that it is over. */
   readonly keepsIncidents?: boolean;
   readonly sender: Sender<z.output<Config>>;
@@ -115,15 +117,16 @@ export interface Channel<Type extends string = string, Config extends z.ZodObjec
 export function defineChannel<const Type extends string, Config extends z.ZodObject>(
   definition: ChannelDefinition<Type, Config>,
 ): Channel<Type, Config> {
-  const { type, title, config, hidden = [], lockable = [], sender, sample } = definition;
+  const { type, title, config, hidden = [], lockable = [], address, sender, sample } = definition;
+  const sentTo = address === undefined ? [] : [['config', address] as const];
   return {
     type,
     title,
     config,
     shownConfig: config.extend(Object.fromEntries(hidden.map((key) => [key, shownText(config.shape[key])]))),
     masked: [
-      ...hidden.map((key) => ({ path: ['config', key] }) as const),
-      ...lockable.map((key) => ({ path: ['config', key], flags: ['locked'] }) as const),
+      ...hidden.map((key) => ({ path: ['config', key], sentTo }) as const),
+      ...lockable.map((key) => ({ path: ['config', key], flags: ['locked'], sentTo }) as const),
     ],
     keepsIncidents: definition.keepsIncidents ?? false,
     sender: sender as Sender<unknown>,

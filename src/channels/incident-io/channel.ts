@@ -18,6 +18,7 @@ export const incidentIo = defineChannel({
       .describe('Token of the alert source'),
   }),
   hidden: ['token'],
+  address: 'url',
   keepsIncidents: true,
   sender: {
     kind: 'http',

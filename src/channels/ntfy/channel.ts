@@ -27,6 +27,7 @@ export const ntfy = defineChannel({
       .describe('Access token, for topics that need one'),
   }),
   hidden: ['token'],
+  address: 'url',
   sender: {
     kind: 'http',
     requests: ({ url, topic, token }, { title, facts, severity, link }) => [

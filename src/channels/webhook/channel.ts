@@ -8,6 +8,7 @@ export const webhook = defineChannel({
   config: WebhookConfig,
   hidden: ['webhookSecret'],
   lockable: ['headers', 'queryParameters'],
+  address: 'url',
   sender: { kind: 'template' },
   sample: { name: 'Ops', url: 'https://hooks.example.com/ops' },
 });

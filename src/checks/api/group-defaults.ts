@@ -17,6 +17,8 @@ const ApiCheckDefaults = z
 type ApiCheckDefaults = z.output<typeof ApiCheckDefaults>;
 type Request = ApiSpec['request'];
 
+const sentTo = [['apiCheckDefaults', 'url']] as const;
+
 /**
  * What a group adds to the requests of its API checks (check model 2.6): headers and query parameters that
  * the check does not name itself, assertions that come before the check's own, and credentials when the check
@@ -26,9 +28,9 @@ export const apiGroupDefaults: GroupDefaults = {
   field: 'apiCheckDefaults',
   schema: ApiCheckDefaults,
   masked: [
-    { path: ['apiCheckDefaults', 'headers'], flags: ['locked'] },
-    { path: ['apiCheckDefaults', 'queryParameters'], flags: ['locked'] },
-    { path: ['apiCheckDefaults', 'basicAuth', 'password'] },
+    { path: ['apiCheckDefaults', 'headers'], flags: ['locked'], sentTo },
+    { path: ['apiCheckDefaults', 'queryParameters'], flags: ['locked'], sentTo },
+    { path: ['apiCheckDefaults', 'basicAuth', 'password'], sentTo },
   ],
   problems: (given) => assertionProblems((given as ApiCheckDefaults).assertions, ['assertions']),
   apply(definition, given) {

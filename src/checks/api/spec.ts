@@ -47,8 +47,10 @@ export const ApiSpec = z.object({
 export type ApiSpec = z.output<typeof ApiSpec>;
 
 /** What answers never show of an API check. */
+const sentTo = [['request', 'url']] as const;
+
 export const maskedInApi: readonly MaskedValue[] = [
-  { path: ['request', 'headers'], flags: ['locked'] },
-  { path: ['request', 'queryParameters'], flags: ['locked'] },
-  { path: ['request', 'basicAuth', 'password'] },
+  { path: ['request', 'headers'], flags: ['locked'], sentTo },
+  { path: ['request', 'queryParameters'], flags: ['locked'], sentTo },
+  { path: ['request', 'basicAuth', 'password'], sentTo },
 ];

@@ -58,3 +58,60 @@ describe('masked values of a check', () => {
     expect(keepMasked(masked, empty, definition('{{TOKEN}}'))).toEqual(empty);
   });
 });
+
+describe('a masked value', () => {
+  const sentTo = [['request', 'url']] as const;
+  const masked: readonly MaskedValue[] = [
+    { path: ['request', 'headers'], flags: ['locked'], sentTo },
+    { path: ['request', 'password'], sentTo },
+  ];
+  const stored = {
+    request: {
+      url: 'https://api.test/a?b=c',
+      headers: [{ key: 'x', value: 'secret-one', locked: true }],
+      password: 'secret-two',
+    },
+  };
+  const change = (request: object) =>
+    keepMasked(masked, { request }, stored, ({ request: patch }) => ({
+      request: { ...stored.request, ...(patch as object) },
+    }));
+  const headers = [{ key: 'x', value: '', locked: true }];
+  const both = ['request.headers.0.value', 'request.password'];
+
+  it.each([
+    ['https://evil.test/'],
+    ['http://api.test/a'],
+    ['https://api.test:8443/a'],
+    ['https://api.test@evil.test/a'],
+    ['https://api.test.evil.test'],
+    ['https:\\\\evil.test\\a'],
+    ['https:evil.test'],
+    ['https://{{HOST}}/a'],
+    ['{{BASE}}/a'],
+    [''],
+  ])('does not go to %s, sent as "" or left out', (url) => {
+    for (const written of [{ url, headers, password: '' }, { url }]) {
+      expect(() => change(written)).toThrow(
+        expect.objectContaining({ validation: { source: 'payload', keys: both } }),
+      );
+    }
+    const entered = [{ key: 'x', value: 'another', locked: true }];
+    expect(() => change({ url, headers: entered, password: 'p' })).not.toThrow();
+    expect(() => change({ url, headers: [], password: 'p' })).not.toThrow();
+  });
+
+  it.each([['https://API.test:443/other'], ['https://api.test/{{ID}}'], ['https://api.test']])(
+    'stays with %s',
+    (url) => {
+      expect(change({ url, headers, password: '' })).toMatchObject({ request: { password: 'secret-two' } });
+    },
+  );
+
+  it('of every check type says where it goes, but for variables, which scripts send where they want', () => {
+    const silent = checkTypes
+      .flatMap(({ masked: own, groupDefaults }) => [...(own ?? []), ...(groupDefaults?.masked ?? [])])
+      .filter(({ sentTo: addresses = [] }) => addresses.length === 0);
+    expect(silent).toEqual([]);
+  });
+});

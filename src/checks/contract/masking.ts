@@ -1,3 +1,5 @@
+import { AppError } from '../../lib/errors.ts';
+
 /**
  * Values of a definition that answers never show: they are there as "". Which ones they are is data, declared
  * by the check types; a text that is masked unless it only names a variable, or the values of a list of
@@ -5,12 +7,16 @@
  */
 export interface MaskedValue {
   /** The keys that lead from the definition to the text or the list. */
-  readonly path: readonly [string, ...string[]];
+  readonly path: Path;
   /** For lists: an entry's value is masked when one of these fields of it is true. */
   readonly flags?: readonly string[];
   /** For texts in which nothing is filled in: one that looks like the name of a variable is a value, too. */
   readonly isLiteral?: true;
+  /** The fields that say where the value is sent to: a stored value does not follow a change of one of them. */
+  readonly sentTo?: readonly Path[];
 }
+
+export type Path = readonly [string, ...string[]];
 
 /** A text that is `{{NAME}}` and nothing else: the value is the variable's, which is hidden or not by itself. */
 const variableReference = /^\{\{\s*[A-Za-z_][A-Za-z0-9_]*\s*\}\}$/;
@@ -36,9 +42,23 @@ export function maskDefinition(masked: readonly MaskedValue[], definition: Defin
 /**
  * A body as its author meant it. Writing an answer back must not wipe what it did not show: a masked "" keeps
  * the stored value. Entries are matched by their key; of those with one key the first goes with the first,
- * and so on.
+ * and so on. A value stays with the address that it was entered for.
+ *
+ * @param merge how the body becomes the definition; it replaces the stored one when absent.
+ * @throws AppError VALIDATION_FAILED for values that would be sent to another origin without being entered again.
  */
-export function keepMasked(masked: readonly MaskedValue[], body: Definition, stored: Definition): Definition {
+export function keepMasked(
+  masked: readonly MaskedValue[],
+  body: Definition,
+  stored: Definition,
+  merge = (patch: Definition) => patch,
+): Definition {
+  const patch = withKept(masked, body, stored);
+  refuseMoved(masked, { body, stored, after: merge(patch) });
+  return patch;
+}
+
+function withKept(masked: readonly MaskedValue[], body: Definition, stored: Definition): Definition {
   return masked.reduce(
     (result, { path, flags, isLiteral = false }) =>
       change(result, path, (value) => {
@@ -62,6 +82,69 @@ export function maskedTexts(masked: readonly MaskedValue[], definition: Definiti
       return (entriesOf(value) ?? []).filter((entry) => isMasked(entry, flags)).map((entry) => entry.value);
     })
     .filter((value) => typeof value === 'string' && value !== '' && !value.includes('{{')) as string[];
+}
+
+/** A change: what was written, what was stored, and what would be stored. */
+interface Change {
+  readonly body: Definition;
+  readonly stored: Definition;
+  readonly after: Definition;
+}
+
+/**
+ * Refuses a change that sends a value which its author cannot see to another place than the one it was entered
+ * for: to write a webhook is not to read its locked headers at a server of one's own.
+ *
+ * @throws AppError VALIDATION_FAILED
+ */
+function refuseMoved(masked: readonly MaskedValue[], change: Change): void {
+  const problems = masked.flatMap((value) => {
+    const address = value.sentTo?.find(
+      (path) => originOf(valueAt(change.after, path)) !== originOf(valueAt(change.stored, path)),
+    );
+    if (!address) return [];
+    const name = address.join('.');
+    return keptFields(value, change).map((key) => ({
+      key,
+      text: `"${key}" must be entered again, because "${name}" leads to another address now`,
+    }));
+  });
+  if (problems.length === 0) return;
+  throw new AppError('VALIDATION_FAILED', problems.map(({ text }) => text).join('; '), {
+    validation: { source: 'payload', keys: problems.map(({ key }) => key) },
+  });
+}
+
+/** The fields with a stored value that is not shown, and that nobody entered again. */
+function keptFields({ path, flags, isLiteral }: MaskedValue, { body, stored, after }: Change): string[] {
+  const name = path.join('.');
+  const [written, before, now] = [valueAt(body, path), valueAt(stored, path), valueAt(after, path)];
+  if (!flags) {
+    const isEntered = typeof written === 'string' && written !== '';
+    return !isEntered && now === before && before !== '' && isHidden(before, isLiteral === true)
+      ? [name]
+      : [];
+  }
+  const known = new Set(
+    (entriesOf(before) ?? []).filter((entry) => isMasked(entry, flags)).map(({ value }) => value),
+  );
+  return (entriesOf(now) ?? []).flatMap((entry, index) => {
+    const isEntered = Boolean(entriesOf(written)?.[index]?.value);
+    const isKept = isMasked(entry, flags) && entry.value !== '' && known.has(entry.value);
+    return isKept && !isEntered ? [`${name}.${index}.value`] : [];
+  });
+}
+
+/** Scheme, host and port of a URL; any other text or value as it is. */
+function originOf(value: unknown): string {
+  if (value === undefined || value === null || value === false) return '';
+  if (typeof value !== 'string') return JSON.stringify(value);
+  const text = value.trim();
+  const [start = '', authority = ''] = /^[a-z][a-z\d+.-]*:[\\/]{2}([^\\/?#]*)/i.exec(text) ?? [];
+  if (start === '') return text.toLowerCase();
+  // With a template in it the text is all that is known.
+  const url = authority.includes('{{') ? null : URL.parse(text);
+  return url ? `${url.protocol}//${url.host}` : start.toLowerCase();
 }
 
 function keepEntries(

@@ -130,5 +130,13 @@ export type GrpcSpec = z.output<typeof GrpcSpec>;
 
 /** What answers never show of a gRPC monitor. */
 export const maskedInGrpc: readonly MaskedValue[] = [
-  { path: ['request', 'grpcConfig', 'metadata'], flags: ['locked'] },
+  {
+    path: ['request', 'grpcConfig', 'metadata'],
+    flags: ['locked'],
+    sentTo: [
+      ['request', 'url'],
+      ['request', 'port'],
+      ['request', 'grpcConfig', 'tls'],
+    ],
+  },
 ];

@@ -118,6 +118,15 @@ export type PlaywrightConfig = z.output<typeof PlaywrightConfig>;
 
 /** What answers never show of it. */
 export const maskedInPlaywrightConfig: readonly MaskedValue[] = [
-  { path: ['playwrightConfig', 'use', 'httpCredentials', 'password'] },
-  { path: ['playwrightConfig', 'use', 'proxy', 'password'] },
+  {
+    path: ['playwrightConfig', 'use', 'httpCredentials', 'password'],
+    sentTo: [
+      ['playwrightConfig', 'use', 'httpCredentials', 'origin'],
+      ['playwrightConfig', 'use', 'baseURL'],
+    ],
+  },
+  {
+    path: ['playwrightConfig', 'use', 'proxy', 'password'],
+    sentTo: [['playwrightConfig', 'use', 'proxy', 'server']],
+  },
 ];

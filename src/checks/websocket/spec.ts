@@ -139,7 +139,9 @@ export const WebSocketSpec = z.object({
 export type WebSocketSpec = z.output<typeof WebSocketSpec>;
 
 /** What answers never show of a WebSocket monitor. */
+const sentTo = [['request', 'url']] as const;
+
 export const maskedInWebSocket: readonly MaskedValue[] = [
-  { path: ['request', 'headers'], flags: ['locked'] },
-  { path: ['request', 'basicAuth', 'password'] },
+  { path: ['request', 'headers'], flags: ['locked'], sentTo },
+  { path: ['request', 'basicAuth', 'password'], sentTo },
 ];

@@ -20,6 +20,12 @@ const Member = z
     name: z.string().nullable(),
     email: z.string(),
     role: Role,
+    givenRole: Role.nullable().describe(
+      'By an admin, an invitation or the operator; null for members whom only single sign-on lets in',
+    ),
+    groupRole: Role.nullable().describe(
+      'By groups or domain at the last login by single sign-on. The higher one of the two is the role',
+    ),
     status: z.literal('ACTIVE'),
     createdAt: DateTime,
     updatedAt: DateTime,
@@ -119,7 +125,8 @@ export const memberRoutes = {
     ...ofMember,
     method: 'PATCH',
     operationId: 'updateMember',
-    summary: 'Give a member another role, which holds from their next request on',
+    summary:
+      'Give a member another role, which holds from their next request on; one that may less ends their sessions',
     isAdmin: true,
     body: MemberPatch,
     otherErrors: [409],
@@ -188,7 +195,9 @@ const Session = z
     browser: z.string().nullable().describe('What the browser said it is'),
     createdAt: DateTime,
     lastSeenAt: DateTime.describe('To the minute'),
-    expiresAt: DateTime.describe('Unless it is used before'),
+    expiresAt: DateTime.describe(
+      'Unless it is used before; never later than SESSION_MAX_HOURS after its begin',
+    ),
   })
   .meta({ id: 'LoginSession' });
 export type Session = z.output<typeof Session>;

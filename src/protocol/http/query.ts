@@ -16,7 +16,7 @@ export const QueryBoolean = z.stringbool({
 /** A point in time in a query string: Unix seconds or milliseconds (above 1e11), or an ISO 8601 date. */
 export const Timestamp = z
   .string()
-  .refine((text) => parseTimestamp(text) !== null, 'must be a Unix timestamp or an ISO 8601 date')
+  .refine((text) => parseTimestamp(text) !== null, 'must be a Unix timestamp or an ISO 8601 date that exists')
   .describe('Unix timestamp in seconds or milliseconds, or ISO 8601');
 
 /** The last instant that ISO 8601 writes with a year of four digits, in epoch milliseconds. */
@@ -35,9 +35,15 @@ export function parseTimestamp(text: string): number | null {
     const epochMs = Math.floor(value > 1e11 ? value : value * 1000);
     return epochMs <= maxEpochMs ? epochMs : null;
   }
-  if (!/^\d{4}-\d{2}-\d{2}([T ]|$)/.test(text)) return null;
+  const [, date] = /^(\d{4}-\d{2}-\d{2})([T ]|$)/.exec(text) ?? [];
+  if (date === undefined || !isDay(date)) return null;
   const epochMs = Date.parse(text);
   return Number.isNaN(epochMs) || Math.abs(epochMs) > maxEpochMs ? null : epochMs;
+}
+
+/** Whether a month has the day: `Date` reads 30 February as 2 March. */
+function isDay(date: string): boolean {
+  return z.iso.date().safeParse(date).success;
 }
 
 /** The instant that a query names, in epoch milliseconds. */

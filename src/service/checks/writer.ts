@@ -114,7 +114,9 @@ export class CheckWriter {
       }
       const storedType = typeNamed(stored.checkType);
       const kept = [...maskedValues(storedType), ...(storedType.keptWhenEmpty ?? [])];
-      const patch = keepMasked(kept, body, stored.definition);
+      const patch = keepMasked(kept, body, stored.definition, (written) =>
+        mergeDefinition(stored.definition, written),
+      );
       const parsed = parseDefinition(
         storedType,
         id,

@@ -7,7 +7,7 @@ import { limitSending } from '../http/app.ts';
 import type { AnyHandler } from '../http/handler.ts';
 import { RateLimits } from '../http/limits.ts';
 import { RawTransfers } from '../http/raw-transfers.ts';
-import type { KeyRole } from '../ids/keys.ts';
+import { type KeyRole, ranks } from '../ids/keys.ts';
 import type { Mailing } from '../members/mails.ts';
 import type { SingleSignOn } from '../members/single-sign-on.ts';
 import type { ServiceMetrics } from '../metrics.ts';
@@ -51,11 +51,12 @@ export interface ConsoleDeps extends Mailing {
   readonly singleSignOn?: SingleSignOn | undefined;
   /** Whether subscribers of status pages can be mailed. */
   readonly hasMailer?: boolean;
+  /** After this time a session ends, however much it is used; 30 days when absent. */
+  readonly sessionMaxMs?: number | undefined;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
   readonly requestsPerMinute?: number;
 }
 
-const ranks: Readonly<Record<KeyRole, number>> = { READ_ONLY: 0, READ_RUN: 1, READ_WRITE: 2, ADMIN: 3 };
 const formBytes = 2 * 1024 * 1024;
 
 /**
@@ -65,7 +66,7 @@ const formBytes = 2 * 1024 * 1024;
  */
 export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<void> {
   const assets = readAssets();
-  const sessions = new Sessions(deps.store, deps.clock);
+  const sessions = new Sessions(deps.store, deps.clock, deps.sessionMaxMs);
   const replies = new Replies({ ...deps, assets, sessions, navigationFor });
   const feed = new LiveFeed(deps);
   const { clock, requestsPerMinute } = deps;

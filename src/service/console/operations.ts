@@ -4,6 +4,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { type AccountCaller, refuseRole } from '../http/auth.ts';
+import { blankNameIssues } from '../http/blank-names.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import type { RateLimits } from '../http/limits.ts';
 import type { RawTransfers } from '../http/raw-transfers.ts';
@@ -68,6 +69,8 @@ export class Operations {
       const caller = { kind: 'account', account: this.#caller } as const;
       this.#limits?.spend(route, { caller, ip: request.ip }, reply);
     }
+    const blank = blankNameIssues(route, input.body);
+    if (blank.length > 0) throw validationError('payload', blank);
     if (route.isResponseRaw) this.#transfers.add(this.#exchange.request, this.#exchange.reply);
     const call = {
       params: parsed(route.params, input.params, 'params'),

@@ -14,6 +14,7 @@ import { AppError } from '../../lib/errors.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
+import { blankNameIssues } from './blank-names.ts';
 import { BodyRoom } from './body-room.ts';
 import { isCompressed, unpackedBody } from './compressed-body.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
@@ -218,6 +219,12 @@ const wrap = (
 ): ValidatedSchema | undefined =>
   schema === undefined ? undefined : { zod: schema, ...(unknownIn ? { unknownIn } : {}) };
 
+/** What is wrong with a body whatever its schema says. */
+const writtenIssues = (route: Route, body: unknown) => [
+  ...unknownFieldIssues(route, body),
+  ...blankNameIssues(route, body),
+];
+
 interface RouteParts {
   readonly handler: AnyHandler;
   readonly deps: AppDeps;
@@ -234,7 +241,7 @@ function addRoute(
   const schema = {
     ...(route.params ? { params: wrap(route.params) } : {}),
     ...(route.query ? { querystring: wrap(route.query) } : {}),
-    ...(route.body ? { body: wrap(route.body, (body) => unknownFieldIssues(route, body)) } : {}),
+    ...(route.body ? { body: wrap(route.body, (body) => writtenIssues(route, body)) } : {}),
     ...(route.response && !route.responseContentType
       ? { response: { [route.success.statusCode]: wrap(route.response) } }
       : {}),

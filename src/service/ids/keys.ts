@@ -29,3 +29,16 @@ export function hashKey(rawKey: string): string {
 /** What an API key or a member may do. */
 export const keyRoles = Role.options;
 export type KeyRole = Role;
+
+/** How much a role may: more than every role with a lower rank. */
+export const ranks: Readonly<Record<KeyRole, number>> = {
+  READ_ONLY: 0,
+  READ_RUN: 1,
+  READ_WRITE: 2,
+  ADMIN: 3,
+};
+
+export function higherRole(left: KeyRole | null, right: KeyRole | null): KeyRole | null {
+  if (left === null || right === null) return left ?? right;
+  return ranks[left] >= ranks[right] ? left : right;
+}

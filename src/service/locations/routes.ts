@@ -49,6 +49,8 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
       };
       try {
         await store.transaction(async (repositories) => {
+          await repositories.accounts.lockAccount(row.account_id);
+          await requireOwnSlug(repositories, row);
           await repositories.locations.insert(row);
           await repositories.locations.insertKey(row.id, key.keyHash, key.masked, now);
         });
@@ -258,4 +260,18 @@ function iso(epochMs: number): string {
 
 function optionalIso(epochMs: number | undefined): string | null {
   return epochMs === undefined ? null : iso(epochMs);
+}
+
+/**
+ * Slugs that differ in case only would be taken for each other, by people and by agents' operators.
+ *
+ * @throws AppError CONFLICT
+ */
+async function requireOwnSlug(
+  { locations }: Pick<Repositories, 'locations'>,
+  { account_id: accountId, slug_name: slugName }: PrivateLocationRow,
+): Promise<void> {
+  const all = await locations.listBehind(accountId);
+  const other = all.find((one) => one.slug_name.toLowerCase() === slugName.toLowerCase());
+  if (other) throw new AppError('CONFLICT', `There is a private location "${other.slug_name}" already.`);
 }

@@ -13,7 +13,10 @@ export interface MailSettings {
 
 /** A mail to one address. */
 export interface Mail {
-  /** The same at every try: it becomes the Message-ID, by which mail boxes can drop a repetition. */
+  /**
+   * The same at every try, and no other mail's, of other installations either: it becomes the Message-ID, by
+   * which mail boxes drop a repetition.
+   */
   readonly id: string;
   readonly address: string;
   readonly subject: string;
@@ -33,10 +36,13 @@ const maxResultLength = 500;
 /** The SMTP server that the service sends its mails through. */
 export class MailServer {
   readonly #from: string;
+  /** Of the sender: an id is unique below it (RFC 5322, 3.6.4). */
+  readonly #domain: string;
   readonly #transport: ReturnType<typeof createTransport>;
 
   constructor({ smtpUrl, from }: MailSettings) {
     this.#from = from;
+    this.#domain = /@([^\s@<>]+)>?\s*$/.exec(from)?.[1] ?? 'picket.invalid';
     this.#transport = createTransport({ url: smtpUrl, ...timeouts });
   }
 
@@ -50,7 +56,7 @@ export class MailServer {
         subject,
         text,
         ...(html === undefined ? {} : { html }),
-        messageId: `<${id}@picket>`,
+        messageId: `<${id}@${this.#domain}>`,
         headers: { 'Auto-Submitted': 'auto-generated', ...headers },
         disableFileAccess: true,
         disableUrlAccess: true,

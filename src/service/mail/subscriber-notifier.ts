@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../store.ts';
@@ -19,6 +20,12 @@ const mailsPerTurn = 10;
 const takenForMs = 120_000;
 const maxTries = 6;
 const firstRetryMs = 20_000;
+
+/** Positions begin at 1 in every installation; the token in the link is of this one. */
+function idOf({ position, created, unsubscribe_url: link }: SubscriberMailItem): string {
+  const digest = createHash('sha256').update(`${position} ${created} ${link}`).digest('hex');
+  return `subscriber-${digest.slice(0, 32)}`;
+}
 
 /**
  * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or
@@ -51,7 +58,7 @@ export class SubscriberNotifier {
     const unsubscribeUrl = item.unsubscribe_url;
     const followed = hasPages ? unsubscribePage(unsubscribeUrl) : unsubscribeUrl;
     const delivery = await mail.send({
-      id: `subscriber-${item.position}`,
+      id: idOf(item),
       address: item.address,
       subject: item.subject,
       text: `${item.text}\n\n-- \nUnsubscribe: ${followed}\n`,

@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { notFound } from '../http/known-names.ts';
-import { hashKey, type KeyRole } from '../ids/keys.ts';
+import { hashKey, higherRole, type KeyRole } from '../ids/keys.ts';
 import type { Repositories, Store } from '../store.ts';
-import type { InvitationRow, PersonRow } from './tables.ts';
+import type { InvitationRow, MemberRow, PersonRow } from './tables.ts';
 
 /**
  * People come into an account by an invitation, and there is one person for each mail address, whatever
@@ -90,7 +90,7 @@ export async function addMember(
 }
 
 /**
- * Gives a member another role.
+ * Gives a member another role. It takes the place of one by groups, too, until their next login.
  *
  * @throws AppError NOT_FOUND, or CONFLICT for the last member with the role ADMIN.
  */
@@ -99,8 +99,9 @@ export async function setRole(
   of: { readonly accountId: string; readonly userId: string; readonly role: KeyRole },
 ): Promise<void> {
   await store.transaction(async (repositories) => {
-    await findForChange(repositories, of.accountId, of.userId, of.role === 'ADMIN');
-    await repositories.members.setRole(of.accountId, of.userId, of.role, clock.wallMs());
+    const member = await findForChange(repositories, of.accountId, of.userId, of.role === 'ADMIN');
+    const roles = { role: of.role, given_role: of.role, group_role: null };
+    await repositories.members.setRoles(member, roles, clock.wallMs());
   });
 }
 
@@ -124,14 +125,14 @@ async function findForChange(
   accountId: string,
   userId: string,
   staysAdmin: boolean,
-): Promise<void> {
+): Promise<MemberRow> {
   // Of two admins who demote each other at once, one comes second.
   await accounts.lockAccount(accountId);
   const all = await members.ofAccount(accountId);
   const member = all.find(({ person_id: id }) => id === userId);
   if (!member) throw notFound(`member ${userId}`);
   const isOther = all.some(({ person_id: id, role }) => id !== userId && role === 'ADMIN');
-  if (member.role !== 'ADMIN' || staysAdmin || isOther) return;
+  if (member.role !== 'ADMIN' || staysAdmin || isOther) return member;
   throw new AppError(
     'CONFLICT',
     'This is the last member with the role ADMIN. Make another member ADMIN first.',
@@ -146,8 +147,14 @@ export async function join(
   now: number,
 ): Promise<void> {
   const { account_id, role } = invitation;
-  if (!(await members.member(account_id, personId))) {
-    await members.insertMember({ account_id, person_id: personId, role, created: now, updated: now });
+  const member = await members.member(account_id, personId);
+  if (!member) {
+    const roles = { role, given_role: role, group_role: null };
+    await members.insertMember({ account_id, person_id: personId, ...roles, created: now, updated: now });
+  } else if (member.given_role === null && member.group_role !== null) {
+    // Let in by a group meanwhile.
+    const roles = { given_role: role, group_role: member.group_role };
+    await members.setRoles(member, { ...roles, role: higherRole(role, member.group_role) ?? role }, now);
   }
   await members.uninvite(account_id, invitation.email);
 }

@@ -45,7 +45,7 @@ export const oidcSettings = {
     .default('')
     .meta({ defaultText: 'none' })
     .describe(
-      'Roles by group, the first that fits: `ops=ADMIN,dev=READ_WRITE,*=READ_ONLY`. Groups named here need no invitation; roles are set at each login',
+      'Roles by group, the first that fits: `ops=ADMIN,dev=READ_WRITE,*=READ_ONLY`. Groups named here need no invitation; roles follow them at each login, up and down',
     ),
   OIDC_DOMAINS: z
     .string()

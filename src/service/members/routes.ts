@@ -87,6 +87,8 @@ function memberView(row: KnownMember): Member {
     name: row.name,
     email: row.email,
     role: row.role,
+    givenRole: row.given_role,
+    groupRole: row.group_role,
     status: 'ACTIVE',
     createdAt: iso(row.created),
     updatedAt: iso(row.updated),

@@ -3,9 +3,10 @@ import { AppError } from '../../lib/errors.ts';
 import type { ServiceConfig } from '../config.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Repositories } from '../store.ts';
-import { join, type MemberDeps, newPerson, prove, setRole } from './members.ts';
+import { followGroups, type RoleChange, type RoleOfLogin } from './group-roles.ts';
+import { type MemberDeps, newPerson, prove } from './members.ts';
 import { listOfWords, rolesOf } from './oidc-settings.ts';
-import type { PersonRow } from './tables.ts';
+import type { InvitationRow, PersonRow } from './tables.ts';
 
 /** How people log in by a provider of OpenID Connect. */
 export interface SingleSignOn {
@@ -81,59 +82,85 @@ export function configuredSingleSignOn(config: SsoConfig): SingleSignOn | undefi
 export type Claims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string };
 
 /** Whom single sign-on lets in, or why not; in words for the person. */
-export type Admission =
-  | { readonly person: PersonRow; readonly accountId: string }
-  | { readonly refusal: string; readonly email: string };
+export type Admission = { readonly changes: readonly RoleChange[] } & (
+  | {
+      readonly person: PersonRow;
+      /** Undefined for somebody who is invited only. */
+      readonly accountId: string | undefined;
+      /** To be taken or left: an invitation of a stranger makes nobody a member. */
+      readonly invitations: readonly InvitationRow[];
+    }
+  | { readonly refusal: string; readonly email: string }
+);
 
 /**
  * Lets somebody in whom a provider knows. Who they are follows from the provider's subject; the first time
  * from the mail address, which the provider must have verified. They are let into the accounts they are
- * members of, those they are invited to, and one more if their domain or a group of theirs is named in the
- * settings. A role that follows from a group holds anew at each login.
+ * members of, and one more if their domain or a group of theirs is named in the settings. Invitations of
+ * their address are for them to take. What follows from groups and domain holds anew at each login, up and
+ * down; a claim that is missing names no groups, as providers leave out empty ones.
  */
 export async function admit(deps: MemberDeps, sso: SingleSignOn, claims: Claims): Promise<Admission> {
   const email = emailOf(sso, claims);
   const isVerified = !sso.needsVerifiedEmail || claims.email_verified === true;
-  const role = roleBy(sso, claims);
-  const account = sso.accountId ?? (await deps.store.accounts.first())?.id;
-  const domain = email?.split('@').at(-1) ?? '';
-  const isWelcome = sso.domains.includes(domain) || role?.isByGroup === true;
-  const now = deps.clock.wallMs();
-  const person = await deps.store.transaction(async (repositories) => {
-    const known = await knownPerson(repositories, claims, isVerified ? email : undefined);
-    if (!isVerified || email === undefined) return known;
-    const invitations = await repositories.members.invitationsFor(email, now);
-    const isMember = known && (await repositories.members.accountsOf(known.id)).length > 0;
-    if (invitations.length === 0 && !isWelcome && !isMember) return known;
-    const name = typeof claims.name === 'string' ? claims.name.slice(0, 200).toWellFormed() : null;
-    const one = known ?? (await newPerson(repositories.members, email, now, { name, email_proven: 1 }));
-    if (!(await repositories.members.identity(claims.iss, claims.sub))) {
-      await repositories.members.insertIdentity({
-        issuer: claims.iss,
-        subject: claims.sub,
-        person_id: one.id,
-      });
-    }
-    for (const invitation of invitations) await join(repositories, invitation, one.id, now);
-    if (isWelcome && account !== undefined) {
-      await join(repositories, { account_id: account, role: role?.role ?? 'READ_ONLY', email }, one.id, now);
-    }
-    return one;
-  });
-  const shownEmail = email ?? 'your address';
-  if (person && account !== undefined && role) await keepRole(deps, account, person, role.role);
-  const [first] = person ? await deps.store.members.accountsOf(person.id) : [];
-  if (person && first) return { person, accountId: first.id };
+  const provenEmail = isVerified ? email : undefined;
+  const found: Partial<Found> & Pick<Found, 'changes'> = await deps.store.transaction(
+    async (repositories) => {
+      const { accounts, members } = repositories;
+      const now = deps.clock.wallMs();
+      const known = await knownPerson(repositories, claims, provenEmail);
+      const role = roleBy(sso, claims, provenEmail);
+      const invitations = provenEmail === undefined ? [] : await members.invitationsFor(provenEmail, now);
+      // A subject that is known and whose address is not proven keeps what it has, and gets nothing new.
+      if (!known && (provenEmail === undefined || !(role.isWelcome || invitations.length > 0))) {
+        return { changes: [] };
+      }
+      const name = typeof claims.name === 'string' ? claims.name.slice(0, 200).toWellFormed() : null;
+      const person = known ?? (await newPerson(members, email ?? '', now, { name, email_proven: 1 }));
+      if (!(await members.identity(claims.iss, claims.sub))) {
+        await members.insertIdentity({ issuer: claims.iss, subject: claims.sub, person_id: person.id });
+      }
+      const accountId = sso.accountId ?? (await accounts.first())?.id;
+      const changes = await followGroups(repositories, person, { ...role, accountId }, deps.clock);
+      const [first] = await members.accountsOf(person.id);
+      const left = provenEmail === undefined ? [] : await members.invitationsFor(provenEmail, now);
+      return { person, changes, accountId: first?.id, invitations: left };
+    },
+  );
+  const { person, changes, accountId, invitations = [] } = found;
+  if (person && (accountId !== undefined || invitations.length > 0)) {
+    return { person, changes, accountId, invitations };
+  }
+  return { changes, ...refusalOf(sso, { claims, email, isVerified, changes }) };
+}
+
+type Found = Extract<Admission, { person: PersonRow }>;
+
+function refusalOf(
+  { name, groupsClaim, roles }: SingleSignOn,
+  of: {
+    readonly claims: Claims;
+    readonly email: string | undefined;
+    readonly isVerified: boolean;
+    readonly changes: readonly RoleChange[];
+  },
+): { readonly refusal: string; readonly email: string } {
+  const { claims, email, isVerified, changes } = of;
   if (email === undefined) {
-    return { refusal: `${sso.name} does not say what your mail address is.`, email: shownEmail };
+    return { refusal: `${name} does not say what your mail address is.`, email: 'your address' };
   }
   if (!isVerified) {
     return {
-      refusal: `Your mail address ${email} is not verified at ${sso.name}. Verify it there, then log in again.`,
+      refusal: `Your mail address ${email} is not verified at ${name}. Verify it there, then log in again.`,
       email,
     };
   }
-  return { refusal: `Nobody has invited ${email}. Ask an admin of the account for an invitation.`, email };
+  const hasEnded = changes.some(({ after }) => after === null);
+  const isSilent = roles.some(([group]) => group !== '*') && claims[groupsClaim] === undefined;
+  const why = hasEnded
+    ? `Your groups at ${name} let you in no more${isSilent ? `: it does not name any (claim "${groupsClaim}")` : ''}.`
+    : `Nobody has invited ${email}.`;
+  return { refusal: `${why} Ask an admin of the account for an invitation.`, email };
 }
 
 async function knownPerson(
@@ -148,33 +175,22 @@ async function knownPerson(
   return person && prove(repositories, person);
 }
 
-/** The role that groups give now. The last ADMIN stays one. */
-async function keepRole(
-  deps: MemberDeps,
-  accountId: string,
-  person: PersonRow,
-  role: KeyRole,
-): Promise<void> {
-  const member = await deps.store.members.member(accountId, person.id);
-  if (!member || member.role === role) return;
-  try {
-    await setRole(deps, { accountId, userId: person.id, role });
-  } catch (thrown) {
-    if (!(thrown instanceof AppError && thrown.code === 'CONFLICT')) throw thrown;
-  }
-}
-
 const Email = z.string().trim().toLowerCase().max(254).pipe(z.email());
 
 function emailOf({ emailClaim }: SingleSignOn, claims: Claims): string | undefined {
   return Email.safeParse(claims[emailClaim]).data;
 }
 
+/** What groups and domain give at this login; the domain of a proven address only. */
 function roleBy(
-  { roles, groupsClaim }: SingleSignOn,
+  { roles, groupsClaim, domains }: SingleSignOn,
   claims: Claims,
-): { role: KeyRole; isByGroup: boolean } | undefined {
+  provenEmail: string | undefined,
+): Omit<RoleOfLogin, 'accountId'> {
   const groups = [claims[groupsClaim]].flat();
   const found = roles.find(([group]) => group === '*' || groups.includes(group));
-  return found && { role: found[1], isByGroup: found[0] !== '*' };
+  const isByGroup = found !== undefined && found[0] !== '*';
+  const isWelcome = isByGroup || domains.includes(provenEmail?.split('@').at(-1) ?? '');
+  const role = found?.[1] ?? (isWelcome ? 'READ_ONLY' : null);
+  return { role, isWelcome, mayJoin: provenEmail !== undefined };
 }

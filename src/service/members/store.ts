@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { KeyRole } from '../ids/keys.ts';
+import { ranks } from '../ids/keys.ts';
 import type { Tables } from '../tables.ts';
 import type { IdentityRow, InvitationRow, MemberRow, PasswordResetRow, PersonRow } from './tables.ts';
 
@@ -10,6 +10,8 @@ export interface KnownMember extends MemberRow {
   /** How many subjects of providers they have logged in as. */
   readonly identities: number;
 }
+
+type Roles = Pick<MemberRow, 'role' | 'given_role' | 'group_role'>;
 
 /** People, the accounts they are members of, and who is invited. Tokens are stored as hashes only. */
 export class Members {
@@ -65,35 +67,48 @@ export class Members {
   }
 
   /** The accounts somebody is a member of, the first one first. */
-  async accountsOf(personId: string): Promise<{ id: string; name: string; role: KeyRole }[]> {
+  async accountsOf(
+    personId: string,
+  ): Promise<({ id: string; name: string } & Pick<MemberRow, 'role' | 'given_role' | 'group_role'>)[]> {
     return this.#db
       .selectFrom('members')
       .innerJoin('accounts', 'accounts.id', 'members.account_id')
-      .select(['accounts.id', 'accounts.name', 'members.role'])
+      .select(['accounts.id', 'accounts.name'])
+      .select(['members.role', 'members.given_role', 'members.group_role'])
       .where('members.person_id', '=', personId)
       .orderBy('members.created')
       .orderBy('accounts.id')
       .execute();
   }
 
-  async setRole(accountId: string, personId: string, role: KeyRole, now: number): Promise<void> {
+  /** Changes what a member may; a role that shrinks ends their sessions in that account. */
+  async setRoles(member: MemberRow, roles: Roles, now: number): Promise<void> {
+    const { account_id: accountId, person_id: personId } = member;
     await this.#db
       .updateTable('members')
-      .set({ role, updated: now })
+      .set({ ...roles, updated: now })
+      .where('account_id', '=', accountId)
+      .where('person_id', '=', personId)
+      .execute();
+    if (ranks[roles.role] < ranks[member.role]) await this.#endSessions(accountId, personId);
+  }
+
+  /** Ends the membership and the sessions in that account. */
+  async removeMember(accountId: string, personId: string): Promise<void> {
+    await this.#endSessions(accountId, personId);
+    await this.#db
+      .deleteFrom('members')
       .where('account_id', '=', accountId)
       .where('person_id', '=', personId)
       .execute();
   }
 
-  /** Ends the membership and the sessions in that account. */
-  async removeMember(accountId: string, personId: string): Promise<void> {
-    for (const table of ['login_sessions', 'members'] as const) {
-      await this.#db
-        .deleteFrom(table)
-        .where('account_id', '=', accountId)
-        .where('person_id', '=', personId)
-        .execute();
-    }
+  async #endSessions(accountId: string, personId: string): Promise<void> {
+    await this.#db
+      .deleteFrom('login_sessions')
+      .where('account_id', '=', accountId)
+      .where('person_id', '=', personId)
+      .execute();
   }
 
   /** Stores an invitation in place of an earlier one of the same address. */

@@ -16,7 +16,12 @@ export interface PersonRow {
 export interface MemberRow {
   account_id: string;
   person_id: string;
+  /** What they may: the higher one of the two below. */
   role: KeyRole;
+  /** By an admin, an invitation or the operator; null for those whom only single sign-on lets in. */
+  given_role: KeyRole | null;
+  /** By the groups or the domain at their last login by single sign-on. Both null: not known yet. */
+  group_role: KeyRole | null;
   created: number;
   updated: number;
 }

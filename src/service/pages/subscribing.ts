@@ -12,14 +12,18 @@ import type { StatusPageRow } from './tables.ts';
  * is stored in the same transaction. Who opens the link and presses its button has the mailbox: the
  * subscription is VERIFIED. What nobody confirms within two days is removed. The answer tells nothing of an
  * address: one that is subscribed, one that waits and a new one are answered alike. So that nobody can be
- * flooded with mails that he did not ask for, an address that waits is asked at most once an hour, and a page
- * has at most a thousand that wait.
+ * flooded with mails that they did not ask for, an address that waits is asked at most once an hour, by all
+ * pages together at most five times, and a page has at most a thousand that wait. A new one then takes the place
+ * of the oldest: somebody who fills a page must not keep others from it.
  */
 
 /** How long the link of a mail is good for. */
 export const confirmableMs = 2 * 86_400_000;
 const askAgainMs = 3_600_000;
+const mostAskedInAnHour = 5;
 const mostPending = 1_000;
+/** The time that everybody has for their mail, however many ask. */
+const keptForMs = 15 * 60_000;
 
 interface SubscribingDeps {
   readonly store: Store;
@@ -61,12 +65,13 @@ export async function askToSubscribe(
     const known = await subscriptions.ofAddress(page.id, address);
     if (known?.status === 'VERIFIED') return;
     if (known && now - (known.updated ?? known.created) < askAgainMs) return;
+    if ((await subscriptions.pendingSince(address, now - askAgainMs)) >= mostAskedInAnHour) return;
     const token = known?.token ?? randomBytes(24).toString('base64url');
     if (known) await subscriptions.askedAgain(known.id, now);
     else {
       const { PENDING } = await subscriptions.counts(page.id);
-      if (PENDING >= mostPending) {
-        throw new AppError('RATE_LIMITED', 'Too many wait for their mail here. Try again tomorrow.');
+      if (PENDING >= mostPending && !(await subscriptions.dropOldestPending(page.id, now - keptForMs))) {
+        throw new AppError('RATE_LIMITED', 'Too many subscribe at once. Try again in a quarter of an hour.');
       }
       await subscriptions.insertNew([
         {

@@ -89,6 +89,34 @@ export class Subscriptions {
     return Number(done.numDeletedRows);
   }
 
+  /** How many of an address were asked since an instant, on all pages. */
+  async pendingSince(address: string, since: number): Promise<number> {
+    const row = await this.#db
+      .selectFrom('status_page_subscriptions')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('address', '=', address)
+      .where('status', '=', 'PENDING')
+      .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '>', since))
+      .executeTakeFirst();
+    return Number(row?.count ?? 0);
+  }
+
+  /** Removes the one of a page that waits for longest, if it was asked before an instant; whether there was one. */
+  async dropOldestPending(pageId: string, before: number): Promise<boolean> {
+    const oldest = await this.#db
+      .selectFrom('status_page_subscriptions')
+      .select('id')
+      .where('status_page_id', '=', pageId)
+      .where('status', '=', 'PENDING')
+      .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '<=', before))
+      .orderBy('created')
+      .limit(1)
+      .executeTakeFirst();
+    if (!oldest) return false;
+    await this.#db.deleteFrom('status_page_subscriptions').where('id', '=', oldest.id).execute();
+    return true;
+  }
+
   /** How many a page has of each kind. */
   async counts(pageId: string): Promise<Readonly<Record<SubscriptionRow['status'], number>>> {
     const rows = await this.#db

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Route } from '../../protocol/http/route.ts';
 import type { AccountCaller } from '../http/auth.ts';
+import { blankNameIssues } from '../http/blank-names.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import { unknownFieldIssues } from '../http/unknown-names.ts';
 import { findUnstorable, validationError } from '../http/validation.ts';
@@ -57,7 +58,7 @@ export class Operations {
  * @throws AppError VALIDATION_FAILED
  */
 export function parsedBody(route: Route, body: unknown): unknown {
-  const issues: z.core.$ZodIssue[] = unknownFieldIssues(route, body);
+  const issues: z.core.$ZodIssue[] = [...unknownFieldIssues(route, body), ...blankNameIssues(route, body)];
   const unstorable = findUnstorable(body);
   if (unstorable !== null) {
     const message = 'must not contain a NUL character or half of a surrogate pair';

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OutboundRequest } from '../../../src/channels/contract/channel.ts';
 import { channelKinds } from '../../../src/channels/index.ts';
+import { keepMasked } from '../../../src/checks/contract/masking.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { type AlertMessage, channelMessage } from '../../../src/service/alerts/delivery/message.ts';
 import { type AnswerRules, OutboundHttp } from '../../../src/service/alerts/delivery/outbound-http.ts';
@@ -76,6 +77,34 @@ it('every type of channel has a receiver that knows its documentation, but for r
 it.each(channelKinds)('the sample of $type is a config', ({ config, sample }) => {
   expect(config.safeParse(sample).error).toBeUndefined();
 });
+
+describe.each(channelKinds)('a change of the address of $type', ({ config, masked, sample }) => {
+  const secrets = masked.map(({ path: [, key = ''], flags }) => ({ key, flags }));
+  const whole: Record<string, unknown> = { ...config.parse(sample), ...filled(secrets, 'the-secret') };
+  const shown = { ...whole, ...filled(secrets, '') };
+  const addresses = Object.keys(whole).filter(
+    (key) => /^https?:/.test(String(whole[key])) && !secrets.some((secret) => secret.key === key),
+  );
+  const keys = secrets.map(({ key, flags }) => (flags ? `config.${key}.0.value` : `config.${key}`));
+
+  it('takes no hidden value along, unless it is entered again', () => {
+    for (const address of addresses) {
+      const moved = { ...shown, [address]: 'https://evil.example/x' };
+      const change = () => keepMasked(masked, { config: moved }, { config: whole });
+      if (keys.length === 0) expect(change).not.toThrow();
+      else expect(change).toThrow(expect.objectContaining({ validation: { source: 'payload', keys } }));
+      const entered = { ...moved, ...filled(secrets, 'entered') };
+      expect(keepMasked(masked, { config: entered }, { config: whole })).toEqual({ config: entered });
+    }
+    expect(keepMasked(masked, { config: shown }, { config: whole })).toEqual({ config: whole });
+  });
+});
+
+function filled(secrets: readonly { key: string; flags: readonly string[] | undefined }[], value: string) {
+  return Object.fromEntries(
+    secrets.map(({ key, flags }) => [key, flags ? [{ key: 'x', value, locked: true }] : value]),
+  );
+}
 
 it.each(kinds.filter(({ kind }) => kind.keepsIncidents))(
   '$name ends what it opened, and nothing else',

@@ -105,6 +105,40 @@ describe('subscribing by mail', () => {
     );
   });
 
+  it('lets others in while somebody fills the page, and mails a stranger a few times only', async () => {
+    const pages: string[] = [];
+    for (let index = 0; index < 7; index += 1) {
+      const { body } = await harness.call('POST', '/v1/status-pages', {
+        name: `P${index}`,
+        url: `full-${index}`,
+        cards: [],
+      });
+      pages.push(body.id);
+      await somebody().post(`/status/full-${index}/subscribe`, { address: 'victim@example.com' });
+    }
+    expect(await mailsTo('victim@example.com')).toHaveLength(5);
+    const now = clock.wallMs();
+    await harness.store.subscriptions.insertNew(
+      Array.from({ length: 1_000 }, (_, index) => ({
+        id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+        status_page_id: pages[6] ?? '',
+        type: 'EMAIL',
+        address: `bot-${index}@example.com`,
+        status: 'PENDING',
+        token: `bot-${index}`,
+        created: now + index,
+        updated: null,
+      })),
+    );
+    const full = await somebody().post('/status/full-6/subscribe', { address: 'real@example.com' });
+    expect(full.status).toBe(429);
+    clock.advance(16 * 60_000);
+    const later = await somebody().post('/status/full-6/subscribe', { address: 'real@example.com' });
+    expect(later.status).toBe(200);
+    expect(await mailsTo('real@example.com')).toHaveLength(1);
+    expect((await harness.store.subscriptions.counts(pages[6] ?? '')).PENDING).toBe(1_000);
+  });
+
   it('is over after two days without the button, and forgotten', async () => {
     const link = await ask('late@example.com');
     clock.advance(2 * 86_400_000 + 1_000);

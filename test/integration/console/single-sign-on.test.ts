@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readServiceConfig } from '../../../src/service/config.ts';
 import { invite } from '../../../src/service/members/members.ts';
+import { hashPassword } from '../../../src/service/members/password.ts';
 import { configuredSingleSignOn } from '../../../src/service/members/single-sign-on.ts';
 import { IdentityProvider } from '../../helpers/service/identity-provider.ts';
-import { newVisitor } from '../../helpers/service/members.ts';
+import { addMember, goodPassword, newVisitor } from '../../helpers/service/members.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import type { Visit, Visitor } from '../../helpers/service/visitor.ts';
 
@@ -47,6 +48,17 @@ async function logIn(visitor = newVisitor(harness), next = ''): Promise<Visit> {
   return visitor.get(own(await goAndComeBack(visitor, next)));
 }
 
+/** Takes the invitation that the page after the login offers. */
+async function joinBy(visitor: Visitor, { body }: Visit): Promise<Visit> {
+  const offer = /name="offer" value="([^"]+)"/.exec(body)?.[1] ?? '';
+  return visitor.post('/login/sso/join', { offer });
+}
+
+/** Logs in, and takes the invitation. */
+async function joined(visitor = newVisitor(harness)): Promise<Visit> {
+  return joinBy(visitor, await logIn(visitor));
+}
+
 async function expectRefused(answer: Visit, words: RegExp): Promise<void> {
   expect([answer.status, /role="alert">([^<]*)/.exec(answer.body)?.[1]]).toEqual([
     422,
@@ -62,6 +74,12 @@ describe('logging in by a real provider', () => {
     await invited();
     const visitor = newVisitor(harness);
     expect((await visitor.get('/login')).body).toContain('Continue with Example ID');
+    const offered = await logIn(visitor);
+    expect([offered.status, offered.headers['set-cookie']]).toEqual([
+      200,
+      expect.not.stringContaining('session'),
+    ]);
+    expect((await joinBy(visitor, offered)).status).toBe(303);
     const answer = await logIn(visitor, '?next=/alerts');
     expect([answer.status, answer.headers.location]).toEqual([303, '/alerts']);
     const page = await visitor.get('/account/profile');
@@ -74,6 +92,7 @@ describe('logging in by a real provider', () => {
 
   it('never leads to another site', async () => {
     await invited();
+    await joined();
     const answer = await logIn(newVisitor(harness), '?next=//evil.example/');
     expect(answer.headers.location).toBe('/');
   });
@@ -104,6 +123,7 @@ describe('logging in by a real provider', () => {
 
   it('refuses another state, no cookie, the cookie of another login, and a code that was used', async () => {
     await invited();
+    await joined();
     const visitor = newVisitor(harness);
     const first = new URL(await goAndComeBack(visitor));
     const cookie = visitor.cookies.get('picket-sso') ?? '';
@@ -134,6 +154,124 @@ describe('logging in by a real provider', () => {
     });
     const answer = await visitor.get(`/login/sso/callback?${query}`);
     await expectRefused(answer, /did not let you in: &lt;b&gt;no/);
+  });
+});
+
+describe('an invitation of a stranger', () => {
+  it('makes nobody a member who does not take it, and does not lead a login into its account', async () => {
+    await invited();
+    await joined();
+    const { accountId } = await harness.addAccount();
+    await invite(harness, { accountId, email: email(), role: 'ADMIN', by: 'eve@example.com' });
+    const visitor = newVisitor(harness);
+    const offered = await logIn(visitor);
+    expect(offered.body).toContain('eve@example.com invites');
+    const person = await harness.store.members.personByEmail(email());
+    const accounts = async () =>
+      (await harness.store.members.accountsOf(person?.id ?? '')).map(({ id }) => id);
+    expect(await accounts()).toEqual([harness.accountId]);
+    expect((await visitor.get('/account/usage')).body).toContain(harness.accountId);
+    expect((await joinBy(visitor, offered)).status).toBe(303);
+    expect(await accounts()).toEqual([harness.accountId, accountId]);
+    await expectRefused(await joinBy(visitor, offered), /taken already/);
+  });
+
+  it('is not shown to somebody whose provider does not call the address verified', async () => {
+    await invited();
+    await joined();
+    const { accountId } = await harness.addAccount();
+    await invite(harness, { accountId, email: email(), role: 'ADMIN', by: 'eve@example.com' });
+    provider.claims = { ...provider.claims, email_verified: false };
+    expect((await logIn()).status).toBe(303);
+    provider.account = 'thief';
+    await expectRefused(await logIn(), /not verified/);
+  });
+});
+
+describe('groups that are taken away', () => {
+  let ruled: ServiceHarness;
+  beforeAll(async () => {
+    const roles = [['ops', 'ADMIN'] as const];
+    ruled = await openHarness({ publicUrl, singleSignOn: { ...provider.settings, roles } });
+  });
+  afterAll(() => ruled.close());
+
+  const withGroups = async (groups: readonly string[] | undefined) => {
+    provider.claims = { email: email(), email_verified: true, name: 'Bob', groups };
+    const visitor = newVisitor(ruled);
+    return { visitor, answer: await logIn(visitor) };
+  };
+  const member = async () => {
+    const person = await ruled.store.members.personByEmail(email());
+    return ruled.store.members.member(ruled.accountId, person?.id ?? '');
+  };
+  const isIn = async (visitor: Visitor) => (await visitor.get('/account/profile')).status === 200;
+
+  it.each([
+    ['empty', []],
+    ['missing', undefined],
+    ['of another group', ['other']],
+  ])('shut somebody out whom only a group let in, when the claim is %s', async (_what, groups) => {
+    const { visitor } = await withGroups(['ops']);
+    expect([await isIn(visitor), (await member())?.role]).toEqual([true, 'ADMIN']);
+    const { answer } = await withGroups(groups);
+    expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('let you in no more')]);
+    // The session from before has ended, too, of the last ADMIN as of everybody else.
+    expect([await isIn(visitor), await member()]).toEqual([false, undefined]);
+    const filter = { accountId: ruled.accountId, operation: 'deleteMember' };
+    expect(await ruled.store.audit.list(filter, 1)).toMatchObject([{ resource_name: email() }]);
+  });
+
+  it('leave the role that an invitation gave, and end the sessions with the higher one', async () => {
+    await invite(ruled, { accountId: ruled.accountId, email: email(), role: 'READ_RUN', by: 'x' });
+    provider.claims = { ...provider.claims, groups: [] };
+    const first = newVisitor(ruled);
+    await joinBy(first, await logIn(first));
+    expect((await member())?.role).toBe('READ_RUN');
+    const { visitor } = await withGroups(['ops']);
+    expect(await member()).toMatchObject({ role: 'ADMIN', given_role: 'READ_RUN', group_role: 'ADMIN' });
+    const { visitor: later, answer } = await withGroups([]);
+    expect([answer.status, (await member())?.role]).toEqual([303, 'READ_RUN']);
+    expect([await isIn(visitor), await isIn(later)]).toEqual([false, true]);
+  });
+
+  it('are not got round by a password: its sessions have the role that was given, or none', async () => {
+    await withGroups(['ops']);
+    const known = await member();
+    await ruled.store.members.updatePerson(known?.person_id ?? '', {
+      password: await hashPassword(goodPassword),
+    });
+    const visitor = newVisitor(ruled);
+    const form = { email: email(), password: goodPassword };
+    const answer = await visitor.post('/login/password', form);
+    expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('log in there')]);
+    const path = `/v1/accounts/me/members/${known?.person_id}`;
+    await addMember(ruled, 'ada@example.com', 'ADMIN');
+    await ruled.call('PATCH', path, { role: 'READ_WRITE' });
+    expect((await visitor.post('/login/password', form)).status).toBe(303);
+    await withGroups(['ops']);
+    expect((await visitor.get('/account/keys')).status).toBe(403);
+    expect((await ruled.call('GET', path)).body).toMatchObject({
+      role: 'ADMIN',
+      givenRole: 'READ_WRITE',
+      groupRole: 'ADMIN',
+    });
+  });
+
+  it.each([
+    ['was invited, as the audit log says', true, 'READ_RUN'],
+    ['only groups had let in', false, undefined],
+  ])('count for a member of an older version who %s', async (_who, wasInvited, role) => {
+    if (wasInvited) {
+      const invitation = { email: email(), role: 'READ_RUN' };
+      expect((await ruled.call('POST', '/v1/accounts/me/invites', invitation)).status).toBe(201);
+    }
+    await withGroups(['ops']);
+    const known = await member();
+    if (!known) throw new Error('no member');
+    await ruled.store.members.setRoles(known, { role: 'ADMIN', given_role: null, group_role: null }, 1);
+    await withGroups([]);
+    expect((await member())?.role).toBe(role);
   });
 });
 

@@ -129,12 +129,15 @@ async function requireChannel(
 function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): AlertChannelInput {
   const type = body.type ?? stored.type;
   const isSameType = type === stored.type;
-  const patch = isSameType ? keepMasked(maskedOf(stored.type), body, stored.definition) : body;
-  const config =
-    isSameType && typeof patch.config === 'object' && patch.config !== null
-      ? { ...(stored.definition.config as object), ...patch.config }
-      : (patch.config ?? (isSameType ? stored.definition.config : undefined));
-  const parsed = AlertChannelInput.safeParse({ ...stored.definition, ...patch, type, config });
+  const merge = (patch: Readonly<Record<string, unknown>>) => {
+    const config =
+      isSameType && typeof patch.config === 'object' && patch.config !== null
+        ? { ...(stored.definition.config as object), ...patch.config }
+        : (patch.config ?? (isSameType ? stored.definition.config : undefined));
+    return { ...stored.definition, ...patch, type, config };
+  };
+  const patch = isSameType ? keepMasked(maskedOf(stored.type), body, stored.definition, merge) : body;
+  const parsed = AlertChannelInput.safeParse(merge(patch));
   // The route knows the fields of no type: those of the channel's are the ones of a new channel.
   const unknown = unknownFieldIssues(alertChannelRoutes.createAlertChannel, { ...body, type });
   if (!parsed.success || unknown.length > 0) {

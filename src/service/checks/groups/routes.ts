@@ -133,8 +133,10 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
 /** A partial body merged into a stored group, as a whole valid one. */
 function changedDefinition(stored: CheckGroup, body: Readonly<Record<string, unknown>>): GroupDefinition {
   const complete = completeGroup(stored);
-  const patch = keepMasked(maskedInGroups, body, complete);
-  const parsed = CheckGroupInput.safeParse(mergeDefinition(complete, patch, mergedInGroups));
+  const merge = (patch: Readonly<Record<string, unknown>>) =>
+    mergeDefinition(complete, patch, mergedInGroups);
+  const patch = keepMasked(maskedInGroups, body, complete, merge);
+  const parsed = CheckGroupInput.safeParse(merge(patch));
   if (!parsed.success) throw validationError('payload', parsed.error.issues);
   return parsed.data as GroupDefinition;
 }

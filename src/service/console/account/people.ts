@@ -64,7 +64,10 @@ function columns(viewer: Viewer, mayChange: boolean): Column<Person>[] {
     {
       title: 'Logs in by',
       isMinor: true,
-      cell: (one) => (one.type === 'invite' ? 'has not yet' : one.ssoEnabled ? 'single sign-on' : 'password'),
+      cell: (one) =>
+        one.type === 'invite'
+          ? 'has not yet'
+          : `${one.ssoEnabled ? 'single sign-on' : 'password'}${one.groupRole === null ? '' : `, by groups ${roleName(one.groupRole).toLowerCase()}`}`,
     },
     ...(mayChange
       ? [

@@ -10,6 +10,7 @@ import { actionButton, notice } from '../forms/action.ts';
 import { attempt } from '../forms/problems.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
+import { roleIn } from '../login/store.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { accountTabs, roleName } from './tabs.ts';
 
@@ -161,7 +162,10 @@ export async function switchAccount(call: PageCall): Promise<PageAnswer> {
   const { store, viewer, form } = call;
   const person = await personOf(call);
   const accounts = person ? await store.members.accountsOf(person.id) : [];
-  const wanted = accounts.find(({ id }) => id === form.get('accountId'));
+  const session = await store.logins.findById(viewer.sessionId, call.clock.wallMs());
+  // Where groups alone let somebody in, a session that a password began does not lead.
+  const wanted =
+    session && accounts.find((one) => one.id === form.get('accountId') && roleIn(session, one) !== null);
   if (person && wanted) {
     await store.logins.move(viewer.sessionId, person.id, wanted.id);
     const { actor } = viewer;

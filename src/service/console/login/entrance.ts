@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { record } from '../../audit/record.ts';
 import type { RateLimits } from '../../http/limits.ts';
@@ -29,8 +30,14 @@ export interface EntranceDeps extends Mailing {
 
 /** Attempts of one address: a person mistypes a few times, a guesser needs many. */
 const ofAddress = { operationId: 'login', rateLimit: { requests: 10, windowSeconds: 60 } };
-/** Attempts for one mail address, from wherever they come. */
-const ofName = { operationId: 'login-name', rateLimit: { requests: 20, windowSeconds: 900 } };
+/** Attempts for one mail address from one address. */
+const ofNameHere = { operationId: 'login-name-here', rateLimit: { requests: 20, windowSeconds: 900 } };
+/** Attempts for one mail address, from all addresses together that it was never logged in from. */
+const ofName = { operationId: 'login-name', rateLimit: { requests: 60, windowSeconds: 900 } };
+/** Mails with links for a new password to one mail address. */
+const ofResets = { operationId: 'login-resets', rateLimit: { requests: 3, windowSeconds: 3_600 } };
+/** How far back it is known where somebody logged in from. */
+const rememberedDeeds = 200;
 
 export type LoginWay = 'key' | 'link' | 'password' | 'single sign-on' | 'invitation' | 'reset';
 
@@ -47,9 +54,43 @@ export class Entrance {
    *
    * @throws AppError RATE_LIMITED
    */
-  spend(request: FastifyRequest, reply: FastifyReply, email?: string): void {
+  spend(request: FastifyRequest, reply: FastifyReply): void {
     this.deps.limits.spend(ofAddress, request, reply);
-    if (email !== undefined) this.deps.limits.spendOf(ofName, `name ${email.slice(0, 254)}`, reply);
+  }
+
+  /**
+   * Takes one attempt for a mail address. Attempts of strangers must not shut its owner out: they share a limit
+   * of their own, and an address that the person has logged in from has another.
+   *
+   * @throws AppError RATE_LIMITED
+   */
+  async spendFor(email: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { limits } = this.deps;
+    this.spend(request, reply);
+    const name = `name ${email.slice(0, 254)}`;
+    limits.spendOf(ofNameHere, `${name} from ${request.ip}`, reply);
+    if (!(await this.#hasComeFrom(email, request.ip))) limits.spendOf(ofName, name, reply);
+  }
+
+  /** Whether one more mail with a link may go to a mail address: others can ask for it, too. */
+  mayMailReset(email: string, reply: FastifyReply): boolean {
+    try {
+      this.deps.limits.spendOf(ofResets, `name ${email.slice(0, 254)}`, reply);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.code === 'RATE_LIMITED') return false;
+      throw thrown;
+    }
+  }
+
+  async #hasComeFrom(email: string, address: string): Promise<boolean> {
+    const { store } = this.deps;
+    const person = await store.members.personByEmail(email);
+    for (const { id: accountId } of person ? await store.members.accountsOf(person.id) : []) {
+      const deeds = await store.audit.list({ accountId, actorId: person?.id }, rememberedDeeds);
+      if (deeds.some((deed) => deed.address === address)) return true;
+    }
+    return false;
   }
 
   /**
@@ -72,7 +113,7 @@ export class Entrance {
     const old = await replies.viewerOf(request);
     if (old) await sessions.close(old);
     const secure = isSecure(request, publicUrl);
-    const maxAgeSeconds = Math.floor((session.expires - clock.wallMs()) / 1_000);
+    const maxAgeSeconds = Math.floor((session.ends - clock.wallMs()) / 1_000);
     setCookie(reply, sessionCookieName(secure), session.token, { maxAgeSeconds, isSecure: secure });
     metrics.countLogin(way, 'done');
     await record(store, clock, {
@@ -82,6 +123,21 @@ export class Entrance {
       address: request.ip,
       after: { by: way },
     });
+  }
+
+  /** Notes that somebody set their password by a link: from there they may log in. */
+  async recordReset(person: PersonRow, request: FastifyRequest): Promise<void> {
+    const { store, clock } = this.deps;
+    for (const { id: accountId } of await store.members.accountsOf(person.id)) {
+      await record(store, clock, {
+        actor: { kind: 'MEMBER', id: person.id, name: person.name ?? person.email },
+        accountId,
+        operation: 'resetPassword',
+        resource: `accounts/me/members/${person.id}`,
+        resourceName: person.email,
+        address: request.ip,
+      });
+    }
   }
 
   /** Notes a login that was refused: in every account of whom it was tried for, where that is somebody. */

@@ -1,3 +1,5 @@
+import type { InvitationRow } from '../../members/tables.ts';
+import { roleName } from '../account/tabs.ts';
 import { textField } from '../elements/form.ts';
 import { notice } from '../forms/action.ts';
 import { type Content, type Html, html, withQuery } from '../html.ts';
@@ -102,6 +104,23 @@ ${textField({
   hint: isNew ? 'At least 12 characters. A few words are easier to keep in mind than signs.' : undefined,
 })}
 <button class="button primary" type="submit">${word}</button></form></div>`;
+}
+
+/** An invitation that somebody whom single sign-on has let in may take. */
+export interface Offer {
+  readonly invitation: InvitationRow;
+  readonly accountName: string;
+  /** Takes it, once. */
+  readonly token: string;
+}
+
+/** Where somebody takes or leaves what they are invited to; `next` leads on without it. */
+export function offeredMain(offers: readonly Offer[], next: string | null): Html {
+  return html`<div class="login"><h1>You are invited</h1>${offers.map(
+    ({ invitation, accountName, token }) =>
+      html`<form method="post" action="/login/sso/join"><p>${invitation.invited_by} invites <strong>${invitation.email}</strong> to the account “${accountName}” as ${roleName(invitation.role).toLowerCase()}.</p>
+<input type="hidden" name="offer" value="${token}"><button class="button primary" type="submit">Join “${accountName}”</button></form>`,
+  )}<p class="hint">Join accounts of people you know only: their admins see what you do there.</p><p><a href="${next ?? '/login'}">${next === null ? 'Back to the login' : 'Not now'}</a></p></div>`;
 }
 
 /** Where somebody asks for a link that sets their password. */

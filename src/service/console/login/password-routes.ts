@@ -15,6 +15,7 @@ import { html } from '../html.ts';
 import { ownPath } from './addresses.ts';
 import { type Entrance, originOf } from './entrance.ts';
 import { forgottenMain, setPasswordMain } from './page.ts';
+import { roleIn } from './store.ts';
 
 interface Exchange {
   readonly request: FastifyRequest<{ Params: { token: string } }>;
@@ -37,19 +38,22 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const form = entrance.formOf(request);
     const next = ownPath(form.get('next'));
     const email = (form.get('email') ?? '').trim().toLowerCase();
-    entrance.spend(request, reply, email);
+    await entrance.spendFor(email, request, reply);
     const person = await personWith(deps, email, form.get('password') ?? '');
-    const [account] = person ? await store.members.accountsOf(person.id) : [];
+    const accounts = person ? await store.members.accountsOf(person.id) : [];
+    const account = accounts.find((one) => roleIn({ by_single_sign_on: 0 }, one) !== null);
     if (!person || !account) {
       const known = person ?? (await store.members.personByEmail(email));
-      const reason = person ? 'a member of no account' : undefined;
+      const reason = person ? 'a member of no account, or by groups only' : undefined;
       await entrance.refuse('password', request, {
         name: email,
         person: known,
         ...(reason ? { reason } : {}),
       });
       const passwordError = person
-        ? 'You are no member of an account here any more.'
+        ? accounts.length > 0
+          ? 'Groups at single sign-on let you in here: log in there.'
+          : 'You are no longer a member of an account here.'
         : 'The mail address or the password is wrong.';
       return replies.send(await entrance.page({ next, email, passwordError }, 422), { request, reply });
     }
@@ -68,9 +72,11 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
   app.post('/login/forgotten', async (request, reply) => {
     const form = entrance.formOf(request);
     const email = (form.get('email') ?? '').trim().toLowerCase();
-    entrance.spend(request, reply, email);
-    // Nobody waits for it: how long it takes would tell who is a member.
-    if (canMail(deps)) void mailReset(email, request);
+    entrance.spend(request, reply);
+    // Nobody waits for it: how long it takes would tell who is a member. What was mailed stays good.
+    if (canMail(deps) && entrance.mayMailReset(email, reply)) void mailReset(email, request);
+    for (const name of ['limit', 'remaining', 'reset']) reply.removeHeader(`x-ratelimit-${name}`);
+    reply.removeHeader('retry-after');
     const message = `If ${email} is a member's address, a link is on its way to it. It can be used for an hour.`;
     const view = await entrance.page({ next: '/', said: { message, kind: 'done' } });
     return replies.send(view, { request, reply });
@@ -101,6 +107,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     );
     if (problems) return showReset({ request, reply }, problems.fields.get('password') ?? problems.message);
     if (!person) return refused({ request, reply }, 'reset', staleReset);
+    await entrance.recordReset(person, request);
     const message = 'Your password is changed, and you are logged out everywhere. Log in with the new one.';
     const view = await entrance.page({ next: '/', email: person.email, said: { message, kind: 'done' } });
     return replies.send(view, { request, reply });
@@ -134,7 +141,8 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
   app.post<{ Params: { token: string } }>('/invitations/:token', async (request, reply) => {
     const form = entrance.formOf(request);
     const open = await openInvitation(deps, request.params.token);
-    entrance.spend(request, reply, open?.invitation.email);
+    if (open) await entrance.spendFor(open.invitation.email, request, reply);
+    else entrance.spend(request, reply);
     if (!open) return refused({ request, reply }, 'invitation', staleInvitation);
     const name = (form.get('name') ?? '').slice(0, 200).toWellFormed().replaceAll('\u0000', '');
     const password = form.get('password') ?? '';
@@ -165,7 +173,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const isNew = proof === 'new-password';
     const main =
       proof === 'single-sign-on'
-        ? html`<div class="login"><h1>You are invited</h1><p>${lead}</p><p>You log in here without a password. Log in as you always do: the invitation is taken with it.</p><p class="actions"><a class="button primary" href="/login/sso">Continue with single sign-on</a></p></div>`
+        ? html`<div class="login"><h1>You are invited</h1><p>${lead}</p><p>You log in here without a password. Log in as you always do, then join.</p><p class="actions"><a class="button primary" href="/login/sso">Continue with single sign-on</a></p></div>`
         : setPasswordMain({
             title: 'You are invited',
             lead: isNew

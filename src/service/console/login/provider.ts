@@ -55,7 +55,7 @@ export class Provider {
    */
   async finish(query: string, secret: string): Promise<Claims> {
     const configuration = await this.#configuration();
-    const { name, emailClaim } = this.settings;
+    const { name, emailClaim, groupsClaim, roles } = this.settings;
     const current = new URL(this.#redirectUri);
     current.search = query;
     const refused = current.searchParams.get('error');
@@ -72,8 +72,10 @@ export class Provider {
       });
       const claims = tokens.claims();
       if (!claims) throw new LoginRefused(`${name} sent no identity.`);
-      if (claims[emailClaim] !== undefined || !configuration.serverMetadata().userinfo_endpoint)
-        return claims;
+      // Many providers name groups only where they are asked for the rest.
+      const isWhole =
+        claims[emailClaim] !== undefined && (roles.length === 0 || claims[groupsClaim] !== undefined);
+      if (isWhole || !configuration.serverMetadata().userinfo_endpoint) return claims;
       return { ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
     } catch (thrown) {
       if (thrown instanceof LoginRefused) throw thrown;

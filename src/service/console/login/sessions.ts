@@ -2,7 +2,8 @@ import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypt
 import type { Clock } from '../../../lib/clock.ts';
 import type { Actor } from '../../http/auth.ts';
 import { hashKey } from '../../ids/keys.ts';
-import type { PersonRow } from '../../members/tables.ts';
+import { join } from '../../members/members.ts';
+import type { InvitationRow, PersonRow } from '../../members/tables.ts';
 import type { Store } from '../../store.ts';
 import type { Viewer } from '../page.ts';
 import type { LoginSessionRow } from './tables.ts';
@@ -13,8 +14,9 @@ import type { LoginSessionRow } from './tables.ts';
  * Somebody shows an API key, opens a login link that was made with one, or logs in as a member: by a password
  * or by single sign-on. From then on the browser holds a random token in a cookie, and the database a row with
  * the token's hash: who reads the database cannot log in with what is there. A session may what its key or its
- * member may at that moment, and ends with them. It also ends when it was not used for a week, or when it is
- * deleted. A link is a row of the same kind that lives for ten minutes and is deleted by its use, in which it
+ * member may at that moment, and ends with them, and when a member's role shrinks. It also ends when it was not
+ * used for a week, after a time that the settings say however much it was used, or when it is deleted. A role
+ * that only groups at a provider give counts in sessions begun there. A link is a row of the same kind that lives for ten minutes and is deleted by its use, in which it
  * becomes a session with another token.
  *
  * CSRF tokens follow from the session's token and a random nonce by a keyed hash: they need no place of their
@@ -22,13 +24,15 @@ import type { LoginSessionRow } from './tables.ts';
  */
 
 const idleMs = 7 * 86_400_000;
+const defaultMaxMs = 30 * 86_400_000;
 const linkMs = 10 * 60_000;
 /** How exact the time of last use is: a row is not written for every page. */
 const seenMs = 60_000;
 
 export interface NewSession {
   readonly token: string;
-  readonly expires: number;
+  /** When it ends however much it is used: until then the browser keeps the token. */
+  readonly ends: number;
   readonly accountId: string;
   readonly actor: Actor;
 }
@@ -38,15 +42,18 @@ export type Origin = Pick<LoginSessionRow, 'address' | 'browser'>;
 const unknownOrigin: Origin = { address: null, browser: null };
 
 /** Whose a session is. */
-type Owner = Pick<LoginSessionRow, 'account_id' | 'key_id' | 'person_id'>;
+type Owner = Pick<LoginSessionRow, 'account_id' | 'key_id' | 'person_id' | 'by_single_sign_on'>;
 
 export class Sessions {
   readonly #store: Store;
   readonly #clock: Clock;
+  /** After this time a session ends, however much it is used. */
+  readonly #maxMs: number;
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: Store, clock: Clock, maxMs = defaultMaxMs) {
     this.#store = store;
     this.#clock = clock;
+    this.#maxMs = maxMs;
   }
 
   /** Logs in with an API key: null when there is no such key. */
@@ -54,10 +61,47 @@ export class Sessions {
     return this.#beginWithKey('session', rawKey, origin);
   }
 
-  /** Logs in as a member of an account. */
-  async openAs(person: PersonRow, accountId: string, origin: Origin): Promise<NewSession> {
-    const owner = { account_id: accountId, key_id: null, person_id: person.id };
+  /** Logs in as a member of an account: by single sign-on, or by a password. */
+  async openAs(
+    person: PersonRow,
+    accountId: string,
+    by: Origin & { readonly isBySingleSignOn?: boolean },
+  ): Promise<NewSession> {
+    const { isBySingleSignOn = false, ...origin } = by;
+    const owner = {
+      account_id: accountId,
+      key_id: null,
+      person_id: person.id,
+      by_single_sign_on: isBySingleSignOn ? 1 : 0,
+    } as const;
     return this.#begin('session', owner, { origin, name: person.name ?? person.email });
+  }
+
+  /** Makes a token with which somebody whom single sign-on has let in may take an invitation. */
+  async offer(person: PersonRow, { id, account_id }: InvitationRow): Promise<string> {
+    const owner = { account_id, key_id: null, person_id: person.id, by_single_sign_on: 1 } as const;
+    const by = { now: this.#clock.wallMs(), origin: unknownOrigin, name: person.email };
+    const { session, row } = this.#newSession('invitation', owner, by);
+    await this.#store.transaction(async ({ logins }) => {
+      await logins.delete(account_id, id);
+      await logins.insert({ ...row, id });
+    });
+    return session.token;
+  }
+
+  /** Takes an invitation that was offered: null when it was taken, taken back, or offered too long ago. */
+  async takeOffer(token: string): Promise<{ person: PersonRow; accountId: string } | null> {
+    const now = this.#clock.wallMs();
+    return this.#store.transaction(async (repositories) => {
+      const { logins, members } = repositories;
+      const row = await logins.take('invitation', hashKey(token), now);
+      const invitation = row && (await members.invitation(row.account_id, row.id));
+      const person = row?.person_id && (await members.person(row.person_id));
+      if (!invitation || !person || invitation.expires <= now) return null;
+      if (!(await members.takeInvitation(invitation.id))) return null;
+      await join(repositories, invitation, person.id, now);
+      return { person, accountId: invitation.account_id };
+    });
   }
 
   /** Makes a login link with an API key: null when there is no such key. */
@@ -71,7 +115,7 @@ export class Sessions {
     return this.#store.transaction(async ({ logins }) => {
       const link = await logins.find('link', hashKey(linkToken), now);
       if (!link || !(await logins.delete(link.account_id, link.id))) return null;
-      const { session, row } = newSession('session', link, { now, origin, name: link.name });
+      const { session, row } = this.#newSession('session', link, { now, origin, name: link.name });
       await logins.insert(row);
       return session;
     });
@@ -82,7 +126,15 @@ export class Sessions {
     const now = this.#clock.wallMs();
     const row = await this.#store.logins.find('session', hashKey(token), now);
     if (!row) return null;
-    if (now - row.last_seen > seenMs) await this.#store.logins.extend(row.id, now, now + idleMs);
+    const ends = row.created + this.#maxMs;
+    if (now >= ends) {
+      // Begun when sessions could last longer.
+      await this.#store.logins.delete(row.account_id, row.id);
+      return null;
+    }
+    if (now - row.last_seen > seenMs) {
+      await this.#store.logins.extend(row.id, now, Math.min(now + idleMs, ends));
+    }
     return {
       accountId: row.account_id,
       role: row.role,
@@ -103,7 +155,12 @@ export class Sessions {
   ): Promise<NewSession | null> {
     const key = await this.#store.accounts.findKey(hashKey(rawKey));
     if (!key) return null;
-    const owner = { account_id: key.account_id, key_id: key.id, person_id: null };
+    const owner = {
+      account_id: key.account_id,
+      key_id: key.id,
+      person_id: null,
+      by_single_sign_on: 0,
+    } as const;
     return this.#begin(kind, owner, { origin, name: key.name });
   }
 
@@ -113,10 +170,39 @@ export class Sessions {
     by: { readonly origin: Origin; readonly name: string },
   ): Promise<NewSession> {
     const now = this.#clock.wallMs();
-    const { session, row } = newSession(kind, owner, { ...by, now });
+    const { session, row } = this.#newSession(kind, owner, { ...by, now });
     await this.#store.logins.deleteExpired(now);
     await this.#store.logins.insert(row);
     return session;
+  }
+
+  #newSession(
+    kind: LoginSessionRow['kind'],
+    of: Owner,
+    by: { readonly now: number; readonly origin: Origin; readonly name: string },
+  ): { session: NewSession; row: LoginSessionRow } {
+    const { now, origin, name } = by;
+    const token = randomBytes(32).toString('base64url');
+    const expires = now + (kind === 'session' ? Math.min(idleMs, this.#maxMs) : linkMs);
+    const { account_id, key_id, person_id, by_single_sign_on } = of;
+    const { address, browser } = origin;
+    return {
+      session: { token, ends: now + this.#maxMs, accountId: account_id, actor: actorOf(of, name) },
+      row: {
+        id: randomUUID(),
+        kind,
+        token_hash: hashKey(token),
+        account_id,
+        key_id,
+        person_id,
+        by_single_sign_on,
+        address,
+        browser: browser?.slice(0, 300).toWellFormed() ?? null,
+        created: now,
+        last_seen: now,
+        expires,
+      },
+    };
   }
 }
 
@@ -137,32 +223,4 @@ export function isCsrfToken(sessionToken: string, given: string): boolean {
 
 function csrfToken(sessionToken: string, nonce: string): string {
   return `${nonce}.${createHmac('sha256', sessionToken).update(`csrf ${nonce}`).digest('base64url')}`;
-}
-
-function newSession(
-  kind: LoginSessionRow['kind'],
-  of: Owner,
-  by: { readonly now: number; readonly origin: Origin; readonly name: string },
-): { session: NewSession; row: LoginSessionRow } {
-  const { now, origin, name } = by;
-  const token = randomBytes(32).toString('base64url');
-  const expires = now + (kind === 'link' ? linkMs : idleMs);
-  const { account_id, key_id, person_id } = of;
-  const { address, browser } = origin;
-  return {
-    session: { token, expires, accountId: account_id, actor: actorOf(of, name) },
-    row: {
-      id: randomUUID(),
-      kind,
-      token_hash: hashKey(token),
-      account_id,
-      key_id,
-      person_id,
-      address,
-      browser: browser?.slice(0, 300).toWellFormed() ?? null,
-      created: now,
-      last_seen: now,
-      expires,
-    },
-  };
 }

@@ -1,8 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RoleChange } from '../../members/group-roles.ts';
 import { admit } from '../../members/single-sign-on.ts';
+import type { InvitationRow, PersonRow } from '../../members/tables.ts';
 import { ownPath } from './addresses.ts';
 import { cookieOf, isSecure, setCookie } from './cookie.ts';
 import { type Entrance, originOf } from './entrance.ts';
+import { type Offer, offeredMain } from './page.ts';
 import { LoginRefused, type Provider } from './provider.ts';
 
 const cookieName = 'picket-sso';
@@ -38,6 +41,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
       }
       const claims = await provider.finish(new URL(request.url, 'http://own.invalid').search, secret);
       const admission = await admit(deps, provider.settings, claims);
+      await warnOfAccounts(admission.changes);
       if ('refusal' in admission) {
         const person = await deps.store.members.personByEmail(admission.email);
         return refused(new LoginRefused(admission.refusal), request, reply, {
@@ -45,13 +49,62 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
           person,
         });
       }
-      const session = await sessions.openAs(admission.person, admission.accountId, originOf(request));
-      await entrance.begin(session, 'single sign-on', { request, reply });
-      return reply.redirect(ownPath(Buffer.from(place, 'base64url').toString()), 303);
+      const { person, accountId, invitations } = admission;
+      const next = ownPath(Buffer.from(place, 'base64url').toString());
+      if (accountId !== undefined) await begin({ person, accountId }, request, reply);
+      if (invitations.length === 0) return reply.redirect(next, 303);
+      const main = offeredMain(await offers(person, invitations), accountId === undefined ? null : next);
+      return replies.send({ title: 'You are invited', main }, { request, reply });
     } catch (thrown) {
       return refused(thrown, request, reply);
     }
   });
+
+  app.post('/login/sso/join', async (request, reply) => {
+    const form = entrance.formOf(request);
+    entrance.spend(request, reply);
+    const taken = await sessions.takeOffer(form.get('offer') ?? '');
+    if (!taken) {
+      const words =
+        'This invitation was taken already, was taken back, or is from too long ago. Log in again.';
+      return refused(new LoginRefused(words), request, reply);
+    }
+    await begin(taken, request, reply);
+    return reply.redirect('/', 303);
+  });
+
+  async function begin(
+    { person, accountId }: { readonly person: PersonRow; readonly accountId: string },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    const session = await sessions.openAs(person, accountId, {
+      ...originOf(request),
+      isBySingleSignOn: true,
+    });
+    await entrance.begin(session, 'single sign-on', { request, reply });
+  }
+
+  async function offers(person: PersonRow, invitations: readonly InvitationRow[]): Promise<Offer[]> {
+    const all: Offer[] = [];
+    for (const invitation of invitations) {
+      const account = await deps.store.accounts.find(invitation.account_id);
+      const token = await sessions.offer(person, invitation);
+      if (account) all.push({ invitation, token, accountName: account.name });
+    }
+    return all;
+  }
+
+  /** Nobody is to find out by chance that an account has lost its last admin. */
+  async function warnOfAccounts(changes: readonly RoleChange[]): Promise<void> {
+    for (const { accountId, before, after } of changes) {
+      if (before !== 'ADMIN' || after === 'ADMIN') continue;
+      const all = await deps.store.members.ofAccount(accountId);
+      if (all.some(({ role }) => role === 'ADMIN')) continue;
+      const advice = 'give one: picket service members role MAIL ADMIN, or with an API key of that role';
+      deps.logger.warn({ accountId, advice }, 'groups at single sign-on left an account without an ADMIN');
+    }
+  }
 
   async function refused(
     thrown: unknown,

@@ -34,6 +34,22 @@ export class LoginSessions {
     return row && known(row)[0];
   }
 
+  /** Takes what a token of this kind stands for, once. */
+  async take(
+    kind: LoginSessionRow['kind'],
+    tokenHash: string,
+    now: number,
+  ): Promise<LoginSessionRow | undefined> {
+    const row = await this.#db
+      .selectFrom('login_sessions')
+      .selectAll()
+      .where('token_hash', '=', tokenHash)
+      .where('kind', '=', kind)
+      .where('expires', '>', now)
+      .executeTakeFirst();
+    return row && (await this.delete(row.account_id, row.id)) ? row : undefined;
+  }
+
   /** A browser that is logged in, by the id of its session. */
   async findById(id: string, now: number): Promise<LoginSessionRow | undefined> {
     return this.#db
@@ -111,6 +127,8 @@ export class LoginSessions {
         'api_keys.role as key_role',
         'api_keys.name as key_name',
         'members.role as member_role',
+        'members.given_role',
+        'members.group_role',
         'people.name as person_name',
         'people.email',
       ])
@@ -122,13 +140,24 @@ interface Joined extends LoginSessionRow {
   readonly key_role: KeyRole | null;
   readonly key_name: string | null;
   readonly member_role: KeyRole | null;
+  readonly given_role: KeyRole | null;
+  readonly group_role: KeyRole | null;
   readonly person_name: string | null;
   readonly email: string | null;
 }
 
-/** Nothing of one whose key or membership is gone. */
-function known({ key_role, key_name, member_role, person_name, email, ...row }: Joined): KnownSession[] {
-  const role = row.person_id === null ? key_role : member_role;
+/** Nothing of one whose key or membership is gone, or whose role is not one of this login. */
+function known(joined: Joined): KnownSession[] {
+  const { key_role, key_name, member_role, given_role, group_role, person_name, email, ...row } = joined;
+  const role = row.person_id === null ? key_role : roleIn(row, { role: member_role, given_role, group_role });
   const name = row.person_id === null ? key_name : (person_name ?? email);
   return role === null || name === null ? [] : [{ ...row, role, name }];
+}
+
+/** What a member may in a session: what groups give is for those who were let in by their provider. */
+export function roleIn<Role extends KeyRole | null>(
+  { by_single_sign_on: isBySso }: Pick<LoginSessionRow, 'by_single_sign_on'>,
+  member: { readonly role: Role; readonly given_role: KeyRole | null; readonly group_role: KeyRole | null },
+): Role | KeyRole | null {
+  return isBySso === 1 || member.group_role === null ? member.role : member.given_role;
 }

@@ -21,6 +21,7 @@ import {
 } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration } from './member-migration.ts';
+import { memberOrigins } from './member-origin-migration.ts';
 import { statusPageKeys } from './page-key-migration.ts';
 import { pages } from './page-migration.ts';
 import { projects } from './project-migration.ts';
@@ -352,4 +353,5 @@ export const migrations: readonly Migration[] = [
   resultDays,
   resultFeed,
   runDays,
+  memberOrigins,
 ];

@@ -13,6 +13,34 @@ export function channelSuite(stage: AlertStage): void {
   const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const mailTo = (address: string, flags: object = {}) => stage.channel('EMAIL', { address }, flags);
 
+  it.each(['READ_WRITE', 'ADMIN'] as const)(
+    'sends no locked value to the address that a %s key gives a webhook',
+    async (role) => {
+      const { harness } = stage;
+      const headers = [{ key: 'authorization', value: 'Bearer the-secret', locked: true }];
+      const config = { name: 'hook', url: 'https://hooks.example.com/a', headers, webhookSecret: 'signing' };
+      const { body: made } = await call('POST', '/v1/alert-channels', { type: 'WEBHOOK', config });
+      const path = `/v1/alert-channels/${made.id}`;
+      const key = await harness.addKey(role);
+      const change = (changes: object) => harness.call('PUT', path, { config: changes }, { key });
+      const stored = async () =>
+        (await harness.store.alertChannels.find(harness.accountId, made.id))?.definition.config;
+      for (const written of [{ ...made.config, url: 'https://evil.example/' }, { url: '{{X}}' }]) {
+        const { status, body } = await change(written);
+        expect([status, body.validation?.keys]).toEqual([
+          400,
+          ['config.webhookSecret', 'config.headers.0.value'],
+        ]);
+        expect(body.message).toContain('must be entered again');
+      }
+      expect(await stored()).toMatchObject(config);
+      expect((await change({ ...made.config, url: 'https://hooks.example.com/b' })).status).toBe(200);
+      expect(await stored()).toMatchObject({ ...config, url: 'https://hooks.example.com/b' });
+      const entered = { url: 'https://other.example/', headers: [], webhookSecret: 'another' };
+      expect((await change(entered)).status).toBe(200);
+    },
+  );
+
   it.each([
     // There is no mail server.
     ['EMAIL', { address: 'ops@example.com' }, false],
@@ -109,10 +137,13 @@ export function channelSuite(stage: AlertStage): void {
       headers: [{ key: 'authorization', value: 'Bearer x', locked: true }],
     });
     const path = `/v1/alert-channels/${id}`;
-    const changed = await call('PUT', path, { sendFailure: false, config: { url: 'http://y.test' } });
+    const changed = await call('PUT', path, {
+      sendFailure: false,
+      config: { url: 'http://x.test/y' },
+    });
     expect(changed.body).toMatchObject({
       sendFailure: false,
-      config: { name: 'hook', url: 'http://y.test' },
+      config: { name: 'hook', url: 'http://x.test/y' },
     });
     expect(changed.body.config).toMatchObject({ webhookSecret: '', headers: [{ value: '' }] });
     const stored = await stage.harness.store.alertChannels.find(stage.harness.accountId, id);

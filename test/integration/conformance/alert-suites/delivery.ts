@@ -136,7 +136,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(sent).toMatchObject({ from: 'alerts@picket.test', to: ['ops@example.com'] });
     const id = notifications.find(({ alertConfig }) => alertConfig.type === 'EMAIL')?.id;
     expect(sent?.source).toContain('Subject: A <b> & c has failed');
-    expect(sent?.source).toContain(`Message-ID: <${id}@picket>`);
+    expect(sent?.source).toContain(`Message-ID: <${id}@picket.test>`);
     expect(sent?.source).toContain('A &lt;b&gt; &amp; c has failed</h2>');
   });
 

@@ -34,6 +34,20 @@ export function consoleRecordSuite(stage: StoreStage): void {
     clock.advance(8 * dayMs);
     expect(await sessions.find(session.token)).toBeNull();
 
+    // However much it is used, it ends.
+    const used = await sessions.open(key);
+    for (let days = 0; days < 29; days += 1) {
+      clock.advance(dayMs);
+      expect(await sessions.find(used?.token ?? '')).not.toBeNull();
+    }
+    clock.advance(dayMs);
+    expect(await sessions.find(used?.token ?? '')).toBeNull();
+    const shorter = new Sessions(store, clock, 3_600_000);
+    const brief = await sessions.open(key);
+    clock.advance(3_600_000);
+    expect(await shorter.find(brief?.token ?? '')).toBeNull();
+    expect(await sessions.find(brief?.token ?? '')).toBeNull();
+
     const last = await sessions.open(key);
     const [row] = await store.logins.list(harness.accountId, clock.wallMs());
     await store.accounts.deleteKey(row?.key_id ?? '');

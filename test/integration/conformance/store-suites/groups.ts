@@ -35,8 +35,8 @@ export function groupSuite(stage: StoreStage): void {
     expect(JSON.stringify(made)).not.toContain('group-secret');
     const back = await put(made.id, { ...made, name: 'Another' });
     expect(JSON.stringify(back)).not.toContain('group-secret');
-    const merged = await put(made.id, { apiCheckDefaults: { url: 'http://b.test' } });
-    expect(merged.apiCheckDefaults).toMatchObject({ url: 'http://b.test', basicAuth: { username: 'u' } });
+    const merged = await put(made.id, { apiCheckDefaults: { url: 'http://a.test/b' } });
+    expect(merged.apiCheckDefaults).toMatchObject({ url: 'http://a.test/b', basicAuth: { username: 'u' } });
     const stored = await stage.harness.store.groups.find(stage.harness.accountId, made.id);
     expect(stored?.definition).toMatchObject({
       environmentVariables: [{ value: 'group-secret' }],

@@ -222,6 +222,10 @@ export function incidentSuite(stage: StoreStage): void {
     expect(receiver.received.map(({ to }) => to)).toEqual(Array(2).fill(['reader@example.com']));
     const subjects = ['[Ours] Investigating: API is Bcc: down', '[Ours] Resolved: API is Bcc: down'];
     expect(header('Subject').sort()).toEqual(subjects);
+    const ids = header('Message-ID');
+    expect(new Set(ids).size).toBe(2);
+    // Not a position alone, which every installation begins at 1.
+    for (const id of ids) expect(id).toMatch(/^<subscriber-[0-9a-f]{32}@picket\.test>$/);
     expect(header('List-Unsubscribe-Post')).toEqual(Array(2).fill('List-Unsubscribe=One-Click'));
     const unsubscribe = new URL(header('List-Unsubscribe')[0]?.slice(1, -1) ?? '');
     expect(unsubscribe.origin).toBe('https://picket.test');

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { Sessions } from '../../../../src/service/console/login/sessions.ts';
 import { invite } from '../../../../src/service/members/members.ts';
 import { acceptInvitation, resetPassword, startReset } from '../../../../src/service/members/passwords.ts';
 import { admit, type Claims, type SingleSignOn } from '../../../../src/service/members/single-sign-on.ts';
@@ -125,12 +126,17 @@ export function memberSuite(stage: StoreStage): void {
     const visitor = await memberLoggedIn(harness, 'bob@example.com');
     expect((await visitor.get('/alerts/channels/new')).status).toBe(200);
     await harness.call('PATCH', `${members}/${bob}`, { role: 'READ_ONLY' });
-    expect((await visitor.get('/alerts/channels/new')).status).toBe(403);
+    // A role that shrinks ends the sessions; one that grows leaves them.
+    expect((await visitor.get('/alerts/channels/new')).status).toBe(303);
+    const again = await memberLoggedIn(harness, 'bob@example.com');
+    expect((await again.get('/alerts/channels/new')).status).toBe(403);
+    await harness.call('PATCH', `${members}/${bob}`, { role: 'READ_RUN' });
+    expect((await again.get('/account')).status).toBe(200);
     await harness.call('DELETE', `${members}/${bob}`);
-    expect((await visitor.get('/account')).status).toBe(303);
+    expect((await again.get('/account')).status).toBe(303);
     // Somebody who comes back has none of the old sessions.
     await addMember(harness, 'bob@example.com', 'READ_ONLY');
-    expect((await visitor.get('/account')).status).toBe(303);
+    expect((await again.get('/account')).status).toBe(303);
     const { body } = await harness.call('GET', '/v1/accounts/me/sessions');
     expect(body).toEqual([]);
   });
@@ -169,6 +175,10 @@ export function memberSuite(stage: StoreStage): void {
     const enter = async (who: Claims, settings: Partial<SingleSignOn> = {}) => {
       const admission = await admit(harness, { ...singleSignOn, ...settings }, who);
       if ('refusal' in admission) return admission.refusal;
+      const sessions = new Sessions(harness.store, harness.clock);
+      for (const invitation of admission.invitations) {
+        expect(await sessions.takeOffer(await sessions.offer(admission.person, invitation))).not.toBeNull();
+      }
       return (await harness.store.members.member(harness.accountId, admission.person.id))?.role;
     };
     expect(await enter(claims('bob'))).toContain('Nobody has invited bob@example.com');
@@ -194,7 +204,13 @@ export function memberSuite(stage: StoreStage): void {
     ] as const;
     expect(await enter(claims('dev', { groups: ['dev'] }), { roles })).toBe('READ_WRITE');
     expect(await enter(claims('dev', { groups: ['dev', 'ops'] }), { roles })).toBe('ADMIN');
-    expect(await enter(claims('dev', { groups: [] }), { roles })).toBe('ADMIN');
+    expect(await enter(claims('dev', { groups: ['dev'] }), { roles })).toBe('READ_WRITE');
+    expect(await enter(claims('dev', { groups: [] }), { roles })).toContain('let you in no more');
+    expect(await enter(claims('eva'), { domains: ['elsewhere.test'] })).toContain('let you in no more');
+    // A rule for everybody else is for members only, and takes nothing from what was given.
+    const everybody = [['*', 'READ_ONLY']] as const;
+    expect(await enter(claims('eva'), { roles: everybody })).toContain('Nobody has invited');
+    expect(await enter(claims('bob'), { roles: everybody })).toBe('READ_RUN');
     expect(await enter(claims('none', { groups: ['other'] }), { roles })).toContain('Nobody has invited');
   });
 
