@@ -9,6 +9,7 @@ import { withLowerCaseProxies } from '../lib/proxy.ts';
 import { shapeOf, valuesOf } from '../lib/setting-tree.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
 import { remoteWriteSettings } from './check-metrics/remote-write/settings.ts';
+import { ownAddress } from './http/own-address.ts';
 import { isAddress, staticIpSetting } from './locations/static-ips.ts';
 import { oidcSettings } from './members/oidc-settings.ts';
 import { clickHouseSettings } from './results/clickhouse/settings.ts';
@@ -167,14 +168,11 @@ export const ServiceConfig = z
       .optional()
       .meta({ secret: true, defaultText: 'none' })
       .describe('Secret key for S3_ACCESS_KEY_ID'),
-    PUBLIC_URL: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    PUBLIC_URL: ownAddress
       .optional()
       .meta({ defaultText: 'none' })
-      .describe('Base URL under which clients reach the API, used in links. Without it links are relative'),
-    ARTIFACTS_URL: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-      .refine((text) => new URL(text).pathname === '/', 'must have no path')
+      .describe('Base URL under which clients reach the API, used in links: scheme, host and port, without a path. Without it links are relative'),
+    ARTIFACTS_URL: ownAddress
       .optional()
       .meta({ defaultText: 'none' })
       .describe(
