@@ -12,6 +12,7 @@ import { remoteWriteSettings } from './check-metrics/remote-write/settings.ts';
 import { ownAddress } from './http/own-address.ts';
 import { isAddress, staticIpSetting } from './locations/static-ips.ts';
 import { oidcSettings } from './members/oidc-settings.ts';
+import { customDomainSettings } from './pages/domains/settings.ts';
 import { clickHouseSettings } from './results/clickhouse/settings.ts';
 import { natsSettings } from './store/nats/settings.ts';
 import { parseSecretsKey } from './store/secrets/secret-box.ts';
@@ -171,13 +172,16 @@ export const ServiceConfig = z
     PUBLIC_URL: ownAddress
       .optional()
       .meta({ defaultText: 'none' })
-      .describe('Base URL under which clients reach the API, used in links: scheme, host and port, without a path. Without it links are relative'),
+      .describe(
+        'Base URL under which clients reach the API, used in links: scheme, host and port, without a path. Without it links are relative',
+      ),
     ARTIFACTS_URL: ownAddress
       .optional()
       .meta({ defaultText: 'none' })
       .describe(
         "Another host name of the service, at which files of runs open: `https://picket-files.example.com`. Playwright's trace viewer needs it. It must serve no other site",
       ),
+    ...customDomainSettings,
     PAGES: z
       .enum(['on', 'off'])
       .default('on')
