@@ -9,8 +9,10 @@ import { withLowerCaseProxies } from '../lib/proxy.ts';
 import { shapeOf, valuesOf } from '../lib/setting-tree.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
 import { remoteWriteSettings } from './check-metrics/remote-write/settings.ts';
+import { ownAddress } from './http/own-address.ts';
 import { isAddress, staticIpSetting } from './locations/static-ips.ts';
 import { oidcSettings } from './members/oidc-settings.ts';
+import { customDomainSettings } from './pages/domains/settings.ts';
 import { clickHouseSettings } from './results/clickhouse/settings.ts';
 import { natsSettings } from './store/nats/settings.ts';
 import { parseSecretsKey } from './store/secrets/secret-box.ts';
@@ -167,19 +169,19 @@ export const ServiceConfig = z
       .optional()
       .meta({ secret: true, defaultText: 'none' })
       .describe('Secret key for S3_ACCESS_KEY_ID'),
-    PUBLIC_URL: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    PUBLIC_URL: ownAddress
       .optional()
       .meta({ defaultText: 'none' })
-      .describe('Base URL under which clients reach the API, used in links. Without it links are relative'),
-    ARTIFACTS_URL: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-      .refine((text) => new URL(text).pathname === '/', 'must have no path')
+      .describe(
+        'Base URL under which clients reach the API, used in links: scheme, host and port, without a path. Without it links are relative',
+      ),
+    ARTIFACTS_URL: ownAddress
       .optional()
       .meta({ defaultText: 'none' })
       .describe(
         "Another host name of the service, at which files of runs open: `https://picket-files.example.com`. Playwright's trace viewer needs it. It must serve no other site",
       ),
+    ...customDomainSettings,
     PAGES: z
       .enum(['on', 'off'])
       .default('on')

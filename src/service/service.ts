@@ -18,6 +18,7 @@ import { readStaticIps } from './locations/static-ips.ts';
 import { configuredMailServer } from './mail/mail-server.ts';
 import { configuredSingleSignOn } from './members/single-sign-on.ts';
 import { ServiceMetrics } from './metrics.ts';
+import { configuredDomainProof } from './pages/domains/settings.ts';
 import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
 import { configuredClickHouse } from './results/clickhouse/configured.ts';
 import { Ingest, type StoredResult } from './results/ingest.ts';
@@ -118,6 +119,7 @@ async function openWhileWaiting(
     room = await buildWaitingRoom({
       ...{ artifactStore, clock: systemClock, logger },
       publicUrl: config.PUBLIC_URL,
+      artifactsUrl: config.ARTIFACTS_URL,
       trustedProxies: listOf(config.TRUSTED_PROXIES),
     });
     await listen(room, config);
@@ -174,6 +176,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       ...{ store, clock, metrics, onStored },
       everyNthPass: config.DETAIL_OF_EVERY_NTH_PASS,
     });
+    const domainProof = configuredDomainProof(config);
     const deploymentProgress = new Map<string, number>();
     const routeDeps: RouteDeps = {
       store,
@@ -204,6 +207,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,
       },
       deploymentProgress,
+      domainProof,
       isReady: () => isReady,
     };
     const app = await buildApi(routeDeps);
@@ -214,7 +218,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail, traces },
       ...{ remoteWrite, clickHouseFeed: clickHouse?.feed },
       model: modelOf(config),
-      ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress },
+      ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress, domainProof },
     });
     for (const job of jobs) resources.defer(() => job.stop());
 

@@ -38,6 +38,8 @@ import { Members } from './members/store.ts';
 import { StatusPageComponents } from './pages/components/store.ts';
 import { DashboardIncidents } from './pages/dashboards/incident-store.ts';
 import { Dashboards } from './pages/dashboards/store.ts';
+import { ServiceNames } from './pages/domains/name-store.ts';
+import { CustomDomains } from './pages/domains/store.ts';
 import { Services } from './pages/service-store.ts';
 import { StatusPages } from './pages/store.ts';
 import { Subscriptions } from './pages/subscription-store.ts';
@@ -350,6 +352,8 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     dashboards: new Dashboards(db, dialect),
     dashboardIncidents: new DashboardIncidents(db, dialect),
     statusPages: new StatusPages(db, dialect),
+    customDomains: new CustomDomains(db, dialect),
+    serviceNames: new ServiceNames(db),
     components: new StatusPageComponents(db, dialect),
     automationRules: new AutomationRules(db, dialect),
     ruleFailures: new RuleFailures(db, dialect),

@@ -340,9 +340,12 @@ function refusal(
     httpStatus >= 300 && httpStatus < 400
       ? ' (redirects are not followed: set SERVICE_URL to the final address)'
       : '';
-  return new ServiceError(kind, `${what}: the service answered ${httpStatus}${describe(text)}${hint}`, {
+  const said = messageOf(text);
+  const description = said === undefined ? '' : `: ${said.slice(0, maxErrorTextLength)}`;
+  return new ServiceError(kind, `${what}: the service answered ${httpStatus}${description}${hint}`, {
     httpStatus,
     retryAfterMs,
+    isServiceBody: said !== undefined,
   });
 }
 
@@ -369,14 +372,14 @@ function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, wha
   );
 }
 
-/** What an error answer of the service says; nothing of a body that is not the service's own. */
-function describe(text: string): string {
-  if (text.length > 65_536) return '';
+/** What an error answer of the service says; undefined for a body that is not the service's own. */
+function messageOf(text: string): string | undefined {
+  if (text.length > 65_536) return undefined;
   try {
     const parsed = ErrorBody.safeParse(JSON.parse(text));
-    return parsed.success ? `: ${parsed.data.message.slice(0, maxErrorTextLength)}` : '';
+    return parsed.success ? parsed.data.message : undefined;
   } catch (thrown) {
-    if (thrown instanceof SyntaxError) return '';
+    if (thrown instanceof SyntaxError) return undefined;
     throw thrown;
   }
 }

@@ -23,6 +23,18 @@ describe('what an answer means', () => {
   });
 });
 
+describe('an answer of something else than the service', () => {
+  it.each([
+    ['a page', { httpStatus: 404 }, true],
+    ['a redirect', { httpStatus: 302 }, true],
+    ['the service itself', { httpStatus: 404, isServiceBody: true }, false],
+    ['a body that is wrong', { httpStatus: 400 }, false],
+    ['no answer', {}, false],
+  ] as const)('%s', (_, details, isFromElsewhere) => {
+    expect(new ServiceError('rejected', '', details).isFromElsewhere).toBe(isFromElsewhere);
+  });
+});
+
 describe('Retry-After', () => {
   it('reads seconds, and dates against the clock of the answer', () => {
     expect(parseRetryAfter('7', undefined)).toBe(7000);
@@ -53,6 +65,11 @@ describe('retryDelayMs', () => {
       expect(Math.min(...all)).toBeGreaterThanOrEqual(5000);
       expect(Math.max(...all)).toBeLessThanOrEqual(60_000);
     }
+  });
+
+  it.each([404, 405, 410, 421, 302])('is short after %i: the name leads elsewhere for now', (httpStatus) => {
+    const all = delays(new ServiceError('rejected', '', { httpStatus }));
+    expect(Math.max(...all)).toBeLessThanOrEqual(4000);
   });
 
   it('is never before Retry-After', () => {

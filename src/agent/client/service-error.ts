@@ -19,6 +19,11 @@ export class ServiceError extends AppError {
   readonly httpStatus: number | undefined;
   /** The `Retry-After` of the answer, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /**
+   * Whether something else than the service seems to have answered: nothing is known at the path, in words that are
+   * not the service's. A proxy that is being changed does so, and a page that took the service's name.
+   */
+  readonly isFromElsewhere: boolean;
 
   constructor(
     kind: ServiceErrorKind,
@@ -26,6 +31,8 @@ export class ServiceError extends AppError {
     details: {
       readonly httpStatus?: number | undefined;
       readonly retryAfterMs?: number | undefined;
+      /** Whether the answer has the form of the service's own errors. */
+      readonly isServiceBody?: boolean;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -36,7 +43,13 @@ export class ServiceError extends AppError {
     this.kind = kind;
     this.httpStatus = details.httpStatus;
     this.retryAfterMs = details.retryAfterMs;
+    this.isFromElsewhere = isNotHere(details.httpStatus) && details.isServiceBody !== true;
   }
+}
+
+/** Whether a status says that nothing answers at a path, rather than that something is wrong with a request. */
+function isNotHere(httpStatus = 0): boolean {
+  return (httpStatus >= 300 && httpStatus < 400) || [404, 405, 410, 421].includes(httpStatus);
 }
 
 /** Kind of error for an HTTP status that is not 2xx. */
@@ -77,7 +90,9 @@ const slow = { baseMs: 10_000, capMs: 60_000, floorMs: 5000 };
  * @param attempt 0 for the first repetition.
  */
 export function retryDelayMs(error: ServiceError, attempt: number): number {
-  const pace = error.kind === 'refused' || error.kind === 'rejected' ? slow : quick;
+  // Every service knows the agent's calls: where nothing is at their path, the name leads elsewhere for now.
+  const isSlow = error.kind === 'refused' || (error.kind === 'rejected' && !isNotHere(error.httpStatus));
+  const pace = isSlow ? slow : quick;
   const jitterMs = Math.max(pace.floorMs, backoffDelayMs(attempt, pace));
   return error.kind === 'busy' && error.retryAfterMs !== undefined ? error.retryAfterMs + jitterMs : jitterMs;
 }

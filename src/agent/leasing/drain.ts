@@ -75,7 +75,8 @@ export class Drain {
       } catch (thrown) {
         if (!(thrown instanceof ServiceError)) throw thrown;
         const delayMs = Math.min(retryDelayMs(thrown, attempt), 1000);
-        const isHopeless = thrown.kind === 'refused' || thrown.kind === 'rejected';
+        const isHopeless =
+          thrown.kind === 'refused' || (thrown.kind === 'rejected' && !thrown.isFromElsewhere);
         if (isHopeless || clock.monotonicMs() + delayMs + releaseTimeoutMs > untilMs) {
           log.error(
             { leases: leases.length, reason: thrown.message },

@@ -219,7 +219,7 @@ export class LocationWatch {
       } catch (thrown) {
         if (!(thrown instanceof ServiceError)) throw thrown;
         // A service that does not know the call will not learn it.
-        if (thrown.kind === 'rejected') this.#reported(news);
+        if (thrown.kind === 'rejected' && !thrown.isFromElsewhere) this.#reported(news);
         else for (const event of news) event.isNews = true;
         await clock.sleep(retryDelayMs(thrown, attempt++), this.#stop.signal);
       }

@@ -2,7 +2,15 @@ import { z } from 'zod';
 import { Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { ManagedFields } from '../projects/project.ts';
-import { CustomDomain, PageKey, PageUrl, patchOf, WebUrl } from './page-fields.ts';
+import {
+  CustomDomain,
+  CustomDomainState,
+  domainCheckLimit,
+  PageKey,
+  PageUrl,
+  patchOf,
+  WebUrl,
+} from './page-fields.ts';
 
 /** How a dashboard looks and which checks it shows (spec.md "Dashboard"). */
 const options = {
@@ -45,7 +53,11 @@ export type DashboardOptions = z.output<typeof DashboardOptions>;
 
 const address = {
   customUrl: PageUrl.describe('Subdomain; unique. Without it the dashboardId'),
-  customDomain: CustomDomain.nullable().describe('A domain of your own; unique').default(null),
+  customDomain: CustomDomain.nullable()
+    .describe(
+      'A domain of your own; unique among the pages of all kinds and accounts. The page answers there once it is proven: see `customDomainState`',
+    )
+    .default(null),
   isPrivate: z
     .boolean()
     .describe('A private dashboard opens with a key only, which the service makes')
@@ -77,6 +89,7 @@ export const Dashboard = z
     ...DashboardOptions.shape,
     customUrl: z.string(),
     customDomain: z.string().nullable(),
+    customDomainState: CustomDomainState.nullable(),
     isPrivate: z.boolean(),
     keys: z.array(PageKey),
   })
@@ -133,6 +146,17 @@ export const dashboardRoutes = {
       'Change a dashboard; absent fields keep their value. One that becomes private gets a key, one that becomes public loses its keys',
     params,
     body: DashboardPatch,
+    success: successful,
+    response: Dashboard,
+  }),
+  checkDashboardDomain: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/dashboards/{dashboardId}/custom-domain/check',
+    operationId: 'checkDashboardDomain',
+    summary: 'Look for the proof of the custom domain of a dashboard now',
+    rateLimit: domainCheckLimit,
+    params,
     success: successful,
     response: Dashboard,
   }),

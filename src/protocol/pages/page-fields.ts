@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 
 /** The subdomain under the service's own domain that a page is shown at; the same in upper and lower case. */
@@ -8,14 +9,57 @@ export const PageUrl = z
     'must be 1 to 63 letters, digits or dashes, and neither begin nor end with a dash',
   );
 
+const hostName = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
+
+/**
+ * A host name in the one form that names are stored and compared in: lower case, international names as Punycode, no
+ * dot at the end. undefined for what is no host name.
+ */
+export function customDomainOf(text: string): string | undefined {
+  if (!/^[^\s/?#@:%\\]+$/.test(text)) return undefined;
+  const host = domainToASCII(text.replace(/\.$/, '')).toLowerCase();
+  return host.length <= 253 && hostName.test(host) ? host : undefined;
+}
+
 /** A host name of the account's own that a page is shown at; "" is none, as clients that know no null send it. */
 export const CustomDomain = z
   .string()
-  .max(253)
-  .regex(
-    /^(?:(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/,
+  .max(254)
+  .refine(
+    (text) => text === '' || customDomainOf(text) !== undefined,
     'must be a host name such as status.example.com',
   );
+
+/** Whether a page answers at its custom domain, and what is to be done for it. */
+export const CustomDomainState = z
+  .object({
+    status: z
+      .enum(['PENDING', 'PROVEN', 'LOST'])
+      .describe(
+        'PENDING: not proven yet, the page does not answer there. PROVEN: it does. LOST: the proof is gone; the page answers until `servesUntil`',
+      ),
+    method: z
+      .enum(['TXT', 'CNAME', 'OPERATOR'])
+      .nullable()
+      .describe('What proves it: a record, or the setting CUSTOM_DOMAINS of the service'),
+    record: z
+      .object({ type: z.literal('TXT'), name: z.string(), value: z.string() })
+      .describe('The record that proves the domain'),
+    cname: z
+      .string()
+      .nullable()
+      .describe(
+        'A CNAME record of the domain with this target proves it, too; null: the service has no PUBLIC_URL',
+      ),
+    problem: z.string().nullable().describe('What the last check found instead'),
+    checkedAt: z.iso.datetime().nullable(),
+    servesUntil: z.iso.datetime().nullable().describe('Of a domain whose proof is gone'),
+  })
+  .meta({ id: 'CustomDomainState' });
+export type CustomDomainState = z.output<typeof CustomDomainState>;
+
+/** Each check of a domain sends questions to name servers of others. */
+export const domainCheckLimit = { requests: 10, windowSeconds: 60 };
 
 /** An address that pages show or link to: never `javascript:` and the like. */
 export const WebUrl = z

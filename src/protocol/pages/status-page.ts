@@ -3,7 +3,15 @@ import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { ManagedFields } from '../projects/project.ts';
-import { CustomDomain, PageKey, PageUrl, patchOf, WebUrl } from './page-fields.ts';
+import {
+  CustomDomain,
+  CustomDomainState,
+  domainCheckLimit,
+  PageKey,
+  PageUrl,
+  patchOf,
+  WebUrl,
+} from './page-fields.ts';
 import { ThemeColors } from './theme-colors.ts';
 
 const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
@@ -55,7 +63,11 @@ const fields = {
   version: Version.default(2),
   name: z.string().min(1).max(255),
   url: PageUrl.describe('Subdomain; unique'),
-  customDomain: CustomDomain.nullable().describe('A domain of your own; unique').default(null),
+  customDomain: CustomDomain.nullable()
+    .describe(
+      'A domain of your own; unique among the pages of all kinds and accounts. The page answers there once it is proven: see `customDomainState`',
+    )
+    .default(null),
   isPrivate: z
     .boolean()
     .describe('A private page opens with a key only, which the service makes')
@@ -94,6 +106,7 @@ export const StatusPage = z
     name: z.string(),
     url: z.string(),
     customDomain: z.string().nullable(),
+    customDomainState: CustomDomainState.nullable(),
     ...StatusPageOptions.shape,
     whiteLabel: z.boolean(),
     isPrivate: z.boolean(),
@@ -150,6 +163,17 @@ export const statusPageRoutes = {
     summary: 'Change a status page; absent fields keep their value, cards are replaced as a whole',
     params,
     body: StatusPagePatch,
+    success: successful,
+    response: StatusPage,
+  }),
+  checkStatusPageDomain: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/status-pages/{statusPageId}/custom-domain/check',
+    operationId: 'checkStatusPageDomain',
+    summary: 'Look for the proof of the custom domain of a status page now',
+    rateLimit: domainCheckLimit,
+    params,
     success: successful,
     response: StatusPage,
   }),

@@ -39,7 +39,10 @@ export type PhysicalId = z.output<typeof PhysicalId>;
 
 export const ProjectInput = z
   .object({
-    logicalId: LogicalId,
+    logicalId: LogicalId.refine(
+      (id) => !/^\.{1,2}$/.test(id),
+      'must not be "." or "..": it stands in addresses, where these mean something else',
+    ),
     name: z.string().min(1).max(255),
     repoUrl: z.string().max(1000).nullish(),
   })

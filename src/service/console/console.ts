@@ -11,6 +11,8 @@ import { type KeyRole, ranks } from '../ids/keys.ts';
 import type { Mailing } from '../members/mails.ts';
 import type { SingleSignOn } from '../members/single-sign-on.ts';
 import type { ServiceMetrics } from '../metrics.ts';
+import type { DomainProof } from '../pages/domains/domain-proof.ts';
+import { noteServiceNames } from '../pages/domains/service-names.ts';
 import { PublicCopies } from '../pages/public-copies.ts';
 import { takesSubscriptions } from '../pages/subscribing.ts';
 import type { Store } from '../store.ts';
@@ -30,7 +32,7 @@ import { addSingleSignOn } from './login/sso-routes.ts';
 import { Operations } from './operations.ts';
 import type { Page, PageAnswer, PageCall, View, Viewer } from './page.ts';
 import { OwnHosts } from './public/own-host/hosts.ts';
-import { addOwnHosts, copiedHosts, storedHosts } from './public/own-host/routes.ts';
+import { addOwnHosts, copiedHosts, markPages, storedHosts } from './public/own-host/routes.ts';
 import { addPublicPages } from './public/routes.ts';
 import { StatusPageSource } from './public/status-source.ts';
 import { pages } from './registry.ts';
@@ -48,6 +50,7 @@ export interface ConsoleDeps extends Mailing {
   /** Another host name of the service, at which files of runs open. */
   readonly artifactsUrl?: string | undefined;
   readonly metrics: ServiceMetrics;
+  readonly domainProof: DomainProof;
   readonly singleSignOn?: SingleSignOn | undefined;
   /** Whether subscribers of status pages can be mailed. */
   readonly hasMailer?: boolean;
@@ -87,11 +90,17 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   const source = new StatusPageSource({ ...publicDeps, copies });
   const hosts = new OwnHosts({
     ...deps,
-    load: () => storedHosts(deps.store),
+    proof: deps.domainProof,
+    load: () => storedHosts(deps.store, deps.domainProof, clock.wallMs()),
     recall: async () => copiedHosts(await copies.list()),
   });
   addOwnHosts(app, { hosts, source, assets });
+  noteServiceNames(app, {
+    ...deps,
+    isOfPage: async (name) => (await hosts.find(name))?.isProven === true,
+  });
   await app.register(async (scope) => {
+    markPages(scope);
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',

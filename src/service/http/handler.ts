@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Credential, Route } from '../../protocol/http/route.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import type { DomainProof } from '../pages/domains/domain-proof.ts';
 import type { Store } from '../store.ts';
 import type { AccountCaller, LocationCaller } from './auth.ts';
 
@@ -17,6 +18,8 @@ export interface HandlerDeps {
   readonly publicUrl?: string | undefined;
   /** Whether subscribers of status pages can be mailed; false when absent. */
   readonly hasMailer?: boolean;
+  /** Proves the custom domains of pages. */
+  readonly domainProof: DomainProof;
 }
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;

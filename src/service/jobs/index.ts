@@ -22,6 +22,8 @@ import { SubscriberNotifier } from '../mail/subscriber-notifier.ts';
 import { MaintenanceNotices } from '../maintenance/notices.ts';
 import type { ServiceMetrics } from '../metrics.ts';
 import { CopyKeeper } from '../pages/copy-keeper.ts';
+import type { DomainProof } from '../pages/domains/domain-proof.ts';
+import { DomainWatch } from '../pages/domains/domain-watch.ts';
 import { Deploying } from '../projects/deploying.ts';
 import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
 import type { ClickHouseFeed } from '../results/clickhouse/feed.ts';
@@ -51,6 +53,7 @@ export interface JobDeps extends Pick<DeployingDeps, 'handlersOn' | 'progress'> 
   readonly metrics: ServiceMetrics;
   readonly analytics: AnalyticsThread;
   readonly leaseTtlMs: number;
+  readonly domainProof: DomainProof;
   readonly config: AlertingConfig & RetentionDeps['config'] & Pick<ServiceConfig, 'PAGES'>;
   /** Absent where no mail server is configured; its maker closes it. */
   readonly mail?: MailServer | undefined;
@@ -92,7 +95,8 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     ...(deps.traces ? [tracesJob(deps.traces)] : []),
     ...(deps.clickHouseFeed ? [clickHouseFeedJob(deps.clickHouseFeed)] : []),
     ...(deps.remoteWrite ? [remoteWriteJob(deps.remoteWrite)] : []),
-    ...(config.PAGES === 'on' ? [pageCopiesJob(deps)] : []),
+    customDomainsJob({ ...deps, proof: deps.domainProof }),
+    ...(config.PAGES === 'on' ? [pageCopiesJob({ ...deps, proof: deps.domainProof })] : []),
   ];
   return definitions.map((definition) => new JobLoop(definition, deps));
 }
@@ -319,6 +323,17 @@ export function checkTotalsJob(deps: ConstructorParameters<typeof Folding>[0]) {
     wakesOn: [],
     longestMs: 60_000,
     run: () => folding.turn(),
+  });
+}
+
+export function customDomainsJob(deps: ConstructorParameters<typeof DomainWatch>[0]) {
+  const watch = new DomainWatch(deps);
+  return defineJob({
+    name: 'custom domains',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 15_000,
+    run: () => watch.turn(),
   });
 }
 

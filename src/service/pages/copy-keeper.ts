@@ -4,6 +4,9 @@ import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { CoverageSource } from '../coverage/coverage-query.ts';
 import type { Store } from '../store.ts';
+import type { DomainProof } from './domains/domain-proof.ts';
+import { isProven, isServing } from './domains/domain-state.ts';
+import { rememberedMs } from './domains/service-names.ts';
 import { type CopiedPage, PublicCopies } from './public-copies.ts';
 import { statusPageData } from './status-page-data.ts';
 import type { StatusPageRow } from './tables.ts';
@@ -12,6 +15,7 @@ export interface CopyKeeperOptions {
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly analytics: CoverageSource;
+  readonly proof: Pick<DomainProof, 'isAllowed'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -78,9 +82,29 @@ export class CopyKeeper {
     );
   }
 
+  /** The domains at which pages answer: a copy answers at no other. */
+  async #servingHosts(): Promise<ReadonlySet<string>> {
+    const { store, proof, clock } = this.#options;
+    const now = clock.wallMs();
+    const names = await store.serviceNames.since(now - rememberedMs);
+    const called = new Set(names.map(({ name }) => name));
+    const rows = await store.customDomains.all();
+    return new Set(
+      rows.flatMap((row) =>
+        proof.isAllowed(row.host) || isProven(row) || (isServing(row, now) && !called.has(row.host))
+          ? row.host
+          : [],
+      ),
+    );
+  }
+
   async #keepList(pages: readonly StatusPageRow[]): Promise<void> {
     this.#list ??= await this.#copies.list();
-    const list = pages.map((page) => ({ address: page.url, host: page.custom_domain }));
+    const hosts = await this.#servingHosts();
+    const list = pages.map(({ url: address, custom_domain: host }) => ({
+      address,
+      host: host !== null && hosts.has(host) ? host : null,
+    }));
     if (JSON.stringify(list) === JSON.stringify(this.#list)) return;
     const addresses = new Set(list.map(({ address }) => address));
     for (const { address } of this.#list) if (!addresses.has(address)) await this.#copies.forget(address);

@@ -18,15 +18,21 @@ import { requireServices } from '../incidents/writer.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import { storedJson } from '../store/stored-json.ts';
 import type { Repositories } from '../store.ts';
+import { claimDomain, domainOfBody } from './domains/claiming.ts';
+import type { DomainProof } from './domains/domain-proof.ts';
+import { checkDomainOf, domainStates } from './domains/shown.ts';
 import { changeKeys, keyViews } from './keys.ts';
 import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 
 const storedOptions = storedJson('status_pages.definition', StatusPageOptions);
 
 /** The routes of status pages and their services. */
-export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+export function statusPageHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const { store, clock, domainProof } = deps;
+  const views = (rows: readonly StatusPageRow[], rawKey?: string) =>
+    statusPageViews(store, rows, { domainProof, rawKey });
   const one = async (row: StatusPageRow, rawKey?: string): Promise<StatusPage> => {
-    const [view] = await views(store, [row], rawKey);
+    const [view] = await views([row], rawKey);
     if (!view) throw new Error('a status page has no view');
     return view;
   };
@@ -34,7 +40,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
     async listStatusPages({ caller, query }) {
       const cursor = parseCursor(query.nextId);
       const rows = await store.statusPages.listBehind(caller.accountId, query.limit + 1, cursor);
-      return pageOf(rows, query.limit, (shown) => views(store, shown));
+      return pageOf(rows, query.limit, (shown) => views(shown));
     },
     async createStatusPage({ caller, body }) {
       const now = clock.wallMs();
@@ -44,7 +50,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
         version: body.version,
         name: body.name,
         url: body.url.toLowerCase(),
-        custom_domain: body.customDomain?.toLowerCase() || null,
+        custom_domain: domainOfBody(body.customDomain) ?? null,
         is_private: body.isPrivate ? 1 : 0,
         definition: JSON.stringify(normalised(StatusPageOptions.parse(body))),
         created: now,
@@ -52,6 +58,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
       };
       const rawKey = await refusingTakenAddress(() =>
         store.transaction(async (repositories) => {
+          await claimDomain(repositories, domainProof, claimOf(row, now));
           await repositories.statusPages.insert(row);
           // The ids of new cards are the service's to give.
           const cards = (body.cards ?? []).map(({ id: _, ...card }) => card);
@@ -81,13 +88,16 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
             name: name ?? stored.name,
             url: url?.toLowerCase() ?? stored.url,
             custom_domain:
-              customDomain === undefined ? stored.custom_domain : customDomain?.toLowerCase() || null,
+              customDomain === undefined ? stored.custom_domain : (domainOfBody(customDomain) ?? null),
             is_private: (isPrivate ?? stored.is_private === 1) ? 1 : 0,
             definition: JSON.stringify(
               normalised(StatusPageOptions.parse({ ...statusPageOptions(stored), ...options })),
             ),
             updated: now,
           };
+          if (row.custom_domain !== stored.custom_domain) {
+            await claimDomain(repositories, domainProof, claimOf(row, now));
+          }
           await repositories.statusPages.update(row);
           if (cards) await writeCards(repositories, row, cards, now);
           const keys = { before: stored, after: row, now };
@@ -95,6 +105,14 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
         }),
       );
       return one(changed, rawKey);
+    },
+    async checkStatusPageDomain({ caller, params }) {
+      const page = found(
+        await store.statusPages.find(caller.accountId, params.statusPageId),
+        pageNamed(params),
+      );
+      await checkDomainOf({ ...deps, proof: domainProof }, page);
+      return one(page);
     },
     async deleteStatusPage({ caller, params }) {
       const isDeleted = await store.statusPages.delete(caller.accountId, params.statusPageId);
@@ -215,8 +233,12 @@ async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
     return await write();
   } catch (thrown) {
     if (!isUniqueViolation(thrown)) throw thrown;
-    throw new AppError('CONFLICT', 'The url or the customDomain is taken. Choose another one.');
+    throw new AppError('CONFLICT', 'The url is taken. Choose another one.');
   }
+}
+
+function claimOf({ account_id, id, custom_domain: host }: StatusPageRow, now: number) {
+  return { account_id, status_page_id: id, dashboard_id: null, host, now } as const;
 }
 
 function pageNamed({ statusPageId }: { readonly statusPageId: string }): string {
@@ -227,10 +249,10 @@ function serviceNamed({ serviceId }: { readonly serviceId: string }): string {
   return `service ${serviceId}`;
 }
 
-async function views(
-  repositories: Pick<Repositories, 'statusPages'>,
+async function statusPageViews(
+  repositories: Pick<Repositories, 'statusPages' | 'customDomains'>,
   rows: readonly StatusPageRow[],
-  rawKey?: string,
+  { domainProof, rawKey }: { readonly domainProof: DomainProof; readonly rawKey: string | undefined },
 ): Promise<StatusPage[]> {
   const allCards = await repositories.statusPages.cards(rows.map(({ id }) => id));
   const cards = Map.groupBy(allCards, (card) => card.status_page_id);
@@ -242,12 +264,14 @@ async function views(
     await repositories.statusPages.keys(rows.flatMap((row) => (row.is_private ? row.id : []))),
     (key) => key.status_page_id,
   );
+  const states = await domainStates(repositories, domainProof, rows);
   return rows.map((row) => ({
     id: row.id,
     version: row.version,
     name: row.name,
     url: row.url,
     customDomain: row.custom_domain,
+    customDomainState: states.get(row.custom_domain ?? '') ?? null,
     ...statusPageOptions(row),
     whiteLabel: false,
     isPrivate: row.is_private === 1,

@@ -20,6 +20,7 @@ import { configuredMailServer, type MailConfig } from '../../../src/service/mail
 import type { Mailing } from '../../../src/service/members/mails.ts';
 import type { SingleSignOn } from '../../../src/service/members/single-sign-on.ts';
 import { ServiceMetrics } from '../../../src/service/metrics.ts';
+import { DomainProof, type NameServers } from '../../../src/service/pages/domains/domain-proof.ts';
 import { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
 import { Ingest } from '../../../src/service/results/ingest.ts';
 import { buildApi, handlersOn, type RouteDeps } from '../../../src/service/routes.ts';
@@ -60,6 +61,7 @@ export interface ServiceHarness {
   /** Results are kept for 30 days, files for 10, analytics for 60. */
   startRetention(): void;
   startPageCopies(): void;
+  startCustomDomains(): void;
   startDeployments(): void;
   startAnalyses(): void;
   startModelQuestions(): void;
@@ -105,6 +107,10 @@ export interface HarnessOptions {
   readonly artifactsUrl?: string;
   /** Where clients reach it; links are paths without it. */
   readonly publicUrl?: string;
+  /** Which custom domains the operator lets pages have without a proof; none when absent. */
+  readonly isDomainAllowed?: (host: string) => boolean;
+  /** What is asked for the proof of a custom domain; those of the host when absent. */
+  readonly nameServers?: NameServers;
   /** Takes invitations and links for new passwords. */
   readonly mail?: Mailing['mail'];
   readonly singleSignOn?: SingleSignOn;
@@ -143,6 +149,10 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ANALYTICS_RETENTION_DAYS: 60,
     ...options.alerting,
   };
+  const domainProof = new DomainProof({
+    ...{ publicUrl, artifactsUrl: options.artifactsUrl, nameServers: options.nameServers },
+    isAllowed: options.isDomainAllowed ?? (() => false),
+  });
   const deploymentProgress = new Map<string, number>();
   const routeDeps: RouteDeps = {
     store,
@@ -170,11 +180,12 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ...(options.mail ? { mail: options.mail } : {}),
     ...(options.singleSignOn ? { singleSignOn: options.singleSignOn } : {}),
     deploymentProgress,
+    domainProof,
   };
   const app = await buildApi(routeDeps);
   const mail = configuredMailServer(config);
   const jobs = backgroundJobs({
-    ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail },
+    ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail, domainProof },
     ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress, model: options.model },
   });
   const start = (...names: string[]) => {
@@ -207,6 +218,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     startHeartbeatWatch: () => start('heartbeat watch'),
     startRetention: () => start('retention'),
     startPageCopies: () => start('copies of pages'),
+    startCustomDomains: () => start('custom domains'),
     startDeployments: () => start('deployments'),
     startAnalyses: () => start('root cause analyses'),
     startModelQuestions: () => start('questions to a model'),

@@ -56,6 +56,24 @@ describe('an agent and a faulty service', () => {
     expect((fourth?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(140);
   });
 
+  it('resumes within one poll when its service answered 404 for a while, losing nothing', async () => {
+    await using stage = await Stage.open();
+    const { service, target } = stage;
+    const agent = await stage.connectedAgent();
+    const run = leasedRun(target.url());
+    // A page that takes the name of the service answers every call like this.
+    service.script = () => ({ statusCode: 404, bodyText: '<h1>There is no such page at this host.</h1>' });
+    const before = service.callsOf('claim').length;
+    service.resetConnections();
+    await service.waitFor('claims that get 404', () => service.callsOf('claim').length >= before + 3);
+    const waits = agent.logLines.flatMap(({ status, retryMs }) => (status === 404 ? [Number(retryMs)] : []));
+    expect(waits.length).toBeGreaterThan(0);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(4000);
+    service.script = () => undefined;
+    service.enqueue(run);
+    await service.waitFor('the result', () => service.resultOf(run.runId));
+  });
+
   it('does not ask in a loop when a service answers long polls at once with nothing', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;

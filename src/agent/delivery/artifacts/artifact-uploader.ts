@@ -169,7 +169,9 @@ export class ArtifactUploader {
         if (thrown.kind === 'stopped') return 'dropped';
         if (thrown.httpStatus === 422) mismatches++;
         const isHopeless =
-          thrown.kind === 'rejected' && (thrown.httpStatus !== 422 || mismatches >= maxMismatches);
+          thrown.kind === 'rejected' &&
+          !thrown.isFromElsewhere &&
+          (thrown.httpStatus !== 422 || mismatches >= maxMismatches);
         const delayMs = retryDelayMs(thrown, attempt);
         if (isHopeless || clock.monotonicMs() + delayMs > untilMs) {
           log.error(

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type Dashboard, DashboardInput, dashboardRoutes } from '../../../protocol/pages/dashboard.ts';
+import { customDomainSection } from '../elements/custom-domain.ts';
 import { csrfField } from '../elements/form.ts';
 import { pageKeyOnce, pageKeys } from '../elements/page-keys.ts';
 import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
@@ -11,7 +12,8 @@ import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { nameOf } from './list.ts';
 
-const { createDashboard, deleteDashboard, getDashboard, updateDashboard } = dashboardRoutes;
+const { checkDashboardDomain, createDashboard, deleteDashboard, getDashboard, updateDashboard } =
+  dashboardRoutes;
 const base = '/pages/dashboards';
 
 const words: Words = {
@@ -19,7 +21,7 @@ const words: Words = {
   customUrl: { label: 'Address', hint: 'The dashboard is at /dashboards/ and this. Empty: it gets one.' },
   customDomain: {
     label: 'Own host name',
-    hint: 'Such as wall.example.com: point it at this service, and it leads to the dashboard.',
+    hint: 'Such as wall.example.com. It leads to the dashboard once a DNS record proves the name.',
   },
   isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },
   description: { rows: 3 },
@@ -87,7 +89,7 @@ ${schemaFields(what, state)}
 <details${isOpen ? html` open` : ''}><summary>Looks</summary>${schemaFields(looks, state)}</details>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the dashboard'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
 ${previewFrame('The dashboard as it would be')}</div>
-${stored?.isPrivate ? pageKeys('dashboard', stored.keys) : ''}`;
+${stored ? customDomainSection(stored, `${here}/domain`, viewer) : ''}${stored?.isPrivate ? pageKeys('dashboard', stored.keys) : ''}`;
   return {
     title: name ?? 'New dashboard',
     main,
@@ -105,6 +107,12 @@ function actions(viewer: PageCall['viewer'], { customUrl }: Dashboard, here: str
       viewer,
     },
   )}</div>`;
+}
+
+export async function checkDomain({ api, params }: PageCall): Promise<PageAnswer> {
+  const { id = '' } = params;
+  await api.call(checkDashboardDomain, { params: { dashboardId: id } });
+  return { goTo: `${path`/pages/dashboards/${id}`}#custom-domain` };
 }
 
 export async function saveDashboard(call: PageCall): Promise<PageAnswer> {

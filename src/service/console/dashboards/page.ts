@@ -1,5 +1,5 @@
 import { type Page, posts } from '../page.ts';
-import { dashboardEditor, removeDashboard, saveDashboard } from './editor.ts';
+import { checkDomain, dashboardEditor, removeDashboard, saveDashboard } from './editor.ts';
 import { listDashboards } from './list.ts';
 import { previewDashboard } from './preview.ts';
 
@@ -23,6 +23,7 @@ export const dashboardPages: readonly Page[] = [
     '/new': ['New dashboard', saveDashboard],
     '/preview': ['Preview a dashboard', previewDashboard],
     '/:id': ['Change a dashboard', saveDashboard],
+    '/:id/domain': ['Check the domain of a dashboard', checkDomain],
     '/:id/delete': ['Delete a dashboard', removeDashboard],
   }),
 ];

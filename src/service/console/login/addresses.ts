@@ -7,7 +7,8 @@ export function ownPath(wanted: string | null | undefined): string {
   const url = URL.parse(wanted, 'http://own.invalid');
   // Browsers read "/\host" and "//host" as another host; so does this parser.
   if (url?.origin !== 'http://own.invalid') return '/';
-  return `${url.pathname}${url.search}`;
+  // "/.//host" is a path that begins with two slashes once its dots are resolved: as a location, another host.
+  return `/${url.pathname.replace(/^\/+/, '')}${url.search}`;
 }
 
 const loopback = new BlockList();

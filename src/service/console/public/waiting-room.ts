@@ -4,10 +4,11 @@ import { AppError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { publicPageRoutes } from '../../../protocol/pages/public-page.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
+import { DomainProof } from '../../pages/domains/domain-proof.ts';
 import { PublicCopies } from '../../pages/public-copies.ts';
 import { readAssets, serveAssets } from '../assets.ts';
 import { OwnHosts } from './own-host/hosts.ts';
-import { addOwnHosts, copiedHosts } from './own-host/routes.ts';
+import { addOwnHosts, copiedHosts, markPages } from './own-host/routes.ts';
 import { addStatusPages } from './routes.ts';
 import { StatusPageSource } from './status-source.ts';
 
@@ -16,6 +17,7 @@ export interface WaitingRoomDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly publicUrl?: string | undefined;
+  readonly artifactsUrl?: string | undefined;
   readonly trustedProxies: readonly string[];
 }
 
@@ -24,7 +26,7 @@ export interface WaitingRoomDeps {
  * 503 to everything else.
  */
 export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyInstance> {
-  const { logger, artifactStore, clock, publicUrl, trustedProxies } = deps;
+  const { logger, artifactStore, clock, publicUrl, artifactsUrl, trustedProxies } = deps;
   const app = Fastify({
     loggerInstance: logger.child({}, { level: 'silent' }) as FastifyBaseLogger,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
@@ -42,12 +44,23 @@ export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyIn
   });
   const recall = async () => copiedHosts(await copies.list());
   addOwnHosts(app, {
-    hosts: new OwnHosts({ clock, logger, publicUrl, load: away, recall }),
+    hosts: new OwnHosts({
+      clock,
+      logger,
+      proof: new DomainProof({ publicUrl, artifactsUrl }),
+      load: away,
+      recall,
+    }),
     source,
     assets,
   });
-  serveAssets(app, assets);
-  await app.register(async (open) => addStatusPages(open, { assets, source }));
+  await app.register(async (open) => {
+    markPages(open);
+    serveAssets(open, assets);
+    // At a host name of its own, the page is at the root.
+    open.get('/', async (_request, reply) => reply.callNotFound());
+    addStatusPages(open, { assets, source });
+  });
   app.setNotFoundHandler((_request, reply) =>
     reply.code(503).header('retry-after', '5').send({
       statusCode: 503,

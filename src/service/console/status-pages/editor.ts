@@ -4,6 +4,7 @@ import {
   type StatusPageInput,
   statusPageRoutes,
 } from '../../../protocol/pages/status-page.ts';
+import { customDomainSection } from '../elements/custom-domain.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { pageKeyOnce, pageKeys } from '../elements/page-keys.ts';
@@ -20,8 +21,14 @@ import { arranged, cardsOf, withCards } from './cards.ts';
 import { componentSections } from './components.ts';
 import { colourNames, withColours } from './theme-values.ts';
 
-const { createStatusPage, deleteStatusPage, getStatusPage, listServices, updateStatusPage } =
-  statusPageRoutes;
+const {
+  checkStatusPageDomain,
+  createStatusPage,
+  deleteStatusPage,
+  getStatusPage,
+  listServices,
+  updateStatusPage,
+} = statusPageRoutes;
 const base = '/pages/status';
 
 const words: Words = {
@@ -29,7 +36,7 @@ const words: Words = {
   url: { label: 'Address', hint: 'The page is at /status/ and this. Letters, digits and dashes.' },
   customDomain: {
     label: 'Own host name',
-    hint: 'Such as status.example.com: point it at this service, and the page answers there.',
+    hint: 'Such as status.example.com. The page answers there once a DNS record proves the name.',
   },
   isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },
   description: { rows: 3 },
@@ -96,7 +103,7 @@ export function bodyOf(form: URLSearchParams) {
 }
 
 function valuesFrom(page: StatusPage): URLSearchParams {
-  const { cards: _, keys: _keys, project: _project, ...written } = page;
+  const { cards: _, keys: _keys, project: _project, customDomainState: _state, ...written } = page;
   const values = valuesOf(written);
   if (page.version === 3) return values;
   const cards = page.cards.map((card) => ({
@@ -152,7 +159,7 @@ ${version === 3 ? html`<input type="hidden" name="version" value="3">` : cardFie
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the page'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
 ${previewFrame('The page as it would be')}</div>
 ${stored?.version === 3 ? await componentSections(call, stored) : ''}
-${stored?.isPrivate ? pageKeys('page', stored.keys) : ''}`;
+${stored ? customDomainSection(stored, `${here}/domain`, viewer) : ''}${stored?.isPrivate ? pageKeys('page', stored.keys) : ''}`;
   return {
     title: name ?? 'New status page',
     main,
@@ -210,6 +217,12 @@ export async function savePage(call: PageCall): Promise<PageAnswer> {
   if (newKey !== undefined)
     return pageEditor({ ...call, params: { id: done.id } }, { isSaved: true, newKey });
   return { goTo: `${path`/pages/status/${done.id}`}?saved=1` };
+}
+
+export async function checkPageDomain({ api, params }: PageCall): Promise<PageAnswer> {
+  const { id = '' } = params;
+  await api.call(checkStatusPageDomain, { params: { statusPageId: id } });
+  return { goTo: `${path`/pages/status/${id}`}#custom-domain` };
 }
 
 export async function deletePage({ api, params }: PageCall): Promise<PageAnswer> {

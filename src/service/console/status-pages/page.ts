@@ -1,6 +1,6 @@
 import { type Page, type PageCall, posts } from '../page.ts';
 import { componentEditor, deleteComponent, moveComponent, saveComponent } from './components.ts';
-import { arrangePage, deletePage, pageEditor, savePage } from './editor.ts';
+import { arrangePage, checkPageDomain, deletePage, pageEditor, savePage } from './editor.ts';
 import { listPages } from './list.ts';
 import { previewPage } from './preview.ts';
 import { deleteRule, ruleEditor, saveRule } from './rules.ts';
@@ -55,6 +55,7 @@ export const statusPagePages: readonly Page[] = [
     '/arrange': ['Arrange a status page', arrangePage],
     '/preview': ['Preview a status page', previewPage],
     '/:id': ['Change a status page', savePage],
+    '/:id/domain': ['Check the domain of a status page', checkPageDomain],
     '/:id/delete': ['Delete a status page', deletePage],
     '/:id/subscribers': ['Add subscribers', addSubscribers],
     '/:id/subscribers/:subscription/delete': ['Remove a subscriber', removeSubscriber],

@@ -5,11 +5,14 @@ import {
   type Dashboard as DashboardView,
   dashboardRoutes,
 } from '../../../protocol/pages/dashboard.ts';
+import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { isUniqueViolation } from '../../store/engine/dialect.ts';
 import { storedJson } from '../../store/stored-json.ts';
+import { claimDomain, domainOfBody } from '../domains/claiming.ts';
+import { checkDomainOf, domainStates } from '../domains/shown.ts';
 import { changeKeys, keyViews } from '../keys.ts';
 import type { DashboardKeyRow } from '../tables.ts';
 import type { Dashboard } from './store.ts';
@@ -18,9 +21,13 @@ const storedOptions = storedJson('dashboards.definition', DashboardOptions);
 
 /** The routes of dashboards. */
 export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
-  const { store, clock } = deps;
+  const { store, clock, domainProof } = deps;
   const viewOf = async (row: Dashboard, rawKey?: string): Promise<DashboardView> =>
-    dashboardView(row, await store.dashboards.keys([row.id]), rawKey);
+    dashboardView(row, {
+      keys: await store.dashboards.keys([row.id]),
+      states: await domainStates(store, domainProof, [row]),
+      rawKey,
+    });
   return handlersById(dashboardRoutes, {
     async listDashboards({ caller, query, request, reply }) {
       const { total, rows } = await store.dashboards.list(caller.accountId, {
@@ -32,18 +39,27 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         await store.dashboards.keys(rows.map(({ id }) => id)),
         (key) => key.dashboard_id,
       );
-      return rows.map((row) => dashboardView(row, keys.get(row.id) ?? []));
+      const states = await domainStates(store, domainProof, rows);
+      return rows.map((row) => dashboardView(row, { keys: keys.get(row.id) ?? [], states }));
     },
     async createDashboard({ caller, body }) {
       const now = clock.wallMs();
       const dashboardId = randomBytes(8).toString('hex');
       const { row, rawKey } = await refusingTakenAddress(() =>
         store.transaction(async (repositories) => {
+          const host = domainOfBody(body.customDomain) ?? null;
+          await claimDomain(repositories, domainProof, {
+            account_id: caller.accountId,
+            status_page_id: null,
+            dashboard_id: dashboardId,
+            host,
+            now,
+          });
           const inserted = await repositories.dashboards.insert({
             account_id: caller.accountId,
             dashboard_id: dashboardId,
             custom_url: (body.customUrl ?? dashboardId).toLowerCase(),
-            custom_domain: body.customDomain?.toLowerCase() || null,
+            custom_domain: host,
             is_private: body.isPrivate ? 1 : 0,
             definition: JSON.stringify(DashboardOptions.parse(body)),
             created: now,
@@ -71,17 +87,31 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             ...stored,
             custom_url: customUrl?.toLowerCase() ?? stored.custom_url,
             custom_domain:
-              customDomain === undefined ? stored.custom_domain : customDomain?.toLowerCase() || null,
+              customDomain === undefined ? stored.custom_domain : (domainOfBody(customDomain) ?? null),
             is_private: (isPrivate ?? stored.is_private === 1) ? 1 : 0,
             definition: JSON.stringify({ ...optionsOf(stored), ...options }),
             updated: now,
           };
+          if (changed.custom_domain !== stored.custom_domain) {
+            await claimDomain(repositories, domainProof, {
+              account_id: stored.account_id,
+              status_page_id: null,
+              dashboard_id: stored.dashboard_id,
+              host: changed.custom_domain,
+              now,
+            });
+          }
           await repositories.dashboards.update(changed);
           const keys = { before: stored, after: changed, now };
           return { row: changed, rawKey: await changeKeys(repositories.dashboards, 'da_', keys) };
         }),
       );
       return viewOf(row, rawKey);
+    },
+    async checkDashboardDomain({ caller, params }) {
+      const row = found(await store.dashboards.find(caller.accountId, params.dashboardId), named(params));
+      await checkDomainOf({ ...deps, proof: domainProof }, row);
+      return viewOf(row);
     },
     async deleteDashboard({ caller, params }) {
       const isDeleted = await store.dashboards.delete(caller.accountId, params.dashboardId);
@@ -100,7 +130,7 @@ async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
     return await write();
   } catch (thrown) {
     if (!isUniqueViolation(thrown)) throw thrown;
-    throw new AppError('CONFLICT', 'The customUrl or the customDomain is taken. Choose another one.');
+    throw new AppError('CONFLICT', 'The customUrl is taken. Choose another one.');
   }
 }
 
@@ -108,7 +138,13 @@ function named({ dashboardId }: { readonly dashboardId: string }): string {
   return `dashboard ${dashboardId}`;
 }
 
-function dashboardView(row: Dashboard, keys: readonly DashboardKeyRow[], rawKey?: string): DashboardView {
+interface Shown {
+  readonly keys: readonly DashboardKeyRow[];
+  readonly states: ReadonlyMap<string, CustomDomainState>;
+  readonly rawKey?: string | undefined;
+}
+
+function dashboardView(row: Dashboard, { keys, states, rawKey }: Shown): DashboardView {
   return {
     id: row.id,
     dashboardId: row.dashboard_id,
@@ -117,6 +153,7 @@ function dashboardView(row: Dashboard, keys: readonly DashboardKeyRow[], rawKey?
     ...optionsOf(row),
     customUrl: row.custom_url,
     customDomain: row.custom_domain,
+    customDomainState: states.get(row.custom_domain ?? '') ?? null,
     isPrivate: row.is_private === 1,
     keys: keyViews(keys, rawKey),
   };

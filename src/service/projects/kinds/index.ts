@@ -11,7 +11,7 @@ import { sloApi } from '../../../protocol/results/slo.ts';
 import { checkGroups, checks } from './checks.ts';
 import { automationRules, statusPageComponents } from './components.ts';
 import { clientCertificates, variables } from './hidden-values.ts';
-import { kindWith, lowerCase, named, type ResourceKind } from './kind.ts';
+import { kindWith, lowerCase, named, type ResourceKind, withHost } from './kind.ts';
 import { statusPages } from './status-pages.ts';
 
 /** Kinds of resources that have operations of their own; subscriptions and assignments are parts of others. */
@@ -50,7 +50,7 @@ export const kinds: Readonly<Record<KindName, ResourceKind>> = {
   'maintenance-window': kindWith(maintenanceWindowApi.routes),
   dashboard: {
     ...named('Dashboard', dashboardRoutes),
-    bodyOf: (payload) => lowerCase(payload, ['customUrl', 'customDomain']),
+    bodyOf: (payload) => withHost(lowerCase(payload, ['customUrl'])),
   },
   slo: { ...kindWith(sloApi.routes), isImportedByName: true },
 };

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Route } from '../../../protocol/http/route.ts';
+import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
 import type { PhysicalId } from '../../../protocol/projects/project.ts';
 import type { Repositories } from '../../store.ts';
 
@@ -87,6 +88,13 @@ export function differs(wished: Body, stored: Body): boolean {
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Its custom domain as the store has it. What is no host name is left to the operation, which says so. */
+export function withHost(payload: Body): Body {
+  const { customDomain } = payload;
+  if (typeof customDomain !== 'string') return payload;
+  return { ...payload, customDomain: customDomainOf(customDomain) ?? customDomain };
 }
 
 export function lowerCase(payload: Body, fields: readonly string[]): Body {

@@ -1,6 +1,6 @@
 import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
 import { fieldError } from '../../http/validation.ts';
-import { type Body, isRecord, lowerCase, named, type ResourceKind } from './kind.ts';
+import { type Body, isRecord, lowerCase, named, type ResourceKind, withHost } from './kind.ts';
 
 export const statusPages: ResourceKind = {
   ...named('StatusPage', statusPageRoutes),
@@ -15,7 +15,7 @@ function bodyOf(payload: Body): Body {
   const { themeColors } = payload;
   const upper = (text: string) => text.toUpperCase();
   return {
-    ...lowerCase(payload, ['url', 'customDomain']),
+    ...withHost(lowerCase(payload, ['url'])),
     ...(cards === undefined ? {} : { cards }),
     ...(themeColors
       ? { themeColors: JSON.parse(JSON.stringify(themeColors).replaceAll(/"#[0-9A-Fa-f]+"/g, upper)) }

@@ -10,6 +10,7 @@ import { analysesByModels, checkPlans, rootCauseAnalyses } from './analysis-migr
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
+import { customDomains } from './custom-domain-migration.ts';
 import {
   checkTotals,
   leanLedger,
@@ -353,5 +354,6 @@ export const migrations: readonly Migration[] = [
   resultDays,
   resultFeed,
   runDays,
+  customDomains,
   memberOrigins,
 ];

@@ -2,11 +2,14 @@ import { isIP } from 'node:net';
 import { type Clock, waitAtMost } from '../../../../lib/clock.ts';
 import { toError } from '../../../../lib/errors.ts';
 import type { Logger } from '../../../../lib/log.ts';
+import type { DomainProof } from '../../../pages/domains/domain-proof.ts';
 
 /** What answers at a host name. */
 export interface OwnHost {
   readonly kind: 'status page' | 'dashboard';
   readonly address: string;
+  /** Whether the name is proven now; not while a page only goes on answering at it for some time. */
+  readonly isProven: boolean;
 }
 
 /** How long the list of hosts is believed. */
@@ -17,10 +20,8 @@ const patienceMs = 2_000;
 export interface OwnHostsOptions {
   readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   readonly logger: Logger;
-  readonly publicUrl?: string | undefined;
-  /** Another host name of the service, for files of runs. */
-  readonly artifactsUrl?: string | undefined;
-  /** All host names of pages, from the database. */
+  readonly proof: Pick<DomainProof, 'isOwn' | 'serviceHost'>;
+  /** The host names at which pages answer, from the database. */
   readonly load: () => Promise<ReadonlyMap<string, OwnHost>>;
   /** Those that were kept for when the database does not answer. */
   readonly recall: () => Promise<ReadonlyMap<string, OwnHost>>;
@@ -33,23 +34,18 @@ export interface OwnHostsOptions {
  */
 export class OwnHosts {
   readonly #options: OwnHostsOptions;
-  readonly #serviceHost: string | undefined;
-  readonly #artifactsHost: string | undefined;
   #hosts: ReadonlyMap<string, OwnHost> | undefined;
   #loadedAtMs = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
 
   constructor(options: OwnHostsOptions) {
     this.#options = options;
-    const [publicUrl, artifactsUrl] = [options.publicUrl, options.artifactsUrl];
-    this.#serviceHost = publicUrl && URL.parse(publicUrl)?.hostname;
-    this.#artifactsHost = artifactsUrl && URL.parse(artifactsUrl)?.hostname;
   }
 
   async find(named: string): Promise<OwnHost | undefined> {
     const host = named.toLowerCase().replace(/\.$/, '');
-    if (this.#serviceHost === undefined || host === this.#serviceHost) return undefined;
-    if (host === this.#artifactsHost) return undefined;
+    const { proof } = this.#options;
+    if (proof.serviceHost === undefined || proof.isOwn(host)) return undefined;
     if (host === 'localhost' || !host.includes('.') || isIP(host) !== 0) return undefined;
     const { clock } = this.#options;
     if (clock.monotonicMs() - this.#loadedAtMs >= freshMs) {

@@ -1,5 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, toError } from '../../../../lib/errors.ts';
+import type { DomainProof } from '../../../pages/domains/domain-proof.ts';
+import { isProven, isServing } from '../../../pages/domains/domain-state.ts';
+import { rememberedMs } from '../../../pages/domains/service-names.ts';
 import type { Store } from '../../../store.ts';
 import type { Assets } from '../../assets.ts';
 import { path } from '../../html.ts';
@@ -16,15 +19,44 @@ interface OwnHostDeps {
   readonly assets: Assets;
 }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether a route is one of the pages for browsers, rather than of the API, probes and programs. */
+    readonly isPage?: boolean;
+  }
+}
+
+/** Has all routes of a scope count as pages for browsers. */
+export function markPages(scope: FastifyInstance): void {
+  scope.addHook('onRoute', (route) => {
+    route.config = { ...route.config, isPage: true };
+  });
+}
+
+/** What is the service's at every name, whether a route stands behind it or not. */
+const servicePaths = /^\/(?:v\d+|next|-|api|health|metrics|mcp|login|logout)(?:\/|$)/;
+
+/** Whether a request carries a key: only programs send one. */
+function hasKey({ headers }: FastifyRequest): boolean {
+  return /^Bearer /i.test(headers.authorization ?? '');
+}
+
 /**
- * Pages at host names of their own. A request that names such a host gets the page at `/`, and nothing else:
- * no console, no login, no API, and no cookie of the console means anything there. Requests that name any
- * other host go their way.
+ * Pages at host names of their own. Such a host answers with the page at `/`, with its files and forms, and with what
+ * is the same everywhere. The API, the probes and every request with a key are the service's at every name, so that a
+ * page cuts nothing off. The console's own pages are not there, and its cookies mean nothing. Requests that name
+ * any other host go their way.
  */
 export function addOwnHosts(app: FastifyInstance, { hosts, source, assets }: OwnHostDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const own = await hosts.find(request.hostname);
     if (!own) return;
+    const { pathname } = new URL(request.url, 'http://own.invalid');
+    if (request.routeOptions.config.isPage !== true || servicePaths.test(pathname)) return;
+    if (hasKey(request)) {
+      delete request.headers.cookie;
+      return;
+    }
     // No key and no session counts here: limits are those of an address.
     request.caller = { kind: 'nobody' };
     try {
@@ -61,23 +93,38 @@ async function answer(
       return sendStatusFile(source, { assets, request, reply, address, end, host });
     }
   }
+  // Programs that ask for what is nowhere hear so from the API.
+  if (request.routeOptions.url === '/*' && !(request.headers.accept ?? '').includes('text/html'))
+    return undefined;
   throw new AppError('NOT_FOUND', 'There is no such page at this host.');
 }
 
-/** The host names of all pages, from the database. */
+/**
+ * The host names at which pages answer, from the database: proven ones, those that the operator allows, and for some
+ * time those whose proof is gone, unless the service was called by them.
+ */
 export async function storedHosts(
-  store: Pick<Store, 'statusPages' | 'dashboards'>,
+  store: Pick<Store, 'statusPages' | 'customDomains' | 'serviceNames'>,
+  proof: Pick<DomainProof, 'isAllowed'>,
+  now: number,
 ): Promise<ReadonlyMap<string, OwnHost>> {
-  const [pages, dashboards] = await Promise.all([
+  const [rows, pages, names] = await Promise.all([
+    store.customDomains.all(),
     store.statusPages.withOwnHost(),
-    store.dashboards.ownHosts(),
+    store.serviceNames.since(now - rememberedMs),
   ]);
-  return new Map([
-    ...dashboards.map((host): [string, OwnHost] => [host, { kind: 'dashboard', address: host }]),
-    ...pages.flatMap(({ url, custom_domain: host }) =>
-      host === null ? [] : [[host, { kind: 'status page', address: url }] as [string, OwnHost]],
-    ),
-  ]);
+  const called = new Set(names.map(({ name }) => name));
+  const urls = new Map(pages.map(({ custom_domain: host, url }) => [host, url]));
+  return new Map(
+    rows.flatMap((row): [string, OwnHost][] => {
+      const { host } = row;
+      const proven = proof.isAllowed(host) || isProven(row);
+      if (!proven && (!isServing(row, now) || called.has(host))) return [];
+      if (row.dashboard_id !== null) return [[host, { kind: 'dashboard', address: host, isProven: proven }]];
+      const url = urls.get(host);
+      return url === undefined ? [] : [[host, { kind: 'status page', address: url, isProven: proven }]];
+    }),
+  );
 }
 
 /** Those of status pages that there are copies of. */
@@ -86,7 +133,7 @@ export function copiedHosts(
 ): ReadonlyMap<string, OwnHost> {
   return new Map(
     pages.flatMap(({ address, host }) =>
-      host === null ? [] : [[host, { kind: 'status page', address }] as const],
+      host === null ? [] : [[host, { kind: 'status page', address, isProven: true }] as const],
     ),
   );
 }

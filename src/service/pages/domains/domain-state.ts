@@ -1,0 +1,66 @@
+import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
+import { optionalIso } from '../../http/handler.ts';
+import type { CustomDomainRow } from '../tables.ts';
+import type { DomainProof, Proof } from './domain-proof.ts';
+import type { DomainFinding } from './store.ts';
+
+const dayMs = 86_400_000;
+/** How long a page goes on answering at a name whose proof is gone: records get lost in moves of DNS. */
+export const graceMs = 14 * dayMs;
+/** After this time, a name that was never proven may be taken by another page. */
+export const lapseMs = 7 * dayMs;
+
+/** When a page stops answering at a name whose proof is gone; null while it has it, or never had it. */
+function servesUntil({ method, failing_since: since }: CustomDomainRow): number | null {
+  return method === null || since === null ? null : since + graceMs;
+}
+
+/** Whether a page answers at a name now, by what is known of its proof. */
+export function isServing(row: CustomDomainRow, now: number): boolean {
+  return row.method !== null && (servesUntil(row) ?? Number.POSITIVE_INFINITY) > now;
+}
+
+/** Whether a proof was seen, and was there at the last look. */
+export function isProven({ method, failing_since: since }: CustomDomainRow): boolean {
+  return method !== null && method !== 'UPGRADE' && since === null;
+}
+
+/** What a look for the proof makes of a name. What is not sure takes nothing away. */
+export function foundOf(row: CustomDomainRow, proof: Proof, now: number): DomainFinding {
+  if (proof.method !== null) {
+    return { method: proof.method, problem: null, checked: now, failing_since: null };
+  }
+  const isGone = row.method !== null && proof.isSure;
+  const failingSince = row.failing_since ?? (isGone ? now : null);
+  return { method: row.method, problem: proof.problem, checked: now, failing_since: failingSince };
+}
+
+/** How the API shows a name. */
+export function stateOf(row: CustomDomainRow, proof: DomainProof): CustomDomainState {
+  const isAllowed = proof.isAllowed(row.host);
+  const method = isAllowed ? 'OPERATOR' : row.method;
+  const isLost = !isAllowed && (row.failing_since !== null || row.method === 'UPGRADE');
+  const noName =
+    proof.serviceHost === undefined
+      ? 'The service does not know its own name, so no page answers at a domain of its own: its operator has to set PUBLIC_URL.'
+      : null;
+  return {
+    status: noName !== null || method === null ? 'PENDING' : isLost ? 'LOST' : 'PROVEN',
+    method: method === 'UPGRADE' || isLost ? null : method,
+    record: proof.recordOf(row),
+    cname: proof.serviceHost ?? null,
+    problem: noName ?? (isAllowed ? null : row.problem),
+    checkedAt: optionalIso(row.checked),
+    servesUntil: isAllowed ? null : optionalIso(servesUntil(row)),
+  };
+}
+
+const minuteMs = 60_000;
+
+/** When to look for the proof of a name again. People wait for a new one. */
+export function nextCheckMs({ method, failing_since: since, checked, created }: CustomDomainRow): number {
+  if (checked === null) return 0;
+  if (method !== null && since === null) return checked + 360 * minuteMs;
+  const isNew = checked - created < 60 * minuteMs;
+  return checked + (isNew ? 1 : 15) * minuteMs;
+}

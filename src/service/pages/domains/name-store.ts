@@ -1,0 +1,40 @@
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../tables.ts';
+import type { ServiceNameRow } from '../tables.ts';
+
+/** The names that the service was called by. */
+export class ServiceNames {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  async note(row: ServiceNameRow): Promise<void> {
+    const { source, seen } = row;
+    await this.#db
+      .insertInto('service_names')
+      .values(row)
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ source, seen }))
+      .execute();
+  }
+
+  /** Those that were called by since then. */
+  async since(seenMs: number): Promise<ServiceNameRow[]> {
+    return this.#db.selectFrom('service_names').selectAll().where('seen', '>=', seenMs).execute();
+  }
+
+  async isKnown(name: string, seenMs: number): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('service_names')
+      .select('name')
+      .where('name', '=', name)
+      .where('seen', '>=', seenMs)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async forgetBefore(seenMs: number): Promise<void> {
+    await this.#db.deleteFrom('service_names').where('seen', '<', seenMs).execute();
+  }
+}

@@ -1,0 +1,49 @@
+import { isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../../lib/clock.ts';
+import { toError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Store } from '../../store.ts';
+import type { ServiceNameRow } from '../tables.ts';
+
+const dayMs = 86_400_000;
+/** How long a name counts as one of the service after it was called by the last time. */
+export const rememberedMs = 30 * dayMs;
+/** Anybody can send a probe that names any host: their names must not fill the table, or push out others. */
+const mostNames: Readonly<Record<ServiceNameRow['source'], number>> = { CALL: 10_000, PROBE: 1_000 };
+
+const probePaths = /^\/(?:-\/|health(?:[/?]|$)|metrics(?:[/?]|$))/;
+
+interface NameDeps {
+  readonly store: Pick<Store, 'serviceNames'>;
+  readonly clock: Pick<Clock, 'wallMs'>;
+  readonly logger: Logger;
+  /** Whether a page has proven the name: calls there do not make it the service's. */
+  readonly isOfPage: (name: string) => Promise<boolean>;
+}
+
+/**
+ * Notes by which names agents, other programs with a key, and probes call the service, so that no page takes them. In
+ * memory; a name is written when it is new, and once a day.
+ */
+export function noteServiceNames(app: FastifyInstance, { store, clock, logger, isOfPage }: NameDeps): void {
+  const noted = { CALL: new Map<string, number>(), PROBE: new Map<string, number>() };
+  app.addHook('onResponse', async (request) => {
+    const isCall =
+      request.caller !== undefined && request.caller !== null && request.caller.kind !== 'nobody';
+    const source = isCall ? 'CALL' : probePaths.test(request.url) ? 'PROBE' : undefined;
+    if (source === undefined) return;
+    const name = request.hostname.toLowerCase().replace(/\.$/, '');
+    if (!name.includes('.') || name.length > 253 || isIP(name) !== 0) return;
+    const [known, seen] = [noted[source], clock.wallMs()];
+    const last = known.get(name);
+    if (last === undefined ? known.size >= mostNames[source] : seen - last < dayMs) return;
+    known.set(name, seen);
+    try {
+      if (!(await isOfPage(name))) await store.serviceNames.note({ name, source, seen });
+    } catch (thrown) {
+      known.delete(name);
+      logger.debug({ err: toError(thrown) }, 'failed to note a name of the service; trying again');
+    }
+  });
+}
