@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
+import { askedBy } from '../http/asker.ts';
 import { type AccountCaller, refuseRole } from '../http/auth.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import type { RateLimits } from '../http/limits.ts';
@@ -84,7 +85,7 @@ export class Operations {
         status,
       });
     try {
-      const answer = (await handler(call)) as Answer<R>;
+      const answer = (await askedBy({ key: this.#caller.accountId }, () => handler(call))) as Answer<R>;
       audit(route.success.statusCode);
       return answer;
     } catch (thrown) {

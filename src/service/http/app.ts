@@ -11,7 +11,9 @@ import Fastify, {
 } from 'fastify';
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
+import type { Turn } from '../../lib/fair-queue.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
+import { askedBy, callerGone } from './asker.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './body-room.ts';
 import { isCompressed, unpackedBody } from './compressed-body.ts';
@@ -188,7 +190,13 @@ async function enterRoom(
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   const { caller } = request;
-  const sender = caller.kind === 'location' ? caller.location.id : request.ip;
+  // Callers of several accounts may share an address.
+  const sender =
+    caller.kind === 'location'
+      ? caller.location.id
+      : caller.kind === 'account'
+        ? caller.account.accountId
+        : request.ip;
   const leave = await room.enter(sender, largestBody(route, request.raw), gone.signal);
   if (reply.raw.closed) leave();
   else reply.raw.once('close', leave).once('finish', leave);
@@ -289,7 +297,11 @@ function addRoute(
           request,
           reply,
         } as unknown as Call;
-        const answer = await handler(call);
+        const answer = await askedBy(askerOf(caller, request, reply), () => handler(call)).catch((thrown) => {
+          if (route.limitedBy !== undefined && isNotFound(thrown))
+            limits?.spendUnknown(route, request, reply);
+          throw thrown;
+        });
         if (route.isResponseRaw || reply.sent) return reply;
         // 200 is what nobody has set.
         const isOther = reply.statusCode !== 200 && reply.statusCode === route.otherSuccess?.statusCode;
@@ -299,6 +311,16 @@ function addRoute(
         return reply.send();
       },
     });
+}
+
+/** In whose queues a request waits, and until when it is worth being answered. */
+function askerOf(caller: Caller, { ip }: FastifyRequest, reply: FastifyReply): Turn {
+  if (caller.kind === 'account') return { key: caller.account.accountId, gone: callerGone(reply) };
+  return { key: caller.kind === 'location' ? caller.location.account_id : `address ${ip}` };
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof AppError && thrown.code === 'NOT_FOUND';
 }
 
 function notJson(): AppError {

@@ -4,6 +4,7 @@ import type { AlertFacts } from '../alerts/facts.ts';
 import { type AlertPolicy, alertPolicies } from '../alerts/policy.ts';
 import { alertId, storeAlert, storedFacts } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
+import { askedBy } from '../http/asker.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import type { ReportedCheck } from '../results/report-store.ts';
 import type { Repositories, Store } from '../store.ts';
@@ -49,7 +50,7 @@ export class BurnWatch {
       if (beganMs < (this.#nextLookMs.get(slo.id) ?? Number.NEGATIVE_INFINITY)) continue;
       // What a look costs is real time, also where a clock is set.
       const costFromMs = performance.now();
-      await this.#look(slo, burns.get(slo.id));
+      await askedBy({ key: slo.accountId }, () => this.#look(slo, burns.get(slo.id)));
       const tookMs = performance.now() - costFromMs;
       this.#nextLookMs.set(slo.id, beganMs + Math.max(lookEveryMs, tookMs * shareOfTime));
     }
