@@ -98,6 +98,14 @@ export interface Store extends Repositories {
    * favour of another one is tried a few times before it counts as STORE_UNAVAILABLE.
    */
   transaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
+  /**
+   * The same for work that takes long: on SQLite others read and write while it pauses, and see nothing of it before
+   * its end. It begins anew when what it changes, or `version`, has changed in a pause, so it may be called again.
+   */
+  longTransaction<T>(
+    work: (repositories: Repositories, pause: () => Promise<void>) => Promise<T>,
+    version: (repositories: Repositories) => Promise<unknown>,
+  ): Promise<T>;
   /** One statement, tried again as transactions are where it lost to another one. */
   retrying<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
   /** Whether this process is the one that does what only one may. One of several on PostgreSQL; always true on SQLite. */
@@ -234,6 +242,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       signals: link ?? new LocalSignals(),
       engine: dialect.name,
       transaction: (work) => transaction((db) => work(repositoriesOf(db, dialect))),
+      longTransaction: (work, version) => {
+        const { slices } = connection;
+        const on = (db: Kysely<Tables>) => repositoriesOf(db.withPlugin(sealed), dialect);
+        if (!slices) return transaction((db) => work(repositoriesOf(db, dialect), async () => undefined));
+        return guard(() =>
+          slices.run({ work: (db, pause) => work(on(db), pause), version: (db) => version(on(db)) }),
+        );
+      },
       retrying: (work) => guard(() => work(repositories)),
       isLeader: async () => (link ? link.isLeader() : true),
       leaderTransaction: (work) =>

@@ -15,7 +15,8 @@ import { keepPrivate } from './data-dir.ts';
 import { arrayOf, type ColumnType } from './postgres-arrays.ts';
 import { type PostgresHosts, readOnlyState } from './postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
-import { sqliteKyselyDialect } from './sqlite.ts';
+import { type OpenSqlite, sqliteKyselyDialect } from './sqlite.ts';
+import { SlicedTransactions } from './sqlite-slices.ts';
 
 /** The types of a table's columns. */
 export type ColumnTypes<Row> = {
@@ -266,6 +267,8 @@ export interface Connection {
   /** PostgreSQL with a replica only: for reads that may be some seconds old. */
   readonly readers?: Kysely<Tables>;
   readonly dialect: Dialect;
+  /** SQLite only: transactions that let others in between. */
+  readonly slices?: SlicedTransactions;
   /** PostgreSQL only: where a dedicated connection (LISTEN, leadership) goes. */
   readonly hosts?: PostgresHosts;
 }
@@ -295,10 +298,12 @@ export function connectSqlite(path: string, onOpenToOthers: (files: readonly str
     if (damage) throw damage;
     await sqliteSql.ping(db);
   };
-  return {
-    db: new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError }) }),
-    dialect: { ...sqliteSql, ping },
+  let opened: OpenSqlite | undefined;
+  const onOpen = (open: OpenSqlite) => {
+    opened = open;
   };
+  const db = new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError, onOpen }) });
+  return { db, dialect: { ...sqliteSql, ping }, slices: new SlicedTransactions(db, () => opened) };
 }
 
 /** A text as it stands in a `like` pattern with `escape '\\'`. */

@@ -15,7 +15,14 @@ import { LruMap } from '../../../lib/lru.ts';
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
 const maxStatements = 500;
 
+/** The one connection of a database, for what Kysely has no words for. */
+export interface OpenSqlite {
+  readonly database: DatabaseSync;
+  readonly connection: DatabaseConnection;
+}
+
 export interface SqliteOptions {
+  readonly onOpen?: (open: OpenSqlite) => void;
   readonly isReadOnly?: boolean;
   /** Hears of every statement that failed. */
   readonly onError?: (error: Error) => void;
@@ -46,7 +53,7 @@ class NodeSqliteDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    const { isReadOnly = false, onError } = this.#options;
+    const { isReadOnly = false, onError, onOpen } = this.#options;
     const database = new DatabaseSync(this.#path, { readOnly: isReadOnly });
     database.exec('pragma busy_timeout = 5000; pragma foreign_keys = on;');
     // Pages that become free can be given back; it takes effect in a database without tables, or with VACUUM.
@@ -54,6 +61,7 @@ class NodeSqliteDriver implements Driver {
     if (!isReadOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full;');
     this.#database = database;
     this.#connection = new NodeSqliteConnection(database, onError);
+    onOpen?.({ database, connection: this.#connection });
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
