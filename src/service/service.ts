@@ -161,7 +161,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     if (mail) resources.defer(() => mail.close());
 
     const ledger = new Ledger({ store, clock, leaseTtlMs });
-    metrics.queues = [analytics, ledger, templateThread];
+    metrics.queues = [analytics, ledger, templateThread, ...(store.turns ? [store.turns] : [])];
     const traces =
       config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
         ? undefined

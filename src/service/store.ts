@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { backoffDelayMs } from '../lib/clock.ts';
 import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
+import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Logger } from '../lib/log.ts';
 import { Accounts } from './accounts/store.ts';
 import { AlertCauses } from './alerts/causes/store.ts';
@@ -133,6 +134,8 @@ export interface Store extends Repositories {
   isNatsConnected(): boolean | undefined;
   /** How many parts of the schedule no living process has. */
   unheldScheduleParts(): Promise<number>;
+  /** How much waits for the one connection; undefined on PostgreSQL, which has several. */
+  readonly turns?: Pick<FairQueue, 'figures'>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */
   ping(): Promise<void>;
   /** The time by the database's own clock, in epoch milliseconds. Absent on SQLite, which has none. */
@@ -267,6 +270,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       leaveSchedule: async () => link?.leaveSchedule(),
       unheldScheduleParts: () => guard(async () => (link ? unheldParts(db) : 0)),
       ping: () => guard(() => dialect.ping(db)),
+      ...(connection.turns ? { turns: connection.turns } : {}),
       ...(link ? { readClockMs: () => readClockMs(db) } : {}),
       ...(hosts ? { withOwnConnection: (work) => withOwnConnection(hosts, work) } : {}),
       close: () => resources.disposeAsync(),

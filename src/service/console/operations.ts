@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { askedBy } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { askedBy } from '../http/asker.ts';
 import { type AccountCaller, refuseRole } from '../http/auth.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import type { RateLimits } from '../http/limits.ts';

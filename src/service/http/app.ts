@@ -10,10 +10,10 @@ import Fastify, {
   type RequestPayload,
 } from 'fastify';
 import { z } from 'zod';
+import { askedBy, callerGone } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Turn } from '../../lib/fair-queue.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
-import { askedBy, callerGone } from './asker.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './body-room.ts';
 import { isCompressed, unpackedBody } from './compressed-body.ts';
@@ -316,7 +316,8 @@ function addRoute(
 /** In whose queues a request waits, and until when it is worth being answered. */
 function askerOf(caller: Caller, { ip }: FastifyRequest, reply: FastifyReply): Turn {
   if (caller.kind === 'account') return { key: caller.account.accountId, gone: callerGone(reply) };
-  return { key: caller.kind === 'location' ? caller.location.account_id : `address ${ip}` };
+  // What agents bring does not wait for what people of the account ask.
+  return { key: caller.kind === 'location' ? `agents of ${caller.location.account_id}` : `address ${ip}` };
 }
 
 function isNotFound(thrown: unknown): boolean {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { askedInPublic } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
 import { DashboardData, publicPageRoutes, type StatusPageData } from '../../protocol/pages/public-page.ts';
-import { askedInPublic } from '../http/asker.ts';
 import { type AnyHandler, handlersById } from '../http/handler.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { etagOf, share } from './answers/shared-answer.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { askedBy } from '../../lib/asker.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -67,7 +68,7 @@ export class Deploying {
       deployments.take(this.#worker, now, now + leaseMs),
     );
     if (!row) return store.deployments.nextTakeoverAt();
-    await this.#work(row);
+    await askedBy({ key: row.account_id }, () => this.#work(row));
     wake();
     return null;
   }

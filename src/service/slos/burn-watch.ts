@@ -1,10 +1,10 @@
+import { askedBy } from '../../lib/asker.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
 import { type AlertPolicy, alertPolicies } from '../alerts/policy.ts';
 import { alertId, storeAlert, storedFacts } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
-import { askedBy } from '../http/asker.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import type { ReportedCheck } from '../results/report-store.ts';
 import type { Repositories, Store } from '../store.ts';

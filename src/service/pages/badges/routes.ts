@@ -1,9 +1,9 @@
+import { askedInPublic } from '../../../lib/asker.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { addedCoverage, coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
-import { askedInPublic } from '../../http/asker.ts';
 import type { AccountCaller } from '../../http/auth.ts';
 import { type AnyHandler, handlersById } from '../../http/handler.ts';
 import type { AnalyticsDeps } from '../../results/analytics/routes.ts';

@@ -10,6 +10,7 @@ import {
   sql,
 } from 'kysely';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 import type { Tables } from '../../tables.ts';
 import { keepPrivate } from './data-dir.ts';
 import { arrayOf, type ColumnType } from './postgres-arrays.ts';
@@ -269,6 +270,8 @@ export interface Connection {
   readonly dialect: Dialect;
   /** SQLite only: transactions that let others in between. */
   readonly slices?: SlicedTransactions;
+  /** SQLite only: who waits for its one connection. */
+  readonly turns?: FairQueue;
   /** PostgreSQL only: where a dedicated connection (LISTEN, leadership) goes. */
   readonly hosts?: PostgresHosts;
 }
@@ -302,8 +305,9 @@ export function connectSqlite(path: string, onOpenToOthers: (files: readonly str
   const onOpen = (open: OpenSqlite) => {
     opened = open;
   };
-  const db = new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError, onOpen }) });
-  return { db, dialect: { ...sqliteSql, ping }, slices: new SlicedTransactions(db, () => opened) };
+  const turns = new FairQueue({ name: 'database', atOnce: 1, waitingPerKey: Number.POSITIVE_INFINITY });
+  const db = new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError, onOpen, turns }) });
+  return { db, dialect: { ...sqliteSql, ping }, turns, slices: new SlicedTransactions(db, () => opened) };
 }
 
 /** A text as it stands in a `like` pattern with `escape '\\'`. */

@@ -9,7 +9,9 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { presentAsker } from '../../../lib/asker.ts';
 import { toError } from '../../../lib/errors.ts';
+import type { FairQueue } from '../../../lib/fair-queue.ts';
 import { LruMap } from '../../../lib/lru.ts';
 
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
@@ -22,6 +24,8 @@ export interface OpenSqlite {
 }
 
 export interface SqliteOptions {
+  /** Accounts take turns at the connection; absent: first come, first served. */
+  readonly turns?: FairQueue;
   readonly onOpen?: (open: OpenSqlite) => void;
   readonly isReadOnly?: boolean;
   /** Hears of every statement that failed. */
@@ -34,11 +38,18 @@ export interface SqliteOptions {
  */
 export function sqliteKyselyDialect(path: string, options: SqliteOptions = {}): KyselyDialect {
   return {
-    createAdapter: () => new SqliteAdapter(),
+    createAdapter: () => (options.turns ? new SharedAdapter() : new SqliteAdapter()),
     createDriver: () => new NodeSqliteDriver(path, options),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
+}
+
+/** The driver itself gives the one connection to one user after the other. */
+class SharedAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
 }
 
 class NodeSqliteDriver implements Driver {
@@ -46,6 +57,7 @@ class NodeSqliteDriver implements Driver {
   readonly #options: SqliteOptions;
   #database: DatabaseSync | undefined;
   #connection: NodeSqliteConnection | undefined;
+  #release: () => void = () => undefined;
 
   constructor(path: string, options: SqliteOptions) {
     this.#path = path;
@@ -65,6 +77,8 @@ class NodeSqliteDriver implements Driver {
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
+    const { turns } = this.#options;
+    if (turns) await this.#turn(turns);
     if (!this.#connection) throw new Error('the SQLite driver was used before it was opened');
     return this.#connection;
   }
@@ -85,6 +99,21 @@ class NodeSqliteDriver implements Driver {
 
   async releaseConnection(): Promise<void> {
     // The one connection stays open until destroy().
+    this.#release();
+  }
+
+  /** Waits for the turn of the account that asks; it ends with the connection's release. */
+  #turn(turns: FairQueue): Promise<void> {
+    const begun = Promise.withResolvers<void>();
+    const { key, isFirst } = presentAsker();
+    const turn = turns.run({ key, isFirst }, () => {
+      const released = Promise.withResolvers<void>();
+      this.#release = released.resolve;
+      begun.resolve();
+      return released.promise;
+    });
+    turn.catch(begun.reject);
+    return begun.promise;
   }
 
   async destroy(): Promise<void> {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { FastifyReply } from 'fastify';
-import type { Turn } from '../../lib/fair-queue.ts';
+import type { ServerResponse } from 'node:http';
+import type { Turn } from './fair-queue.ts';
 
 /** Whose queue shared work is put into, while a request is answered or a job works. */
 const askers = new AsyncLocalStorage<Turn>();
@@ -27,7 +27,7 @@ export function presentAsker(): Turn {
 }
 
 /** Aborts when a caller hangs up before its answer is written. */
-export function callerGone({ raw }: Pick<FastifyReply, 'raw'>): AbortSignal {
+export function callerGone({ raw }: { readonly raw: ServerResponse }): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {
     if (!raw.writableFinished) gone.abort();
