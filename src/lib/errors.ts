@@ -172,6 +172,13 @@ export const errorCatalogue = {
     fix: 'Wait as long as the `Retry-After` header says.',
     isRetryable: true,
   },
+  CALLER_GONE: {
+    statusCode: 499,
+    phrase: 'Client Closed Request',
+    meaning: 'The caller hung up while its request waited; the work was dropped. It stands in logs only.',
+    fix: 'Wait for the answer, or give the client a longer timeout.',
+    isRetryable: true,
+  },
   INTERNAL: {
     statusCode: 500,
     phrase: 'Internal Server Error',

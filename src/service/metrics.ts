@@ -3,6 +3,7 @@ import { lanes } from '../checks/contract/check-type.ts';
 import type { ModelOutcome } from '../checks/model/client.ts';
 import { ModelTotals } from '../checks/model/totals.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
+import { type MeasuredQueue, registerQueues } from './queue-metrics.ts';
 import type { ClickHouseFigures } from './results/clickhouse/figures.ts';
 import type { Repositories } from './store.ts';
 import { type MeasuredStore, registerStore } from './store-metrics.ts';
@@ -42,6 +43,8 @@ export class ServiceMetrics {
   readonly #mcpCalls = new Map<string, number>();
   /** Absent where no ClickHouse is configured. */
   clickHouse: ClickHouseFigures | undefined;
+  /** Queues that accounts share at this process. */
+  queues: readonly MeasuredQueue[] = [];
   /** Connections for live results that are open at this process. */
   liveConnections = 0;
 
@@ -233,6 +236,7 @@ export class ServiceMetrics {
       this.#setLive(registers);
       this.#setTelemetry(registers);
       await registerStore(registers, repositories, now);
+      registerQueues(registers, this.queues);
       const feed = this.clickHouse && (await repositories.fedResults.feed());
       this.clickHouse?.register(registers, now, feed?.levelAt);
     }

@@ -6,6 +6,7 @@ import { AppError, errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { bootstrap } from './accounts/accounts.ts';
 import { configuredRetention } from './accounts/routes.ts';
+import { templateThread } from './alerts/delivery/template-thread.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import { CheckMetrics } from './check-metrics/check-metrics.ts';
@@ -162,6 +163,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     if (mail) resources.defer(() => mail.close());
 
     const ledger = new Ledger({ store, clock, leaseTtlMs });
+    metrics.queues = [analytics, ledger, templateThread, ...(store.turns ? [store.turns] : [])];
     const traces =
       config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
         ? undefined

@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { backoffDelayMs } from '../lib/clock.ts';
-import { errorCodeOf, toError } from '../lib/errors.ts';
+import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
+import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Logger } from '../lib/log.ts';
 import { Accounts } from './accounts/store.ts';
 import { AlertCauses } from './alerts/causes/store.ts';
@@ -101,6 +102,14 @@ export interface Store extends Repositories {
    * favour of another one is tried a few times before it counts as STORE_UNAVAILABLE.
    */
   transaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
+  /**
+   * The same for work that takes long: on SQLite others read and write while it pauses, and see nothing of it before
+   * its end. It begins anew when what it changes, or `version`, has changed in a pause, so it may be called again.
+   */
+  longTransaction<T>(
+    work: (repositories: Repositories, pause: () => Promise<void>) => Promise<T>,
+    version: (repositories: Repositories) => Promise<unknown>,
+  ): Promise<T>;
   /** One statement, tried again as transactions are where it lost to another one. */
   retrying<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
   /** Whether this process is the one that does what only one may. One of several on PostgreSQL; always true on SQLite. */
@@ -128,6 +137,8 @@ export interface Store extends Repositories {
   isNatsConnected(): boolean | undefined;
   /** How many parts of the schedule no living process has. */
   unheldScheduleParts(): Promise<number>;
+  /** How much waits for the one connection; undefined on PostgreSQL, which has several. */
+  readonly turns?: Pick<FairQueue, 'figures'>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */
   ping(): Promise<void>;
   /** The time by the database's own clock, in epoch milliseconds. Absent on SQLite, which has none. */
@@ -238,6 +249,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       signals: link ?? new LocalSignals(),
       engine: dialect.name,
       transaction: (work) => transaction((db) => work(repositoriesOf(db, dialect))),
+      longTransaction: (work, version) => {
+        const { slices } = connection;
+        const on = (db: Kysely<Tables>) => repositoriesOf(db.withPlugin(sealed), dialect);
+        if (!slices) return transaction((db) => work(repositoriesOf(db, dialect), async () => undefined));
+        return guard(() =>
+          slices.run({ work: (db, pause) => work(on(db), pause), version: (db) => version(on(db)) }),
+        );
+      },
       retrying: (work) => guard(() => work(repositories)),
       isLeader: async () => (link ? link.isLeader() : true),
       leaderTransaction: (work) =>
@@ -255,6 +274,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       leaveSchedule: async () => link?.leaveSchedule(),
       unheldScheduleParts: () => guard(async () => (link ? unheldParts(db) : 0)),
       ping: () => guard(() => dialect.ping(db)),
+      ...(connection.turns ? { turns: connection.turns } : {}),
       ...(link ? { readClockMs: () => readClockMs(db) } : {}),
       ...(hosts ? { withOwnConnection: (work) => withOwnConnection(hosts, work) } : {}),
       close: () => resources.disposeAsync(),

@@ -45,6 +45,8 @@ const pingRoute = {
   tag: 'Heartbeats',
   credential: 'none',
   params: z.object({ pingToken: z.uuid() }),
+  // Jobs behind one NAT share an address.
+  limitedBy: 'pingToken',
   success: successful,
   response: z.object({}),
   isBodyIgnored: true,

@@ -60,6 +60,11 @@ export interface Route {
   readonly responseContentType?: string;
   /** How often one caller may call it, where that differs from the service's general limit. */
   readonly rateLimit?: RateLimit;
+  /**
+   * The parameter of the path that the limit counts by instead of the caller's address, where many callers share
+   * one: a token, a page. What is not found counts by the address.
+   */
+  readonly limitedBy?: string;
   /** Largest body accepted, in bytes; the service's default when absent. */
   readonly bodyLimitBytes?: number;
   /** Keys that may only read may call it although its method is not GET. */

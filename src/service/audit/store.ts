@@ -31,6 +31,17 @@ export class AuditLog {
     await this.#db.insertInto('audit_log').values(row).execute();
   }
 
+  /** How many writes of an account were begun from an instant on. */
+  async countSince(accountId: string, since: number): Promise<number> {
+    const row = await this.#db
+      .selectFrom('audit_log')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('account_id', '=', accountId)
+      .where('created', '>=', since)
+      .executeTakeFirstOrThrow();
+    return Number(row.count);
+  }
+
   /** Says how it ended. */
   async complete(
     id: string,

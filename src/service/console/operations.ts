@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { askedBy } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
@@ -87,7 +88,7 @@ export class Operations {
         status,
       });
     try {
-      const answer = (await handler(call)) as Answer<R>;
+      const answer = (await askedBy({ key: this.#caller.accountId }, () => handler(call))) as Answer<R>;
       audit(route.success.statusCode);
       return answer;
     } catch (thrown) {

@@ -70,15 +70,21 @@ export class Heartbeats {
    * @throws AppError NOT_FOUND for an unknown token.
    */
   async ping(token: string, ping: Ping): Promise<void> {
+    // Read first: unknown tokens open no write transactions.
+    if (!(await this.#store.heartbeats.isToken(token))) throw unknownToken();
     const hasAlerts = await this.#store.transaction(async (repositories) => {
       const timer = await repositories.heartbeats.findByToken(token);
-      if (!timer) throw new AppError('NOT_FOUND', 'There is no such ping URL.');
+      if (!timer) throw unknownToken();
       if (timer.is_active === 0) return false;
       const now = this.#clock.wallMs();
       return this.#recorder.record(repositories, timer, { ...ping, state: stateOfPing(timer, now), at: now });
     });
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
   }
+}
+
+function unknownToken(): AppError {
+  return new AppError('NOT_FOUND', 'There is no such ping URL.');
 }
 
 /** Records what happened to heartbeats. */

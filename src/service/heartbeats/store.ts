@@ -81,6 +81,11 @@ export class Heartbeats {
   }
 
   /** The timer a token belongs to; locked until the end of the transaction. */
+  async isToken(token: string): Promise<boolean> {
+    const found = this.#db.selectFrom('heartbeats').select('check_id').where('ping_token', '=', token);
+    return (await found.executeTakeFirst()) !== undefined;
+  }
+
   async findByToken(token: string): Promise<HeartbeatRow | undefined> {
     return this.#db
       .selectFrom('heartbeats')

@@ -10,7 +10,9 @@ import Fastify, {
   type RequestPayload,
 } from 'fastify';
 import type { z } from 'zod';
+import { askedBy, callerGone } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
+import type { Turn } from '../../lib/fair-queue.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
@@ -194,7 +196,13 @@ async function enterRoom(
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   const { caller } = request;
-  const sender = caller.kind === 'location' ? caller.location.id : request.ip;
+  // Callers of several accounts may share an address.
+  const sender =
+    caller.kind === 'location'
+      ? caller.location.id
+      : caller.kind === 'account'
+        ? caller.account.accountId
+        : request.ip;
   const leave = await room.enter(sender, largestBody(route, request.raw), gone.signal);
   if (reply.raw.closed) leave();
   else reply.raw.once('close', leave).once('finish', leave);
@@ -301,7 +309,11 @@ function addRoute(
           request,
           reply,
         } as unknown as Call;
-        const answer = await handler(call);
+        const answer = await askedBy(askerOf(caller, request, reply), () => handler(call)).catch((thrown) => {
+          if (route.limitedBy !== undefined && isNotFound(thrown))
+            limits?.spendUnknown(route, request, reply);
+          throw thrown;
+        });
         if (route.isResponseRaw || reply.sent) return reply;
         // 200 is what nobody has set.
         const isOther = reply.statusCode !== 200 && reply.statusCode === route.otherSuccess?.statusCode;
@@ -311,6 +323,17 @@ function addRoute(
         return reply.send();
       },
     });
+}
+
+/** In whose queues a request waits, and until when it is worth being answered. */
+function askerOf(caller: Caller, { ip }: FastifyRequest, reply: FastifyReply): Turn {
+  if (caller.kind === 'account') return { key: caller.account.accountId, gone: callerGone(reply) };
+  // What agents bring does not wait for what people of the account ask.
+  return { key: caller.kind === 'location' ? `agents of ${caller.location.account_id}` : `address ${ip}` };
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof AppError && thrown.code === 'NOT_FOUND';
 }
 
 function notJson(): AppError {

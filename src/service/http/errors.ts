@@ -35,6 +35,8 @@ function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): vo
   const error = reportError(thrown, request);
   if (error.code === 'BAD_TOKEN') reply.header('www-authenticate', 'Bearer');
   if (['STORE_UNAVAILABLE', 'NOT_FINISHED'].includes(error.code)) reply.header('retry-after', '1');
+  const retryAfter = error.code === 'RATE_LIMITED' && error.attributes?.retryAfterSeconds;
+  if (typeof retryAfter === 'number') reply.header('retry-after', String(retryAfter));
   void reply
     .code(error.statusCode)
     .header('content-type', 'application/json; charset=utf-8')

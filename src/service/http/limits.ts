@@ -4,12 +4,16 @@ import { AppError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
 import type { RateLimit, Route } from '../../protocol/http/route.ts';
 
+type LimitedRoute = Pick<Route, 'operationId' | 'rateLimit' | 'limitedBy'>;
+type Buckets = LruMap<string, { fullAtMs: number }>;
+
 /** Callers that are remembered; the one that was silent for longest is forgotten first. */
 const callersRemembered = 50_000;
 
 /**
- * How much each caller may ask: an API key of its operations, an address of public pages. Agents are not
- * limited: what they ask follows from the checks they run.
+ * How much each caller may ask: an API key of its operations, an address of public pages, each of them by itself; a
+ * ping URL of its pings, wherever they come from. Agents are not limited: what they ask follows from the checks they
+ * run.
  *
  * Each limit is a bucket that holds `requests` and fills evenly, from empty to full in `windowSeconds`. Only
  * one number is kept: when it will be full again (the generic cell rate algorithm of ITU-T I.371). A request
@@ -20,6 +24,8 @@ export class RateLimits {
   readonly #clock: Clock;
   readonly #general: RateLimit;
   readonly #buckets = new LruMap<string, { fullAtMs: number }>(callersRemembered);
+  /** Of names that callers may make up: however many they are, no other caller is forgotten for them. */
+  readonly #named = new LruMap<string, { fullAtMs: number }>(callersRemembered);
 
   constructor(clock: Clock, requestsPerMinute: number) {
     this.#clock = clock;
@@ -32,13 +38,24 @@ export class RateLimits {
    * @throws AppError RATE_LIMITED, with a Retry-After header, when the bucket is empty.
    */
   spend(
-    route: Pick<Route, 'operationId' | 'rateLimit'>,
-    { caller, ip }: Pick<FastifyRequest, 'caller' | 'ip'>,
+    route: LimitedRoute,
+    { caller, ip, params }: Pick<FastifyRequest, 'caller' | 'ip'> & { readonly params?: unknown },
     reply: FastifyReply,
   ): void {
     if (caller.kind === 'location') return;
-    const who = caller.kind === 'account' ? `caller ${caller.account.actor.id}` : `address ${ip}`;
-    this.spendOf(route, who, reply);
+    const named = route.limitedBy === undefined ? undefined : namedIn(params, route.limitedBy);
+    if (caller.kind === 'account') this.spendOf(route, `caller ${caller.account.actor.id}`, reply);
+    else if (named === undefined) this.spendOf(route, `address ${ip}`, reply);
+    else this.#spend(this.#named, route, `${route.limitedBy} ${named}`, reply);
+  }
+
+  /**
+   * Takes a request that found nothing from the bucket of its address: so names are not tried out.
+   *
+   * @throws AppError RATE_LIMITED
+   */
+  spendUnknown(route: LimitedRoute, { ip }: Pick<FastifyRequest, 'ip'>, reply: FastifyReply): void {
+    this.#spend(this.#buckets, route, `unknown of address ${ip}`, reply);
   }
 
   /**
@@ -46,10 +63,14 @@ export class RateLimits {
    *
    * @throws AppError RATE_LIMITED
    */
-  spendOf(route: Pick<Route, 'operationId' | 'rateLimit'>, who: string, reply: FastifyReply): void {
+  spendOf(route: LimitedRoute, who: string, reply: FastifyReply): void {
+    this.#spend(this.#buckets, route, who, reply);
+  }
+
+  #spend(buckets: Buckets, route: LimitedRoute, who: string, reply: FastifyReply): void {
     const limit = route.rateLimit ?? this.#general;
     const bucketName = `${route.rateLimit ? route.operationId : '*'} ${who}`;
-    const { remaining, retryAfterSeconds, fullInSeconds } = this.#take(bucketName, limit);
+    const { remaining, retryAfterSeconds, fullInSeconds } = this.#take(buckets, bucketName, limit);
     reply.header('x-ratelimit-limit', String(limit.requests));
     reply.header('x-ratelimit-remaining', String(remaining));
     reply.header('x-ratelimit-reset', String(Math.ceil(this.#clock.wallMs() / 1000 + fullInSeconds)));
@@ -63,13 +84,14 @@ export class RateLimits {
   }
 
   #take(
+    buckets: Buckets,
     name: string,
     { requests, windowSeconds }: RateLimit,
   ): { remaining: number; retryAfterSeconds: number | null; fullInSeconds: number } {
     const nowMs = this.#clock.monotonicMs();
     const windowMs = windowSeconds * 1000;
     const costMs = windowMs / requests;
-    const bucket = this.#buckets.getOrMake(name, () => ({ fullAtMs: nowMs }));
+    const bucket = buckets.getOrMake(name, () => ({ fullAtMs: nowMs }));
     const missingMs = Math.max(0, bucket.fullAtMs - nowMs);
     const overdrawnMs = missingMs + costMs - windowMs;
     // Sums of fractions: a thousandth of a millisecond is no request.
@@ -87,4 +109,8 @@ export class RateLimits {
       fullInSeconds: (missingMs + costMs) / 1000,
     };
   }
+}
+
+function namedIn(params: unknown, name: string): string {
+  return String((params as Readonly<Record<string, unknown>> | undefined)?.[name] ?? '').toLowerCase();
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { askedInPublic } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
 import { DashboardData, publicPageRoutes, type StatusPageData } from '../../protocol/pages/public-page.ts';
 import { type AnyHandler, handlersById } from '../http/handler.ts';
@@ -66,7 +67,9 @@ export function publicPageHandlers(
         `${key} ${page}`,
         async () => {
           const request = { dashboard, options, checks, page, now, publicUrl };
-          const data = await dashboardData(store.readers, analytics, request);
+          const data = await askedInPublic(dashboard.account_id, () =>
+            dashboardData(store.readers, analytics, request),
+          );
           const encoded = z.encode(DashboardData, data);
           return {
             text: JSON.stringify(encoded),
@@ -87,7 +90,9 @@ export function publicPageHandlers(
       const { data, etag } = await snapshots.get(
         `status page ${page.id} ${page.updated}`,
         async () => {
-          const data = await statusPageData(store.readers, analytics, page, clock.wallMs());
+          const data = await askedInPublic(page.account_id, () =>
+            statusPageData(store.readers, analytics, page, clock.wallMs()),
+          );
           return { data, etag: withoutTime(data) };
         },
         ({ data }) => servicesOn(data) > manyServices,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { askedBy } from '../../lib/asker.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -50,8 +50,8 @@ class Cancelled extends Error {}
  * every second. All it changes is one transaction, and the last thing in it is that the deployment SUCCEEDED, by
  * the process that has the claim: a process that dies, or that is overtaken, leaves nothing behind, and another
  * one begins anew when the claim has run out. What is refused ends as FAILED. A wish to cancel it is seen between
- * two resources: the transaction is rolled back, and it ends as CANCELLED. On SQLite nothing else is read or
- * written during the transaction, a wish to cancel neither: it comes before it, or too late.
+ * two resources: the transaction is rolled back, and it ends as CANCELLED. On SQLite the transaction pauses between
+ * resources, so that other accounts do not wait for it.
  */
 export class Deploying {
   readonly #deps: DeployingDeps;
@@ -68,7 +68,7 @@ export class Deploying {
       deployments.take(this.#worker, now, now + leaseMs),
     );
     if (!row) return store.deployments.nextTakeoverAt();
-    await this.#work(row);
+    await askedBy({ key: row.account_id }, () => this.#work(row));
     wake();
     return null;
   }
@@ -143,13 +143,13 @@ export class Deploying {
   ): Promise<{ signals: Signal[]; created: readonly string[] }> {
     const { store, clock, progress } = this.#deps;
     const request = JSON.parse(row.request ?? '') as DeploymentRequest;
-    const onProgress = async (done: number) => {
-      progress.set(row.id, Math.floor(done * 99));
-      // Timers and connections have their turn, too: SQLite answers without ever waiting.
-      await yieldToOthers();
-      if (lost.aborted) throw new Cancelled();
-    };
-    return store.transaction(async (repositories) => {
+    const startedAt = clock.wallMs();
+    const work = async (repositories: Repositories, pause: () => Promise<void>) => {
+      const onProgress = async (done: number) => {
+        progress.set(row.id, Math.floor(done * 99));
+        await pause();
+        if (lost.aborted) throw new Cancelled();
+      };
       const now = clock.wallMs();
       const within = storeWithin(store, repositories);
       const operations = new Operations(this.#deps.handlersOn(within.store), deployerOf(row));
@@ -158,7 +158,8 @@ export class Deploying {
       const outcome = { status: 'SUCCEEDED', ended: clock.wallMs(), result: JSON.stringify(result) };
       if (!(await repositories.deployments.end(row.id, this.#worker, outcome))) throw new Cancelled();
       return { signals: within.signals, created: request.schedule ? done.createdCheckIds : [] };
-    });
+    };
+    return store.longTransaction(work, ({ audit }) => audit.countSince(row.account_id, startedAt));
   }
 
   /** What is new runs once at once: nobody waits a day for the first result of a daily check. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import type { Change } from '../../protocol/projects/project.ts';
@@ -27,6 +28,18 @@ export interface ProjectDeps extends HandlerDeps {
 
 type Placed = { readonly logicalId: string; readonly deploymentId: string };
 
+/** How long payloads are judged before other requests have their turn. */
+const judgedMs = 10;
+
+function lettingOthersIn(): () => Promise<void> {
+  let sinceMs = performance.now();
+  return async () => {
+    if (performance.now() - sinceMs < judgedMs) return;
+    await yieldToOthers();
+    sinceMs = performance.now();
+  };
+}
+
 /** The routes of projects and their deployments. */
 export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
   const { store, clock, logger, handlersOn, progress } = deps;
@@ -43,7 +56,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
     const rows = stored ? await store.projects.resources(stored.id) : [];
     const operations = new Operations(handlersOn(store), { caller, address });
     const work = { repositories: store, operations, accountId, wished, rows, preserve: given.preserve };
-    const { changes } = await carryOut({ ...work, isDry: true });
+    const { changes } = await carryOut({ ...work, isDry: true, onProgress: lettingOthersIn() });
     return { stored, diff: [...changes] };
   };
 

@@ -23,9 +23,11 @@ export function reportingHandlers({
       needsAllTags: false,
       isActivated: query.deactivated === undefined ? undefined : !query.deactivated,
     });
-    const aggregates = await analytics.report(checks, window);
     const ids = checks.map(({ id }) => id);
-    const coverage = await windowCoverage(analytics, ids, window);
+    const [aggregates, coverage] = await Promise.all([
+      analytics.report(checks, window),
+      windowCoverage(analytics, ids, window),
+    ]);
     return checks.map((check) => ({
       name: check.name,
       checkId: check.id,

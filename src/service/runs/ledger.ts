@@ -1,5 +1,7 @@
 import { lanes } from '../../checks/contract/check-type.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { FairQueue, type QueueFigures } from '../../lib/fair-queue.ts';
 import type { ClaimRequest, LeasedRun, RenewRequest } from '../../protocol/agent/agent.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import { AgentSightings } from '../locations/agents/sightings.ts';
@@ -24,8 +26,14 @@ export interface Claim {
   readonly cancelledRunIds: readonly string[];
 }
 
-/** Polls look by themselves this often, in case a signal of another process was lost. */
+/** Polls look by themselves this often, in case a signal of another process was lost; of many, each less often. */
 const lookAgainMs = 5_000;
+const pollsThatLookOften = 20;
+/** How many polls of one location wait at a process, far more than a location has agents. */
+const pollsOfLocation = 1_000;
+const comeBackSeconds = 5;
+/** How many claims ask the database at once: locations take turns. */
+const claimsAtOnce = 4;
 
 /**
  * The run ledger. The story of a run:
@@ -55,6 +63,11 @@ export class Ledger {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #polls: WaitingPolls;
+  readonly #queue = new FairQueue({
+    name: 'claims',
+    atOnce: claimsAtOnce,
+    waitingPerKey: pollsOfLocation,
+  });
   readonly #draining = new AbortController();
 
   constructor(options: LedgerOptions) {
@@ -70,11 +83,11 @@ export class Ledger {
    * With nothing to lease it waits up to `waitMs`, or until a run of the session is cancelled: a poll that
    * waits brings that news at once, where the next renewal would. When `gone` aborts (the agent hung up),
    * nothing stays leased.
+   *
+   * @throws AppError RATE_LIMITED when far more polls of the location wait than it can have agents.
    */
   async claim(location: LocationCaller, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
-    await this.sightings.claimed(location, request, this.#clock.wallMs());
-    if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
-    await this.#requeueUnheard(location.id, request);
+    if (this.#polls.countOf(location.id) >= pollsOfLocation) throw tooManyPolls();
     const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);
     const checkTypes = request.checkTypes.filter((type) => !request.fullCheckTypes.includes(type));
     const poll = this.#polls.join({
@@ -84,10 +97,14 @@ export class Ledger {
       checkTypes,
     });
     const stop = AbortSignal.any([gone, this.#draining.signal]);
+    const turn = { key: location.id, gone };
     const endMs = this.#clock.monotonicMs() + request.waitMs;
     try {
+      await this.#queue.run(turn, () => this.#arrive(location, request));
       while (!stop.aborted && !poll.isDismissed && poll.cancelledRunIds.length === 0) {
-        const runs = await this.#take(location.id, freeLanes, { ...request, checkTypes });
+        const runs = await this.#queue.run(turn, () =>
+          this.#take(location.id, freeLanes, { ...request, checkTypes }),
+        );
         if (runs.length > 0) {
           if (!gone.aborted) {
             this.#store.signals.send(testedSignals(runs));
@@ -99,14 +116,29 @@ export class Ledger {
         const leftMs = endMs - this.#clock.monotonicMs();
         if (leftMs <= 0) break;
         const now = this.#clock.wallMs();
-        const nextReadyAt = await this.#store.leases.nextReadyAt(location.id, now);
-        const untilReadyMs = nextReadyAt === null ? lookAgainMs : Math.max(1, nextReadyAt - now);
-        await poll.sleep(Math.min(leftMs, lookAgainMs, untilReadyMs), stop);
+        const nextReadyAt = await this.#queue.run(turn, () =>
+          this.#store.leases.nextReadyAt(location.id, now),
+        );
+        const crowd = Math.max(1, this.#polls.countOf(location.id) / pollsThatLookOften);
+        const untilReadyMs = nextReadyAt === null ? Number.POSITIVE_INFINITY : Math.max(1, nextReadyAt - now);
+        await poll.sleep(Math.min(leftMs, lookAgainMs * crowd, untilReadyMs), stop);
       }
       return { runs: [], cancelledRunIds: poll.cancelledRunIds };
     } finally {
       poll.leave();
     }
+  }
+
+  /** What follows from it that an agent asks: it is seen, and what it never heard of is queued again. */
+  async #arrive(location: LocationCaller, request: ClaimRequest): Promise<void> {
+    await this.sightings.claimed(location, request, this.#clock.wallMs());
+    if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
+    await this.#requeueUnheard(location.id, request);
+  }
+
+  /** How much waits for its turn to ask for runs. */
+  figures(): QueueFigures {
+    return this.#queue.figures();
   }
 
   async #take(
@@ -201,6 +233,14 @@ export class Ledger {
     this.#draining.abort();
     this.#polls.close();
   }
+}
+
+function tooManyPolls(): AppError {
+  return new AppError(
+    'RATE_LIMITED',
+    `${pollsOfLocation} agents of this location wait for runs already. Try again in ${comeBackSeconds} seconds.`,
+    { attributes: { limit: pollsOfLocation, retryAfterSeconds: comeBackSeconds } },
+  );
 }
 
 function sessionLeases(location: LocationCaller, request: RenewRequest): SessionLeases {

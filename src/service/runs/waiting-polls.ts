@@ -82,6 +82,11 @@ export class WaitingPolls {
     return waiter;
   }
 
+  /** How many polls of a location there are. */
+  countOf(locationId: string): number {
+    return this.#byLocation.get(locationId)?.size ?? 0;
+  }
+
   close(): void {
     this.#unsubscribe();
   }

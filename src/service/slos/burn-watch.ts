@@ -1,3 +1,4 @@
+import { askedBy } from '../../lib/asker.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
@@ -49,7 +50,7 @@ export class BurnWatch {
       if (beganMs < (this.#nextLookMs.get(slo.id) ?? Number.NEGATIVE_INFINITY)) continue;
       // What a look costs is real time, also where a clock is set.
       const costFromMs = performance.now();
-      await this.#look(slo, burns.get(slo.id));
+      await askedBy({ key: slo.accountId }, () => this.#look(slo, burns.get(slo.id)));
       const tookMs = performance.now() - costFromMs;
       this.#nextLookMs.set(slo.id, beganMs + Math.max(lookEveryMs, tookMs * shareOfTime));
     }

@@ -48,6 +48,7 @@ export interface ServiceHarness {
   readonly app: FastifyInstance;
   readonly store: Store;
   readonly ledger: Ledger;
+  readonly analytics: AnalyticsThread;
   readonly clock: Clock;
   readonly accountId: string;
   readonly key: string;
@@ -201,6 +202,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     app,
     store,
     ledger,
+    analytics,
     clock,
     accountId,
     key,

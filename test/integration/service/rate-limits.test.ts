@@ -106,6 +106,30 @@ it('tells apart who is behind a trusted proxy', async () => {
   await proxied.close();
 });
 
+it('counts the pings of each heartbeat by itself, wherever they come from, and unknown ones by their address', async () => {
+  const tokens: string[] = [];
+  for (const name of ['one', 'two']) {
+    const { body } = await harness.call('POST', '/v1/checks/heartbeat', {
+      name,
+      heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' },
+    });
+    tokens.push(body.heartbeat.pingToken);
+  }
+  const ping = async (token: string | undefined) =>
+    (await harness.call('GET', `/v1/ping/${token}`, undefined, { key: null })).status;
+  const unknown = '11111111-2222-4333-8444-555555555555';
+  const statuses = [];
+  for (let count = 0; count < 62; count += 1)
+    statuses.push(await ping(unknown.replace(/^../, String(count + 10))));
+  expect(statuses.filter((status) => status === 404)).toHaveLength(60);
+  expect(statuses.slice(60)).toEqual([429, 429]);
+  // Jobs behind the same address are heard nevertheless, each as often as the limit allows.
+  for (let count = 0; count < 60; count += 1) expect(await ping(tokens[0])).toBe(200);
+  expect(await ping(tokens[0])).toBe(429);
+  expect(await ping(tokens[0]?.toUpperCase())).toBe(429);
+  expect(await ping(tokens[1])).toBe(200);
+});
+
 it('does not judge wrong keys twice, and leaves agents alone', async () => {
   const location = await createLocation(harness, 'lab');
   const agent = new TestAgent(harness, location);

@@ -6,6 +6,7 @@ import { TemplateError } from '../../../checks/judging/templating.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { LruMap } from '../../../lib/lru.ts';
 import { type AnalysisCounter, analysisOfResult } from '../../analyses/analyst.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
 import { storedValue } from '../../store/stored-json.ts';
@@ -61,8 +62,13 @@ export interface NotifierOptions {
 /** How many notifications are under way at once: to one channel, and to all channels of one account. */
 const maxOfChannel = 4;
 const maxOfAccount = 8;
+/** Up to this many channels of one account have one under way in any case, whatever hangs at the others. */
+const maxChannelsOfAccount = 16;
+/** A channel that took longer with its last notification gets one at a time until it is quick again. */
+const slowMs = 3_000;
+const slowChannelsRemembered = 10_000;
 /** Of all accounts: from there on only accounts that have none under way get one. */
-const maxShared = 64;
+const maxShared = 128;
 const maxInFlight = 1000;
 /** How many are looked at for whose turn it is. */
 const maxLookedAt = 500;
@@ -79,8 +85,9 @@ const longestWaitMs = 10 * minuteMs;
 const waitForRoomMs = 5_000;
 
 /**
- * Notifies channels of alerts. Each channel and each account has bounds of its own, and an account that has
- * nothing under way never waits for others: a receiver that hangs delays only those who chose it. A
+ * Notifies channels of alerts. Each channel and each account has bounds of its own. A channel that has nothing under
+ * way does not wait for the account's other channels, nor such an account for others: a receiver that hangs delays
+ * only its own channel. A
  * notification was stored together with its alert; any process takes it, for a
  * while and with a count that fences: who took it later decides how it ended. It is tried up to six times, 20
  * s apart at first and then twice as long each time. A process that is killed in the middle leaves it to be
@@ -90,6 +97,7 @@ const waitForRoomMs = 5_000;
 export class Notifier {
   readonly #options: NotifierOptions;
   readonly #inFlight = new Map<AlertNotificationRow, Promise<void>>();
+  readonly #slow = new LruMap<number, true>(slowChannelsRemembered);
 
   constructor(options: NotifierOptions) {
     this.#options = options;
@@ -113,27 +121,45 @@ export class Notifier {
 
   /** Whose notifications have to wait until one of theirs has ended. */
   #full(): Crowd {
+    const crowd = this.#crowd();
+    const channels = new Map([...this.#inFlight.keys()].map((row) => [row.channel_id, row.account_id]));
+    const accountIds = new Set(channels.values());
+    return {
+      channelIds: [...channels].filter(([id, account]) => !crowd.admits(id, account)).map(([id]) => id),
+      accountIds: [...accountIds].filter((id) => !crowd.admits(null, id)),
+    };
+  }
+
+  /** What is under way, and who may have more. */
+  #crowd() {
     const channels = countBy(this.#inFlight.keys(), (row) => row.channel_id);
     const accounts = countBy(this.#inFlight.keys(), (row) => row.account_id);
-    const most = this.#inFlight.size >= maxShared ? 1 : maxOfAccount;
+    let count = this.#inFlight.size;
     return {
-      channelIds: [...channels].filter(([, count]) => count >= maxOfChannel).map(([id]) => id),
-      accountIds: [...accounts].filter(([, count]) => count >= most).map(([id]) => id),
+      /** A channel, or some channel of the account that has nothing under way. */
+      admits: (channelId: number | null, accountId: string): boolean => {
+        const ofChannel = channelId === null ? 0 : (channels.get(channelId) ?? 0);
+        const ofAccount = accounts.get(accountId) ?? 0;
+        if (count >= maxInFlight) return false;
+        if (count >= maxShared) return ofAccount === 0;
+        if (ofChannel === 0) return ofAccount < maxChannelsOfAccount;
+        const isSlow = channelId !== null && this.#slow.get(channelId) === true;
+        return !isSlow && ofChannel < maxOfChannel && ofAccount < maxOfAccount;
+      },
+      add: (channelId: number, accountId: string) => {
+        channels.set(channelId, (channels.get(channelId) ?? 0) + 1);
+        accounts.set(accountId, (accounts.get(accountId) ?? 0) + 1);
+        count += 1;
+      },
     };
   }
 
   /** Which of those that are due may begin, oldest first. */
   #admitted(due: readonly DueNotification[]): number[] {
-    const channels = countBy(this.#inFlight.keys(), (row) => row.channel_id);
-    const accounts = countBy(this.#inFlight.keys(), (row) => row.account_id);
-    let count = this.#inFlight.size;
+    const crowd = this.#crowd();
     return due.flatMap(({ position, channel_id: channelId, account_id: accountId }) => {
-      const [ofChannel, ofAccount] = [channels.get(channelId) ?? 0, accounts.get(accountId) ?? 0];
-      const most = count >= maxShared ? 1 : maxOfAccount;
-      if (count >= maxInFlight || ofChannel >= maxOfChannel || ofAccount >= most) return [];
-      channels.set(channelId, ofChannel + 1);
-      accounts.set(accountId, ofAccount + 1);
-      count += 1;
+      if (!crowd.admits(channelId, accountId)) return [];
+      crowd.add(channelId, accountId);
       return [position];
     });
   }
@@ -145,7 +171,8 @@ export class Notifier {
   }
 
   #begin(row: AlertNotificationRow, wake: () => void): void {
-    const { logger } = this.#options;
+    const { logger, clock } = this.#options;
+    const beganMs = clock.monotonicMs();
     const work = this.#notify(row)
       .catch((thrown: unknown) => {
         // It stays taken for a while and is tried again then.
@@ -156,6 +183,8 @@ export class Notifier {
       })
       .finally(() => {
         this.#inFlight.delete(row);
+        if (clock.monotonicMs() - beganMs > slowMs) this.#slow.set(row.channel_id, true);
+        else this.#slow.delete(row.channel_id);
         wake();
       });
     this.#inFlight.set(row, work);

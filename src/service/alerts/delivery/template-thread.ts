@@ -9,6 +9,7 @@ import { TemplateError } from '../../../checks/judging/templating.ts';
 import { CpuLimitExceeded, cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
 import { ownThreadEnvironment } from '../../../lib/env.ts';
 import { errorCodeOf } from '../../../lib/errors.ts';
+import { FairQueue, type QueueFigures } from '../../../lib/fair-queue.ts';
 import { LruMap } from '../../../lib/lru.ts';
 
 type Problem = { key: string; message: string };
@@ -33,17 +34,13 @@ export type TemplateReply =
       readonly stack: string;
     };
 
-interface Job {
-  readonly work: TemplateWork;
-  readonly resolve: (reply: TemplateReply) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /** What all templates of one webhook may take together: processor time, and memory of their thread. */
 const limits = { cpuMs: 500, heapMb: 128 };
 const watchIntervalMs = 250;
 /** Templates that took too much are not tried again for a while. */
 const refusedMs = 10 * 60_000;
+/** More than an account's notifications under way, and its calls that try templates. */
+const waitingPerAccount = 1_000;
 
 /**
  * Fills templates of webhooks, which are other people's programs, in a thread of their own: one webhook after
@@ -51,11 +48,10 @@ const refusedMs = 10 * 60_000;
  * replaced, and that webhook's templates are refused for ten minutes. The thread starts with the first one.
  */
 export class TemplateThread {
-  readonly #queues = new Map<string, Job[]>();
+  readonly #queue = new FairQueue({ name: 'templates', atOnce: 1, waitingPerKey: waitingPerAccount });
   readonly #refused = new LruMap<string, { readonly reason: string; readonly untilMs: number }>(1000);
   #worker: Worker | undefined;
   #ready: Promise<unknown> = Promise.resolve();
-  #isBusy = false;
 
   /** @throws TemplateError */
   async request(
@@ -82,36 +78,11 @@ export class TemplateThread {
   }
 
   #do(accountId: string, work: TemplateWork): Promise<TemplateReply> {
-    return new Promise((resolve, reject) => {
-      const job = { work, resolve, reject };
-      const queue = this.#queues.get(accountId);
-      if (queue) queue.push(job);
-      else this.#queues.set(accountId, [job]);
-      if (!this.#isBusy) void this.#work();
-    });
+    return this.#queue.run({ key: accountId }, () => this.#run(work));
   }
 
-  async #work(): Promise<void> {
-    this.#isBusy = true;
-    for (let job = this.#take(); job; job = this.#take()) {
-      try {
-        job.resolve(await this.#run(job.work));
-      } catch (thrown) {
-        job.reject(thrown as Error);
-      }
-    }
-    this.#isBusy = false;
-  }
-
-  /** The next job of the account whose turn it is; its others wait for its next turn. */
-  #take(): Job | undefined {
-    for (const [accountId, jobs] of this.#queues) {
-      const job = jobs.shift();
-      this.#queues.delete(accountId);
-      if (jobs.length > 0) this.#queues.set(accountId, jobs);
-      if (job) return job;
-    }
-    return undefined;
+  figures(): QueueFigures {
+    return this.#queue.figures();
   }
 
   async #run(work: TemplateWork): Promise<TemplateReply> {

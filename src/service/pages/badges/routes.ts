@@ -1,3 +1,4 @@
+import { askedInPublic } from '../../../lib/asker.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
@@ -80,14 +81,17 @@ export function badgeHandlers({
     async getCheckBadge({ caller, params, query, request, reply }) {
       const check = await store.reports.check(params.id);
       if (!check || !(await mayBeSeen(check.accountId, [check], caller))) throw notFound('check', params.id);
-      return named({ request, reply }, await draw(check.name, [check], query));
+      const drawn = await askedInPublic(check.accountId, () => draw(check.name, [check], query));
+      return named({ request, reply }, drawn);
     },
     async getGroupBadge({ caller, params, query, request, reply }) {
       const group = (await store.groups.findMany([params.id])).get(params.id);
       if (!group) throw notFound('group', params.id);
       const checks = await store.reports.checksOfGroup(group.accountId, group.id);
       if (!(await mayBeSeen(group.accountId, checks, caller))) throw notFound('group', params.id);
-      return named({ request, reply }, await draw(String(group.definition.name ?? 'group'), checks, query));
+      const name = String(group.definition.name ?? 'group');
+      const drawn = await askedInPublic(group.accountId, () => draw(name, checks, query));
+      return named({ request, reply }, drawn);
     },
     async getStatusPageBadge({ params, query, request, reply }) {
       const page = await store.statusPages.findByAddress(params.address.toLowerCase());
@@ -96,7 +100,7 @@ export function badgeHandlers({
       }
       const data = await snapshots.get(
         page.id,
-        () => statusPageData(store, analytics, page, clock.wallMs()),
+        () => askedInPublic(page.account_id, () => statusPageData(store, analytics, page, clock.wallMs())),
         () => true,
       );
       return named({ request, reply }, badgeImage({ label: page.name, ...pageWords(data), ...query }));

@@ -49,22 +49,25 @@ export async function dashboardData(
   { dashboard, options, checks, page, now, publicUrl }: DashboardRequest,
 ): Promise<DashboardData> {
   const [lastDay, lastWeek] = [namedWindow('last24Hrs', now), namedWindow('last7Days', now)];
-  const dayCoverage = await windowCoverage(
-    analytics,
-    checks.map(({ id }) => id),
-    lastDay,
-  );
-  const states = checks.map((check) => shownState(check, dayCoverage(check.id)));
   const perPage = options.paginate
     ? (options.checksPerPage ?? defaultChecksPerPage)
     : Math.min(checks.length, mostChecksPerPage);
   const shown = checks.slice((page - 1) * perPage, page * perPage);
   const ids = shown.map(({ id }) => id);
-  const day = await analytics.report(shown, lastDay);
-  const week = await analytics.report(shown, lastWeek);
-  const weekCoverage = await windowCoverage(analytics, ids, lastWeek);
   const bars = lastDays(now, daysShown);
-  const byDay = await analytics.coverage({ ...bars, checkIds: ids, location: null });
+  // All at once: each would wait for its turn.
+  const [dayCoverage, day, week, weekCoverage, byDay] = await Promise.all([
+    windowCoverage(
+      analytics,
+      checks.map(({ id }) => id),
+      lastDay,
+    ),
+    analytics.report(shown, lastDay),
+    analytics.report(shown, lastWeek),
+    windowCoverage(analytics, ids, lastWeek),
+    analytics.coverage({ ...bars, checkIds: ids, location: null }),
+  ]);
+  const states = checks.map((check) => shownState(check, dayCoverage(check.id)));
   const runs = Map.groupBy(
     await repositories.reports.recentRuns(ids, now - dayMs, runsShown),
     (run) => run.check_id,

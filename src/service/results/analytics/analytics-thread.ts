@@ -1,7 +1,9 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { findCheckType } from '../../../checks/index.ts';
+import { presentAsker } from '../../../lib/asker.ts';
 import { AppError } from '../../../lib/errors.ts';
+import { FairQueue, type QueueFigures } from '../../../lib/fair-queue.ts';
 import type { CheckCoverage, CoverageQuery, CoverageSource } from '../../coverage/coverage-query.ts';
 import type { StorePlace } from '../../store.ts';
 import type { ClickHouseNews } from '../clickhouse/fed-columns.ts';
@@ -44,19 +46,23 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** More questions than this do not wait for the thread: further callers are asked to retry. */
-const maxPending = 500;
+/** More pieces of one account than this do not wait for the thread: its further callers are asked to retry. */
+const waitingPerAccount = 2_000;
+/** Questions about more checks are cut into pieces of that many: others come in between. */
+const checksPerPiece = 50;
 
 /**
  * Answers questions about many results in a thread of its own with a connection of its own, because they take
  * long enough to be felt: SQLite reads where it is called, and a million numbers are sorted somewhere. The
- * thread starts with the first question; one that died fails the questions it had and is replaced at the
- * next.
+ * thread starts with the first question; one that died fails the question it had and is replaced at the
+ * next. Accounts take turns at it, public pages come first, and what nobody waits for any longer is not asked:
+ * the thread has one piece at a time, all others wait here.
  */
 export class AnalyticsThread implements CoverageSource {
   readonly #place: AnalyticsPlace;
   readonly #onClickHouse: ((news: ClickHouseNews) => void) | undefined;
   readonly #pending = new Map<number, Pending>();
+  readonly #queue = new FairQueue({ name: 'analytics', atOnce: 1, waitingPerKey: waitingPerAccount });
   #worker: Worker | undefined;
   #lastId = 0;
   #isClosed = false;
@@ -67,7 +73,7 @@ export class AnalyticsThread implements CoverageSource {
     this.#onClickHouse = onClickHouse;
   }
 
-  /** @throws AppError STORE_UNAVAILABLE when the database does not answer, or too much is asked at once. */
+  /** @throws AppError STORE_UNAVAILABLE when the database does not answer, RATE_LIMITED when the account asks too much at once. */
   async ask(query: AnalyticsQuery): Promise<Series[]> {
     return (await this.#ask({ kind: 'series', query })) as Series[];
   }
@@ -75,33 +81,47 @@ export class AnalyticsThread implements CoverageSource {
   /**
    * How the runs of checks ended in a window, by check; those without runs are left out.
    *
-   * @throws AppError STORE_UNAVAILABLE when the database does not answer, or too much is asked at once.
+   * @throws AppError STORE_UNAVAILABLE when the database does not answer, RATE_LIMITED when the account asks too much
+   * at once.
    */
   async report(
     checks: readonly { readonly id: string; readonly checkType: string }[],
     window: Window,
   ): Promise<Map<string, RunAggregate>> {
     if (checks.length === 0) return new Map();
-    const query: ReportQuery = {
-      checks: checks.map(({ id, checkType }) => ({ id, metric: timeMetricOf(checkType) })),
-      from: window.from,
-      to: window.to,
-    };
-    const aggregates = (await this.#ask({ kind: 'report', query })) as CheckAggregate[];
-    return new Map(aggregates.map((one) => [one.checkId, one]));
+    const asked = checks.map(({ id, checkType }) => ({ id, metric: timeMetricOf(checkType) }));
+    const pieces = await Promise.all(
+      inPieces(asked).map((some) => {
+        const query: ReportQuery = { checks: some, from: window.from, to: window.to };
+        return this.#ask({ kind: 'report', query }) as Promise<CheckAggregate[]>;
+      }),
+    );
+    return new Map(pieces.flat().map((one) => [one.checkId, one]));
   }
 
   async coverage(query: CoverageQuery): Promise<Map<string, CheckCoverage>> {
     if (query.checkIds.length === 0) return new Map();
-    const found = (await this.#ask({ kind: 'coverage', query })) as CheckCoverage[];
-    return new Map(found.map((one) => [one.checkId, one]));
+    const pieces = await Promise.all(
+      inPieces(query.checkIds).map(
+        (checkIds) =>
+          this.#ask({ kind: 'coverage', query: { ...query, checkIds } }) as Promise<CheckCoverage[]>,
+      ),
+    );
+    return new Map(pieces.flat().map((one) => [one.checkId, one]));
+  }
+
+  /** How much waits for the thread. */
+  figures(): QueueFigures {
+    return this.#queue.figures();
   }
 
   #ask(question: Question): Promise<Answer> {
-    if (this.#isClosed || this.#pending.size >= maxPending) {
-      return Promise.reject(
-        new AppError('STORE_UNAVAILABLE', 'Too many analytics queries are queued. Try again.'),
-      );
+    return this.#queue.run(presentAsker(), () => this.#answer(question));
+  }
+
+  #answer(question: Question): Promise<Answer> {
+    if (this.#isClosed) {
+      return Promise.reject(new AppError('STORE_UNAVAILABLE', 'The service is shutting down.'));
     }
     this.#worker ??= this.#start();
     const worker = this.#worker;
@@ -150,6 +170,12 @@ export class AnalyticsThread implements CoverageSource {
     this.#isClosed = true;
     await this.#worker?.terminate();
   }
+}
+
+function inPieces<Item>(items: readonly Item[]): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / checksPerPiece) }, (_, piece) =>
+    items.slice(piece * checksPerPiece, (piece + 1) * checksPerPiece),
+  );
 }
 
 /** The metric that is the response time of a type's results. */

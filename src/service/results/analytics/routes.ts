@@ -11,7 +11,7 @@ import {
   typedAnalyticsRoute,
   wordsIn,
 } from '../../../protocol/results/analytics.ts';
-import { type Coverage, noCoverage } from '../../../protocol/runs/coverage.ts';
+import { noCoverage } from '../../../protocol/runs/coverage.ts';
 import type { Check } from '../../checks/store.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
@@ -44,8 +44,11 @@ export function analyticsHandlers(deps: AnalyticsDeps): [string, AnyHandler][] {
       const window = windowOf(query.quickRange ?? body.quickRange, deps.clock.wallMs());
       const ids = [...new Set(body.checkIds.map((id) => id.toLowerCase()))];
       const checks = await Promise.all(ids.map((id) => checkOf(deps, caller.accountId, id)));
-      const coverage = await windowCoverage(deps.analytics, ids, window);
-      return Promise.all(checks.map((check) => overviewOf(deps, check, window, coverage(check.id))));
+      const [coverage, ...overviews] = await Promise.all([
+        windowCoverage(deps.analytics, ids, window),
+        ...checks.map((check) => overviewOf(deps, check, window)),
+      ]);
+      return overviews.map((overview) => ({ ...overview, coverage: coverage(overview.checkId) }));
     },
   });
   const typed = checkTypes.map((type): [string, AnyHandler] => {
@@ -182,9 +185,9 @@ function groupView(type: CheckType, groupBy: string, series: Series): Record<str
   };
 }
 
-async function overviewOf(deps: AnalyticsDeps, check: Check, window: Window, coverage: Coverage) {
+async function overviewOf(deps: AnalyticsDeps, check: Check, window: Window) {
   const type = findCheckType(check.checkType);
-  const identity = { checkId: check.id, name: check.name, checkType: check.checkType, coverage };
+  const identity = { checkId: check.id, name: check.name, checkType: check.checkType };
   if (!type) return identity;
   const metrics = metricsOf(type).filter(({ overviewKey }) => overviewKey !== null);
   const [series] = await deps.analytics.ask({

@@ -10,12 +10,14 @@ import {
   sql,
 } from 'kysely';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 import type { Tables } from '../../tables.ts';
 import { keepPrivate } from './data-dir.ts';
 import { arrayOf, type ColumnType } from './postgres-arrays.ts';
 import { type PostgresHosts, readOnlyState } from './postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
-import { sqliteKyselyDialect } from './sqlite.ts';
+import { type OpenSqlite, sqliteKyselyDialect } from './sqlite.ts';
+import { SlicedTransactions } from './sqlite-slices.ts';
 
 /** The types of a table's columns. */
 export type ColumnTypes<Row> = {
@@ -266,6 +268,10 @@ export interface Connection {
   /** PostgreSQL with a replica only: for reads that may be some seconds old. */
   readonly readers?: Kysely<Tables>;
   readonly dialect: Dialect;
+  /** SQLite only: transactions that let others in between. */
+  readonly slices?: SlicedTransactions;
+  /** SQLite only: who waits for its one connection. */
+  readonly turns?: FairQueue;
   /** PostgreSQL only: where a dedicated connection (LISTEN, leadership) goes. */
   readonly hosts?: PostgresHosts;
   /** PostgreSQL without a pooler only: makes the pool smaller than it was opened. */
@@ -297,10 +303,13 @@ export function connectSqlite(path: string, onOpenToOthers: (files: readonly str
     if (damage) throw damage;
     await sqliteSql.ping(db);
   };
-  return {
-    db: new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError }) }),
-    dialect: { ...sqliteSql, ping },
+  let opened: OpenSqlite | undefined;
+  const onOpen = (open: OpenSqlite) => {
+    opened = open;
   };
+  const turns = new FairQueue({ name: 'database', atOnce: 1, waitingPerKey: Number.POSITIVE_INFINITY });
+  const db = new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError, onOpen, turns }) });
+  return { db, dialect: { ...sqliteSql, ping }, turns, slices: new SlicedTransactions(db, () => opened) };
 }
 
 /** A text as it stands in a `like` pattern with `escape '\\'`. */

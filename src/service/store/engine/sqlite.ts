@@ -9,13 +9,24 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { presentAsker } from '../../../lib/asker.ts';
 import { toError } from '../../../lib/errors.ts';
+import type { FairQueue } from '../../../lib/fair-queue.ts';
 import { LruMap } from '../../../lib/lru.ts';
 
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
 const maxStatements = 500;
 
+/** The one connection of a database, for what Kysely has no words for. */
+export interface OpenSqlite {
+  readonly database: DatabaseSync;
+  readonly connection: DatabaseConnection;
+}
+
 export interface SqliteOptions {
+  /** Accounts take turns at the connection; absent: first come, first served. */
+  readonly turns?: FairQueue;
+  readonly onOpen?: (open: OpenSqlite) => void;
   readonly isReadOnly?: boolean;
   /** Hears of every statement that failed. */
   readonly onError?: (error: Error) => void;
@@ -27,11 +38,18 @@ export interface SqliteOptions {
  */
 export function sqliteKyselyDialect(path: string, options: SqliteOptions = {}): KyselyDialect {
   return {
-    createAdapter: () => new SqliteAdapter(),
+    createAdapter: () => (options.turns ? new SharedAdapter() : new SqliteAdapter()),
     createDriver: () => new NodeSqliteDriver(path, options),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
+}
+
+/** The driver itself gives the one connection to one user after the other. */
+class SharedAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
 }
 
 class NodeSqliteDriver implements Driver {
@@ -39,6 +57,7 @@ class NodeSqliteDriver implements Driver {
   readonly #options: SqliteOptions;
   #database: DatabaseSync | undefined;
   #connection: NodeSqliteConnection | undefined;
+  #release: () => void = () => undefined;
 
   constructor(path: string, options: SqliteOptions) {
     this.#path = path;
@@ -46,7 +65,7 @@ class NodeSqliteDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    const { isReadOnly = false, onError } = this.#options;
+    const { isReadOnly = false, onError, onOpen } = this.#options;
     const database = new DatabaseSync(this.#path, { readOnly: isReadOnly });
     database.exec('pragma busy_timeout = 5000; pragma foreign_keys = on;');
     // Pages that become free can be given back; it takes effect in a database without tables, or with VACUUM.
@@ -54,9 +73,12 @@ class NodeSqliteDriver implements Driver {
     if (!isReadOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full;');
     this.#database = database;
     this.#connection = new NodeSqliteConnection(database, onError);
+    onOpen?.({ database, connection: this.#connection });
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
+    const { turns } = this.#options;
+    if (turns) await this.#turn(turns);
     if (!this.#connection) throw new Error('the SQLite driver was used before it was opened');
     return this.#connection;
   }
@@ -77,6 +99,21 @@ class NodeSqliteDriver implements Driver {
 
   async releaseConnection(): Promise<void> {
     // The one connection stays open until destroy().
+    this.#release();
+  }
+
+  /** Waits for the turn of the account that asks; it ends with the connection's release. */
+  #turn(turns: FairQueue): Promise<void> {
+    const begun = Promise.withResolvers<void>();
+    const { key, isFirst } = presentAsker();
+    const turn = turns.run({ key, isFirst }, () => {
+      const released = Promise.withResolvers<void>();
+      this.#release = released.resolve;
+      begun.resolve();
+      return released.promise;
+    });
+    turn.catch(begun.reject);
+    return begun.promise;
   }
 
   async destroy(): Promise<void> {

@@ -111,6 +111,16 @@ export function fairnessSuite(stage: AlertStage): void {
     expect(hanging.received.length).toBeLessThanOrEqual(4);
   });
 
+  it('notifies an account of its other channels while several of them hang', async () => {
+    hanging.answerNext(...Array<number>(1000).fill(0));
+    await alerts(stage.harness.accountId, [webhook(`${hanging.url}/a`), webhook(`${hanging.url}/b`)], 50);
+    await alerts(stage.harness.accountId, [webhook(`${http.url}/well`)], 20);
+    stage.harness.startAlerting();
+    await untilReceived(20);
+    // Not one of those that hang has been given up meanwhile.
+    expect(hanging.received.length).toBeLessThanOrEqual(8);
+  });
+
   const long = `(replace "${'a'.repeat(990)}" "a" "${'b'.repeat(990)}")`;
   const loops = `{{#each (split "${'a'.repeat(900)}" "")}}${`{{#if (startsWith ${long} "c")}}{{/if}}`.repeat(20)}{{/each}}`;
   const lists = `${`{{#with (split ${long} "")}}`.repeat(60)}x${'{{/with}}'.repeat(60)}`;

@@ -21,6 +21,7 @@ import { heartbeatSuite } from './heartbeats.ts';
 import { incidentSuite } from './incidents.ts';
 import { keptDetailSuite } from './kept-details.ts';
 import { leaseSuite } from './leases.ts';
+import { longTransactionSuite } from './long-transactions.ts';
 import { maintenanceSuite } from './maintenance.ts';
 import { occurrenceSuite } from './maintenance-occurrences.ts';
 import { memberSuite } from './members.ts';
@@ -39,6 +40,7 @@ import { suiteErrorSuite } from './suite-errors.ts';
 /** Everything that a store has to do, whatever engine it is on. */
 export function storeSuites(stage: StoreStage): void {
   leaseSuite(stage);
+  longTransactionSuite(stage);
   slotSuite(stage);
   slotRecordSuite(stage);
   coverageSuite(stage);

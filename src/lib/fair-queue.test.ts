@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { FairQueue, type FairQueueOptions } from './fair-queue.ts';
+
+/** A queue by a clock of its own, and what it did, in order. */
+function stage(options: Partial<FairQueueOptions> = {}) {
+  let nowMs = 0;
+  const done: string[] = [];
+  const queue = new FairQueue({
+    name: 'test',
+    atOnce: 1,
+    waitingPerKey: 1000,
+    nowMs: () => nowMs,
+    ...options,
+  });
+  const add = (key: string, costMs: number, turn: { isFirst?: boolean; gone?: AbortSignal } = {}) =>
+    queue.run({ key, ...turn }, async () => {
+      await Promise.resolve();
+      nowMs += costMs;
+      done.push(key);
+    });
+  return { queue, done, add };
+}
+
+const times = (count: number, work: () => Promise<void>) => Array.from({ length: count }, work);
+
+describe('a queue that is fair by key', () => {
+  it('serves a key that comes later next, however much of another one waits', async () => {
+    const { done, add } = stage();
+    await Promise.all([...times(50, () => add('a', 10)), add('b', 10), add('c', 10)]);
+    expect(done.indexOf('b')).toBeLessThan(3);
+    expect(done.indexOf('c')).toBeLessThan(4);
+    expect(done).toHaveLength(52);
+  });
+
+  it('gives keys the same time, not the same number of turns', async () => {
+    const { done, add } = stage();
+    await Promise.all([...times(10, () => add('heavy', 100)), ...times(20, () => add('light', 10))]);
+    // Behind the first heavy piece, ten light ones take as long as one.
+    expect(done.slice(0, 11).filter((key) => key === 'heavy')).toHaveLength(1);
+  });
+
+  it('lets what comes first in, yet not without end', async () => {
+    const { done, add } = stage();
+    await Promise.all([
+      ...times(4, () => add('a', 0)),
+      ...times(8, () => add('readers', 0, { isFirst: true })),
+    ]);
+    expect(done.join(' ')).toBe('a readers readers readers a readers readers readers a readers readers a');
+  });
+
+  it('refuses only the key of which too much waits', async () => {
+    const { queue, add } = stage({ waitingPerKey: 2 });
+    const work = times(3, () => add('a', 1));
+    await expect(add('a', 1)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    await Promise.all([...work, add('b', 1)]);
+    expect(queue.figures()).toMatchObject({ waiting: 0, begun: 4, refused: 1 });
+  });
+
+  it('drops what waits when its caller is gone, and goes on', async () => {
+    const { queue, done, add } = stage();
+    const gone = new AbortController();
+    const first = add('b', 5);
+    const dropped = times(3, () => add('a', 1, { gone: gone.signal }));
+    gone.abort();
+    for (const one of dropped) await expect(one).rejects.toMatchObject({ code: 'CALLER_GONE' });
+    await expect(add('a', 1, { gone: gone.signal })).rejects.toMatchObject({ code: 'CALLER_GONE' });
+    await Promise.all([first, add('c', 1)]);
+    expect(done).toEqual(['b', 'c']);
+    expect(queue.figures()).toMatchObject({ waiting: 0, dropped: 4, begun: 2 });
+  });
+
+  it('goes on after work that failed', async () => {
+    const { queue, done, add } = stage();
+    await expect(queue.run({ key: 'a' }, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await add('a', 1);
+    expect(done).toEqual(['a']);
+  });
+});

@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
+import type { KeyRole } from '../../../src/service/ids/keys.ts';
+import { openStore } from '../../../src/service/store.ts';
+import { quietLogger } from '../../helpers/service/service.ts';
+
+export interface BenchAccount {
+  readonly accountId: string;
+  readonly keys: Readonly<Record<KeyRole, string>>;
+}
+
+export interface BenchPlace {
+  readonly databaseUrl?: string;
+  readonly dataDir: string;
+}
+
+/** An account with a key of each role, while no service runs. */
+export async function createAccount({ databaseUrl, dataDir }: BenchPlace): Promise<BenchAccount> {
+  const store = await openStore({ databaseUrl, path: join(dataDir, 'picket.sqlite'), logger: quietLogger });
+  try {
+    const { accountId } = await addAccount(store, systemClock, 'bench');
+    const roles = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
+    const keys: [KeyRole, string][] = [];
+    for (const role of roles) {
+      keys.push([role, (await addKey(store, systemClock, { accountId, name: role, role })).rawKey]);
+    }
+    return { accountId, keys: Object.fromEntries(keys) as Record<KeyRole, string> };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Gives every second check, with its results, to another account. */
+export async function shareChecks({ databaseUrl, dataDir }: BenchPlace, accountId: string): Promise<void> {
+  const odd = `in (select id from checks where name like 'check %' and cast(substr(name, 7) as integer) % 2 = 1)`;
+  const statements = [
+    ...['runs', 'results', 'statuses'].map(
+      (table) => `update ${table} set account_id = '${accountId}' where check_id ${odd}`,
+    ),
+    `update checks set account_id = '${accountId}' where id ${odd}`,
+  ];
+  if (databaseUrl === undefined) {
+    const database = new DatabaseSync(join(dataDir, 'picket.sqlite'));
+    for (const statement of statements) database.exec(statement);
+    database.exec('analyze');
+    database.close();
+    return;
+  }
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.query('vacuum analyze');
+  await client.end();
+}
