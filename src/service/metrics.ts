@@ -2,6 +2,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { lanes } from '../checks/contract/check-type.ts';
 import type { ModelOutcome } from '../checks/model/client.ts';
 import { ModelTotals } from '../checks/model/totals.ts';
+import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
 import type { ClickHouseFigures } from './results/clickhouse/figures.ts';
 import type { Repositories } from './store.ts';
@@ -41,6 +42,8 @@ export class ServiceMetrics {
   readonly #mcpCalls = new Map<string, number>();
   /** Absent where no ClickHouse is configured. */
   clickHouse: ClickHouseFigures | undefined;
+  /** Whose disk is measured. */
+  artifactStore: ArtifactStore | undefined;
   /** Connections for live results that are open at this process. */
   liveConnections = 0;
 
@@ -225,7 +228,7 @@ export class ServiceMetrics {
       this.#setLogins(registers);
       this.#setLive(registers);
       this.#setTelemetry(registers);
-      await registerStore(registers, repositories, now);
+      await registerStore(registers, repositories, now, this.artifactStore);
       const feed = this.clickHouse && (await repositories.fedResults.feed());
       this.clickHouse?.register(registers, now, feed?.levelAt);
     }
