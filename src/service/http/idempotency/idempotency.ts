@@ -153,7 +153,7 @@ export class Idempotency {
         await store.storedAnswers.complete(keyHash, sealAnswer(secret, { statusCode, body }));
       } else await store.storedAnswers.remove(keyHash);
     } catch (thrown) {
-      // What was done is done: its caller must not be told that it was not.
+      // What was done is done: its caller must not read that it was not.
       if (!isDone) this.#void.add(keyHash);
       logger.warn({ err: thrown, requestId: request.id }, 'answer of an idempotency key not stored');
     } finally {

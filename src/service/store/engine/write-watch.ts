@@ -12,7 +12,7 @@ const goodMs = 5_000;
 const badMs = 1_000;
 /** What a data directory must take. */
 const fileBytes = 1024 * 1024;
-/** So much a table of a server must grow by after it refused a write; one row finds room in pages that are there. */
+/** A table of a server must grow by this after it refused a write; one row finds room in pages that are there. */
 const growthBytes = 64 * 1024;
 
 /**
