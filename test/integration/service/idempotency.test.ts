@@ -156,7 +156,8 @@ it('lets a command be repeated whose answer was lost', async () => {
   let calls = 0;
   const between = createServer((request, response) => {
     void (async () => {
-      const chunks = await Array.fromAsync(request);
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
       const { authorization = '', 'idempotency-key': key = '' } = request.headers;
       const answer = await fetch(address + request.url, {
         method: 'POST',
