@@ -123,6 +123,23 @@ export const errorCatalogue = {
     fix: 'The message names the object in the way.',
     isRetryable: false,
   },
+  IDEMPOTENCY_KEY_IN_USE: {
+    statusCode: 409,
+    phrase: 'Conflict',
+    meaning:
+      'A request with the same `Idempotency-Key` is still being answered, or the service ended before its answer was stored.',
+    fix: 'Where there is a `Retry-After` header, send it again. Else look whether it was carried out, and use a new key if it was not.',
+    isRetryable: true,
+    isNamedInBody: true,
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    statusCode: 422,
+    phrase: 'Unprocessable Content',
+    meaning: 'The `Idempotency-Key` was sent before with another body or address.',
+    fix: 'Use a new key for each new request; send the same key only with the same request.',
+    isRetryable: false,
+    isNamedInBody: true,
+  },
   IMPORT_OUT_OF_ORDER: {
     statusCode: 403,
     phrase: 'Forbidden',
@@ -192,6 +209,15 @@ export const errorCatalogue = {
     meaning: 'The database does not answer, or the service is shutting down.',
     fix: 'Try again; agents do so by themselves.',
     isRetryable: true,
+  },
+  STORAGE_FULL: {
+    statusCode: 503,
+    phrase: 'Service Unavailable',
+    meaning:
+      'The disk of the database is full: nothing can be stored. At start, `picket service` ends with code 1.',
+    fix: 'Make room on the disk the message names; the service continues by itself, and agents send their results again.',
+    isRetryable: true,
+    isNamedInBody: true,
   },
   ARTIFACT_STORE_FULL: {
     statusCode: 507,
@@ -266,6 +292,11 @@ export class AppError extends Error {
     this.attributes = details.attributes;
     this.errorCode = entry.errorCode;
   }
+}
+
+/** Whether the database is what failed, not what was asked: the same succeeds once it is back. */
+export function isStoreFailure(error: unknown): boolean {
+  return error instanceof AppError && ['STORE_UNAVAILABLE', 'STORAGE_FULL'].includes(error.code);
 }
 
 /** Whether clients look for an error by its name, as `code` of the body. */

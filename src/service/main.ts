@@ -3,7 +3,7 @@ import { createLogger, type Logger } from '../lib/log.ts';
 import { standardOutput } from '../lib/log-destination.ts';
 import { StopRequests } from '../lib/stop-requests.ts';
 import { packageVersion } from '../lib/version.ts';
-import { readServiceConfig } from './config.ts';
+import { readServiceConfig, type ServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
 
 /** How long the last log lines may take to leave; their reader may have stopped, or gone. */
@@ -43,7 +43,7 @@ export async function runService(environment: Readonly<Record<string, string | u
 
   const service = await startService({ config, logger, stop: stop.signal }).catch(async (thrown: unknown) => {
     await output.close(logGraceMs);
-    throw asStartError(toError(thrown), config.PORT);
+    throw asStartError(toError(thrown), config);
   });
   logger.info(
     { address: service.address, version: packageVersion(), store: service.store.engine },
@@ -71,15 +71,27 @@ async function close(service: RunningService, logger: Logger): Promise<number> {
 }
 
 /** What people can do about a start that fails. */
-function asStartError(error: Error, port: number): Error {
+function asStartError(error: Error, { PORT: port, HOST: host }: Pick<ServiceConfig, 'PORT' | 'HOST'>): Error {
   const code = errorCodeOf(error);
   if (code === 'EADDRINUSE') {
     return new AppError('CONFIG_INVALID', `PORT: port ${port} is in use by another process.`, {
       cause: error,
     });
   }
-  if (code === 'EACCES' || code === 'EROFS') {
-    return new AppError('CONFIG_INVALID', `DATA_DIR or PORT: ${error.message}`, { cause: error });
+  const isListening = 'syscall' in error && ['listen', 'bind', 'getaddrinfo'].includes(String(error.syscall));
+  if (isListening && code === 'EACCES') {
+    return new AppError(
+      'CONFIG_INVALID',
+      `PORT: this user may not listen on port ${port}. Choose one above 1023.`,
+      {
+        cause: error,
+      },
+    );
+  }
+  if (isListening && host !== undefined) {
+    return new AppError('CONFIG_INVALID', `HOST: ${host} is no address of this machine (${code}).`, {
+      cause: error,
+    });
   }
   return error;
 }

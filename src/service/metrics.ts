@@ -2,6 +2,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { lanes } from '../checks/contract/check-type.ts';
 import type { ModelOutcome } from '../checks/model/client.ts';
 import { ModelTotals } from '../checks/model/totals.ts';
+import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
 import { type MeasuredQueue, registerQueues } from './queue-metrics.ts';
 import type { ClickHouseFigures } from './results/clickhouse/figures.ts';
@@ -45,6 +46,8 @@ export class ServiceMetrics {
   clickHouse: ClickHouseFigures | undefined;
   /** Queues that accounts share at this process. */
   queues: readonly MeasuredQueue[] = [];
+  /** Whose disk is measured. */
+  artifactStore: ArtifactStore | undefined;
   /** Connections for live results that are open at this process. */
   liveConnections = 0;
 
@@ -235,7 +238,7 @@ export class ServiceMetrics {
       this.#setOddStored(registers);
       this.#setLive(registers);
       this.#setTelemetry(registers);
-      await registerStore(registers, repositories, now);
+      await registerStore(registers, repositories, now, this.artifactStore);
       registerQueues(registers, this.queues);
       const feed = this.clickHouse && (await repositories.fedResults.feed());
       this.clickHouse?.register(registers, now, feed?.levelAt);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { trustCustomCa } from '../lib/custom-ca.ts';
-import { AppError, errorCodeOf } from '../lib/errors.ts';
+import { errorCodeOf, isStoreFailure, toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { bootstrap } from './accounts/accounts.ts';
 import { configuredRetention } from './accounts/routes.ts';
@@ -26,6 +26,7 @@ import { Ingest, type StoredResult } from './results/ingest.ts';
 import { buildApi, handlersOn, type RouteDeps } from './routes.ts';
 import { Ledger } from './runs/ledger.ts';
 import { lockDataDir } from './store/engine/data-dir.ts';
+import { inDirectory } from './store/engine/directory-errors.ts';
 import { parseSecretsKey, SecretBox } from './store/secrets/secret-box.ts';
 import { openStore, type Store, type StorePlace } from './store.ts';
 import { TraceExport } from './traces/trace-export.ts';
@@ -99,11 +100,11 @@ async function openWhenReady(
     try {
       return await openConfiguredStore(config, logger);
     } catch (thrown) {
-      const isWorthIt = thrown instanceof AppError && thrown.code === 'STORE_UNAVAILABLE';
       const leftMs = endMs - systemClock.monotonicMs();
-      if (!isWorthIt || config.DATABASE_URL === undefined || leftMs <= 0 || stop?.aborted) throw thrown;
+      if (!isStoreFailure(thrown) || config.DATABASE_URL === undefined || leftMs <= 0 || stop?.aborted)
+        throw thrown;
       if (pauseMs === firstPauseMs) await onWait();
-      logger.warn({ reason: thrown.message }, 'database not reachable yet; trying again');
+      logger.warn({ reason: toError(thrown).message }, 'database not reachable yet; trying again');
       await systemClock.sleep(Math.min(pauseMs, leftMs), stop);
     }
   }
@@ -138,20 +139,24 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const resources = new AsyncDisposableStack();
   let isReady = true;
   try {
+    const dataDir = { variable: 'DATA_DIR', path: config.DATA_DIR } as const;
     const caCertificates = await trustCustomCa(config.CA_CERTS_DIR, logger);
     if (config.DATABASE_URL === undefined) {
-      resources.defer(lockDataDir(config.DATA_DIR));
+      resources.defer(await inDirectory(dataDir, () => lockDataDir(config.DATA_DIR)));
     }
     const artifactStore = await openArtifactStore(config);
     resources.defer(() => artifactStore.close());
-    const store = await openWhileWaiting(options, artifactStore);
+    const isEmbedded = config.DATABASE_URL === undefined;
+    const opening = () => openWhileWaiting(options, artifactStore);
+    const store = isEmbedded ? await inDirectory(dataDir, opening) : await opening();
     resources.defer(() => store.close());
     const ownClock = options.clock ? undefined : await openServiceClock(store, systemClock, logger);
     if (ownClock) resources.defer(() => ownClock.close());
     const clock = options.clock ?? ownClock ?? systemClock;
-    await bootstrap(store, clock, config, logger);
+    await inDirectory(dataDir, () => bootstrap(store, clock, config, logger));
 
     const metrics = new ServiceMetrics();
+    metrics.artifactStore = artifactStore;
     const clickHouse = configuredClickHouse({ config, store, clock, logger, metrics });
     const analytics = new AnalyticsThread(
       { ...storePlace(config), clickHouseUrl: config.ANALYTICS_CLICKHOUSE_URL, caCertificates },

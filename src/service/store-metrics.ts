@@ -1,15 +1,50 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { allScheduleParts } from './store/engine/schedule-parts.ts';
 import type { Repositories, Store } from './store.ts';
 
 export type MeasuredStore = Repositories &
-  Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected'>;
+  Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected' | 'storage'>;
 
 /** Figures of no account: the schedule, the partitions of results, and what a process may use in addition to its database. */
-export async function registerStore(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
+export async function registerStore(
+  registers: Registry[],
+  store: MeasuredStore,
+  now: number,
+  artifactStore?: ArtifactStore,
+): Promise<void> {
+  await setStorage(registers, store, artifactStore);
   await setSchedule(registers, store, now);
   setBesides(registers, store);
   await setDays(registers, store, now);
+}
+
+/** The disks of this process; those of a server or a bucket are somebody else's to watch. */
+async function setStorage(
+  registers: Registry[],
+  store: MeasuredStore,
+  artifactStore: ArtifactStore | undefined,
+): Promise<void> {
+  const free = new Gauge({
+    name: 'picket_storage_free_bytes',
+    help: 'Bytes this process may still write to the disk of its database (SQLite) or of its artifact directory',
+    labelNames: ['place'] as const,
+    registers,
+  });
+  const refused = new Counter({
+    name: 'picket_storage_refused_writes_total',
+    help: 'Writes that failed because the disk is full, read-only or failing, since this process started',
+    labelNames: ['place'] as const,
+    registers,
+  });
+  for (const [place, figures] of [
+    ['database', await store.storage()],
+    ['artifacts', await artifactStore?.storage?.()],
+  ] as const) {
+    if (!figures) continue;
+    refused.inc({ place }, figures.refusedWrites);
+    if (figures.freeBytes !== undefined) free.set({ place }, figures.freeBytes);
+  }
 }
 
 /** Of no account: where the schedule stands still, it does for all. */

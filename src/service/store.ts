@@ -1,9 +1,10 @@
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { backoffDelayMs } from '../lib/clock.ts';
-import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
+import { backoffDelayMs, systemClock } from '../lib/clock.ts';
+import { errorCodeOf, toError } from '../lib/errors.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Logger } from '../lib/log.ts';
 import { Accounts } from './accounts/store.ts';
@@ -24,6 +25,7 @@ import { LoginSessions } from './console/login/store.ts';
 import { Overviews } from './console/overview/store.ts';
 import { SlotDays } from './coverage/slot-days.ts';
 import { Heartbeats } from './heartbeats/store.ts';
+import { StoredAnswers } from './http/idempotency/store.ts';
 import { IncidentEvents } from './incidents/event-store.ts';
 import { RuleFailures } from './incidents/rules/failure-store.ts';
 import { AutomationRules } from './incidents/rules/store.ts';
@@ -74,6 +76,7 @@ import {
   type Dialect,
   isConflict,
 } from './store/engine/dialect.ts';
+import { freeBytesOf, type StorageFigures } from './store/engine/free-space.ts';
 import { asOpenError, placeOf } from './store/engine/open-errors.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
 import type { PostgresHosts } from './store/engine/postgres-hosts.ts';
@@ -81,6 +84,7 @@ import type { ReplicaObserver } from './store/engine/replica-pool.ts';
 import { allScheduleParts, unheldParts } from './store/engine/schedule-parts.ts';
 import { poolSizeThatFits, withoutConnections } from './store/engine/server-room.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
+import { WriteWatch } from './store/engine/write-watch.ts';
 import type { NatsAccess, NatsRelay } from './store/nats/nats-relay.ts';
 import { migrate } from './store/schema/migrate.ts';
 import { migrations } from './store/schema/migrations.ts';
@@ -139,8 +143,10 @@ export interface Store extends Repositories {
   unheldScheduleParts(): Promise<number>;
   /** How much waits for the one connection; undefined on PostgreSQL, which has several. */
   readonly turns?: Pick<FairQueue, 'figures'>;
-  /** Throws STORE_UNAVAILABLE when the database does not answer. */
+  /** Throws STORE_UNAVAILABLE or STORAGE_FULL when the database does not answer, or stores nothing. */
   ping(): Promise<void>;
+  /** What this process knows of the disk its database is on. */
+  storage(): Promise<StorageFigures>;
   /** The time by the database's own clock, in epoch milliseconds. Absent on SQLite, which has none. */
   readonly readClockMs?: () => Promise<number>;
   /**
@@ -197,19 +203,26 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       logger.warn({ reason }, 'the replica is passed over; its reads go to the database itself');
     },
   };
+  const onFailed = (error: Error) => watch.note(error);
   const connection: Connection =
     databaseUrl === undefined
-      ? connectSqlite(path, (files) =>
-          logger.warn({ files }, 'other users can read the database, and its owner is not this user'),
+      ? connectSqlite(
+          path,
+          (files) =>
+            logger.warn({ files }, 'other users can read the database, and its owner is not this user'),
+          onFailed,
         )
       : connectPostgres({
           databaseUrl,
           directUrl,
           replica: replicaUrl === undefined ? undefined : { url: replicaUrl, observer },
           onPoolError: (error) => logger.warn({ reason: error.message }, 'database connection lost'),
+          onFailed,
           maxConnections: poolSize,
         });
   const { db: rawDb, dialect, hosts } = connection;
+  const directory = databaseUrl === undefined && path !== ':memory:' ? dirname(path) : undefined;
+  const watch = new WriteWatch(rawDb, systemClock, directory);
   resources.defer(() => rawDb.destroy());
   resources.defer(async () => connection.readers?.destroy());
   try {
@@ -273,7 +286,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       },
       leaveSchedule: async () => link?.leaveSchedule(),
       unheldScheduleParts: () => guard(async () => (link ? unheldParts(db) : 0)),
-      ping: () => guard(() => dialect.ping(db)),
+      ping: () =>
+        guard(async () => {
+          await dialect.ping(db);
+          await watch.check();
+        }),
+      storage: async () => ({
+        refusedWrites: watch.refused,
+        freeBytes: directory === undefined ? undefined : await freeBytesOf(directory),
+      }),
       ...(connection.turns ? { turns: connection.turns } : {}),
       ...(link ? { readClockMs: () => readClockMs(db) } : {}),
       ...(hosts ? { withOwnConnection: (work) => withOwnConnection(hosts, work) } : {}),
@@ -393,6 +414,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     testSessions: new TestSessions(db, dialect),
     testDefinitions: new TestDefinitions(db, dialect),
     triggers: new Triggers(db),
+    storedAnswers: new StoredAnswers(db),
   };
 }
 

@@ -10,6 +10,7 @@ import type { CheckTables } from './checks/tables.ts';
 import type { LoginTables } from './console/login/tables.ts';
 import type { CoverageTables } from './coverage/tables.ts';
 import type { HeartbeatTables } from './heartbeats/tables.ts';
+import type { StoredAnswerTables } from './http/idempotency/tables.ts';
 import type { IncidentTables } from './incidents/tables.ts';
 import type { LocationTables } from './locations/tables.ts';
 import type { MailTables } from './mail/tables.ts';
@@ -50,4 +51,5 @@ export interface Tables
     ResultTables,
     RunTables,
     SessionTables,
-    SloTables {}
+    SloTables,
+    StoredAnswerTables {}

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { z } from 'zod';
-import { toError } from '../../lib/errors.ts';
+import { errorCodeOf, toError } from '../../lib/errors.ts';
 import type { cursorPage } from '../../protocol/http/cursor.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { ApiError } from './api-error.ts';
@@ -10,6 +11,8 @@ const timeoutMs = 30_000;
 const perPage = 100;
 const mostTries = 5;
 const longestPauseSeconds = 60;
+/** How often a request is sent again whose connection ended before the answer came. */
+const cutTries = 2;
 
 type Answer<R extends Route> = R extends { response: infer Response extends z.ZodType }
   ? z.output<Response>
@@ -66,17 +69,20 @@ export class ApiClient {
     read: (response: Response) => Promise<Content>,
   ): Promise<{ readonly text: Content }> {
     const { PICKET_URL } = this.#settings;
+    // What creates something is sent again only as the same request: one whose answer was lost is not carried out twice.
+    const key = route.method === 'POST' && !route.isBodyRaw ? randomUUID() : undefined;
     for (let tries = 1; ; tries += 1) {
       try {
-        const response = await this.#send(route, input);
+        const response = await this.#send(route, input, key);
         if (response.ok) return { text: await read(response) };
         const pauseSeconds = Number(response.headers.get('retry-after') ?? Number.NaN);
         const said = await response.text();
-        const isPaused = response.status === 429 && pauseSeconds <= longestPauseSeconds;
+        const isPaused = [409, 429].includes(response.status) && pauseSeconds <= longestPauseSeconds;
         if (!isPaused || tries >= mostTries) throw refusal(response.status, said, PICKET_URL);
         await setTimeout(pauseSeconds * 1000);
       } catch (thrown) {
         if (thrown instanceof ApiError) throw thrown;
+        if (key !== undefined && tries <= cutTries && isCut(thrown)) continue;
         const { cause, message } = toError(thrown);
         const reason = cause === undefined ? message : toError(cause).message;
         throw new ApiError(
@@ -86,7 +92,7 @@ export class ApiClient {
     }
   }
 
-  #send(route: Route, { params = {}, query = {}, body }: Input): Promise<Response> {
+  #send(route: Route, { params = {}, query = {}, body }: Input, key?: string): Promise<Response> {
     const { PICKET_URL, PICKET_API_KEY } = this.#settings;
     const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(params[name] ?? ''),
@@ -103,6 +109,7 @@ export class ApiClient {
         ...this.#headers,
         authorization: `Bearer ${PICKET_API_KEY}`,
         ...(body === undefined ? {} : { 'content-type': contentType }),
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
       },
       ...(body === undefined ? {} : { body: isRaw ? new Uint8Array(body) : JSON.stringify(body) }),
       redirect: 'error',
@@ -136,6 +143,12 @@ export class ApiClient {
       if (some.length < perPage) return rows as Answer<R> & unknown[];
     }
   }
+}
+
+/** Whether a connection that was there has ended; one that cannot be made is not tried again. */
+function isCut(thrown: unknown): boolean {
+  const { cause } = toError(thrown);
+  return ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(errorCodeOf(cause) ?? '');
 }
 
 function refusal(statusCode: number, text: string, url: string): ApiError {

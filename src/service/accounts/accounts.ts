@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { makeFolders } from '../../lib/make-folders.ts';
 import type { ServiceConfig } from '../config.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import { createKey, describeKey } from '../ids/keys.ts';
@@ -155,7 +156,7 @@ function keyFile(dataDir: string): string {
 }
 
 function writeKeyFile(dataDir: string, rawKey: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolders(dataDir);
   writeFileSync(keyFile(dataDir), `${rawKey}\n`, { mode: 0o600 });
   // The mode above is for a new file only.
   chmodSync(keyFile(dataDir), 0o600);

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { StorageFigures } from '../store/engine/free-space.ts';
 import type { ExpectedContent } from './verified-content.ts';
 
 /** Bytes `first` to `last` of an object, both inclusive. */
@@ -26,6 +27,8 @@ export interface ArtifactStore {
   put(key: string, content: Readable, expected: ExpectedContent): Promise<void>;
   /** The bytes of an object, or of a part of it; undefined when there is none. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>;
+  /** What this process knows of the disk it is on. Absent where it is on none. */
+  storage?(): Promise<StorageFigures>;
   /** Removes an object, if there is one. */
   remove(key: string): Promise<void>;
   /** Removes every object whose key begins with `folder/`. */

@@ -5,6 +5,9 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
+import { makeFolders } from '../../lib/make-folders.ts';
+import { freeBytesOf, type StorageFigures } from '../store/engine/free-space.ts';
+import { storageProblemOf } from '../store/engine/storage-problem.ts';
 import type { ArtifactStore, ByteRange } from './artifact-store.ts';
 import { type ExpectedContent, VerifiedContent } from './verified-content.ts';
 
@@ -23,6 +26,7 @@ export class DirectoryStore implements ArtifactStore {
   readonly #objects: string;
   readonly #incoming: string;
   readonly #putting = new Set<Promise<void>>();
+  #refusedWrites = 0;
 
   private constructor(directory: string) {
     this.description = `directory ${directory}`;
@@ -33,8 +37,8 @@ export class DirectoryStore implements ArtifactStore {
   /** Opens the directory, which is created when missing. */
   static async open(directory: string): Promise<DirectoryStore> {
     const store = new DirectoryStore(resolve(directory));
-    await mkdir(store.#objects, { recursive: true, mode: 0o700 });
-    await mkdir(store.#incoming, { recursive: true, mode: 0o700 });
+    makeFolders(store.#objects);
+    makeFolders(store.#incoming);
     await store.#removeLeftovers();
     return store;
   }
@@ -60,6 +64,7 @@ export class DirectoryStore implements ArtifactStore {
       await syncFolder(dirname(place));
     } catch (thrown) {
       await rm(incoming, { force: true });
+      if (storageProblemOf(toError(thrown)) !== undefined) this.#refusedWrites += 1;
       throw asPutError(thrown);
     }
   }
@@ -75,6 +80,10 @@ export class DirectoryStore implements ArtifactStore {
         cause: thrown,
       });
     }
+  }
+
+  async storage(): Promise<StorageFigures> {
+    return { refusedWrites: this.#refusedWrites, freeBytes: await freeBytesOf(this.#objects) };
   }
 
   async remove(key: string): Promise<void> {
@@ -123,7 +132,9 @@ async function syncFolder(path: string): Promise<void> {
 function asPutError(thrown: unknown): Error {
   const code = errorCodeOf(thrown);
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
-    return new AppError('ARTIFACT_STORE_FULL', 'The artifact store is full.', { cause: thrown });
+    return new AppError('ARTIFACT_STORE_FULL', 'The disk of the artifact store is full. Make room there.', {
+      cause: thrown,
+    });
   }
   if (code === 'EACCES' || code === 'EROFS' || code === 'EIO' || code === 'EMFILE' || code === 'ENFILE') {
     return new AppError('STORE_UNAVAILABLE', 'The artifact cannot be written at the moment.', {

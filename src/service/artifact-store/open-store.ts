@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../../lib/errors.ts';
 import type { ServiceConfig } from '../config.ts';
+import { inDirectory } from '../store/engine/directory-errors.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import { DirectoryStore } from './directory-store.ts';
 
@@ -10,7 +11,12 @@ const defaultRegion = 'us-east-1';
 /** Opens the artifact store a configuration names. Amazon's client is loaded only where it is used. */
 export async function openArtifactStore(config: ServiceConfig): Promise<ArtifactStore> {
   const bucket = /^s3:\/\/([^/]+)\/?(.*)$/.exec(config.ARTIFACT_STORE ?? '');
-  if (!bucket) return DirectoryStore.open(config.ARTIFACT_STORE ?? join(config.DATA_DIR, 'artifacts'));
+  if (!bucket) {
+    const { ARTIFACT_STORE, DATA_DIR } = config;
+    const path = ARTIFACT_STORE ?? join(DATA_DIR, 'artifacts');
+    const variable = ARTIFACT_STORE === undefined ? 'DATA_DIR' : 'ARTIFACT_STORE';
+    return inDirectory({ variable, path }, () => DirectoryStore.open(path));
+  }
   if ((config.S3_ACCESS_KEY_ID === undefined) !== (config.S3_SECRET_ACCESS_KEY === undefined)) {
     throw new AppError(
       'CONFIG_INVALID',

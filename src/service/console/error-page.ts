@@ -34,6 +34,11 @@ function wordsOf({ code, statusCode }: AppError): { title: string; advice: strin
         title: 'The database does not answer',
         advice: 'Agents keep their results and send them later. Reload this page in a moment.',
       };
+    case 'STORAGE_FULL':
+      return {
+        title: 'The disk is full',
+        advice: 'Nothing can be stored until there is room. Agents keep their results and send them later.',
+      };
     case 'RATE_LIMITED':
       return { title: 'Too many requests', advice: 'Wait a moment, then try again.' };
   }

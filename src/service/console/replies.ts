@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isStoreFailure } from '../../lib/errors.ts';
 import { reportError } from '../http/errors.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Assets } from './assets.ts';
@@ -92,7 +93,7 @@ export class Replies {
   async sendError(thrown: Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const error = reportError(thrown, request);
     // Without the database nobody knows who asks: the page then stands without navigation.
-    const viewer = error.code === 'STORE_UNAVAILABLE' ? null : await this.viewerOf(request).catch(() => null);
+    const viewer = isStoreFailure(error) ? null : await this.viewerOf(request).catch(() => null);
     const view = {
       title: errorTitle(error),
       main: errorMain(error, request.id),

@@ -21,6 +21,7 @@ import { BodyRoom } from './body-room.ts';
 import { isCompressed, unpackedBody } from './compressed-body.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from './handler.ts';
+import { heedsKeys, Idempotency } from './idempotency/idempotency.ts';
 import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { parseQuery } from './query-string.ts';
@@ -103,6 +104,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   const transfers = new RawTransfers(app);
   const room = new BodyRoom();
+  const idempotency = new Idempotency(deps);
   app.addHook('onSend', async (request) =>
     limitReading(request.raw, deps.readerTimeoutMs ?? stalledReaderMs),
   );
@@ -111,7 +113,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     for (const route of deps.routes.filter((one) => bodyKindOf(one) === bodyKind)) {
       const handler = deps.handlers.get(route.operationId);
       if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
-      addRoute(instance, route, { handler, deps, transfers, limits, room });
+      addRoute(instance, route, { handler, deps, transfers, limits, room, idempotency });
     }
   };
   addRoutes(app, 'json');
@@ -239,12 +241,13 @@ interface RouteParts {
   readonly transfers: RawTransfers;
   readonly limits: RateLimits | undefined;
   readonly room: BodyRoom;
+  readonly idempotency: Idempotency;
 }
 
 function addRoute(
   app: FastifyInstance,
   route: Route,
-  { handler, deps, transfers, limits, room }: RouteParts,
+  { handler, deps, transfers, limits, room, idempotency }: RouteParts,
 ): void {
   const schema = {
     ...(route.params ? { params: wrap(route.params) } : {}),
@@ -279,7 +282,16 @@ function addRoute(
               unpackedBody(request.headers, body, reply.raw),
           }
         : {}),
+      ...(heedsKeys(route)
+        ? {
+            preHandler: async (request: FastifyRequest, reply: FastifyReply) =>
+              idempotency.begin(route, request, reply),
+            onSend: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) =>
+              idempotency.end(request, reply, payload),
+          }
+        : {}),
       preValidation: async (request) => {
+        if (heedsKeys(route)) idempotency.look(request);
         // The kinds of body that other routes take are none of this one's.
         if (typeof request.body === 'string' && !route.bodyContentType && !isJsonSent(request)) {
           if (request.body !== '') throw notJson();

@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
+import { AppError, toError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import { hashKey } from '../ids/keys.ts';
+import { storageProblemOf } from '../store/engine/storage-problem.ts';
 import type { Store } from '../store.ts';
 
 /** Who does something in an account: a program with an API key, or a member who is logged in. */
@@ -123,7 +124,12 @@ async function accountOf(
     );
   }
   const now = clock.wallMs();
-  if (now - (key.last_used ?? 0) >= usedMs) await store.accounts.noteUse(key.id, now);
+  if (now - (key.last_used ?? 0) >= usedMs) {
+    await store.accounts.noteUse(key.id, now).catch((thrown: unknown) => {
+      // On a full disk a key can still read.
+      if (storageProblemOf(toError(thrown)) === undefined) throw thrown;
+    });
+  }
   const { id, name } = key;
   return { accountId: key.account_id, role: key.role, actor: { kind: 'API_KEY', id, name } };
 }

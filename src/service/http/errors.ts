@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, errorCodeOf, isNamedInBody, toError } from '../../lib/errors.ts';
+import { AppError, errorCodeOf, isNamedInBody, isStoreFailure, toError } from '../../lib/errors.ts';
 import { type ErrorBody, pathsOf, type Route } from '../../protocol/http/route.ts';
 import { asStoreError } from '../store/engine/dialect.ts';
 
@@ -34,7 +34,7 @@ export function reportError(thrown: Error, request: FastifyRequest): AppError {
 function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
   const error = reportError(thrown, request);
   if (error.code === 'BAD_TOKEN') reply.header('www-authenticate', 'Bearer');
-  if (['STORE_UNAVAILABLE', 'NOT_FINISHED'].includes(error.code)) reply.header('retry-after', '1');
+  if (isStoreFailure(error) || error.code === 'NOT_FINISHED') reply.header('retry-after', '1');
   const retryAfter = error.code === 'RATE_LIMITED' && error.attributes?.retryAfterSeconds;
   if (typeof retryAfter === 'number') reply.header('retry-after', String(retryAfter));
   void reply

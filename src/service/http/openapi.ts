@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { packageVersion } from '../../lib/version.ts';
 import { ErrorBody, type Route } from '../../protocol/http/route.ts';
+import { heedsKeys, longestKey } from './idempotency/idempotency.ts';
 
 type Json = Record<string, unknown>;
 type Direction = 'input' | 'output';
@@ -57,6 +58,7 @@ function operation(route: Route, schemas: SchemaCollection): Json {
       ...parameters('path', route.params, schemas),
       ...parameters('query', route.query, schemas),
       ...(route.credential === 'account' ? [accountHeader] : []),
+      ...(heedsKeys(route) ? [keyHeader] : []),
     ],
     ...(body
       ? {
@@ -107,6 +109,15 @@ const accountHeader = {
   schema: { type: 'string' },
 };
 
+const keyHeader = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A text of your choice, such as a UUID: sent again with the same request within 24 hours, the request is not carried out again but answered as it was',
+  schema: { type: 'string', minLength: 1, maxLength: longestKey },
+};
+
 function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined, schemas: SchemaCollection) {
   return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
     const zodField = field as z.ZodType;
@@ -133,6 +144,7 @@ export function errorStatuses(route: Route): number[] {
     ...(route.credential === 'account' || route.credential === 'optional' ? [403] : []),
     ...(route.otherErrors ?? []),
     ...(route.params ? [404] : []),
+    ...(heedsKeys(route) ? [409, 422] : []),
     ...(route.body ? [413, 415] : []),
     ...(route.isBodyRaw ? [413, 507] : []),
     ...(route.isResponseRaw ? [416] : []),

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import { keptMs } from '../http/idempotency/idempotency.ts';
 import { confirmableMs } from '../pages/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import type { Days, Part } from '../store/days/days.ts';
@@ -247,11 +248,12 @@ export class Retention {
 
   /** Returns whether there may be more of what belongs to no check in particular. */
   async #removeOld(now: number): Promise<boolean> {
-    const { retired, locationMinutes, audit, subscriptions, runDays } = this.#store;
+    const { retired, locationMinutes, audit, subscriptions, runDays, storedAnswers } = this.#store;
     const { rowsPerRemoval } = retired;
     await locationMinutes.prune(now - locationMinutesMs);
     await subscriptions.deleteUnconfirmed(now - confirmableMs);
     const isAuditLeft = await audit.prune(now - this.#retention.auditMs, rowsPerRemoval);
+    await storedAnswers.prune(now - keptMs, rowsPerRemoval);
     const before = now - this.#retention.resultsMs;
     let areRunsLeft = false;
     for (const table of await runDays.tablesByRow()) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { askedBy } from '../../lib/asker.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { AppError, toError } from '../../lib/errors.ts';
+import { AppError, isStoreFailure, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { DeploymentInput, DeploymentResult } from '../../protocol/projects/project.ts';
 import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
@@ -104,7 +104,7 @@ export class Deploying {
       }
       const error = toError(thrown);
       // It is begun again when the database is back.
-      if (error instanceof AppError && error.code === 'STORE_UNAVAILABLE') throw error;
+      if (isStoreFailure(error)) throw error;
       const code = error instanceof AppError ? error.code : 'INTERNAL';
       if (code === 'INTERNAL') logger.error({ ...about, err: error }, 'a deployment failed');
       const message =

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -49,4 +49,48 @@ it('waits for a database that is not there yet, says so, and stops waiting when 
     'database not reachable yet; trying again',
     'database not reachable yet; trying again',
   ]);
+});
+
+it.each([
+  ['a file', '', { DATA_DIR: 'file' }, /^DATA_DIR: .*a file is where a directory must be/],
+  ['below a file', '', { DATA_DIR: 'file/data' }, /^DATA_DIR: .*a file is where a directory must be/],
+  [
+    'where nothing can be made',
+    '',
+    { DATA_DIR: '/proc/none/data' },
+    /^DATA_DIR: .*no directory can be made there/,
+  ],
+  [
+    'a directory with a foreign lock',
+    'service.lock',
+    {},
+    /^DATA_DIR: .*service\.lock is no lock file of Picket/,
+  ],
+  [
+    'a directory whose database is one',
+    'picket.sqlite/',
+    {},
+    /^DATA_DIR: .*a directory is where a file must be/,
+  ],
+  [
+    'a file for artifacts',
+    '',
+    { ARTIFACT_STORE: 'file' },
+    /^ARTIFACT_STORE: .*a file is where a directory must be/,
+  ],
+])('names the setting when it is %s', async (_, inside, settings, message) => {
+  writeFileSync(join(folder, 'file'), '');
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  if (inside.endsWith('/')) mkdirSync(join(data, inside));
+  else if (inside !== '')
+    writeFileSync(join(data, inside), 'no lock at all, and long enough to be read. '.repeat(20));
+  const named = Object.fromEntries(
+    Object.entries(settings).map(([name, path]) => [name, path.startsWith('/') ? path : join(folder, path)]),
+  );
+  const config = ServiceConfig.parse({ DATA_DIR: data, PORT: '0', ...named });
+  await expect(startService({ config, logger: quietLogger })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringMatching(message),
+  });
 });

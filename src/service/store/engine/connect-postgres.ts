@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import pg from 'pg';
+import { toError } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
 import { type Connection, postgresSql } from './dialect.ts';
 import { PooledPostgresDialect } from './pooled-driver.ts';
@@ -33,12 +34,14 @@ export interface PostgresOptions {
   readonly replica?: { readonly url: string; readonly observer: ReplicaObserver } | undefined;
   /** Hears of idle connections that broke. */
   readonly onPoolError: (error: Error) => void;
+  /** Hears of statements that failed. */
+  readonly onFailed?: (error: Error) => void;
   readonly maxConnections?: number | undefined;
 }
 
 /** Opens a pool of connections to PostgreSQL. */
 export function connectPostgres(options: PostgresOptions): Connection {
-  const { databaseUrl, directUrl, replica, onPoolError, maxConnections = 10 } = options;
+  const { databaseUrl, directUrl, replica, onPoolError, onFailed, maxConnections = 10 } = options;
   const clientConfig: pg.ClientConfig = {
     keepAlive: true,
     connectionTimeoutMillis: 5_000,
@@ -87,6 +90,9 @@ export function connectPostgres(options: PostgresOptions): Connection {
       dialect: isPooled
         ? new PooledPostgresDialect({ pool: trying }, serverTimeouts)
         : new PostgresDialect({ pool: trying }),
+      log: (event) => {
+        if (event.level === 'error') onFailed?.(toError(event.error));
+      },
     }),
     ...(readers ? { readers: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readers }) }) } : {}),
     dialect: postgresSql,

@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
+import { makeFolders } from '../../../lib/make-folders.ts';
 
 /**
  * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each
@@ -12,7 +13,7 @@ import { AppError, errorCodeOf } from '../../../lib/errors.ts';
  * @throws AppError CONFIG_INVALID when another process holds it.
  */
 export function lockDataDir(dataDir: string): () => void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolders(dataDir);
   const file = join(dataDir, 'service.lock');
   keepPrivate(file);
   const database = new DatabaseSync(file, { timeout: 0 });
@@ -24,6 +25,13 @@ export function lockDataDir(dataDir: string): () => void {
       throw new AppError(
         'CONFIG_INVALID',
         `DATA_DIR: another service process uses ${dataDir}. SQLite allows one; for more, set DATABASE_URL.`,
+      );
+    }
+    if (thrown instanceof Error && thrown.message.includes('not a database')) {
+      throw new AppError(
+        'CONFIG_INVALID',
+        `DATA_DIR: ${file} is no lock file of Picket. Remove it, or set DATA_DIR to another directory.`,
+        { cause: thrown },
       );
     }
     throw thrown;

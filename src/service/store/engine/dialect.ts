@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   type Expression,
@@ -11,6 +10,7 @@ import {
 } from 'kysely';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
 import { FairQueue } from '../../../lib/fair-queue.ts';
+import { makeFolders } from '../../../lib/make-folders.ts';
 import type { Tables } from '../../tables.ts';
 import { keepPrivate } from './data-dir.ts';
 import { arrayOf, type ColumnType } from './postgres-arrays.ts';
@@ -18,6 +18,7 @@ import { type PostgresHosts, readOnlyState } from './postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
 import { type OpenSqlite, sqliteKyselyDialect } from './sqlite.ts';
 import { SlicedTransactions } from './sqlite-slices.ts';
+import { describeStorage, storageProblemOf } from './storage-problem.ts';
 
 /** The types of a table's columns. */
 export type ColumnTypes<Row> = {
@@ -286,17 +287,22 @@ export function connectSqliteToRead(path: string): Connection {
 
 /**
  * Opens the embedded database, creating its folder when it is missing. `onOpenToOthers` hears of files that
- * others can read and that this process may not change.
+ * others can read and that this process may not change, `onFailed` of statements that failed.
  */
-export function connectSqlite(path: string, onOpenToOthers: (files: readonly string[]) => void): Connection {
+export function connectSqlite(
+  path: string,
+  onOpenToOthers: (files: readonly string[]) => void,
+  onFailed?: (error: Error) => void,
+): Connection {
   if (path !== ':memory:') {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(path));
     const open = keepPrivate(path);
     if (open.length > 0) onOpenToOthers(open);
   }
   let damage: Error | undefined;
   const onError = (error: Error) => {
     if (isDamaged(error)) damage = error;
+    onFailed?.(error);
   };
   const ping: Dialect['ping'] = async (db) => {
     // What is damaged anywhere is no place to write to.
@@ -336,17 +342,22 @@ const unavailableCodes = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
-/** SQLite result codes: busy, locked, read-only, I/O error, disk full, cannot open. */
-const unavailableSqlite = new Set([5, 6, 8, 10, 13, 14]);
+/** SQLite result codes: busy, locked, cannot open. */
+const unavailableSqlite = new Set([5, 6, 14]);
 /** SQLite result codes of a damaged file: corrupt, not a database. */
 const damagedSqlite = new Set([11, 26]);
 const brokenConnection =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable/i;
 
 /**
- * The error as STORE_UNAVAILABLE when the database is what failed, not the query; the error itself otherwise.
+ * The error as STORE_UNAVAILABLE or STORAGE_FULL when the database is what failed, not the query; the error itself otherwise.
  */
 export function asStoreError(error: Error): Error {
+  const problem = storageProblemOf(error);
+  if (problem !== undefined) {
+    const code = problem === 'full' ? 'STORAGE_FULL' : 'STORE_UNAVAILABLE';
+    return new AppError(code, describeStorage(problem, error), { cause: error });
+  }
   const message = unavailableMessage(error);
   return message === undefined ? error : new AppError('STORE_UNAVAILABLE', message, { cause: error });
 }

@@ -48,6 +48,7 @@ export function asOpenError(error: Error, place: string): Error {
     return new AppError('CONFIG_INVALID', message, { cause: error });
   }
   const known = asStoreError(error);
+  if (known instanceof AppError && known.code === 'STORAGE_FULL') return known;
   if (!(known instanceof AppError)) return error;
   const reason = reasons[code] ?? (error.message === '' ? code : error.message);
   return new AppError('STORE_UNAVAILABLE', `The database ${place} cannot be used: ${reason}.`, {

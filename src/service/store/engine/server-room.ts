@@ -103,7 +103,7 @@ export async function poolSizeThatFits(
 
 /** What people can do about a store that does not open because there is no room. */
 export function withoutConnections(error: Error, poolSize = defaultPoolSize): AppError | undefined {
-  if (errorCodeOf(error)?.startsWith('53') !== true) return undefined;
+  if (!hasNoRoom(error)) return undefined;
   const needed = poolSize + connectionsBesidesPool;
   return new AppError(
     'CONFIG_INVALID',

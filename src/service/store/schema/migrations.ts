@@ -7,6 +7,7 @@ import {
   monitoringGaps,
 } from './alert-migration.ts';
 import { analysesByModels, checkPlans, rootCauseAnalyses } from './analysis-migration.ts';
+import { storedAnswers } from './answer-migration.ts';
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
@@ -356,4 +357,5 @@ export const migrations: readonly Migration[] = [
   runDays,
   customDomains,
   memberOrigins,
+  storedAnswers,
 ];

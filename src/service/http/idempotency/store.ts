@@ -1,0 +1,63 @@
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../tables.ts';
+import type { StoredAnswerRow } from './tables.ts';
+
+/** Answers to requests that carry an idempotency key. */
+export class StoredAnswers {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  /** Whether this request is the first with its key; a row older than `before` counts as none. */
+  async reserve(row: Omit<StoredAnswerRow, 'sealed_answer'>, before: number): Promise<boolean> {
+    await this.#db
+      .deleteFrom('stored_answers')
+      .where('key_hash', '=', row.key_hash)
+      .where('created', '<', before)
+      .execute();
+    const { numInsertedOrUpdatedRows } = await this.#db
+      .insertInto('stored_answers')
+      .values({ ...row, sealed_answer: null })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow();
+    return Number(numInsertedOrUpdatedRows ?? 0) > 0;
+  }
+
+  async find(keyHash: string): Promise<StoredAnswerRow | undefined> {
+    return this.#db
+      .selectFrom('stored_answers')
+      .selectAll()
+      .where('key_hash', '=', keyHash)
+      .executeTakeFirst();
+  }
+
+  async complete(keyHash: string, sealedAnswer: string): Promise<void> {
+    await this.#db
+      .updateTable('stored_answers')
+      .set({ sealed_answer: sealedAnswer })
+      .where('key_hash', '=', keyHash)
+      .execute();
+  }
+
+  /** Forgets a request that changed nothing. */
+  async remove(keyHash: string): Promise<void> {
+    await this.#db.deleteFrom('stored_answers').where('key_hash', '=', keyHash).execute();
+  }
+
+  /** Removes some that are too old; whether there may be more. */
+  async prune(before: number, limit: number): Promise<boolean> {
+    const old = this.#db
+      .selectFrom('stored_answers')
+      .select('key_hash')
+      .where('created', '<', before)
+      .orderBy('created')
+      .limit(limit);
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('stored_answers')
+      .where('key_hash', 'in', old)
+      .executeTakeFirstOrThrow();
+    return Number(numDeletedRows) === limit;
+  }
+}

@@ -1,0 +1,38 @@
+import { errorCodeOf } from '../../../lib/errors.ts';
+
+/** What keeps a place from being written to. */
+export type StorageProblem = 'full' | 'read-only' | 'failing';
+
+const byCode: Readonly<Record<string, StorageProblem>> = {
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  '53100': 'full',
+  EROFS: 'read-only',
+  EIO: 'failing',
+};
+/** Result codes of SQLite: disk full, and a shared index that could not grow; read-only; I/O error. */
+const byResult: Readonly<Record<number, StorageProblem>> = { 13: 'full', 8: 'read-only', 10: 'failing' };
+const sharedIndexGrowth = 4874;
+
+/** Which problem of a disk an error of a file system, of SQLite or of PostgreSQL tells; undefined when none. */
+export function storageProblemOf(error: Error): StorageProblem | undefined {
+  const known = byCode[errorCodeOf(error) ?? ''];
+  if (known !== undefined) return known;
+  const result = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : null;
+  if (result === null) return undefined;
+  return result === sharedIndexGrowth ? 'full' : byResult[result & 0xff];
+}
+
+const words: Readonly<Record<StorageProblem, string>> = {
+  full: 'is full: nothing is stored. Make room there; the service continues by itself.',
+  'read-only': 'is read-only: nothing is stored. Mount it for writing.',
+  failing: 'fails to read or write (input/output error). Look for a failing disk or a quota that is used up.',
+};
+
+/** The problem as a sentence about the disk that has it. */
+export function describeStorage(problem: StorageProblem, error: Error): string {
+  const code = errorCodeOf(error);
+  if (code === '53100') return `The disk of the PostgreSQL server ${words[problem]}`;
+  const isDatabase = 'errcode' in error || 'isOfDatabase' in error;
+  return `${isDatabase ? 'The disk of the data directory (DATA_DIR)' : 'A disk of the service'} ${words[problem]}`;
+}

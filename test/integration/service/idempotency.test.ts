@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ApiClient } from '../../../src/cli/api/client.ts';
+import { snippetApi } from '../../../src/protocol/checks/snippet.ts';
+import { heedsKeys } from '../../../src/service/http/idempotency/idempotency.ts';
+import { hashOf } from '../../../src/service/http/idempotency/sealing.ts';
+import { hashKey } from '../../../src/service/ids/keys.ts';
+import { allRoutes } from '../../../src/service/route-table.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { openHarness, type ServiceHarness, temporaryFolder } from '../../helpers/service/service.ts';
+
+let harness: ServiceHarness;
+let clock: ManualClock;
+const folder = temporaryFolder();
+beforeAll(async () => {
+  clock = new ManualClock();
+  harness = await openHarness({ clock, folder: folder.path });
+});
+afterAll(async () => {
+  await harness.close();
+  folder.remove();
+});
+
+const post = (path: string, body: unknown, key: string, credential = harness.key) =>
+  harness.call('POST', path, body, { key: credential, headers: { 'idempotency-key': key } });
+const snippet = (name: string) => ({ name, script: '// x' });
+const countOf = async (name: string) => {
+  const { body } = await harness.call('GET', '/v1/snippets?limit=100');
+  return (body as { name: string }[]).filter((one) => one.name === name).length;
+};
+
+it('answers a request that is sent again as before, and does nothing twice', async () => {
+  const key = randomUUID();
+  const first = await post('/v1/snippets', snippet('once'), key);
+  expect([first.status, first.headers['idempotent-replayed']]).toEqual([201, undefined]);
+  const again = await post('/v1/snippets', snippet('once'), key);
+  expect([again.status, again.headers['idempotent-replayed'], again.body]).toEqual([201, 'true', first.body]);
+  expect(again.headers['content-type']).toBe(first.headers['content-type']);
+  expect(await countOf('once')).toBe(1);
+  // Another key, another caller, another operation: another request.
+  expect((await post('/v1/snippets', snippet('once'), randomUUID())).status).toBe(201);
+  expect((await post('/v1/snippets', snippet('once'), key, await harness.addKey('ADMIN'))).status).toBe(201);
+  const variable = await post('/v1/variables', { key: 'ONCE', value: 'x' }, key);
+  expect(variable.status).toBe(201);
+  expect(await countOf('once')).toBe(3);
+});
+
+it('refuses a key with another body, and keys of no use', async () => {
+  const key = randomUUID();
+  await post('/v1/snippets', snippet('one body'), key);
+  const other = await post('/v1/snippets', snippet('another body'), key);
+  expect(other).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+  expect(await countOf('another body')).toBe(0);
+  for (const bad of ['k'.repeat(256), 'two words', '']) {
+    expect(await post('/v1/snippets', snippet('bad key'), bad)).toMatchObject({
+      status: 400,
+      body: { validation: { source: 'headers', keys: ['idempotency-key'] } },
+    });
+  }
+  expect((await post('/v1/snippets', snippet('long key'), 'k'.repeat(255))).status).toBe(201);
+});
+
+it('does not keep what was refused', async () => {
+  const key = randomUUID();
+  expect((await post('/v1/snippets', { name: 'refused' }, key)).status).toBe(400);
+  expect((await post('/v1/snippets', snippet('refused'), key)).status).toBe(201);
+  const taken = randomUUID();
+  await harness.call('POST', '/v1/variables', { key: 'TAKEN', value: 'x' });
+  expect((await post('/v1/variables', { key: 'TAKEN', value: 'y' }, taken)).status).toBe(409);
+  await harness.call('DELETE', '/v1/variables/TAKEN');
+  expect((await post('/v1/variables', { key: 'TAKEN', value: 'y' }, taken)).status).toBe(201);
+});
+
+it('carries out one of many requests at once', async () => {
+  const key = randomUUID();
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => post('/v1/snippets', snippet('at once'), key)),
+  );
+  const statuses = new Set(answers.map(({ status }) => status));
+  expect(statuses.has(201)).toBe(true);
+  for (const { status, body } of answers) {
+    if (status !== 201)
+      expect([status, (body as { code: string }).code]).toEqual([409, 'IDEMPOTENCY_KEY_IN_USE']);
+  }
+  expect(await countOf('at once')).toBe(1);
+});
+
+it('never carries out again what a service was killed in', async () => {
+  const { store } = harness;
+  const key = randomUUID();
+  const caller = await store.accounts.findKey(hashKey(harness.key));
+  const keyHash = hashOf(harness.accountId, String(caller?.id), snippetApi.routes.create.operationId, key);
+  const body = snippet('killed');
+  const row = {
+    key_hash: keyHash,
+    account_id: harness.accountId,
+    process_id: 'gone',
+    created: clock.wallMs(),
+  };
+  const requestHash = hashOf('/v1/snippets', JSON.stringify(body));
+  expect(await store.storedAnswers.reserve({ ...row, request_hash: requestHash }, 0)).toBe(true);
+  const answer = await post('/v1/snippets', body, key);
+  expect(answer).toMatchObject({
+    status: 409,
+    body: {
+      code: 'IDEMPOTENCY_KEY_IN_USE',
+      message: expect.stringContaining('Look whether it was carried out'),
+    },
+  });
+  expect(answer.headers['retry-after']).toBeUndefined();
+  expect(await countOf('killed')).toBe(0);
+});
+
+it('shows a key that is shown once again, and stores it nowhere in clear', async () => {
+  const key = randomUUID();
+  const first = await post('/v1/api-keys', { name: 'robot', role: 'READ_ONLY' }, key);
+  expect(first.status).toBe(201);
+  const again = await post('/v1/api-keys', { name: 'robot', role: 'READ_ONLY' }, key);
+  expect(again.body).toEqual(first.body);
+  const raw = JSON.stringify(first.body).match(/"(?:rawKey|key)":"([^"]+)"/)?.[1] ?? '';
+  expect(raw.length).toBeGreaterThan(20);
+  for (const file of readdirSync(folder.path).filter((name) => name.startsWith('picket.sqlite'))) {
+    const bytes = readFileSync(join(folder.path, file));
+    expect([file, bytes.includes(raw), bytes.includes(key)]).toEqual([file, false, false]);
+  }
+});
+
+it('forgets answers after a day', async () => {
+  const key = randomUUID();
+  await post('/v1/snippets', snippet('daily'), key);
+  clock.advance(23 * 3_600_000);
+  expect((await post('/v1/snippets', snippet('daily'), key)).headers['idempotent-replayed']).toBe('true');
+  clock.advance(2 * 3_600_000);
+  expect((await post('/v1/snippets', snippet('daily'), key)).status).toBe(201);
+  expect(await countOf('daily')).toBe(2);
+  clock.advance(25 * 3_600_000);
+  expect(await harness.store.storedAnswers.prune(clock.wallMs() - 24 * 3_600_000, 1000)).toBe(false);
+  expect(await harness.store.storedAnswers.prune(clock.wallMs(), 1000)).toBe(false);
+});
+
+it('is documented at every operation that heeds it', async () => {
+  const { body } = await harness.call('GET', '/v1/openapi.json');
+  const { paths } = body as { paths: Record<string, { post?: { parameters: { name: string }[] } }> };
+  const heeding = allRoutes.filter(heedsKeys);
+  expect(heeding.length).toBeGreaterThan(40);
+  for (const { path } of heeding) {
+    expect(paths[path]?.post?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
+  }
+});
+
+it('lets a command be repeated whose answer was lost', async () => {
+  const address = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+  let calls = 0;
+  const between = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const { authorization = '', 'idempotency-key': key = '' } = request.headers;
+      const answer = await fetch(address + request.url, {
+        method: 'POST',
+        headers: { authorization, 'idempotency-key': String(key), 'content-type': 'application/json' },
+        body: Buffer.concat(chunks),
+      });
+      const text = await answer.text();
+      calls += 1;
+      if (calls === 1) request.socket.destroy();
+      else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+    })();
+  });
+  await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve));
+  const { port } = between.address() as { port: number };
+  const client = new ApiClient({ PICKET_URL: `http://127.0.0.1:${port}`, PICKET_API_KEY: harness.key });
+  await client.call(snippetApi.routes.create, { body: snippet('by command') });
+  expect([calls, await countOf('by command')]).toEqual([2, 1]);
+  await new Promise((resolve) => between.close(resolve));
+});
