@@ -5,11 +5,11 @@ import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { type AccountCaller, refuseRole } from '../http/auth.ts';
-import { blankNameIssues } from '../http/blank-names.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import type { RateLimits } from '../http/limits.ts';
 import type { RawTransfers } from '../http/raw-transfers.ts';
 import { logAudit } from '../http/request-log.ts';
+import { blankNameIssues } from '../http/unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from '../http/validation.ts';
 
 type In<R, Name extends string> =

@@ -16,7 +16,6 @@ import type { Turn } from '../../lib/fair-queue.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
-import { blankNameIssues } from './blank-names.ts';
 import { BodyRoom } from './body-room.ts';
 import { isCompressed, unpackedBody } from './compressed-body.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
@@ -27,7 +26,7 @@ import { buildOpenApi } from './openapi.ts';
 import { parseQuery } from './query-string.ts';
 import { RawTransfers } from './raw-transfers.ts';
 import { logRequest } from './request-log.ts';
-import { unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
+import { blankNameIssues, unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
 export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger' | 'publicUrl'> {

@@ -22,8 +22,7 @@ import {
   runDays,
 } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
-import { memberMigration } from './member-migration.ts';
-import { memberOrigins } from './member-origin-migration.ts';
+import { memberMigration, memberOrigins } from './member-migration.ts';
 import { statusPageKeys } from './page-key-migration.ts';
 import { pages } from './page-migration.ts';
 import { projects } from './project-migration.ts';
