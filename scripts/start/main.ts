@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { z } from 'zod';
-import { StopRequests } from '../../src/lib/stop-requests.ts';
+import { StopRequests } from '../../src/lib/process/stop-requests.ts';
 import { ApiClient } from './api-client.ts';
 import { startBranch } from './branch.ts';
 import { type Child, startChild, stopChild, untilReady } from './child.ts';

@@ -1,7 +1,7 @@
 import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
 import { createLogger, type Logger } from '../lib/log.ts';
 import { standardOutput } from '../lib/log-destination.ts';
-import { StopRequests } from '../lib/stop-requests.ts';
+import { StopRequests } from '../lib/process/stop-requests.ts';
 import { packageVersion } from '../lib/version.ts';
 import { readServiceConfig, type ServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';

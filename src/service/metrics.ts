@@ -5,8 +5,8 @@ import { ModelTotals } from '../checks/model/totals.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
 import { type MeasuredQueue, registerQueues } from './queue-metrics.ts';
+import type { Repositories } from './repositories.ts';
 import type { ClickHouseFigures } from './results/clickhouse/figures.ts';
-import type { Repositories } from './store.ts';
 import { type MeasuredStore, registerStore } from './store-metrics.ts';
 
 interface CountedResult {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { QueueFigures } from '../lib/fair-queue.ts';
+import type { QueueFigures } from '../lib/turns/fair-queue.ts';
 
 /** A queue that accounts share at a process. */
 export interface MeasuredQueue {

@@ -1,7 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
+import type { Repositories } from './repositories.ts';
 import { allScheduleParts } from './store/engine/schedule-parts.ts';
-import type { Repositories, Store } from './store.ts';
+import type { Store } from './store.ts';
 
 export type MeasuredStore = Repositories &
   Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected' | 'storage'>;

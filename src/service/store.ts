@@ -5,67 +5,10 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { backoffDelayMs, systemClock } from '../lib/clock.ts';
 import { errorCodeOf, toError } from '../lib/errors.ts';
-import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Logger } from '../lib/log.ts';
-import { Accounts } from './accounts/store.ts';
-import { AlertCauses } from './alerts/causes/store.ts';
-import { AlertChannels } from './alerts/channels/store.ts';
-import { AlertNotifications } from './alerts/delivery/store.ts';
-import { MonitoringGaps } from './alerts/gaps/store.ts';
-import { AlertActions, AlertLinkKeys, Silences } from './alerts/handling/store.ts';
-import { Alerts } from './alerts/store.ts';
-import { AnalysisEvidence } from './analyses/evidence-store.ts';
-import { RootCauseAnalyses } from './analyses/store.ts';
-import { AuditLog } from './audit/store.ts';
-import { CheckTotals } from './check-metrics/store.ts';
-import { CheckGroups } from './checks/groups/store.ts';
-import { CheckPlans } from './checks/plans/store.ts';
-import { Checks } from './checks/store.ts';
-import { LoginSessions } from './console/login/store.ts';
-import { Overviews } from './console/overview/store.ts';
-import { SlotDays } from './coverage/slot-days.ts';
-import { Heartbeats } from './heartbeats/store.ts';
-import { StoredAnswers } from './http/idempotency/store.ts';
-import { IncidentEvents } from './incidents/event-store.ts';
-import { RuleFailures } from './incidents/rules/failure-store.ts';
-import { AutomationRules } from './incidents/rules/store.ts';
-import { Incidents } from './incidents/store.ts';
-import { Retired } from './jobs/retention-store.ts';
-import { AgentErrors } from './locations/agents/error-store.ts';
-import { LocationEvents } from './locations/event-store.ts';
-import { LocationMinutes } from './locations/minute-store.ts';
-import { Locations } from './locations/store.ts';
-import { SubscriberMails } from './mail/store.ts';
-import { Maintenances } from './maintenance/store.ts';
-import { Members } from './members/store.ts';
-import { StatusPageComponents } from './pages/components/store.ts';
-import { DashboardIncidents } from './pages/dashboards/incident-store.ts';
-import { Dashboards } from './pages/dashboards/store.ts';
-import { ServiceNames } from './pages/domains/name-store.ts';
-import { CustomDomains } from './pages/domains/store.ts';
-import { Services } from './pages/service-store.ts';
-import { StatusPages } from './pages/store.ts';
-import { Subscriptions } from './pages/subscription-store.ts';
-import { Deployments } from './projects/deployment-store.ts';
-import { Projects } from './projects/store.ts';
-import { resourceMigrations, resourceRepositories } from './resources/index.ts';
-import { Artifacts } from './results/artifacts/store.ts';
-import { CodeBundles } from './results/bundles/store.ts';
-import { FedResults } from './results/clickhouse/feed-store.ts';
-import { ResultColumns } from './results/columns/result-columns.ts';
-import { DetailCounts } from './results/details/detail-counts.ts';
-import { ErrorGroups } from './results/error-groups/store.ts';
-import { Reports } from './results/report-store.ts';
-import { Statuses } from './results/status-store.ts';
-import { Results } from './results/store.ts';
-import { Leases } from './runs/lease-store.ts';
-import { Slots } from './runs/slot-store.ts';
-import { Runs } from './runs/store.ts';
-import { CheckSessions } from './sessions/stored/check-session-store.ts';
-import { TestDefinitions } from './sessions/stored/definition-store.ts';
-import { TestSessions } from './sessions/stored/test-session-store.ts';
-import { Triggers } from './sessions/triggers/store.ts';
-import { SloBurns } from './slos/burn-store.ts';
+import type { FairQueue } from '../lib/turns/fair-queue.ts';
+import { type Repositories, repositoriesOf } from './repositories.ts';
+import { resourceMigrations } from './resources/index.ts';
 import { ResultDays } from './store/days/result-days.ts';
 import { RunDays } from './store/days/run-days.ts';
 import { connectPostgres } from './store/engine/connect-postgres.ts';
@@ -76,15 +19,15 @@ import {
   type Dialect,
   isConflict,
 } from './store/engine/dialect.ts';
-import { freeBytesOf, type StorageFigures } from './store/engine/free-space.ts';
-import { asOpenError, placeOf } from './store/engine/open-errors.ts';
+import { freeBytesOf, type StorageFigures } from './store/engine/disk/free-space.ts';
+import { asOpenError, placeOf } from './store/engine/disk/open-errors.ts';
+import { WriteWatch } from './store/engine/disk/write-watch.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
 import type { PostgresHosts } from './store/engine/postgres-hosts.ts';
 import type { ReplicaObserver } from './store/engine/replica-pool.ts';
 import { allScheduleParts, unheldParts } from './store/engine/schedule-parts.ts';
 import { poolSizeThatFits, withoutConnections } from './store/engine/server-room.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
-import { WriteWatch } from './store/engine/write-watch.ts';
 import type { NatsAccess, NatsRelay } from './store/nats/nats-relay.ts';
 import { migrate } from './store/schema/migrate.ts';
 import { migrations } from './store/schema/migrations.ts';
@@ -94,7 +37,6 @@ import { SecretBox } from './store/secrets/secret-box.ts';
 import type { Tables } from './tables.ts';
 
 /** What is stored: one repository for each kind of thing. Inside a transaction they act within it. */
-export type Repositories = Readonly<ReturnType<typeof repositoriesOf>>;
 
 export interface Store extends Repositories {
   readonly signals: Signals;
@@ -348,74 +290,6 @@ async function withOwnConnection<T>(
   } finally {
     await client.end();
   }
-}
-
-function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
-  return {
-    ...resourceRepositories(db, dialect),
-    accounts: new Accounts(db, dialect),
-    audit: new AuditLog(db),
-    logins: new LoginSessions(db),
-    members: new Members(db),
-    agentErrors: new AgentErrors(db),
-    checks: new Checks(db, dialect),
-    checkTotals: new CheckTotals(db, dialect),
-    overviews: new Overviews(db, dialect),
-    groups: new CheckGroups(db, dialect),
-    maintenances: new Maintenances(db),
-    locations: new Locations(db, dialect),
-    locationEvents: new LocationEvents(db),
-    codeBundles: new CodeBundles(db, dialect),
-    runs: new Runs(db, dialect),
-    slots: new Slots(db, dialect),
-    leases: new Leases(db, dialect),
-    results: new Results(db, dialect),
-    detailCounts: new DetailCounts(db, dialect),
-    resultColumns: new ResultColumns(db, dialect),
-    resultDays: new ResultDays(db, dialect),
-    runDays: new RunDays(db, dialect),
-    fedResults: new FedResults(db, dialect),
-    slotDays: new SlotDays(db, dialect),
-    locationMinutes: new LocationMinutes(db),
-    retired: new Retired(db, dialect),
-    statuses: new Statuses(db, dialect),
-    artifacts: new Artifacts(db, dialect),
-    alertChannels: new AlertChannels(db, dialect),
-    alerts: new Alerts(db, dialect),
-    alertCauses: new AlertCauses(db, dialect),
-    notifications: new AlertNotifications(db, dialect),
-    silences: new Silences(db, dialect),
-    gaps: new MonitoringGaps(db, dialect),
-    sloBurns: new SloBurns(db),
-    alertActions: new AlertActions(db),
-    alertLinkKeys: new AlertLinkKeys(db),
-    incidentEvents: new IncidentEvents(db, dialect),
-    dashboards: new Dashboards(db, dialect),
-    dashboardIncidents: new DashboardIncidents(db, dialect),
-    statusPages: new StatusPages(db, dialect),
-    customDomains: new CustomDomains(db, dialect),
-    serviceNames: new ServiceNames(db),
-    components: new StatusPageComponents(db, dialect),
-    automationRules: new AutomationRules(db, dialect),
-    ruleFailures: new RuleFailures(db, dialect),
-    services: new Services(db, dialect),
-    incidents: new Incidents(db, dialect),
-    subscriptions: new Subscriptions(db, dialect),
-    subscriberMails: new SubscriberMails(db, dialect),
-    projects: new Projects(db),
-    deployments: new Deployments(db, dialect),
-    reports: new Reports(db, dialect),
-    heartbeats: new Heartbeats(db, dialect),
-    errorGroups: new ErrorGroups(db, dialect),
-    analyses: new RootCauseAnalyses(db, dialect),
-    plans: new CheckPlans(db, dialect),
-    analysisEvidence: new AnalysisEvidence(db, dialect),
-    checkSessions: new CheckSessions(db, dialect),
-    testSessions: new TestSessions(db, dialect),
-    testDefinitions: new TestDefinitions(db, dialect),
-    triggers: new Triggers(db),
-    storedAnswers: new StoredAnswers(db),
-  };
 }
 
 const maxTries = 5;

@@ -9,6 +9,7 @@ import type { CheckPlanTables } from './checks/plans/tables.ts';
 import type { CheckTables } from './checks/tables.ts';
 import type { LoginTables } from './console/login/tables.ts';
 import type { CoverageTables } from './coverage/tables.ts';
+import type { CustomDomainTables } from './custom-domains/tables.ts';
 import type { HeartbeatTables } from './heartbeats/tables.ts';
 import type { StoredAnswerTables } from './http/idempotency/tables.ts';
 import type { IncidentTables } from './incidents/tables.ts';
@@ -39,6 +40,7 @@ export interface Tables
     CheckMetricsTables,
     CheckPlanTables,
     CoverageTables,
+    CustomDomainTables,
     HeartbeatTables,
     IncidentTables,
     LocationTables,

@@ -10,7 +10,7 @@ import type { LogDestination } from '../../lib/log-destination.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import { Masking, masked } from './masking.ts';
 import { SecretFinder } from './secret-finder.ts';
-import { credentialHeaderShapes } from './shapes/credential-header-shape.ts';
+import { credentialHeaderShapes } from './shapes/credentials/credential-header-shape.ts';
 import { minCutBytes } from './shapes/cut-secrets.ts';
 
 declare const scrubbed: unique symbol;

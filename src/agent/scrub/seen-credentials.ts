@@ -1,5 +1,5 @@
 import { SecretFinder } from './secret-finder.ts';
-import { credentialHeaderShapes } from './shapes/credential-header-shape.ts';
+import { credentialHeaderShapes } from './shapes/credentials/credential-header-shape.ts';
 
 /** Enough for what one run sends; looking for more would make each text of it slow. */
 const maxValues = 50;

@@ -77,7 +77,7 @@ export interface AlertFacts {
 /** What an alert says that does not say more. */
 export const unknownFacts: AlertFacts = {
   checkName: '',
-  checkType: 'API',
+  checkType: '',
   checkDescription: null,
   groupName: null,
   tags: [],

@@ -5,8 +5,8 @@ import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/e
 import type { CheckGroup } from '../checks/groups/store.ts';
 import type { Check } from '../checks/store.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
+import type { Repositories } from '../repositories.ts';
 import { withDefaults } from '../store/stored-json.ts';
-import type { Repositories } from '../store.ts';
 import { concerns, type Silence, silenceAt } from './handling/silence.ts';
 
 /** What decides how a check alerts at an instant. */

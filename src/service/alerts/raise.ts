@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { locationsOf } from '../checks/slots.ts';
 import { openIncidents, resolveIncidents } from '../incidents/trigger.ts';
+import type { Repositories } from '../repositories.ts';
 import { storedValue } from '../store/stored-json.ts';
-import type { Repositories } from '../store.ts';
 import { recoverByCause, routeByCause } from './causes/inbox.ts';
 import { type StoredChannel, shownConfig, wantsNotice } from './channels/rules.ts';
 import type { AlertChannel } from './channels/store.ts';

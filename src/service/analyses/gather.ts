@@ -1,6 +1,6 @@
 import { Maintenance } from '../maintenance/maintenance.ts';
+import type { Repositories } from '../repositories.ts';
 import { storedValue } from '../store/stored-json.ts';
-import type { Repositories } from '../store.ts';
 import type { ChangeFacts, Company, Evidence, RunFacts } from './evidence.ts';
 import type { ResultMark, ResultTable } from './evidence-store.ts';
 import { fieldsOf } from './seen/read.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { StorageFigures } from '../store/engine/free-space.ts';
+import type { StorageFigures } from '../store/engine/disk/free-space.ts';
 import type { ExpectedContent } from './verified-content.ts';
 
 /** Bytes `first` to `last` of an object, both inclusive. */

@@ -5,9 +5,9 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
-import { makeFolders } from '../../lib/make-folders.ts';
-import { freeBytesOf, type StorageFigures } from '../store/engine/free-space.ts';
-import { storageProblemOf } from '../store/engine/storage-problem.ts';
+import { makeFolders } from '../../lib/process/make-folders.ts';
+import { freeBytesOf, type StorageFigures } from '../store/engine/disk/free-space.ts';
+import { storageProblemOf } from '../store/engine/disk/storage-problem.ts';
 import type { ArtifactStore, ByteRange } from './artifact-store.ts';
 import { type ExpectedContent, VerifiedContent } from './verified-content.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../../lib/errors.ts';
 import type { ServiceConfig } from '../config.ts';
-import { inDirectory } from '../store/engine/directory-errors.ts';
+import { inDirectory } from '../store/engine/disk/directory-errors.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import { DirectoryStore } from './directory-store.ts';
 

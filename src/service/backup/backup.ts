@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AppError } from '../../lib/errors.ts';
 import { packageVersion } from '../../lib/version.ts';
 import type { ServiceConfig } from '../config.ts';
-import { lockDataDir } from '../store/engine/data-dir.ts';
+import { lockDataDir } from '../store/engine/disk/data-dir.ts';
 import { readManifest, sha256Of, writeManifest } from './manifest.ts';
 import { dumpPostgres, restorePostgres } from './postgres-tools.ts';
 import { copyDatabase, databaseFiles, databaseName, putDatabase, stageDatabase } from './sqlite-files.ts';

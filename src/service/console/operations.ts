@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { askedBy } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { askedBy } from '../../lib/turns/asker.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { type AccountCaller, refuseRole } from '../http/auth.ts';
+import type { RawTransfers } from '../http/bodies/raw-transfers.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import type { RateLimits } from '../http/limits.ts';
-import type { RawTransfers } from '../http/raw-transfers.ts';
 import { logAudit } from '../http/request-log.ts';
 import { blankNameIssues } from '../http/unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from '../http/validation.ts';

@@ -5,6 +5,7 @@ import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Check } from '../checks/store.ts';
+import type { Repositories } from '../repositories.ts';
 import { measuredValues } from '../results/analytics/measured-values.ts';
 import { failedResult, groupErrors } from '../results/error-groups/group-errors.ts';
 import { storeOutcome } from '../results/settle.ts';
@@ -12,7 +13,7 @@ import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { endedAt } from '../store/days/ended-day.ts';
-import type { Repositories, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
 /**

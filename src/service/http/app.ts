@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -10,21 +9,29 @@ import Fastify, {
   type RequestPayload,
 } from 'fastify';
 import type { z } from 'zod';
-import { askedBy, callerGone } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
-import type { Turn } from '../../lib/fair-queue.ts';
+import { askedBy, callerGone } from '../../lib/turns/asker.ts';
+import type { Turn } from '../../lib/turns/fair-queue.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
-import { BodyRoom } from './body-room.ts';
-import { isCompressed, unpackedBody } from './compressed-body.ts';
+import { BodyRoom } from './bodies/body-room.ts';
+import { unpackedBody } from './bodies/compressed-body.ts';
+import {
+  enterRoom,
+  largestBody,
+  limitReading,
+  limitSending,
+  requestTimeoutMs,
+  smallBodyBytes,
+} from './bodies/limits.ts';
+import { RawTransfers } from './bodies/raw-transfers.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from './handler.ts';
 import { heedsKeys, Idempotency } from './idempotency/idempotency.ts';
 import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { parseQuery } from './query-string.ts';
-import { RawTransfers } from './raw-transfers.ts';
 import { logRequest } from './request-log.ts';
 import { blankNameIssues, unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
@@ -56,8 +63,7 @@ declare module 'fastify' {
   }
 }
 
-/** The time a client has to send a request; artifacts may be large and lines slow, so they have longer. */
-const requestTimeoutMs = 60_000;
+/** Artifacts may be large and lines slow, so they have longer. */
 const rawRequestTimeoutMs = 30 * 60_000;
 const stalledReaderMs = 30_000;
 
@@ -157,62 +163,6 @@ function acceptEmptyBodies(app: FastifyInstance): void {
     if (body.length === 0) done(null, undefined);
     else parse(request, String(body), done);
   });
-}
-
-/**
- * Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long.
- */
-export function limitSending(request: IncomingMessage): void {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (encoding === undefined && (length === undefined || length === '0')) return;
-  // Nobody sends slowly what came over no connection (Fastify's inject), and there is none to be closed.
-  if (!(request.socket instanceof Socket)) return;
-  const timer = setTimeout(() => {
-    const error = new Error('the body did not come in time');
-    badRequestLine(Object.assign(error, { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket);
-    request.socket.destroySoon();
-  }, requestTimeoutMs);
-  request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
-}
-
-/** A body up to here needs no room. */
-const smallBodyBytes = 1024 * 1024;
-
-/** How large the body of a request may become. */
-function largestBody(route: Route, request: IncomingMessage): number {
-  const announced = request.headers['content-length'];
-  const limit = route.bodyLimitBytes ?? smallBodyBytes;
-  return announced === undefined || isCompressed(request.headers)
-    ? limit
-    : Math.min(Number(announced), limit);
-}
-
-/** Keeps a request waiting, unread, until there is room for its body; the answer's end gives it back. */
-async function enterRoom(
-  room: BodyRoom,
-  route: Route,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
-  const { caller } = request;
-  // Callers of several accounts may share an address.
-  const sender =
-    caller.kind === 'location'
-      ? caller.location.id
-      : caller.kind === 'account'
-        ? caller.account.accountId
-        : request.ip;
-  const leave = await room.enter(sender, largestBody(route, request.raw), gone.signal);
-  if (reply.raw.closed) leave();
-  else reply.raw.once('close', leave).once('finish', leave);
-}
-
-/** Ends a connection whose reader takes nothing of its answer for some time: the answer waits in memory. */
-function limitReading(request: IncomingMessage, timeoutMs: number): void {
-  // Once the answer is sent, Node gives the connection the time it may stay idle.
-  if (request.socket instanceof Socket) request.socket.setTimeout(timeoutMs);
 }
 
 /** Schemas are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */

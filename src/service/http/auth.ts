@@ -4,7 +4,7 @@ import { AppError, toError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import { hashKey } from '../ids/keys.ts';
-import { storageProblemOf } from '../store/engine/storage-problem.ts';
+import { storageProblemOf } from '../store/engine/disk/storage-problem.ts';
 import type { Store } from '../store.ts';
 
 /** Who does something in an account: a program with an API key, or a member who is logged in. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Credential, Route } from '../../protocol/http/route.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
-import type { DomainProof } from '../pages/domains/domain-proof.ts';
+import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import type { Store } from '../store.ts';
 import type { AccountCaller, LocationCaller } from './auth.ts';
 

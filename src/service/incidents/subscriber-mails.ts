@@ -1,6 +1,6 @@
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
 import { hiddenAmong } from '../maintenance/affected.ts';
-import type { Repositories } from '../store.ts';
+import type { Repositories } from '../repositories.ts';
 import type { IncidentRow, IncidentUpdateRow } from './tables.ts';
 
 const words = {

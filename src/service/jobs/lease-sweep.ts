@@ -9,11 +9,12 @@ import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
 import { beginOutages } from '../locations/outages.ts';
 import type { AgentRow } from '../locations/tables.ts';
 import type { ServiceMetrics } from '../metrics.ts';
+import type { Repositories } from '../repositories.ts';
 import { promoteLastAttempts } from '../results/settle.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { queuedSignals, testedSignals } from '../store/engine/signals.ts';
-import type { Repositories, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 
 export interface LeaseSweepOptions {
   readonly store: Store;

@@ -10,9 +10,9 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler
 import { found } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
 import { createKey } from '../ids/keys.ts';
+import type { Repositories } from '../repositories.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import { cancelledSignals } from '../store/engine/signals.ts';
-import type { Repositories } from '../store.ts';
 import { agentCapabilities, agentSeenWindowMs, isOutdated, runningSessions } from './agents/sightings.ts';
 import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 

@@ -5,7 +5,8 @@ import type { AlertFacts } from '../alerts/facts.ts';
 import { storeLocationAlert } from '../alerts/location-alerts.ts';
 import { alertId } from '../alerts/raise.ts';
 import type { LocationCaller } from '../http/auth.ts';
-import type { Repositories, Store } from '../store.ts';
+import type { Repositories } from '../repositories.ts';
+import type { Store } from '../store.ts';
 import { reportedWithinMs } from './event-store.ts';
 import type { LocationEventRow } from './tables.ts';
 

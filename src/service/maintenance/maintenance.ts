@@ -1,5 +1,5 @@
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
-import type { Repositories } from '../store.ts';
+import type { Repositories } from '../repositories.ts';
 import { MaintenanceCalendar } from './calendar.ts';
 import type { StoredWindow } from './window-store.ts';
 

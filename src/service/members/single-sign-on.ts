@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import type { ServiceConfig } from '../config.ts';
 import type { KeyRole } from '../ids/keys.ts';
-import type { Repositories } from '../store.ts';
+import type { Repositories } from '../repositories.ts';
 import { followGroups, type RoleChange, type RoleOfLogin } from './group-roles.ts';
 import { type MemberDeps, newPerson, prove } from './members.ts';
 import { listOfWords, rolesOf } from './oidc-settings.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { askedInPublic } from '../../lib/asker.ts';
 import { AppError } from '../../lib/errors.ts';
+import { askedInPublic } from '../../lib/turns/asker.ts';
 import { DashboardData, publicPageRoutes, type StatusPageData } from '../../protocol/pages/public-page.ts';
 import { type AnyHandler, handlersById } from '../http/handler.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';

@@ -8,6 +8,9 @@ import {
   StatusPageOptions,
   statusPageRoutes,
 } from '../../protocol/pages/status-page.ts';
+import { claimDomain, domainOfBody } from '../custom-domains/claiming.ts';
+import type { DomainProof } from '../custom-domains/domain-proof.ts';
+import { checkDomainOf, domainStates } from '../custom-domains/shown.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
@@ -15,12 +18,9 @@ import { fieldError } from '../http/validation.ts';
 import { serviceView } from '../incidents/routes.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
 import { requireServices } from '../incidents/writer.ts';
+import type { Repositories } from '../repositories.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import { storedJson } from '../store/stored-json.ts';
-import type { Repositories } from '../store.ts';
-import { claimDomain, domainOfBody } from './domains/claiming.ts';
-import type { DomainProof } from './domains/domain-proof.ts';
-import { checkDomainOf, domainStates } from './domains/shown.ts';
 import { changeKeys, keyViews } from './keys.ts';
 import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 

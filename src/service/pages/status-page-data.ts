@@ -4,7 +4,7 @@ import type { CoverageSource } from '../coverage/coverage-query.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
 import { stateAt, uptimeDays, uptimePercent, worstServiceState } from '../incidents/timeline.ts';
 import { isGoingOn } from '../maintenance/pages.ts';
-import type { Repositories } from '../store.ts';
+import type { Repositories } from '../repositories.ts';
 import { componentPageData } from './components/data.ts';
 import {
   incidentsShown,

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { askedBy } from '../../lib/asker.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, isStoreFailure, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { askedBy } from '../../lib/turns/asker.ts';
 import type { DeploymentInput, DeploymentResult } from '../../protocol/projects/project.ts';
 import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import type { Repositories } from '../repositories.ts';
 import type { Signal } from '../store/engine/signals.ts';
-import type { Repositories, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { type CarriedOut, carryOut } from './carry-out.ts';
 import { type Deployer, type HandlersOn, Operations, storeWithin } from './operations.ts';
 import type { DeploymentRow, ProjectRow } from './tables.ts';

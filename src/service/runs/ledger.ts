@@ -1,7 +1,7 @@
 import { lanes } from '../../checks/contract/check-type.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
-import { FairQueue, type QueueFigures } from '../../lib/fair-queue.ts';
+import { FairQueue, type QueueFigures } from '../../lib/turns/fair-queue.ts';
 import type { ClaimRequest, LeasedRun, RenewRequest } from '../../protocol/agent/agent.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import { AgentSightings } from '../locations/agents/sightings.ts';

@@ -4,8 +4,9 @@ import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import type { ServiceMetrics } from '../metrics.ts';
+import type { Repositories } from '../repositories.ts';
 import { queuedSignals } from '../store/engine/signals.ts';
-import type { Repositories, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 import type { RunRow } from './tables.ts';
 

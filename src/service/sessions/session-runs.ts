@@ -2,9 +2,9 @@ import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { gridOf, locationsOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import type { KnownLocations } from '../locations/agents/sightings.ts';
+import type { Repositories } from '../repositories.ts';
 import { queuedRun, type RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
-import type { Repositories } from '../store.ts';
 
 /** How long a run that somebody asked for waits for an agent. */
 const freshMs = 6 * 60_000;

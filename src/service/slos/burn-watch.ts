@@ -1,13 +1,14 @@
-import { askedBy } from '../../lib/asker.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { askedBy } from '../../lib/turns/asker.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
 import { type AlertPolicy, alertPolicies } from '../alerts/policy.ts';
 import { alertId, storeAlert, storedFacts } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
+import type { Repositories } from '../repositories.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import type { ReportedCheck } from '../results/report-store.ts';
-import type { Repositories, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { errorBudget } from './budget.ts';
 import { type BurnWindow, burningWindow, burnText, isCalm, type LastRuns } from './burn.ts';
 import { checksOfSlo, measuredWithin, runsWithin } from './measured.ts';

@@ -5,8 +5,8 @@
 
 import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
-import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credential-header-shape.ts';
-import { userInfoShapes } from '../../../src/agent/scrub/shapes/user-info-shape.ts';
+import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credentials/credential-header-shape.ts';
+import { userInfoShapes } from '../../../src/agent/scrub/shapes/credentials/user-info-shape.ts';
 
 interface Order {
   readonly source: string;

@@ -13,6 +13,7 @@ import type { AlertingConfig } from '../../../src/service/alerts/delivery/config
 import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
 import { ServiceConfig } from '../../../src/service/config.ts';
+import { DomainProof, type NameServers } from '../../../src/service/custom-domains/domain-proof.ts';
 import type { KeyRole } from '../../../src/service/ids/keys.ts';
 import { backgroundJobs } from '../../../src/service/jobs/index.ts';
 import type { StaticIps } from '../../../src/service/locations/static-ips.ts';
@@ -20,7 +21,6 @@ import { configuredMailServer, type MailConfig } from '../../../src/service/mail
 import type { Mailing } from '../../../src/service/members/mails.ts';
 import type { SingleSignOn } from '../../../src/service/members/single-sign-on.ts';
 import { ServiceMetrics } from '../../../src/service/metrics.ts';
-import { DomainProof, type NameServers } from '../../../src/service/pages/domains/domain-proof.ts';
 import { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
 import { Ingest } from '../../../src/service/results/ingest.ts';
 import { buildApi, handlersOn, type RouteDeps } from '../../../src/service/routes.ts';

@@ -11,7 +11,7 @@ import { ZipFile } from 'yazl';
 import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
 import { Unscrubbable } from '../../../src/agent/scrub/scrub-report.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
-import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credential-header-shape.ts';
+import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credentials/credential-header-shape.ts';
 
 const secret = 'hunter2-&-"öther"';
 const finder = new SecretFinder([secret], credentialHeaderShapes());

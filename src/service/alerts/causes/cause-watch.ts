@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../lib/clock.ts';
-import type { Repositories, Store } from '../../store.ts';
+import type { Repositories } from '../../repositories.ts';
+import type { Store } from '../../store.ts';
 import { shownConfig } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { advanceCauses, type CauseNotice, calmMsOf, type News, type OpenCause } from './course.ts';

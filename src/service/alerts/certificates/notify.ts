@@ -1,4 +1,4 @@
-import type { Repositories } from '../../store.ts';
+import type { Repositories } from '../../repositories.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { type AlertFacts, certificateDomain, factsOf } from '../facts.ts';

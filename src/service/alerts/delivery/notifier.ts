@@ -6,7 +6,6 @@ import { TemplateError } from '../../../checks/judging/templating.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import { LruMap } from '../../../lib/lru.ts';
 import { type AnalysisCounter, analysisOfResult } from '../../analyses/analyst.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
 import { storedValue } from '../../store/stored-json.ts';
@@ -20,8 +19,8 @@ import { channelMessage } from './message.ts';
 import type { Delivery, OutboundHttp } from './outbound-http.ts';
 import { linkLastsMs, signedPageLink } from './page-link.ts';
 import { quietOf } from './quiet.ts';
-import type { Crowd, DueNotification } from './store.ts';
 import { templateThread } from './template-thread.ts';
+import { UnderWay } from './under-way.ts';
 
 const refusedParts = storedValue<readonly string[]>('alert_notifications.refused', []);
 
@@ -59,17 +58,6 @@ export interface NotifierOptions {
   readonly maxPerMinute: number;
 }
 
-/** How many notifications are under way at once: to one channel, and to all channels of one account. */
-const maxOfChannel = 4;
-const maxOfAccount = 8;
-/** Up to this many channels of one account have one under way in any case, whatever hangs at the others. */
-const maxChannelsOfAccount = 16;
-/** A channel that took longer with its last notification gets one at a time until it is quick again. */
-const slowMs = 3_000;
-const slowChannelsRemembered = 10_000;
-/** Of all accounts: from there on only accounts that have none under way get one. */
-const maxShared = 128;
-const maxInFlight = 1000;
 /** How many are looked at for whose turn it is. */
 const maxLookedAt = 500;
 /** Longer than any try takes: then the process that took the notification is gone, and another one may. */
@@ -96,8 +84,7 @@ const waitForRoomMs = 5_000;
  */
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #inFlight = new Map<AlertNotificationRow, Promise<void>>();
-  readonly #slow = new LruMap<number, true>(slowChannelsRemembered);
+  readonly #inFlight = new UnderWay();
 
   constructor(options: NotifierOptions) {
     this.#options = options;
@@ -106,67 +93,22 @@ export class Notifier {
   async turn(wake: () => void): Promise<number | null> {
     const { store, clock } = this.#options;
     // Each one that ends wakes the loop.
-    if (this.#inFlight.size >= maxInFlight) return null;
-    const dueAt = await store.notifications.nextDueAt(this.#full());
+    if (this.#inFlight.isFull()) return null;
+    const dueAt = await store.notifications.nextDueAt(this.#inFlight.crowd());
     const now = clock.wallMs();
     // Read first: an idle service opens no write transactions.
     if (dueAt === null || dueAt > now) return dueAt;
     const taken = await store.transaction(async ({ notifications }) => {
-      const due = await notifications.due(now, maxLookedAt, this.#full());
-      return notifications.claim(this.#admitted(due), now, now + takenForMs);
+      const due = await notifications.due(now, maxLookedAt, this.#inFlight.crowd());
+      return notifications.claim(this.#inFlight.admitted(due), now, now + takenForMs);
     });
     for (const row of taken) this.#begin(row, wake);
-    return store.notifications.nextDueAt(this.#full());
-  }
-
-  /** Whose notifications have to wait until one of theirs has ended. */
-  #full(): Crowd {
-    const crowd = this.#crowd();
-    const channels = new Map([...this.#inFlight.keys()].map((row) => [row.channel_id, row.account_id]));
-    const accountIds = new Set(channels.values());
-    return {
-      channelIds: [...channels].filter(([id, account]) => !crowd.admits(id, account)).map(([id]) => id),
-      accountIds: [...accountIds].filter((id) => !crowd.admits(null, id)),
-    };
-  }
-
-  /** What is under way, and who may have more. */
-  #crowd() {
-    const channels = countBy(this.#inFlight.keys(), (row) => row.channel_id);
-    const accounts = countBy(this.#inFlight.keys(), (row) => row.account_id);
-    let count = this.#inFlight.size;
-    return {
-      /** A channel, or some channel of the account that has nothing under way. */
-      admits: (channelId: number | null, accountId: string): boolean => {
-        const ofChannel = channelId === null ? 0 : (channels.get(channelId) ?? 0);
-        const ofAccount = accounts.get(accountId) ?? 0;
-        if (count >= maxInFlight) return false;
-        if (count >= maxShared) return ofAccount === 0;
-        if (ofChannel === 0) return ofAccount < maxChannelsOfAccount;
-        const isSlow = channelId !== null && this.#slow.get(channelId) === true;
-        return !isSlow && ofChannel < maxOfChannel && ofAccount < maxOfAccount;
-      },
-      add: (channelId: number, accountId: string) => {
-        channels.set(channelId, (channels.get(channelId) ?? 0) + 1);
-        accounts.set(accountId, (accounts.get(accountId) ?? 0) + 1);
-        count += 1;
-      },
-    };
-  }
-
-  /** Which of those that are due may begin, oldest first. */
-  #admitted(due: readonly DueNotification[]): number[] {
-    const crowd = this.#crowd();
-    return due.flatMap(({ position, channel_id: channelId, account_id: accountId }) => {
-      if (!crowd.admits(channelId, accountId)) return [];
-      crowd.add(channelId, accountId);
-      return [position];
-    });
+    return store.notifications.nextDueAt(this.#inFlight.crowd());
   }
 
   /** Waits for the notifications under way and closes what they used. */
   async close(): Promise<void> {
-    await Promise.all(this.#inFlight.values());
+    await this.#inFlight.ended();
     await this.#options.outlets.http.close();
   }
 
@@ -182,12 +124,10 @@ export class Notifier {
         );
       })
       .finally(() => {
-        this.#inFlight.delete(row);
-        if (clock.monotonicMs() - beganMs > slowMs) this.#slow.set(row.channel_id, true);
-        else this.#slow.delete(row.channel_id);
+        this.#inFlight.end(row, clock.monotonicMs() - beganMs);
         wake();
       });
-    this.#inFlight.set(row, work);
+    this.#inFlight.begin(row, work);
   }
 
   async #notify(row: AlertNotificationRow): Promise<void> {
@@ -402,12 +342,6 @@ export class Notifier {
           : signedPageLink(base, row.id, { signingKey, until: alert.created + linkLastsMs }),
     });
   }
-}
-
-function countBy<Row, Key>(rows: Iterable<Row>, keyOf: (row: Row) => Key): Map<Key, number> {
-  const counts = new Map<Key, number>();
-  for (const row of rows) counts.set(keyOf(row), (counts.get(keyOf(row)) ?? 0) + 1);
-  return counts;
 }
 
 function undeliverable(result: string): Delivery {

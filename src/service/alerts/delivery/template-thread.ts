@@ -9,8 +9,8 @@ import { TemplateError } from '../../../checks/judging/templating.ts';
 import { CpuLimitExceeded, cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
 import { ownThreadEnvironment } from '../../../lib/env.ts';
 import { errorCodeOf } from '../../../lib/errors.ts';
-import { FairQueue, type QueueFigures } from '../../../lib/fair-queue.ts';
 import { LruMap } from '../../../lib/lru.ts';
+import { FairQueue, type QueueFigures } from '../../../lib/turns/fair-queue.ts';
 
 type Problem = { key: string; message: string };
 

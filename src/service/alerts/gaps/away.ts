@@ -1,6 +1,6 @@
 import { findChannelKind } from '../../../channels/index.ts';
+import type { Repositories } from '../../repositories.ts';
 import type { RunRow } from '../../runs/tables.ts';
-import type { Repositories } from '../../store.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';

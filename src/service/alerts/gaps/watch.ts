@@ -1,5 +1,5 @@
 import { locationsOf } from '../../checks/slots.ts';
-import type { Repositories } from '../../store.ts';
+import type { Repositories } from '../../repositories.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';

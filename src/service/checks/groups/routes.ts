@@ -12,8 +12,8 @@ import { type AnyHandler, handlersById } from '../../http/handler.ts';
 import { found, requireLocations } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { validationError } from '../../http/validation.ts';
+import type { Repositories } from '../../repositories.ts';
 import type { Signal } from '../../store/engine/signals.ts';
-import type { Repositories } from '../../store.ts';
 import {
   type CheckChannel,
   changeSubscriptions,

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../lib/errors.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
-import type { RawTransfers } from '../../http/raw-transfers.ts';
+import type { RawTransfers } from '../../http/bodies/raw-transfers.ts';
 import {
   essenceOf,
   fileNamed,

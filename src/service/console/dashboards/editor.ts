@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { type Dashboard, DashboardInput, dashboardRoutes } from '../../../protocol/pages/dashboard.ts';
-import { customDomainSection } from '../elements/custom-domain.ts';
 import { csrfField } from '../elements/form.ts';
-import { pageKeyOnce, pageKeys } from '../elements/page-keys.ts';
+import { customDomainSection } from '../elements/pages/custom-domain.ts';
+import { pageKeyOnce, pageKeys } from '../elements/pages/page-keys.ts';
 import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
 import { confirmed, notice, problemNotice } from '../forms/action.ts';
 import { attempt, type Problems } from '../forms/problems.ts';

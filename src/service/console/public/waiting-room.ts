@@ -4,7 +4,7 @@ import { AppError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { publicPageRoutes } from '../../../protocol/pages/public-page.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
-import { DomainProof } from '../../pages/domains/domain-proof.ts';
+import { DomainProof } from '../../custom-domains/domain-proof.ts';
 import { PublicCopies } from '../../pages/public-copies.ts';
 import { readAssets, serveAssets } from '../assets.ts';
 import { OwnHosts } from './own-host/hosts.ts';

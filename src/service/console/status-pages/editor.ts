@@ -4,10 +4,10 @@ import {
   type StatusPageInput,
   statusPageRoutes,
 } from '../../../protocol/pages/status-page.ts';
-import { customDomainSection } from '../elements/custom-domain.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
-import { pageKeyOnce, pageKeys } from '../elements/page-keys.ts';
+import { customDomainSection } from '../elements/pages/custom-domain.ts';
+import { pageKeyOnce, pageKeys } from '../elements/pages/page-keys.ts';
 import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
 import { visible } from '../elements/text.ts';
 import { confirmed, notice, problemNotice } from '../forms/action.ts';

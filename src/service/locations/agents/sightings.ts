@@ -2,8 +2,9 @@ import semver from 'semver';
 import { LruMap } from '../../../lib/lru.ts';
 import { packageVersion } from '../../../lib/version.ts';
 import type { ClaimRequest } from '../../../protocol/agent/agent.ts';
+import type { Repositories } from '../../repositories.ts';
 import { storedValue } from '../../store/stored-json.ts';
-import type { Repositories, Store } from '../../store.ts';
+import type { Store } from '../../store.ts';
 import type { AgentRow } from '../tables.ts';
 
 const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {

@@ -1,5 +1,5 @@
-import { askedInPublic } from '../../../lib/asker.ts';
 import { AppError } from '../../../lib/errors.ts';
+import { askedInPublic } from '../../../lib/turns/asker.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { addedCoverage, coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';

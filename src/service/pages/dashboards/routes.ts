@@ -6,13 +6,13 @@ import {
   dashboardRoutes,
 } from '../../../protocol/pages/dashboard.ts';
 import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
+import { claimDomain, domainOfBody } from '../../custom-domains/claiming.ts';
+import { checkDomainOf, domainStates } from '../../custom-domains/shown.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { isUniqueViolation } from '../../store/engine/dialect.ts';
 import { storedJson } from '../../store/stored-json.ts';
-import { claimDomain, domainOfBody } from '../domains/claiming.ts';
-import { checkDomainOf, domainStates } from '../domains/shown.ts';
 import { changeKeys, keyViews } from '../keys.ts';
 import type { DashboardKeyRow } from '../tables.ts';
 import type { Dashboard } from './store.ts';

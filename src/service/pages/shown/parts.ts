@@ -11,7 +11,7 @@ import {
   type PageParts,
 } from '../../maintenance/affected.ts';
 import { type VisibleMaintenance, visibleMaintenances } from '../../maintenance/pages.ts';
-import type { Repositories } from '../../store.ts';
+import type { Repositories } from '../../repositories.ts';
 import { statusPageOptions } from '../routes.ts';
 import type { StatusPageRow } from '../tables.ts';
 

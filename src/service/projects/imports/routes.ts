@@ -8,8 +8,8 @@ import {
 } from '../../../protocol/projects/project-import.ts';
 import { type AnyHandler, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found } from '../../http/known-names.ts';
+import type { Repositories } from '../../repositories.ts';
 import { storedValue } from '../../store/stored-json.ts';
-import type { Repositories } from '../../store.ts';
 import { physicalIdOf } from '../kinds/index.ts';
 import { Operations } from '../operations.ts';
 import { type ProjectDeps, refuseBusy } from '../routes.ts';

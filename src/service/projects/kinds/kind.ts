@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Route } from '../../../protocol/http/route.ts';
 import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
 import type { PhysicalId } from '../../../protocol/projects/project.ts';
-import type { Repositories } from '../../store.ts';
+import type { Repositories } from '../../repositories.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,9 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { findCheckType } from '../../../checks/index.ts';
-import { presentAsker } from '../../../lib/asker.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { FairQueue, type QueueFigures } from '../../../lib/fair-queue.ts';
+import { presentAsker } from '../../../lib/turns/asker.ts';
+import { FairQueue, type QueueFigures } from '../../../lib/turns/fair-queue.ts';
 import type { CheckCoverage, CoverageQuery, CoverageSource } from '../../coverage/coverage-query.ts';
 import type { StorePlace } from '../../store.ts';
 import type { ClickHouseNews } from '../clickhouse/fed-columns.ts';

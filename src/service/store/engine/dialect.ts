@@ -9,16 +9,16 @@ import {
   sql,
 } from 'kysely';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
-import { FairQueue } from '../../../lib/fair-queue.ts';
-import { makeFolders } from '../../../lib/make-folders.ts';
+import { makeFolders } from '../../../lib/process/make-folders.ts';
+import { FairQueue } from '../../../lib/turns/fair-queue.ts';
 import type { Tables } from '../../tables.ts';
-import { keepPrivate } from './data-dir.ts';
+import { keepPrivate } from './disk/data-dir.ts';
+import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';
 import { arrayOf, type ColumnType } from './postgres-arrays.ts';
 import { type PostgresHosts, readOnlyState } from './postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
 import { type OpenSqlite, sqliteKyselyDialect } from './sqlite.ts';
 import { SlicedTransactions } from './sqlite-slices.ts';
-import { describeStorage, storageProblemOf } from './storage-problem.ts';
 
 /** The types of a table's columns. */
 export type ColumnTypes<Row> = {

@@ -9,10 +9,10 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { presentAsker } from '../../../lib/asker.ts';
 import { toError } from '../../../lib/errors.ts';
-import type { FairQueue } from '../../../lib/fair-queue.ts';
 import { LruMap } from '../../../lib/lru.ts';
+import { presentAsker } from '../../../lib/turns/asker.ts';
+import type { FairQueue } from '../../../lib/turns/fair-queue.ts';
 
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
 const maxStatements = 500;

@@ -11,7 +11,6 @@ import { storedAnswers } from './answer-migration.ts';
 import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
-import { customDomains } from './custom-domain-migration.ts';
 import {
   checkTotals,
   leanLedger,
@@ -23,8 +22,7 @@ import {
 } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration, memberOrigins } from './member-migration.ts';
-import { statusPageKeys } from './page-key-migration.ts';
-import { pages } from './page-migration.ts';
+import { customDomains, pages, statusPageKeys } from './page-migration.ts';
 import { projects } from './project-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import { followedTestSessions, sessionMigrations, testDefinitions } from './session-migration.ts';

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { type Clock, waitAtMost } from '../../../../lib/clock.ts';
 import { toError } from '../../../../lib/errors.ts';
 import type { Logger } from '../../../../lib/log.ts';
-import type { DomainProof } from '../../../pages/domains/domain-proof.ts';
+import type { DomainProof } from '../../../custom-domains/domain-proof.ts';
 
 /** What answers at a host name. */
 export interface OwnHost {

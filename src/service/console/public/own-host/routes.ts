@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, toError } from '../../../../lib/errors.ts';
-import type { DomainProof } from '../../../pages/domains/domain-proof.ts';
-import { isProven, isServing } from '../../../pages/domains/domain-state.ts';
-import { rememberedMs } from '../../../pages/domains/service-names.ts';
+import type { DomainProof } from '../../../custom-domains/domain-proof.ts';
+import { isProven, isServing } from '../../../custom-domains/domain-state.ts';
+import { rememberedMs } from '../../../custom-domains/service-names.ts';
 import type { Store } from '../../../store.ts';
 import type { Assets } from '../../assets.ts';
 import { path } from '../../html.ts';

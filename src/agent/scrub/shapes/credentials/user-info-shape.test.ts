@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { scrubBytes } from '../files/scrub-bytes.ts';
-import { SecretFinder } from '../secret-finder.ts';
+import { scrubBytes } from '../../files/scrub-bytes.ts';
+import { SecretFinder } from '../../secret-finder.ts';
 import { userInfoShapes } from './user-info-shape.ts';
 
 const finder = new SecretFinder([], userInfoShapes());

@@ -1,5 +1,5 @@
-import { AppError, errorCodeOf } from '../../../lib/errors.ts';
-import { asStoreError, isDamaged } from './dialect.ts';
+import { AppError, errorCodeOf } from '../../../../lib/errors.ts';
+import { asStoreError, isDamaged } from '../dialect.ts';
 
 /** What a database that cannot be opened was called, without user and password. */
 export function placeOf(databaseUrl: string | undefined, path: string): string {

@@ -1,10 +1,10 @@
-import type { Clock } from '../../../lib/clock.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { Store } from '../../store.ts';
-import type { CustomDomainRow } from '../tables.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Store } from '../store.ts';
 import type { DomainProof, Proof } from './domain-proof.ts';
 import { foundOf, nextCheckMs } from './domain-state.ts';
 import { rememberedMs } from './service-names.ts';
+import type { CustomDomainRow } from './tables.ts';
 
 export interface DomainWatchOptions {
   readonly store: Pick<Store, 'customDomains' | 'serviceNames'>;

@@ -1,4 +1,4 @@
-import type { SecretRange, SecretShape } from './shape.ts';
+import type { SecretRange, SecretShape } from '../shape.ts';
 
 /** Longer than any user and password; keeps the search linear. */
 const maxUserInfoBytes = 1024;

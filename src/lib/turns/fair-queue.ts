@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts';
+import { AppError } from '../errors.ts';
 
 /** Whose work it is, and when it is no longer wanted. */
 export interface Turn {

@@ -1,8 +1,8 @@
-import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
-import { type Html, html } from '../html.ts';
-import type { Viewer } from '../page.ts';
-import { csrfField } from './form.ts';
-import { visible } from './text.ts';
+import type { CustomDomainState } from '../../../../protocol/pages/page-fields.ts';
+import { type Html, html } from '../../html.ts';
+import type { Viewer } from '../../page.ts';
+import { csrfField } from '../form.ts';
+import { visible } from '../text.ts';
 
 const words: Readonly<Record<CustomDomainState['status'], string>> = {
   PENDING: 'The domain is not proven yet: the page does not answer there.',

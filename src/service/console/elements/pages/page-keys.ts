@@ -1,8 +1,8 @@
-import type { PageKey } from '../../../protocol/pages/page-fields.ts';
-import { type Html, html, withQuery } from '../html.ts';
-import { instant } from './format.ts';
-import { table } from './table.ts';
-import { section } from './text.ts';
+import type { PageKey } from '../../../../protocol/pages/page-fields.ts';
+import { type Html, html, withQuery } from '../../html.ts';
+import { instant } from '../format.ts';
+import { table } from '../table.ts';
+import { section } from '../text.ts';
 
 /** A key of a private page that was made just now. */
 export function pageKeyOnce(noun: string, address: string, key: string): Html {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
-import { errorCodeOf } from '../../../lib/errors.ts';
-import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
-import type { CustomDomainRow, DomainMethod } from '../tables.ts';
+import { errorCodeOf } from '../../lib/errors.ts';
+import { customDomainOf } from '../../protocol/pages/page-fields.ts';
+import type { CustomDomainRow, DomainMethod } from './tables.ts';
 
 /** What DNS is asked. */
 export type NameServers = Pick<Resolver, 'resolveTxt' | 'resolveCname'>;

@@ -1,8 +1,7 @@
-import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
-import { optionalIso } from '../../http/handler.ts';
-import type { CustomDomainRow } from '../tables.ts';
+import type { CustomDomainState } from '../../protocol/pages/page-fields.ts';
 import type { DomainProof, Proof } from './domain-proof.ts';
 import type { DomainFinding } from './store.ts';
+import type { CustomDomainRow } from './tables.ts';
 
 const dayMs = 86_400_000;
 /** How long a page goes on answering at a name whose proof is gone: records get lost in moves of DNS. */
@@ -50,10 +49,12 @@ export function stateOf(row: CustomDomainRow, proof: DomainProof): CustomDomainS
     record: proof.recordOf(row),
     cname: proof.serviceHost ?? null,
     problem: noName ?? (isAllowed ? null : row.problem),
-    checkedAt: optionalIso(row.checked),
-    servesUntil: isAllowed ? null : optionalIso(servesUntil(row)),
+    checkedAt: isoOf(row.checked),
+    servesUntil: isAllowed ? null : isoOf(servesUntil(row)),
   };
 }
+
+const isoOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 const minuteMs = 60_000;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
+import { customDomainOf } from '../../protocol/pages/page-fields.ts';
 import { DomainProof } from './domain-proof.ts';
 
 /** The entries of the setting, in the form that host names are compared in; undefined for what is no entry. */

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../../lib/clock.ts';
-import { toError } from '../../../lib/errors.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { Store } from '../../store.ts';
-import type { ServiceNameRow } from '../tables.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Store } from '../store.ts';
+import type { ServiceNameRow } from './tables.ts';
 
 const dayMs = 86_400_000;
 /** How long a name counts as one of the service after it was called by the last time. */

@@ -1,5 +1,5 @@
+import type { SecretRange, SecretShape } from '../shape.ts';
 import { type NamePiece, namePieces } from './header-names.ts';
-import type { SecretRange, SecretShape } from './shape.ts';
 
 /** A value longer than this is cut there: no server takes longer headers. */
 const maxValueBytes = 64 * 1024;

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { errorCodeOf } from './errors.ts';
+import { errorCodeOf } from '../errors.ts';
 
 /**
  * Makes a folder and those above it that are missing, for this user alone. Not by Node's `recursive`: under a file system that

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SecretFinder } from '../secret-finder.ts';
+import { SecretFinder } from '../../secret-finder.ts';
 import { credentialHeaderShapes } from './credential-header-shape.ts';
 
 const finder = new SecretFinder([], credentialHeaderShapes());

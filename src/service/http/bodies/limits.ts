@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Route } from '../../../protocol/http/route.ts';
+import { badRequestLine } from '../errors.ts';
+import type { BodyRoom } from './body-room.ts';
+import { isCompressed } from './compressed-body.ts';
+
+/** The time a client has to send a request. */
+export const requestTimeoutMs = 60_000;
+
+/**
+ * Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long.
+ */
+export function limitSending(request: IncomingMessage): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (encoding === undefined && (length === undefined || length === '0')) return;
+  // Nobody sends slowly what came over no connection (Fastify's inject), and there is none to be closed.
+  if (!(request.socket instanceof Socket)) return;
+  const timer = setTimeout(() => {
+    const error = new Error('the body did not come in time');
+    badRequestLine(Object.assign(error, { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket);
+    request.socket.destroySoon();
+  }, requestTimeoutMs);
+  request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+}
+
+/** A body up to here needs no room. */
+export const smallBodyBytes = 1024 * 1024;
+
+/** How large the body of a request may become. */
+export function largestBody(route: Route, request: IncomingMessage): number {
+  const announced = request.headers['content-length'];
+  const limit = route.bodyLimitBytes ?? smallBodyBytes;
+  return announced === undefined || isCompressed(request.headers)
+    ? limit
+    : Math.min(Number(announced), limit);
+}
+
+/** Keeps a request waiting, unread, until there is room for its body; the answer's end gives it back. */
+export async function enterRoom(
+  room: BodyRoom,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  const { caller } = request;
+  // Callers of several accounts may share an address.
+  const sender =
+    caller.kind === 'location'
+      ? caller.location.id
+      : caller.kind === 'account'
+        ? caller.account.accountId
+        : request.ip;
+  const leave = await room.enter(sender, largestBody(route, request.raw), gone.signal);
+  if (reply.raw.closed) leave();
+  else reply.raw.once('close', leave).once('finish', leave);
+}
+
+/** Ends a connection whose reader takes nothing of its answer for some time: the answer waits in memory. */
+export function limitReading(request: IncomingMessage, timeoutMs: number): void {
+  // Once the answer is sent, Node gives the connection the time it may stay idle.
+  if (request.socket instanceof Socket) request.socket.setTimeout(timeoutMs);
+}
