@@ -20,14 +20,20 @@ import {
   examinationRoutes,
   locationNeedRoutes,
 } from '../../protocol/agent/agent-examination.ts';
-import { ErrorBody, type Route } from '../../protocol/http/route.ts';
+import type { Route } from '../../protocol/http/route.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../../protocol/results/artifact.ts';
 import type { Scrubbed } from '../scrub/scrubber.ts';
 import { isNestedDeeperThan } from './json-depth.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { type ServiceAccess, ServiceConnection } from './service-connection.ts';
-import { kindOfStatus, parseRetryAfter, ServiceError, type ServiceErrorKind } from './service-error.ts';
+import {
+  kindOfStatus,
+  messageOf,
+  parseRetryAfter,
+  ServiceError,
+  type ServiceErrorKind,
+} from './service-error.ts';
 
 const maxAnswerBytes = 32 * 1024 * 1024;
 const maxAnswerDepth = 100;
@@ -370,18 +376,6 @@ function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, wha
     'unreachable',
     `${what}: the answer does not fit the protocol at ${places.join(', ')}`,
   );
-}
-
-/** What an error answer of the service says; undefined for a body that is not the service's own. */
-function messageOf(text: string): string | undefined {
-  if (text.length > 65_536) return undefined;
-  try {
-    const parsed = ErrorBody.safeParse(JSON.parse(text));
-    return parsed.success ? parsed.data.message : undefined;
-  } catch (thrown) {
-    if (thrown instanceof SyntaxError) return undefined;
-    throw thrown;
-  }
 }
 
 function explain(thrown: unknown): string {

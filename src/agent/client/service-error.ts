@@ -1,5 +1,6 @@
 import { backoffDelayMs } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { ErrorBody } from '../../protocol/http/route.ts';
 
 /**
  * What a failed call to the service means for the caller. Decided here and nowhere else.
@@ -104,4 +105,16 @@ const prompt = { baseMs: 500, capMs: 1500, floorMs: 50 };
 export function resultRetryDelayMs(error: ServiceError, attempt: number): number {
   if (error.kind !== 'unreachable') return retryDelayMs(error, attempt);
   return Math.max(prompt.floorMs, backoffDelayMs(attempt, prompt));
+}
+
+/** What an error answer of the service says; undefined for a body that is not the service's own. */
+export function messageOf(text: string): string | undefined {
+  if (text.length > 65_536) return undefined;
+  try {
+    const parsed = ErrorBody.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data.message : undefined;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined;
+    throw thrown;
+  }
 }

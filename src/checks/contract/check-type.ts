@@ -68,10 +68,7 @@ export interface NameResolver {
 
 /** What a run may connect to; see src/probes/egress/policy.ts. */
 export interface EgressRules {
-  /**
-   * Why a connection to that resolved address is refused, as a sentence that names the rule; undefined when
-   * it may be made.
-   */
+  /** Why a connection to that resolved address is refused, naming the rule; undefined when it may be made. */
   refusal(destination: {
     readonly hostname: string;
     readonly address?: string | undefined;

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sameStopMs } from '../../../src/lib/process/stop-requests.ts';
 import type { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
@@ -182,6 +184,7 @@ describe('stopping', () => {
     await service.waitFor('uploads under way', () => service.inbox.calls.length === 2);
     agent.signal('SIGTERM');
     await agent.logged('stopping');
+    await delay(sameStopMs);
     agent.signal('SIGTERM');
     expect(await agent.exited).toEqual({ code: 1, signal: null });
     expect(await agent.logged('stay in the spool')).toMatchObject({ artifacts: 3 });

@@ -5,7 +5,6 @@ import { DnsDetail } from '../../../src/checks/dns/detail.ts';
 import { runDns } from '../../../src/checks/dns/run.ts';
 import { DnsSpec } from '../../../src/checks/dns/spec.ts';
 import { HostResolver } from '../../../src/probes/dns/host/host-resolver.ts';
-import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import {
   a,
   answerTo,
@@ -367,22 +366,6 @@ describe("the location's own name servers", () => {
     expect(failure).toBeUndefined();
     expect(detail.request).toMatchObject({ nameServer: null, port: null });
     expect(detail.response.nameServerInfo).toEqual({ name: null, host: '127.0.0.1', port: server.port });
-  });
-
-  it('are not asked for a name that the egress policy keeps back', async () => {
-    await using quiet = await startDnsServer(() => []);
-    using files = createHostFiles(`nameserver ${quiet.nameserver}`);
-    const egress = createEgressPolicy({ allow: '', deny: '*', ownPorts: [] });
-    const { failure } = await run(
-      { query: 'data.evil.test', ...own },
-      {},
-      { resolver: new HostResolver(files), egress },
-    );
-    expect(failure).toMatchObject({
-      code: 'EGRESS_DENIED',
-      message: 'a look-up of data.evil.test is refused by the rule * of EGRESS_DENY',
-    });
-    expect(quiet.queries).toEqual([]);
   });
 
   it('stand in for each other, and the log tells', async () => {

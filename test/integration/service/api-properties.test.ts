@@ -23,6 +23,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   callTrigger: 'waits for runs',
   awaitCheckSession: 'waits for runs',
   awaitTestSession: 'waits for runs',
+  checkStatusPageDomain: 'needs a name server',
+  checkDashboardDomain: 'needs a name server',
   getAlertCause: 'failures have to be held for some seconds first',
   testAlertChannel: 'waits for the notifier, which does not run',
   downloadClientFile: 'needs a bundle that was uploaded over a real connection',

@@ -386,10 +386,7 @@ function sqliteCodeOf(error: Error): number | null {
   return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null;
 }
 
-/**
- * Whether a transaction failed only because of another one at the same time: a deadlock or a serialization
- * failure.
- */
+/** Whether a transaction failed only because of another one at the same time: a deadlock, a serialization failure. */
 export function isConflict(error: unknown): boolean {
   return conflictStates.has(errorCodeOf(error) ?? '');
 }
