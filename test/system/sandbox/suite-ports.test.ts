@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxes, type SandboxPool } from '../../../src/sandbox/pool/pool.ts';
@@ -47,7 +47,7 @@ describe('a web server of a suite', () => {
     });
     await once(stranger.listen(0, '::'), 'listening');
     ({ port } = stranger.address() as AddressInfo);
-    directory = mkdtempSync('/var/tmp/picket-suite-ports-');
+    directory = mkdtempSync(join(tmpdir(), 'picket-suite-ports-'));
     chmodSync(directory, 0o755);
     if (!isRoot || stage.missing) return;
     pool = await openSandboxes({

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -16,7 +16,7 @@ async function askedIn(mechanism: SandboxMechanism) {
   chmodSync(directory, 0o777);
   try {
     const script = `
-      require(${JSON.stringify(join(programDirectory, 'own-user.cjs'))});
+      { ${readFileSync(join(programDirectory, 'own-user.cjs'), 'utf8')} }
       const os = require('node:os'), cp = require('node:child_process');
       const run = (...command) => { const { status, stdout } = cp.spawnSync('/bin/sh', ['-c', ...command], { encoding: 'utf8' }); return [status, stdout.trim()]; };
       import('node:os').then(({ userInfo }) => console.log(JSON.stringify({
