@@ -198,6 +198,10 @@ describe('stopping', () => {
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 4_000_000)));
     await service.waitFor('an upload under way', () => service.inbox.calls.length === 1);
+    // The result is sent and put on disk at the same time: an upload under way does not say that it is there.
+    await expect
+      .poll(async () => JSON.parse((await agent.get('/health')).body) as unknown)
+      .toMatchObject({ spool: { inMemoryOnly: 0 } });
     await agent.kill();
     expect(onDisk()).toHaveLength(1);
     // A run that was under way when its agent was killed: nobody waits for its files.
