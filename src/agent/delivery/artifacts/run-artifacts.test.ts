@@ -44,7 +44,7 @@ const add = (name: string, content: Uint8Array | { path: string }, contentType =
   artifacts.add({ name, contentType, content });
 /** Seals; the entries are valid for the service too. */
 const seal = async () => {
-  const sealed = await artifacts.seal(artifactScrubber, 10_000);
+  const sealed = await artifacts.seal(artifactScrubber, 60_000);
   expect(ReportedArtifacts.safeParse(sealed?.reported ?? []).error).toBeUndefined();
   return sealed;
 };

@@ -8,6 +8,8 @@ const minTableBits = 12;
  */
 const cellsPerAnchor = 64;
 
+const fourZeros = Buffer.alloc(4);
+
 /** How far a window of that many bytes moves on at most. */
 export function longestStep(windowBytes: number): number {
   return windowBytes - blockBytes(windowBytes) + 1;
@@ -27,6 +29,8 @@ export class AnchorIndex {
   readonly #blockBytes: 2 | 3;
   readonly #shift: Uint8Array;
   readonly #mask: number;
+  /** Whether no anchor has four zero bytes in a row, as no text has in any encoding. */
+  readonly #skipsZeros: boolean;
   /** By the cell of the block at the end of their first window: the shapes to look at closely. */
   readonly #candidates = new Map<number, SecretShape[]>();
 
@@ -38,6 +42,7 @@ export class AnchorIndex {
     const size = 1 << Math.min(maxTableBits, Math.max(minTableBits, wantedBits));
     this.#mask = size - 1;
     this.#shift = new Uint8Array(size).fill(longestStep(this.#windowBytes));
+    this.#skipsZeros = this.#blockBytes === 3 && !shapes.some(({ anchor }) => anchor.includes(fourZeros));
     for (const shape of shapes) this.#add(shape);
   }
 
@@ -48,6 +53,7 @@ export class AnchorIndex {
     const mask = this.#mask;
     const last = this.#windowBytes - 1;
     const isLong = this.#blockBytes === 3;
+    const skipsZeros = this.#skipsZeros;
     let end = last;
     while (end < length) {
       // Not a method call per step: this loop sees every byte of every artifact.
@@ -55,6 +61,12 @@ export class AnchorIndex {
       const block = isLong ? ((bytes[end - 2] as number) << 16) | pair : pair;
       const cell = (Math.imul(block, -1640531535) >>> 10) & mask;
       const step = shift[cell] as number;
+      if (block === 0 && skipsZeros && bytes[end - 3] === 0) {
+        // Three zeros are a part of texts in UTF-32; in a longer run, as binary files have them, there is no text.
+        do end += 1;
+        while (end < length && bytes[end] === 0);
+        continue;
+      }
       if (step > 0) {
         end += step;
         continue;

@@ -20,7 +20,7 @@ const words: Words = {
   header: { label: 'Name', hint: 'The text at the top.' },
   customUrl: { label: 'Address', hint: 'The dashboard is at /dashboards/ and this. Empty: it gets one.' },
   customDomain: {
-    label: 'Own host name',
+    label: 'Custom domain',
     hint: 'Such as wall.example.com. It leads to the dashboard once a DNS record proves the name.',
   },
   isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },

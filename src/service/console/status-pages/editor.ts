@@ -35,7 +35,7 @@ const words: Words = {
   name: { label: 'Name' },
   url: { label: 'Address', hint: 'The page is at /status/ and this. Letters, digits and dashes.' },
   customDomain: {
-    label: 'Own host name',
+    label: 'Custom domain',
     hint: 'Such as status.example.com. The page answers there once a DNS record proves the name.',
   },
   isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },

@@ -30,7 +30,7 @@ export function customDomainSection(
       : html`<p>Or point the domain here by a CNAME record: <code>${customDomain}</code> → <code>${cname}</code></p>`;
   const how = html`<p>Create this TXT record where the domain is managed:</p>
 <dl class="facts"><div><dt>Name</dt><dd><code class="selectable">${record.name}</code></dd></div><div><dt>Value</dt><dd><code class="selectable">${record.value}</code></dd></div></dl>${alternative}`;
-  return html`<section id="custom-domain"><h2>Own host name</h2><p>${words[status]}${
+  return html`<section id="custom-domain"><h2>Custom domain</h2><p>${words[status]}${
     status === 'LOST' && servesUntil !== null
       ? html` The page answers there until ${servesUntil.slice(0, 10)}.`
       : ''
