@@ -115,7 +115,7 @@ function refuseMoved(masked: readonly MaskedValue[], change: Change): void {
   });
 }
 
-/** The fields with a stored value that is not shown, and that nobody entered again. */
+/** The fields with a stored value that is not shown, and that was not entered again. */
 function keptFields({ path, flags, isLiteral }: MaskedValue, { body, stored, after }: Change): string[] {
   const name = path.join('.');
   const [written, before, now] = [valueAt(body, path), valueAt(stored, path), valueAt(after, path)];

@@ -119,7 +119,7 @@ function breakEnd(bytes: Buffer, at: number): number {
   return isOfRun(bytes[next + 1]) || bytes[next + 1] === backslash ? next + 1 : at;
 }
 
-/** The bytes of a run; undefined where it is none, but a word or a text. */
+/** The bytes of a run; undefined for a word or a text, which only look like it. */
 export function decodedRun(bytes: Buffer, start: number, end: number): Buffer | undefined {
   const written = bytes
     .toString('latin1', start, end)
