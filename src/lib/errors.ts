@@ -294,7 +294,7 @@ export class AppError extends Error {
   }
 }
 
-/** Whether the database is what failed, not what was asked: the same succeeds once it is back. */
+/** Whether the database failed, not the request: the same request succeeds once the database is back. */
 export function isStoreFailure(error: unknown): boolean {
   return error instanceof AppError && ['STORE_UNAVAILABLE', 'STORAGE_FULL'].includes(error.code);
 }

@@ -10,7 +10,7 @@ const countOffset = 4;
 const maxLabelBytes = 63;
 const nxdomain = 3;
 
-/** The questions of a message; undefined for what is none, or asks in a way that no program does. */
+/** The questions of a message; undefined for bytes that are not a query, or a query of a form that no program sends. */
 export function readQuestions(
   message: Buffer,
 ): { readonly names: readonly string[]; readonly endsAt: number } | undefined {

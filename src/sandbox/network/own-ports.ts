@@ -25,7 +25,7 @@ export function readOwnPorts(file: string): OwnPorts {
     const words = bytes.toString('latin1', 0, readSync(descriptor, bytes)).split(/\s+/);
     return words.includes('*') ? all : new Set(words.filter((word) => /^\d+$/.test(word)).map(Number));
   } catch {
-    return none; // there is none: nothing was said
+    return none; // no file: the run has no ports of its own
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }

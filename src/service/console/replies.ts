@@ -92,7 +92,7 @@ export class Replies {
   /** Sends what went wrong as a page. */
   async sendError(thrown: Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const error = reportError(thrown, request);
-    // Without the database nobody knows who asks: the page then stands without navigation.
+    // Without the database the viewer is unknown: the page then has no navigation.
     const viewer = isStoreFailure(error) ? null : await this.viewerOf(request).catch(() => null);
     const view = {
       title: errorTitle(error),

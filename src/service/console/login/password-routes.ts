@@ -73,7 +73,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const form = entrance.formOf(request);
     const email = (form.get('email') ?? '').trim().toLowerCase();
     entrance.spend(request, reply);
-    // Nobody waits for it: how long it takes would tell who is a member. What was mailed stays good.
+    // The answer does not wait for it: the time it takes would tell who is a member. What was mailed stays good.
     if (canMail(deps) && entrance.mayMailReset(email, reply)) void mailReset(email, request);
     for (const name of ['limit', 'remaining', 'reset']) reply.removeHeader(`x-ratelimit-${name}`);
     reply.removeHeader('retry-after');

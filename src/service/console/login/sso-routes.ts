@@ -95,7 +95,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
     return all;
   }
 
-  /** Nobody is to find out by chance that an account has lost its last admin. */
+  /** Logs that an account has lost its last admin, so that its operator learns of it. */
   async function warnOfAccounts(changes: readonly RoleChange[]): Promise<void> {
     for (const { accountId, before, after } of changes) {
       if (before !== 'ADMIN' || after === 'ADMIN') continue;
