@@ -41,11 +41,21 @@ export function leaseSuite(stage: StoreStage): void {
     await stage.start();
     const checks = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        createCheck(stage.harness, { name: `check ${index}`, privateLocations: ['lab'] }),
+        // One offset: all slots lie within six seconds, and stay fresh for as many minutes.
+        createCheck(stage.harness, {
+          name: `check ${index}`,
+          frequency: 10,
+          frequencyOffset: 50,
+          privateLocations: ['lab'],
+        }),
       ),
     );
+    const stored = await Promise.all(
+      checks.map(({ id }) => stage.harness.store.checks.find(stage.harness.accountId, id)),
+    );
     stage.harness.startScheduler();
-    stage.clock.advance(minuteMs);
+    const lastSlotAt = Math.max(...stored.map((check) => check?.nextSlotAt ?? 0));
+    stage.clock.advance(lastSlotAt - stage.clock.wallMs());
     await stage.advanceUntil('all are queued', async () => {
       const counts = await Promise.all(checks.map(async ({ id }) => (await stage.runsOf(id)).length));
       return counts.every((count) => count > 0);
