@@ -4,7 +4,7 @@ import type { ProbeError } from '../../probes/connection/errors.ts';
 import { bareHostname } from '../../probes/connection/forward-proxy.ts';
 import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
-import type { HttpProbeResult } from '../../probes/http/probe.ts';
+import { type HttpProbeResult, isEndless } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../contract/check-type.ts';
@@ -71,6 +71,13 @@ export interface HttpMeans {
   readonly afterwards?: ((exchange: HttpExchange | undefined) => Promise<HttpAfterword>) | undefined;
 }
 
+const bodySources: ReadonlySet<string> = new Set(['TEXT_BODY', 'JSON_BODY']);
+
+/** Whether the body of a stream was left alone. */
+function isLeft({ error, head, body }: HttpProbeResult): boolean {
+  return !error && head !== undefined && body.isTruncated && !body.isOverLimit && isEndless(head.headers);
+}
+
 const nothingAfterwards: HttpAfterword = { failures: [] };
 
 /** Sends the request of a check and judges the response; of several addresses, what comes afterwards is of the first. */
@@ -127,6 +134,7 @@ async function requestOnce(
         clientIdentityFor: clientCertificateFor,
         headersFor: (hostname) => traceHeaders(request, hostname),
         maxBodyBytes: largestBodyBytes,
+        isEndlessBodyLeft: !afterwards && !request.assertions.some(({ source }) => bodySources.has(source)),
         bodyShare,
       },
       {
@@ -139,6 +147,7 @@ async function requestOnce(
     );
     logFamily(result.url.hostname, result.address, family, log);
     if (result.body.isOverLimit) log.write('WARN', overLimit(result.body.bytes.length));
+    if (isLeft(result)) log.write('INFO', 'the answer is a stream without an end: its body is not read');
     const afterword = afterwards ? await afterwards(exchangeOf(request, result)) : nothingAfterwards;
     if (result.error) {
       const failed = failedOutcome(context, request, { result, evidence }, result.error);
@@ -239,10 +248,7 @@ function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: s
     HEADERS: () => ({ kind: 'headers', headers: joinedHeaders(head?.headers) }),
     TEXT_BODY: () => ({ kind: 'text', text: bodyText() }),
     JSON_BODY: () => {
-      if (!isJsonType(contentType)) {
-        const shown = contentType === '' ? 'no content type' : `the content type ${contentType}`;
-        return { kind: 'unavailable', reason: `body is not JSON: the response has ${shown}` };
-      }
+      // Whatever the content type says: many servers send JSON as text/plain, or without a type.
       try {
         return { kind: 'json', document: parseJson(bodyText()) };
       } catch (thrown) {
@@ -251,7 +257,9 @@ function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: s
           return { kind: 'unavailable', reason, code: 'ASSERTION_TOO_COSTLY' };
         }
         const cut = body.isOverLimit ? ` (${overLimit(body.bytes.length)})` : '';
-        return { kind: 'unavailable', reason: `body is not valid JSON: ${toError(thrown).message}${cut}` };
+        const type = isJsonType(contentType) ? '' : `; the content type is ${contentType || 'not given'}`;
+        const reason = `body is not valid JSON: ${toError(thrown).message}${type}${cut}`;
+        return { kind: 'unavailable', reason };
       }
     },
   };
