@@ -1,37 +1,28 @@
 import { toError } from '../../lib/errors.ts';
 import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import { bareHostname } from '../../probes/connection/forward-proxy.ts';
 import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
-import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import { type HttpProbeResult, isEndless } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { familyName } from '../contract/ip-family.ts';
-import {
-  measurementOf,
-  timesToMicroseconds,
-  toMicroseconds,
-  unjudged,
-  withDiagnosisTime,
-} from '../contract/outcome.ts';
+import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';
-import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
-import { cutText, decodeText, isJsonType, storedBody } from './body.ts';
-import { certificateDetail, expiryOf } from './certificate.ts';
+import { decodeText, isJsonType } from './body.ts';
+import { expiryOf } from './certificate.ts';
 import { connectionSource } from './connection-assertion.ts';
 import type { HttpDetail } from './detail.ts';
 import { probeWithDiagnosis } from './diagnosed-request.ts';
-import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
+import { headerValue, joinedHeaders } from './header-map.ts';
 import { isProxied, locationProxy } from './location-proxy.ts';
 import { type HttpRequestSpec, type PreparedRequest, prepareRequest } from './request.ts';
+import { detailOf, noResponse, responseOf } from './view.ts';
 
 /** A check that sends one HTTP request: what URL monitors and API checks have in common. */
 export interface HttpCheckSpec {
@@ -164,18 +155,6 @@ function traceHeaders({ trace }: PreparedRequest, hostname: string): readonly st
   return trace?.isFor(hostname) ? ['traceparent', trace.traceparent] : [];
 }
 
-/** Whether any host of the chain got the trace. */
-function wasTraced({
-  request,
-  result,
-}: {
-  readonly request: PreparedRequest;
-  readonly result: HttpProbeResult;
-}): boolean {
-  const urls = [...result.redirects.map(({ url }) => url), result.url];
-  return urls.some((url) => request.trace?.isFor(bareHostname(url)));
-}
-
 /** A body that was not read to its end, in words. */
 function overLimit(readBytes: number): string {
   return `the body is longer than an agent reads: what came after its first ${readBytes} bytes is not judged, nor timed`;
@@ -215,7 +194,7 @@ function judgedOutcome(
     operationFailure: statusFailure(result.head?.status ?? 0, spec.shouldFail),
     furtherFailures: failures,
   });
-  const detail = detailOf(context, { request, result, assertions, body });
+  const detail = detailOf(emptyDetail(context), { request, result, assertions, body });
   return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
 }
 
@@ -277,7 +256,10 @@ function failedOutcome(
     ...unjudged(failed),
     ...measuredOf(result),
     responseTimeMs: toMicroseconds(result.elapsedMs),
-    detail: { ...detailOf(context, { request, result, requestError: failed.message }), ...evidence },
+    detail: {
+      ...detailOf(emptyDetail(context), { request, result, requestError: failed.message }),
+      ...evidence,
+    },
   };
 }
 
@@ -304,101 +286,12 @@ export function unsentOutcome(
   };
 }
 
-/** Letters of the address of a redirect that a result keeps at most. */
-const longestHref = 2_000;
-
-const noResponse: HttpDetail['response'] = {
-  status: 0,
-  statusText: '',
-  body: '',
-  headers: null,
-  timings: null,
-  timingPhases: null,
-  href: '',
-  truncated: false,
-  readLimitBytes: null,
-  httpVersion: null,
-  ipAddress: null,
-  ipFamily: null,
-  redirectCount: 0,
-  certificate: null,
-};
-
+/** A detail that says nothing yet of request and response. */
 function emptyDetail({ log }: RunContext) {
   return {
     assertions: [],
     requestError: null,
     jobLog: jobLogOf(log),
     ...noEvidence,
-  };
-}
-
-function detailOf(
-  context: RunContext,
-  run: {
-    readonly request: PreparedRequest;
-    readonly result: HttpProbeResult;
-    readonly assertions?: EvaluatedAssertion[];
-    readonly requestError?: string;
-    readonly body?: string | undefined;
-  },
-): HttpDetail {
-  const { request, result } = run;
-  return {
-    ...emptyDetail(context),
-    assertions: run.assertions ?? [],
-    request: {
-      method: request.method,
-      url: request.url.href,
-      data: request.body === undefined ? '' : cutText(request.body).body,
-      headers: headerPairs(request.headers),
-      params: queryMap(request.url),
-      ...(request.serverName !== undefined && { serverName: request.serverName }),
-      ...(wasTraced(run) && { traceparent: request.trace?.traceparent }),
-    },
-    response: responseOf(request, result, run.body),
-    requestError: run.requestError ?? null,
-  };
-}
-
-function responseOf(
-  request: PreparedRequest,
-  result: HttpProbeResult,
-  givenBody: string | undefined,
-): HttpDetail['response'] {
-  const { head, body, phases, url, address, redirectCount } = result;
-  const redirects = result.redirects.map((redirect) => ({
-    href: redirect.url.href.slice(0, longestHref),
-    status: redirect.status,
-    timingPhases: timesToMicroseconds<HttpPhases>(redirect.phases),
-  }));
-  const certificate = certificateDetail(result.certificate);
-  const ipFamily = familyName(address);
-  const reached = {
-    href: url.href,
-    ipAddress: address,
-    ipFamily,
-    redirectCount,
-    ...(redirects.length > 0 && { redirects }),
-    certificate,
-  };
-  if (!head) return { ...noResponse, ...reached };
-  const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
-  const stored =
-    givenBody === undefined
-      ? storedBody(body.bytes, headerValue(head.headers, 'content-type'), isTextWanted)
-      : { ...cutText(givenBody), encoding: undefined };
-  return {
-    status: head.status,
-    statusText: head.statusText,
-    body: stored.body,
-    headers: joinedHeaders(head.headers),
-    timings: phases ? timesToMicroseconds(timingsOf(phases)) : null,
-    timingPhases: phases ? timesToMicroseconds<HttpPhases>(phases) : null,
-    truncated: body.isTruncated || stored.isCut,
-    readLimitBytes: body.isOverLimit ? body.bytes.length : null,
-    ...(stored.encoding && { bodyEncoding: stored.encoding }),
-    httpVersion: head.httpVersion,
-    ...reached,
   };
 }
