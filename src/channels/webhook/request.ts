@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { TemplateError } from '../../checks/judging/templating.ts';
+import { headerOfText } from '../../lib/wire/header-text.ts';
 import type { OutboundRequest } from '../contract/channel.ts';
 import { fillTemplate, type TextPlace } from '../contract/fill-template.ts';
 import type { ChannelMessage } from '../contract/message.ts';
@@ -119,7 +120,8 @@ function withQuery(url: string, config: WebhookConfig, variables: ChannelMessage
   return whole.href;
 }
 
-/** Line breaks would begin another header, and other characters cannot be sent in one. */
+/** Line breaks would begin another header, and other control characters cannot be sent in one. */
 function headerSafe(value: string): string {
-  return value.replaceAll(/[^\t\x20-\x7e\x80-\xff]+/g, ' ').trim();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: such characters are what is left out
+  return headerOfText(value.replaceAll(/[\0-\x08\x0a-\x1f\x7f]+/g, ' ').trim());
 }

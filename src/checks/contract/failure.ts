@@ -161,6 +161,7 @@ export const failureCatalogue = {
   BROWSER_MISSING: agent('This agent has no browser to run browser checks with.'),
   SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),
   PING_MISSED: target('No ping came in by the end of the grace time.'),
+  JOB_FAILED: target('The job reported by its ping that it failed.'),
   MODEL_PROVIDER_MISSING: agent('No model provider is configured, and a prompt needs one to be followed.'),
   MODEL_UNAVAILABLE: agent(
     'The model gave no answer: its provider cannot be reached, refuses, or is out of order.',

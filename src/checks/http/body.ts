@@ -60,14 +60,15 @@ export function isJsonType(contentType: string): boolean {
 }
 
 /**
- * A body as text: a byte order mark decides, then the charset of the Content-Type, then UTF-8. Bytes that are
- * not valid become U+FFFD.
+ * A body as text: a byte order mark decides, then the charset of the Content-Type, then what HTML or XML say of
+ * themselves, then UTF-8. Bytes that are not valid become U+FFFD.
  *
  * @param isPart true when the bytes may end in the middle of a character, which is then left out.
  */
 export function decodeText(bytes: Buffer, contentType: string, isPart = false): string {
   if (bytes.length === 0) return '';
-  const label = byteOrderMark(bytes) ?? charsetOf(contentType) ?? 'utf-8';
+  const label =
+    byteOrderMark(bytes) ?? charsetOf(contentType) ?? declaredCharset(bytes, contentType) ?? 'utf-8';
   return decoderFor(label).decode(bytes, { stream: isPart });
 }
 
@@ -80,6 +81,25 @@ function byteOrderMark(bytes: Buffer): string | undefined {
 
 function charsetOf(contentType: string): string | undefined {
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
+}
+
+/** How far into a document browsers look for what it says of its charset. */
+const prescanBytes = 1024;
+const xmlDeclaration = /^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']/i;
+const metaCharset = /<meta\s[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)/i;
+
+/** The charset that an HTML or XML document names in itself (HTML standard, "prescan a byte stream"). */
+function declaredCharset(bytes: Buffer, contentType: string): string | undefined {
+  const type = mediaType(contentType);
+  const isXml = /[/+]xml$/.test(type);
+  if (!isXml && type !== 'text/html') return undefined;
+  const beginning = bytes.toString('latin1', 0, prescanBytes);
+  const withoutComments = beginning.replace(/<!--[\s\S]*?-->/g, '');
+  const declared =
+    xmlDeclaration.exec(beginning)?.[1] ??
+    (isXml && !type.includes('html') ? undefined : metaCharset.exec(withoutComments)?.[1]);
+  // What could be read as ASCII so far is not UTF-16, whatever it says.
+  return declared !== undefined && /^utf-?16/i.test(declared) ? undefined : declared;
 }
 
 function decoderFor(label: string): TextDecoder {

@@ -9,6 +9,7 @@ interface CertificateFacts {
   readonly chainValidToMs: number;
   readonly protocol: string | null;
   readonly cipher: string | null;
+  readonly hostname?: string;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -16,8 +17,9 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** What a result shows of a certificate; null when none was seen, or none that makes sense. */
 export function certificateDetail(facts: CertificateFacts | undefined): CertificateDetail | null {
   if (!facts || expiryOf(facts).certificateExpiresAt === undefined) return null;
-  const { subject, issuer, validToMs, chainValidToMs, protocol, cipher } = facts;
+  const { hostname, subject, issuer, validToMs, chainValidToMs, protocol, cipher } = facts;
   return {
+    ...(hostname !== undefined && { host: hostname }),
     subject,
     issuer,
     validTo: new Date(validToMs).toISOString(),

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { CertificateFacts } from '../../probes/connection/certificate.ts';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { assertionSchema, type Comparison } from '../judging/assertion.ts';
@@ -38,8 +39,13 @@ export function tcpAssertionSchema<
   return schemaWith(tcpProperties, sources, allowed);
 }
 
+interface Connected {
+  readonly certificate: CertificateFacts | undefined;
+  readonly address: string | null;
+}
+
 /** What is known of any connection. What it did not have (TLS, a certificate) is null. */
-function connectionFields({ certificate, address }: Pick<HttpProbeResult, 'certificate' | 'address'>) {
+function connectionFields({ certificate, address }: Connected) {
   const shown = certificateDetail(certificate);
   const tlsVersion = /^TLSv([\d.]+)$/.exec(shown?.protocol ?? '')?.[1];
   return {
@@ -50,11 +56,11 @@ function connectionFields({ certificate, address }: Pick<HttpProbeResult, 'certi
   } satisfies Record<(typeof tcpProperties)[number], unknown>;
 }
 
-export function tcpConnectionSource(result: Pick<HttpProbeResult, 'certificate' | 'address'>): SourceValue {
+export function tcpConnectionSource(result: Connected): SourceValue {
   return { kind: 'fields', fields: connectionFields(result) };
 }
 
-/** The last connection of the chain. */
+/** The last connection of the chain; its certificate is the one of the chain that expires first. */
 export function connectionSource(result: HttpProbeResult): SourceValue {
   const { head, redirectCount } = result;
   const fields: Readonly<Record<(typeof httpProperties)[number], unknown>> = {

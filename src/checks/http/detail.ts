@@ -32,6 +32,11 @@ export type HttpTimingPhases = z.infer<typeof HttpTimingPhases>;
 /** What the target showed of itself in TLS; valid or not. */
 export const CertificateDetail = z
   .object({
+    /**
+     * The host that showed it; of a chain of redirects, the one whose certificates expire first. Absent for checks
+     * with one host, and in results of older agents.
+     */
+    host: z.string().optional(),
     /** Common names; null for a certificate without. */
     subject: z.string().nullable(),
     issuer: z.string().nullable(),

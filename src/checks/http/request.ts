@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { packageVersion } from '../../lib/version.ts';
+import { headerOfText } from '../../lib/wire/header-text.ts';
 import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
 import type { Addresses } from '../addresses/fields.ts';
 import type { RunLog } from '../contract/check-type.ts';
@@ -152,7 +153,7 @@ function headersOf(
     }
     names.add(lowerName);
     // A line break at the end of a variable is the usual accident; inside a value it stays and is refused.
-    own.push(name, render(value, variables, 'raw').trim());
+    own.push(name, headerOfText(render(value, variables, 'raw').trim()));
   }
   const defaults: string[] = [];
   if (!names.has('user-agent')) defaults.push('User-Agent', `Picket/${packageVersion()}`);

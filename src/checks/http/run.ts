@@ -1,37 +1,28 @@
 import { toError } from '../../lib/errors.ts';
 import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import { bareHostname } from '../../probes/connection/forward-proxy.ts';
 import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
-import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
-import type { HttpProbeResult } from '../../probes/http/probe.ts';
+import { type HttpProbeResult, isEndless } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { familyName } from '../contract/ip-family.ts';
-import {
-  measurementOf,
-  timesToMicroseconds,
-  toMicroseconds,
-  unjudged,
-  withDiagnosisTime,
-} from '../contract/outcome.ts';
+import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';
-import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
-import { cutText, decodeText, isJsonType, storedBody } from './body.ts';
-import { certificateDetail, expiryOf } from './certificate.ts';
+import { decodeText, isJsonType } from './body.ts';
+import { expiryOf } from './certificate.ts';
 import { connectionSource } from './connection-assertion.ts';
 import type { HttpDetail } from './detail.ts';
 import { probeWithDiagnosis } from './diagnosed-request.ts';
-import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
+import { headerValue, joinedHeaders } from './header-map.ts';
 import { isProxied, locationProxy } from './location-proxy.ts';
 import { type HttpRequestSpec, type PreparedRequest, prepareRequest } from './request.ts';
+import { detailOf, noResponse, responseOf } from './view.ts';
 
 /** A check that sends one HTTP request: what URL monitors and API checks have in common. */
 export interface HttpCheckSpec {
@@ -69,6 +60,13 @@ export interface HttpMeans {
    * not be made.
    */
   readonly afterwards?: ((exchange: HttpExchange | undefined) => Promise<HttpAfterword>) | undefined;
+}
+
+const bodySources: ReadonlySet<string> = new Set(['TEXT_BODY', 'JSON_BODY']);
+
+/** Whether the body of a stream was left alone. */
+function isLeft({ error, head, body }: HttpProbeResult): boolean {
+  return !error && head !== undefined && body.isTruncated && !body.isOverLimit && isEndless(head.headers);
 }
 
 const nothingAfterwards: HttpAfterword = { failures: [] };
@@ -127,6 +125,7 @@ async function requestOnce(
         clientIdentityFor: clientCertificateFor,
         headersFor: (hostname) => traceHeaders(request, hostname),
         maxBodyBytes: largestBodyBytes,
+        isEndlessBodyLeft: !afterwards && !request.assertions.some(({ source }) => bodySources.has(source)),
         bodyShare,
       },
       {
@@ -139,6 +138,7 @@ async function requestOnce(
     );
     logFamily(result.url.hostname, result.address, family, log);
     if (result.body.isOverLimit) log.write('WARN', overLimit(result.body.bytes.length));
+    if (isLeft(result)) log.write('INFO', 'the answer is a stream without an end: its body is not read');
     const afterword = afterwards ? await afterwards(exchangeOf(request, result)) : nothingAfterwards;
     if (result.error) {
       const failed = failedOutcome(context, request, { result, evidence }, result.error);
@@ -153,18 +153,6 @@ async function requestOnce(
 /** What a host gets of the trace of a run. */
 function traceHeaders({ trace }: PreparedRequest, hostname: string): readonly string[] {
   return trace?.isFor(hostname) ? ['traceparent', trace.traceparent] : [];
-}
-
-/** Whether any host of the chain got the trace. */
-function wasTraced({
-  request,
-  result,
-}: {
-  readonly request: PreparedRequest;
-  readonly result: HttpProbeResult;
-}): boolean {
-  const urls = [...result.redirects.map(({ url }) => url), result.url];
-  return urls.some((url) => request.trace?.isFor(bareHostname(url)));
 }
 
 /** A body that was not read to its end, in words. */
@@ -206,7 +194,7 @@ function judgedOutcome(
     operationFailure: statusFailure(result.head?.status ?? 0, spec.shouldFail),
     furtherFailures: failures,
   });
-  const detail = detailOf(context, { request, result, assertions, body });
+  const detail = detailOf(emptyDetail(context), { request, result, assertions, body });
   return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
 }
 
@@ -239,10 +227,7 @@ function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: s
     HEADERS: () => ({ kind: 'headers', headers: joinedHeaders(head?.headers) }),
     TEXT_BODY: () => ({ kind: 'text', text: bodyText() }),
     JSON_BODY: () => {
-      if (!isJsonType(contentType)) {
-        const shown = contentType === '' ? 'no content type' : `the content type ${contentType}`;
-        return { kind: 'unavailable', reason: `body is not JSON: the response has ${shown}` };
-      }
+      // Whatever the content type says: many servers send JSON as text/plain, or without a type.
       try {
         return { kind: 'json', document: parseJson(bodyText()) };
       } catch (thrown) {
@@ -251,7 +236,9 @@ function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: s
           return { kind: 'unavailable', reason, code: 'ASSERTION_TOO_COSTLY' };
         }
         const cut = body.isOverLimit ? ` (${overLimit(body.bytes.length)})` : '';
-        return { kind: 'unavailable', reason: `body is not valid JSON: ${toError(thrown).message}${cut}` };
+        const type = isJsonType(contentType) ? '' : `; the content type is ${contentType || 'not given'}`;
+        const reason = `body is not valid JSON: ${toError(thrown).message}${type}${cut}`;
+        return { kind: 'unavailable', reason };
       }
     },
   };
@@ -269,7 +256,10 @@ function failedOutcome(
     ...unjudged(failed),
     ...measuredOf(result),
     responseTimeMs: toMicroseconds(result.elapsedMs),
-    detail: { ...detailOf(context, { request, result, requestError: failed.message }), ...evidence },
+    detail: {
+      ...detailOf(emptyDetail(context), { request, result, requestError: failed.message }),
+      ...evidence,
+    },
   };
 }
 
@@ -296,101 +286,12 @@ export function unsentOutcome(
   };
 }
 
-/** Letters of the address of a redirect that a result keeps at most. */
-const longestHref = 2_000;
-
-const noResponse: HttpDetail['response'] = {
-  status: 0,
-  statusText: '',
-  body: '',
-  headers: null,
-  timings: null,
-  timingPhases: null,
-  href: '',
-  truncated: false,
-  readLimitBytes: null,
-  httpVersion: null,
-  ipAddress: null,
-  ipFamily: null,
-  redirectCount: 0,
-  certificate: null,
-};
-
+/** A detail that says nothing yet of request and response. */
 function emptyDetail({ log }: RunContext) {
   return {
     assertions: [],
     requestError: null,
     jobLog: jobLogOf(log),
     ...noEvidence,
-  };
-}
-
-function detailOf(
-  context: RunContext,
-  run: {
-    readonly request: PreparedRequest;
-    readonly result: HttpProbeResult;
-    readonly assertions?: EvaluatedAssertion[];
-    readonly requestError?: string;
-    readonly body?: string | undefined;
-  },
-): HttpDetail {
-  const { request, result } = run;
-  return {
-    ...emptyDetail(context),
-    assertions: run.assertions ?? [],
-    request: {
-      method: request.method,
-      url: request.url.href,
-      data: request.body === undefined ? '' : cutText(request.body).body,
-      headers: headerPairs(request.headers),
-      params: queryMap(request.url),
-      ...(request.serverName !== undefined && { serverName: request.serverName }),
-      ...(wasTraced(run) && { traceparent: request.trace?.traceparent }),
-    },
-    response: responseOf(request, result, run.body),
-    requestError: run.requestError ?? null,
-  };
-}
-
-function responseOf(
-  request: PreparedRequest,
-  result: HttpProbeResult,
-  givenBody: string | undefined,
-): HttpDetail['response'] {
-  const { head, body, phases, url, address, redirectCount } = result;
-  const redirects = result.redirects.map((redirect) => ({
-    href: redirect.url.href.slice(0, longestHref),
-    status: redirect.status,
-    timingPhases: timesToMicroseconds<HttpPhases>(redirect.phases),
-  }));
-  const certificate = certificateDetail(result.certificate);
-  const ipFamily = familyName(address);
-  const reached = {
-    href: url.href,
-    ipAddress: address,
-    ipFamily,
-    redirectCount,
-    ...(redirects.length > 0 && { redirects }),
-    certificate,
-  };
-  if (!head) return { ...noResponse, ...reached };
-  const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
-  const stored =
-    givenBody === undefined
-      ? storedBody(body.bytes, headerValue(head.headers, 'content-type'), isTextWanted)
-      : { ...cutText(givenBody), encoding: undefined };
-  return {
-    status: head.status,
-    statusText: head.statusText,
-    body: stored.body,
-    headers: joinedHeaders(head.headers),
-    timings: phases ? timesToMicroseconds(timingsOf(phases)) : null,
-    timingPhases: phases ? timesToMicroseconds<HttpPhases>(phases) : null,
-    truncated: body.isTruncated || stored.isCut,
-    readLimitBytes: body.isOverLimit ? body.bytes.length : null,
-    ...(stored.encoding && { bodyEncoding: stored.encoding }),
-    httpVersion: head.httpVersion,
-    ...reached,
   };
 }

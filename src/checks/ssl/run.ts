@@ -1,4 +1,5 @@
 import type { IpFamily } from '../../probes/address.ts';
+import type { ProbeError } from '../../probes/connection/errors.ts';
 import { startTls } from '../../probes/starttls/upgrade.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import { probeTls, type TlsProbeRequest, type TlsProbeResult } from '../../probes/tls/probe.ts';
@@ -129,7 +130,8 @@ function judgedOutcome(spec: SslSpec, context: RunContext, { prepared, result, e
     ...evidence,
   };
   const [worst, ...others] = failures;
-  const isWelcome = spec.shouldFail && worst !== undefined && isOfHandshake(worst);
+  const isWelcome =
+    spec.shouldFail && worst !== undefined && isOfHandshake(worst) && !(error && isHangUp(error));
   // Nothing was measured that could be judged any further.
   if (error && !isWelcome) return { ...unjudged(probeFailure(error)), detail };
   const expiryMs = handshake ? chainExpiryMs(handshake) : undefined;
@@ -158,6 +160,11 @@ function judgedOutcome(spec: SslSpec, context: RunContext, { prepared, result, e
 /** Whether a failure is one of the target's TLS: with `shouldFail` that is what the check wants. */
 function isOfHandshake({ code }: Failure): boolean {
   return code.startsWith('TLS_') || code === 'STARTTLS_REFUSED';
+}
+
+/** A server that hangs up, as one does that is overloaded or gone, has said nothing about its TLS. */
+function isHangUp({ code }: ProbeError): boolean {
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ECONNABORTED';
 }
 
 function unexpectedSuccess(isWelcome: boolean, { hostname }: PreparedHandshake): Failure | undefined {

@@ -4,7 +4,7 @@ import {
   type DescMethod,
   type FileRegistry,
   fromBinary,
-  fromJsonString,
+  fromJson,
   toBinary,
   toJson,
 } from '@bufbuild/protobuf';
@@ -22,6 +22,7 @@ import {
 } from '@bufbuild/protobuf/wkt';
 import { toError } from '../errors.ts';
 import { completeDescriptors } from './completed.ts';
+import { exactJson } from './exact-json.ts';
 import type { ProtoFile } from './proto-file.ts';
 
 /** Descriptors that fit no message, or messages that fit no descriptor. */
@@ -101,7 +102,10 @@ export class ProtoMethod {
   encode(json: string): Uint8Array {
     const { input } = this.#method;
     return guarded(`the message does not fit ${input.typeName}`, () =>
-      toBinary(input, fromJsonString(input, json === '' ? '{}' : json, { registry: this.#registry })),
+      toBinary(
+        input,
+        fromJson(input, exactJson(json === '' ? '{}' : json, input), { registry: this.#registry }),
+      ),
     );
   }
 

@@ -17,6 +17,11 @@ export interface CertificateFacts {
   readonly cipher: string | null;
 }
 
+/** A certificate, and the host of a chain of redirects that showed it. */
+export interface HostCertificate extends CertificateFacts {
+  readonly hostname: string;
+}
+
 /** Longer than any honest chain; OpenSSL takes up to 100. */
 const maxChainLength = 10;
 

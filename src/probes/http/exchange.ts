@@ -65,6 +65,7 @@ const relayedKinds: ReadonlySet<ProbeErrorKind> = new Set([
 ]);
 
 const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false, isOverLimit: false };
+const unreadBody: CollectedBody = { ...noBody, isTruncated: true };
 
 /**
  * An exchange goes CONNECTING -> WAITING for the head -> DOWNLOADING -> DECODING -> done, and from each state
@@ -173,10 +174,9 @@ export class Exchange {
       this.#finish(null);
       return;
     }
-    const encoding = head.headers['content-encoding'];
     this.#body = new BodyCollector({
       limitBytes: this.#request.maxBodyBytes,
-      contentEncoding: typeof encoding === 'object' ? encoding.join(',') : encoding,
+      encodings: [...listed(head, 'content-encoding'), ...listed(head, 'transfer-encoding')],
       peer: this.where,
       share: this.#request.bodyShare,
       source: {
@@ -212,7 +212,8 @@ export class Exchange {
     const silentMs = error ? this.#connection.silentMs() : 0;
     this.#times.finish({ isWhole: !thrown && this.#head !== undefined });
     this.#body?.destroy();
-    const body = this.#body?.result() ?? noBody;
+    const isUnread = this.#head && !this.#body;
+    const body = this.#body?.result() ?? (isUnread ? unreadBody : noBody);
     this.#call?.destroy();
     this.#connection.destroy();
     if (error && !(error instanceof ProbeError)) {
@@ -247,4 +248,10 @@ export class Exchange {
     if (!this.#connection.isOpen) return this.#connection.isTunnelPending && kind === 'proxy-failed';
     return proxy.protocol === 'http' && !isSecure && relayedKinds.has(kind);
   }
+}
+
+/** What a header lists, in the order in which it was applied. */
+function listed({ headers }: ResponseHead, name: string): string[] {
+  const value = headers[name] ?? [];
+  return (typeof value === 'string' ? [value] : value).flatMap((line) => line.split(','));
 }

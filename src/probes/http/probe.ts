@@ -1,5 +1,5 @@
 import { hostAndPort, type WantedFamily } from '../address.ts';
-import type { CertificateFacts } from '../connection/certificate.ts';
+import type { HostCertificate } from '../connection/certificate.ts';
 import { ProbeError } from '../connection/errors.ts';
 import { bareHostname, basicAuthorization, type ForwardProxy } from '../connection/forward-proxy.ts';
 import {
@@ -12,7 +12,7 @@ import { blamedError } from '../connection/proxy-question.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
 import type { ConnectionMeans } from '../connection/target.ts';
 import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
-import type { ResponseHead } from './answer-head.ts';
+import type { ResponseHead, ResponseHeaders } from './answer-head.ts';
 import type { CollectedBody } from './body/body.ts';
 import type { BodyShare } from './body/body-memory.ts';
 import { CookieJar } from './cookie-jar.ts';
@@ -42,6 +42,8 @@ export interface HttpProbeRequest {
   readonly headersFor?: ((hostname: string) => readonly string[]) | undefined;
   /** Most of the decoded body that is read, in bytes. */
   readonly maxBodyBytes: number;
+  /** True where the body is of no interest: one that does not end is not read then. */
+  readonly isEndlessBodyLeft?: boolean | undefined;
   /** What the body counts towards until its reader releases it; absent where the limit is small. */
   readonly bodyShare?: BodyShare | undefined;
 }
@@ -63,8 +65,8 @@ export interface HttpProbeResult {
   readonly measurement: ProbeMeasurement;
   /** What this thread has worked on what the servers sent, in CPU milliseconds. */
   readonly workMs: number;
-  /** What the last server of the chain that spoke TLS showed of itself. */
-  readonly certificate: CertificateFacts | undefined;
+  /** Of all servers of the chain that spoke TLS, what the one showed whose certificates expire first. */
+  readonly certificate: HostCertificate | undefined;
   /** The last URL requested. */
   readonly url: URL;
   /** Address of the last peer; null when there was none, or a proxy in between. */
@@ -210,8 +212,10 @@ class Chain {
       },
       maxBodyBytes,
       bodyShare: this.#request.bodyShare,
-      isBodyWanted: (status, responseHeaders) =>
-        !followRedirects || redirectLocation(status, responseHeaders) === undefined,
+      isBodyWanted: (status, responseHeaders) => {
+        if (followRedirects && redirectLocation(status, responseHeaders) !== undefined) return false;
+        return !this.#request.isEndlessBodyLeft || !isEndless(responseHeaders);
+      },
     };
   }
 
@@ -239,7 +243,7 @@ class Chain {
       elapsedMs: phases.total,
       measurement: error ? { ...measurement, waitedMs: Math.max(result.silentMs, accountedMs) } : measurement,
       workMs: hops.reduce((sum, { workMs }) => sum + workMs, 0),
-      certificate: hops.findLast(({ certificate }) => certificate)?.certificate,
+      certificate: firstToExpire([...redirects.map((redirect) => redirect.url), url], hops),
       url,
       address: this.#request.proxy ? null : result.address,
       redirectCount,
@@ -250,6 +254,26 @@ class Chain {
   #interruptionError(interruption: Interruption, { phase, where }: Exchange): ProbeError {
     return interruptionError(interruption, { phase, where, timeoutMs: this.#controls.timeoutMs });
   }
+}
+
+/** Media types of answers that go on as long as the client stays: events, pictures of a camera, radio and television. */
+const streamType = /^\s*(text\/event-stream|multipart\/x-mixed-replace|(audio|video)\/)/i;
+
+/** Whether an answer has no end of its own, as far as its head tells. */
+export function isEndless(headers: ResponseHeaders): boolean {
+  const type = headers['content-type'];
+  return headers['content-length'] === undefined && typeof type === 'string' && streamType.test(type);
+}
+
+/** @param urls of the requests, in the order of their results. */
+function firstToExpire(urls: readonly URL[], hops: readonly ExchangeResult[]): HostCertificate | undefined {
+  const shown = hops.flatMap(({ certificate }, index) => {
+    const url = urls[index];
+    return certificate && url ? [{ ...certificate, hostname: bareHostname(url) }] : [];
+  });
+  // Dates that make no sense are NaN; they come first only where no other certificate was seen.
+  const dated = shown.filter(({ chainValidToMs }) => Number.isFinite(chainValidToMs));
+  return dated.sort((one, other) => one.chainValidToMs - other.chainValidToMs)[0] ?? shown.at(-1);
 }
 
 function redirectLimitError(url: URL): ProbeError {

@@ -1,3 +1,4 @@
+import { utf8OfHeader } from '../../lib/wire/header-text.ts';
 import { ProbeError } from '../connection/errors.ts';
 import type { ResponseHeaders } from './answer-head.ts';
 
@@ -42,7 +43,7 @@ const originHeaders: ReadonlySet<string> = new Set([
 /**
  * The request that follows a redirect, by the rules of the Fetch standard (section "HTTP-redirect fetch"):
  * 303, and 301 or 302 after a POST, become a GET without body; what belongs to the first origin is not sent
- * to another one.
+ * to another one. The user and password of a URL go on within its origin, however the location is written.
  *
  * @throws ProbeError `redirect-invalid` when the location is no http or https address.
  */
@@ -65,6 +66,10 @@ export function redirectedRequest(
     (status === 303 && method !== 'GET' && method !== 'HEAD') ||
     ((status === 301 || status === 302) && method === 'POST');
   const isSameOrigin = url.origin === request.url.origin;
+  if (isSameOrigin && url.username === '' && url.password === '') {
+    url.username = request.url.username;
+    url.password = request.url.password;
+  }
   return {
     url,
     method: becomesGet ? 'GET' : method,
@@ -76,9 +81,11 @@ export function redirectedRequest(
   };
 }
 
-/** Header values arrive as Latin-1; servers that put a raw path there mean UTF-8. */
+/** A raw path is UTF-8 where its bytes are valid UTF-8; other bytes are sent back as they came, as browsers do. */
 function decodeLocation(location: string): string {
-  return /[\u0080-\u00ff]/.test(location) ? Buffer.from(location, 'latin1').toString('utf8') : location;
+  const text = utf8OfHeader(location);
+  if (text !== undefined) return text;
+  return location.replace(/[\u0080-\u00ff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 function withoutHeaders(headers: readonly string[], isDropped: (name: string) => boolean): string[] {

@@ -18,6 +18,9 @@ export type Dialogue = Generator<Wish, void, Buffer>;
 /** The peer says no. */
 export class Refusal extends Error {}
 
+/** The peer closes the connection instead of an answer. */
+export class HungUp extends Refusal {}
+
 /** What the peer says is not its protocol. */
 export class Malformed extends Error {}
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { toError } from '../../lib/errors.ts';
-import { type Dialogue, Malformed, Refusal, type Wish } from './dialogue.ts';
+import { type Dialogue, HungUp, Malformed, type Wish } from './dialogue.ts';
 
 /** Most that a peer says in a dialogue; the longest of honest ones say a few hundred bytes. */
 const maxBytes = 16 * 1024;
@@ -32,7 +32,7 @@ class Talk {
   #totalBytes = 0;
   #wish: Wish | undefined;
   readonly #onReadable = () => this.#read();
-  readonly #onEnd = () => this.#finish(new Refusal('the connection was closed'));
+  readonly #onEnd = () => this.#finish(new HungUp('the connection was closed'));
   readonly #onError = (error: Error) => this.#finish(error);
 
   constructor(dialogue: Dialogue, controls: DialogueControls) {
@@ -83,7 +83,7 @@ class Talk {
   #granted(): Buffer | undefined {
     const wish = this.#wish;
     if (wish?.kind === 'say') {
-      this.#refuseSurplus();
+      // What came unasked for is read as a part of the answer: servers of IMAP tell news whenever they like.
       this.#controls.send(wish.data);
       return Buffer.alloc(0);
     }

@@ -10,8 +10,7 @@ const maxLdapBytes = 16 * 1024;
 export function* ldap(): Dialogue {
   const request = tlv(0x77, tlv(0x80, startTlsOid));
   yield { kind: 'say', data: tlv(sequence, Buffer.concat([Buffer.from([2, 1, 1]), request])) };
-  const { tag, value } = yield* ldapElement();
-  if (tag !== sequence) throw new Malformed('the answer is no message of LDAP');
+  const value = yield* ldapMessage();
   // The number of the message, and the answer: its first field is the result.
   const answer = 3;
   if (value[answer] !== extendedResponse) throw new Malformed('the server of LDAP answered something else');
@@ -21,12 +20,18 @@ export function* ldap(): Dialogue {
   if (code !== 0) throw new Refusal(`the server answered StartTLS with result code ${code}`);
 }
 
-function* ldapElement(): Generator<Wish, { readonly tag: number; readonly value: Buffer }, Buffer> {
-  const [tag = 0, short = 0] = yield* bytes(2);
-  const sizeBytes =
-    short < 0x80 ? short : (yield* bytes(short & 0x7f)).readUIntBE(0, Math.min(6, short & 0x7f));
+/** Read byte by byte up to its size: another protocol is not waited for, which may say less than a size asks for. */
+function* ldapMessage(): Generator<Wish, Buffer, Buffer> {
+  const [tag] = yield* bytes(1);
+  if (tag !== sequence) throw new Malformed('the answer is no message of LDAP');
+  const [short = 0] = yield* bytes(1);
+  if (short < 0x80) return yield* bytes(short);
+  // 0x80 would be a size that is not said, which LDAP forbids (RFC 4511 section 5.1).
+  const sizeOfSize = short & 0x7f;
+  if (sizeOfSize === 0 || sizeOfSize > 4) throw new Malformed('the answer is no message of LDAP');
+  const sizeBytes = (yield* bytes(sizeOfSize)).readUIntBE(0, sizeOfSize);
   if (sizeBytes > maxLdapBytes) throw new Malformed('the answer is no message of LDAP');
-  return { tag, value: yield* bytes(sizeBytes) };
+  return yield* bytes(sizeBytes);
 }
 
 function tlv(tag: number, value: Buffer): Buffer {
@@ -48,11 +53,20 @@ const withProtocol41 = 0x0200;
 const withSecureConnection = 0x8000;
 const maxPacketBytes = 0x0100_0000;
 const utf8 = 33;
+/** Those of servers have about a hundred bytes. */
+const maxGreetingBytes = 4096;
 
 /** The handshake of MySQL: the server greets with what it can, and the client asks for TLS before it says who it is. */
 export function* mysql(): Dialogue {
   const head = yield* bytes(4);
-  const greeting = yield* bytes(head.readUIntLE(0, 3));
+  const sizeBytes = head.readUIntLE(0, 3);
+  // Another protocol is not waited for, which does not say as much as its first bytes mean here.
+  if (head[3] !== 0 || sizeBytes === 0 || sizeBytes > maxGreetingBytes) {
+    throw new Malformed(
+      `the server does not greet as MySQL does, but with ${quoted(head.toString('latin1'))}`,
+    );
+  }
+  const greeting = yield* bytes(sizeBytes);
   if (greeting[0] === 0xff) {
     throw new Refusal(`the server greeted with the error ${quoted(greeting.subarray(3).toString('latin1'))}`);
   }

@@ -1,6 +1,6 @@
 import { ProbeError } from '../connection/errors.ts';
 import type { Upgrade } from '../connection/target.ts';
-import { type Dialogue, Malformed, Refusal } from '../opening/dialogue.ts';
+import { type Dialogue, HungUp, Malformed, Refusal } from '../opening/dialogue.ts';
 import { holdDialogue } from '../opening/talk.ts';
 import { imap, pop3, smtp } from './mail.ts';
 import { ldap, mysql, postgres } from './stores.ts';
@@ -39,7 +39,8 @@ function asProbeError(thrown: Error, protocol: StartTlsProtocol): Error {
   const name =
     protocol === 'postgres' ? 'PostgreSQL' : protocol === 'mysql' ? 'MySQL' : protocol.toUpperCase();
   if (thrown instanceof Refusal) {
-    return new ProbeError('upgrade-refused', 'starttls', `STARTTLS of ${name}: ${thrown.message}`);
+    const code = thrown instanceof HungUp ? 'ECONNRESET' : undefined;
+    return new ProbeError('upgrade-refused', 'starttls', `STARTTLS of ${name}: ${thrown.message}`, code);
   }
   if (thrown instanceof Malformed) {
     return new ProbeError('response-malformed', 'starttls', `STARTTLS of ${name}: ${thrown.message}`);

@@ -1,15 +1,11 @@
-import { type Dialogue, quoted, Refusal, say, type Wish } from '../opening/dialogue.ts';
+import { bytes, type Dialogue, Malformed, quoted, Refusal, say, type Wish } from '../opening/dialogue.ts';
 
 /** RFC 6120 section 5: a stream for that host, whose features have to name STARTTLS. */
 export function* xmpp(hostname: string): Dialogue {
   const stream = `xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'`;
   yield* say(`<?xml version='1.0'?><stream:stream to='${escaped(hostname)}' ${stream}>`);
-  const features = yield* upTo(
-    '</stream:features>',
-    '<stream:features/>',
-    '</stream:error>',
-    '</stream:stream>',
-  );
+  yield* beginningOfXml();
+  const features = `<${yield* upTo('</stream:features>', '<stream:features/>', '</stream:error>', '</stream:stream>')}`;
   if (/<stream:error\b/.test(features)) throw new Refusal(`the server answered with ${quoted(features)}`);
   if (!/<starttls\b/.test(features)) throw new Refusal('the server does not offer STARTTLS');
   yield* say("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>");
@@ -17,6 +13,15 @@ export function* xmpp(hostname: string): Dialogue {
   if (!/^\s*<proceed\b/.test(answer))
     throw new Refusal(`the server answered starttls with ${quoted(answer)}`);
   if (!answer.endsWith('/>')) yield* upTo('</proceed>');
+}
+
+/** Another protocol is not waited for, in which none of the marks comes. */
+function* beginningOfXml(): Generator<Wish, void, Buffer> {
+  for (;;) {
+    const letter = (yield* bytes(1)).toString('latin1');
+    if (letter === '<') return;
+    if (!/\s/.test(letter)) throw new Malformed(`the answer begins with ${quoted(letter)}, which is no XMPP`);
+  }
 }
 
 function* upTo(...marks: string[]): Generator<Wish, string, Buffer> {

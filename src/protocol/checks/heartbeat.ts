@@ -44,7 +44,16 @@ const pingRoute = {
   path: '/v1/ping/{pingToken}',
   tag: 'Heartbeats',
   credential: 'none',
-  params: z.object({ pingToken: z.uuid() }),
+  params: z.object({ pingToken: z.uuid().toLowerCase() }),
+  query: z.object({
+    status: z
+      .string()
+      .toLowerCase()
+      .pipe(z.enum(['up', 'down']))
+      .default('up')
+      .describe('`down`: the job failed, which is a failure of the check at once'),
+    msg: z.string().default('').describe('What the job says of a failure; the first 500 characters are kept'),
+  }),
   // Jobs behind one NAT share an address.
   limitedBy: 'pingToken',
   success: successful,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { failure, resultFlags } from '../../checks/contract/failure.ts';
+import { type Failure, failure, resultFlags } from '../../checks/contract/failure.ts';
 import type { PingState } from '../../checks/heartbeat/spec.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -23,11 +23,11 @@ import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
  * the grace time begins then. A ping is `EARLY` before the expected time, `RECEIVED` around it (the first one
  * is that too), `GRACE` within the grace time, and `LATE` when that is over and nobody has noticed yet. When
  * nobody calls by the end of the grace time, the watch (watch.ts) notes a `FAILING` event, and the
- * timer starts again from there. A check that is switched off, or on again, waits for a first ping once more.
+ * timer starts again from there. A ping that says that the job failed is `FAILING`, too. A check that is switched off, or on again, waits for a first ping once more.
  *
  * Every event is also a record of the ledger, a run that is final from the start, with a FINAL result: what
  * looks at results (statuses, alerts, analytics) needs to know nothing of heartbeats. A ping passes, late or
- * not; a missed one fails.
+ * not; a missed one fails, and so does one of a job that failed.
  */
 
 /** How far from the expected time a ping still counts as on time. */
@@ -40,6 +40,8 @@ const noLocation = 'service';
 export interface Ping {
   readonly source: string;
   readonly userAgent: string | null;
+  /** What a job says that failed; null for one that did not. */
+  readonly failure: string | null;
 }
 
 /** Which state a ping has that comes now. */
@@ -78,7 +80,8 @@ export class Heartbeats {
       if (!timer) throw unknownToken();
       if (timer.is_active === 0) return false;
       const now = this.#clock.wallMs();
-      return this.#recorder.record(repositories, timer, { ...ping, state: stateOfPing(timer, now), at: now });
+      const state = ping.failure === null ? stateOfPing(timer, now) : 'FAILING';
+      return this.#recorder.record(repositories, timer, { ...ping, state, at: now });
     });
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
   }
@@ -106,6 +109,8 @@ export class HeartbeatRecorder {
       readonly at: number;
       readonly source: string | null;
       readonly userAgent: string | null;
+      /** What the job said of its failure; null where no ping came, or one of a job that did not fail. */
+      readonly failure: string | null;
     },
   ): Promise<boolean> {
     const check = (await repositories.checks.findMany([timer.check_id])).get(timer.check_id);
@@ -122,7 +127,8 @@ export class HeartbeatRecorder {
     // Two pings in one millisecond are two slots.
     const slotAt = Math.max(event.at, timer.last_slot_at + 1);
     await repositories.heartbeats.insertEvent(row);
-    const hasAlerts = await this.#record(repositories, check, row, { slotAt, timer });
+    const failed = event.state === 'FAILING' ? failureOf(timer, event.failure) : undefined;
+    const hasAlerts = await this.#record(repositories, check, row, { slotAt, failed });
     await repositories.heartbeats.restart(timer, event.at, slotAt);
     return hasAlerts;
   }
@@ -165,7 +171,7 @@ export class HeartbeatRecorder {
     repositories: Repositories,
     check: Check,
     event: HeartbeatEventRow,
-    { slotAt, timer }: { readonly slotAt: number; readonly timer: HeartbeatRow },
+    { slotAt, failed }: { readonly slotAt: number; readonly failed: Failure | undefined },
   ): Promise<boolean> {
     const now = event.created;
     const run = {
@@ -174,13 +180,6 @@ export class HeartbeatRecorder {
       ...endedAt(now),
     };
     await repositories.runs.insert([run]);
-    const failed =
-      event.state === 'FAILING'
-        ? failure(
-            'PING_MISSED',
-            `No ping came within ${seconds(timer.period_ms)} and ${seconds(timer.grace_ms)} of grace.`,
-          )
-        : undefined;
     const messages = failed ? [failed.message] : [];
     const groups = await groupErrors(repositories, [failedResult(run, event.id, messages, undefined)], now);
     const type = findCheckType(run.check_type);
@@ -223,6 +222,15 @@ export class HeartbeatRecorder {
     };
     return storeOutcome(repositories, { final: [{ run, row }], attempts: [] }, now);
   }
+}
+
+/** @param said what the job said of its failure; null: no ping came. */
+function failureOf({ period_ms, grace_ms }: HeartbeatRow, said: string | null): Failure {
+  if (said !== null) {
+    return failure('JOB_FAILED', `The job reported that it failed${said === '' ? '.' : `: ${said}`}`);
+  }
+  const message = `No ping came within ${seconds(period_ms)} and ${seconds(grace_ms)} of grace.`;
+  return failure('PING_MISSED', message);
 }
 
 /** A record of the ledger that no agent ever takes. */

@@ -10,6 +10,13 @@ import type { EventCount } from './store.ts';
 import type { HeartbeatEventRow } from './tables.ts';
 
 const dayMs = 86_400_000;
+const maxMessageLength = 500;
+
+interface PingCall {
+  readonly params: { readonly pingToken: string };
+  readonly query: { readonly status: 'up' | 'down'; readonly msg: string };
+  readonly request: FastifyRequest;
+}
 
 /** The routes of heartbeats: the pings of jobs, and what became of them. */
 export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
@@ -33,8 +40,9 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     };
     return { last24Hours: await period(dayMs), last7Days: await period(7 * dayMs) };
   };
-  const ping = async (token: string, request: FastifyRequest) => {
-    await heartbeats.ping(token, pingOf(request, deps.publicUrl));
+  const ping = async ({ params, query, request }: PingCall) => {
+    const failure = query.status === 'down' ? printable(query.msg).trim().slice(0, maxMessageLength) : null;
+    await heartbeats.ping(params.pingToken, { ...pingOf(request, deps.publicUrl), failure });
     return {};
   };
   return handlersById(heartbeatRoutes, {
@@ -58,8 +66,8 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const count = await store.heartbeats.countEvents(checkId, from, to);
       return { successRatio: successRatio(count), totalEntitiesCurrentPeriod: count.total };
     },
-    ping: ({ params, request }) => ping(params.pingToken, request),
-    pingByPost: ({ params, request }) => ping(params.pingToken, request),
+    ping,
+    pingByPost: ping,
   });
 }
 
@@ -96,7 +104,7 @@ const maxUserAgentLength = 512;
  * The sender of a ping, in a few words such as "HTTPS GET from curl". What headers say is shown, and nothing
  * else done with it.
  */
-function pingOf(request: FastifyRequest, publicUrl: string | undefined): Ping {
+function pingOf(request: FastifyRequest, publicUrl: string | undefined): Omit<Ping, 'failure'> {
   const { origin, referer, 'user-agent': agent } = request.headers;
   const userAgent = agent === undefined ? null : printable(agent).slice(0, maxUserAgentLength);
   const from = origin ?? referer ?? userAgent?.split(/[/ ]/, 1)[0];

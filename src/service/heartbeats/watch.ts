@@ -58,6 +58,7 @@ export class HeartbeatWatch {
       for (const timer of overdue) {
         const isTold = await this.#recorder.record(repositories, timer, {
           state: 'FAILING',
+          failure: null,
           at: now,
           source: null,
           userAgent: null,

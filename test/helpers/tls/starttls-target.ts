@@ -53,7 +53,8 @@ function scriptOf(protocol: StartTlsProtocol, behaviour: StartTlsBehaviour): Scr
       };
     case 'imap':
       return {
-        greeting: '* OK ready\r\n',
+        // News may come at any time, as from servers that announce maintenance.
+        greeting: '* OK ready\r\n* OK [ALERT] maintenance tonight\r\n',
         answers: [
           [
             /(\S+) CAPABILITY\r\n/,

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { constants, gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPromise } from 'yauzl';
 import { ZipFile } from 'yazl';
@@ -12,6 +13,7 @@ import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
 import { Unscrubbable } from '../../../src/agent/scrub/scrub-report.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
 import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credentials/credential-header-shape.ts';
+import { unpackZstd } from '../../../src/lib/wire/zstd-frames.ts';
 
 const secret = 'hunter2-&-"öther"';
 const finder = new SecretFinder([secret], credentialHeaderShapes());
@@ -84,6 +86,25 @@ describe('a scrubbed file', () => {
 });
 
 describe('a scrubbed archive', () => {
+  it('has no secret in the second frame of Zstandard data, nor in compressed data that breaks off', async () => {
+    const text = `${'no secret here. '.repeat(2_000)}${secret} ${randomBytes(400).toString('hex')}`;
+    const frames = Buffer.concat([zstdCompressSync('first'), zstdCompressSync(text)]);
+    const source = await writeZip('frames.zip', {
+      'resources/two.zst': frames,
+      'resources/cut.zst': zstdCompressSync(text).subarray(0, -60),
+      'resources/cut.gz': gzipSync(text).subarray(0, -60),
+    });
+    await scrubFile(source, path('frames.out'), options);
+    const members = await readZip(path('frames.out'));
+    const readable = [
+      unpackZstd(members.get('resources/two.zst') ?? Buffer.of(), { maxOutputLength: 1e6 }),
+      unpackZstd(members.get('resources/cut.zst') ?? Buffer.of(), { maxOutputLength: 1e6 }),
+      gunzipSync(members.get('resources/cut.gz') ?? '', { finishFlush: constants.Z_SYNC_FLUSH }),
+    ].map(String);
+    expect(readable[0]).toContain('*****');
+    expect(readable.filter((one) => one.includes(secret))).toEqual([]);
+  });
+
   it('has no secret in any member, name, compressed body or archive within', async () => {
     const inner = await readFile(await writeZip('inner.zip', { 'deep.txt': Buffer.from(`deep ${secret}`) }));
     const source = await writeZip('trace.zip', {

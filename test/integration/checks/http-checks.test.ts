@@ -323,7 +323,7 @@ describe('the verdict of an API check', () => {
   it('needs JSON for JSON assertions', async () => {
     const assertions = [{ source: 'JSON_BODY', property: '$.a', comparison: 'IS_NULL' }];
     const plain = await run({ ...at('/bytes/3'), assertions });
-    expect(plain.detail.assertions[0]?.error).toContain('body is not JSON');
+    expect(plain.detail.assertions[0]?.error).toContain('body is not valid JSON');
     const broken = await run({ ...at('/type?type=application/json&text={'), assertions });
     expect(broken.detail.assertions[0]?.error).toContain('body is not valid JSON');
   });

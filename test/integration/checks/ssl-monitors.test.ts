@@ -1,7 +1,9 @@
+import { createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startTlsProtocols } from '../../../src/checks/ssl/spec.ts';
 import { certificateFlaws } from '../../helpers/targets/broken-certificates.ts';
 import type { CertificateOptions } from '../../helpers/targets/certificates.ts';
+import { listen } from '../../helpers/targets/listening.ts';
 import { openSslStage, runSslMonitor as run } from '../../helpers/tls/ssl-stage.ts';
 import { type StartTlsBehaviour, startStartTlsTarget } from '../../helpers/tls/starttls-target.ts';
 import { startBrokenTlsTarget, startTlsTarget } from '../../helpers/tls/tls-target.ts';
@@ -43,6 +45,33 @@ describe('STARTTLS', () => {
       expect([behaviour, failure?.code, failure?.owner]).toEqual([behaviour, code, 'target']);
     }
   });
+});
+
+describe('another protocol behind STARTTLS', () => {
+  /** Says this at once, or when something was said, and then stays silent. */
+  const speaking = (words: Buffer | string, isAsked = false) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      if (isAsked) socket.once('data', () => socket.write(words));
+      else socket.write(words);
+    });
+    return kept(listen(server, { scheme: 'tcp' }));
+  };
+
+  it.each(['ldap', 'mysql', 'xmpp'])('%s is told from it at once', async (startTls) => {
+    for (const words of ['220 mail.example ESMTP\r\n', 'SSH-2.0-OpenSSH_9.2\r\n', '+OK\r\n', '-ERR\r\n']) {
+      const { failure } = await run(await speaking(words), { startTls, handshakeTimeoutMs: 10_000 });
+      expect([words, failure?.code, failure?.owner]).toEqual([words, 'RESPONSE_MALFORMED', 'target']);
+    }
+  });
+
+  it.each(['3080', '308000', '3084ffffffff', '30ff', '3089', '0000'])(
+    'LDAP that is none is malformed, and no fault of ours: %s',
+    async (hex) => {
+      const target = await speaking(Buffer.from(hex, 'hex'), true);
+      expect((await run(target, { startTls: 'ldap' })).failure?.code).toBe('RESPONSE_MALFORMED');
+    },
+  );
 });
 
 describe('what an SSL monitor shows', () => {
@@ -162,6 +191,22 @@ describe('the verdict of an SSL monitor', () => {
     expect((await run(bad, {}, { shouldFail: true })).failure).toBeUndefined();
     const plain = await kept(startBrokenTlsTarget('answers in plain HTTP'));
     expect((await run(plain, {}, { shouldFail: true })).failure).toBeUndefined();
+    // A server that hangs up has said nothing about its TLS.
+    const hangsUp: readonly ((socket: Socket) => void)[] = [
+      (socket) => socket.resetAndDestroy(),
+      (socket) => socket.end(),
+      (socket) => socket.once('data', () => socket.resetAndDestroy()),
+      (socket) => socket.once('data', () => socket.end()),
+    ];
+    for (const hangUp of hangsUp) {
+      const target = await kept(listen(createServer(hangUp), { scheme: 'tcp' }));
+      const { failure } = await run(target, {}, { shouldFail: true });
+      expect([hangUp.toString(), failure?.owner]).toEqual([hangUp.toString(), 'target']);
+    }
+    const closing = await kept(startStartTlsTarget('smtp', sound, 'hangs-up'));
+    expect((await run(closing, { startTls: 'smtp' }, { shouldFail: true })).failure?.owner).toBe('target');
+    const refusing = await kept(startStartTlsTarget('smtp', sound, 'refuses'));
+    expect((await run(refusing, { startTls: 'smtp' }, { shouldFail: true })).failure).toBeUndefined();
     const denied = { hostname: '169.254.169.254', port: 443 };
     expect((await run(good, denied, { shouldFail: true })).failure?.code).toBe('EGRESS_DENIED');
   });

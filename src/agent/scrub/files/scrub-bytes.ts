@@ -9,8 +9,8 @@ import {
   inflateRawSync,
   inflateSync,
   zstdCompressSync,
-  zstdDecompressSync,
 } from 'node:zlib';
+import { unpackZstd } from '../../../lib/wire/zstd-frames.ts';
 import { masked } from '../masking.ts';
 import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
 import { contentKind, opaqueFormat } from './content-kind.ts';
@@ -27,11 +27,12 @@ interface Compression {
 
 const limit = { maxOutputLength: maxInflatedBytes };
 const gzip: Compression = {
-  unpack: (bytes) => gunzipSync(bytes, limit),
+  // What breaks off is read as far as it goes: a reader of the file can do so, too.
+  unpack: (bytes) => gunzipSync(bytes, { ...limit, finishFlush: constants.Z_SYNC_FLUSH }),
   pack: (bytes) => gzipSync(bytes, { level: 1 }),
 };
 const zstd: Compression = {
-  unpack: (bytes) => zstdDecompressSync(bytes, limit),
+  unpack: (bytes) => unpackZstd(bytes, limit),
   pack: (bytes) => zstdCompressSync(bytes),
 };
 /** Forms without a signature: only trying tells. Servers send them as `deflate`, with a header or not, and `br`. */

@@ -2,6 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readFile, stat, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { ZstdFrames } from '../../../lib/wire/zstd-frames.ts';
 import {
   isZlibError,
   maxUnpackedBytes,
@@ -74,7 +75,11 @@ async function scrubPieces(
   const output = createWriteStream(target, { mode: 0o600, flush: true });
   const watch = new HiddenPartWatch();
   const unpack =
-    kind === 'gzip' ? [createGunzip(), limited] : kind === 'zstd' ? [createZstdDecompress(), limited] : [];
+    kind === 'gzip'
+      ? [createGunzip(), limited]
+      : kind === 'zstd'
+        ? [new ZstdFrames(), createZstdDecompress(), limited]
+        : [];
   const pack = kind === 'gzip' ? [createGzip({ level: 1 })] : kind === 'zstd' ? [createZstdCompress()] : [];
   const search = kind === 'media' || kind === 'capture' ? [scrub] : [watch, embedded, scrub];
   // The type of a list of stages knows streams only, and it takes functions as well.

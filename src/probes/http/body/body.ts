@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream';
 import { ProbeError } from '../../connection/errors.ts';
 import { BodyBytes } from './body-bytes.ts';
 import type { BodyShare } from './body-memory.ts';
-import { decodersFor, encodingsOf } from './decoding.ts';
+import { decodersFor, encodingsToUndo } from './decoding.ts';
 
 /** What became of a response body. */
 export interface CollectedBody {
@@ -23,7 +23,7 @@ export interface BodySource {
 }
 
 /**
- * Collects a body up to a limit of decoded bytes, undoing its content encodings on the way. Memory stays near
+ * Collects a body up to a limit of decoded bytes, undoing its encodings on the way. Memory stays near
  * the limit however well the body was compressed: decoding is a stream that stops when the limit is reached.
  * While the share of memory has to wait for more, so does the peer.
  */
@@ -41,7 +41,8 @@ export class BodyCollector {
 
   constructor(options: {
     readonly limitBytes: number;
-    readonly contentEncoding: string | undefined;
+    /** What was applied to the body, in that order: its content encodings, then its transfer codings. */
+    readonly encodings: readonly string[];
     /** Whose body it is, for messages. */
     readonly peer: string;
     readonly source: BodySource;
@@ -52,7 +53,7 @@ export class BodyCollector {
     this.#peer = options.peer;
     this.#source = options.source;
     this.#share = options.share;
-    this.#encodings = encodingsOf(options.contentEncoding);
+    this.#encodings = encodingsToUndo(options.encodings);
   }
 
   /** Takes the next bytes from the wire. */

@@ -6,23 +6,22 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
+import { ZstdFrames } from '../../../lib/wire/zstd-frames.ts';
 
 const knownEncodings: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
 
 /** More stages than any honest server uses; each costs memory and time. */
 const maxEncodings = 5;
 
+/** Names that change nothing here: chunks are undone by then. */
+const withoutEffect: ReadonlySet<string> = new Set(['', 'identity', 'chunked']);
+
 /**
- * The encodings of a header that have to be undone; none when one of them is unknown or there are too many:
+ * The encodings of a body that have to be undone; none when one of them is unknown or there are too many:
  * the body then stays as it came.
  */
-export function encodingsOf(contentEncoding: string | undefined): readonly string[] {
-  if (contentEncoding === undefined) return [];
-  const encodings = contentEncoding
-    .toLowerCase()
-    .split(',')
-    .map((encoding) => encoding.trim())
-    .filter((encoding) => encoding !== '' && encoding !== 'identity');
+export function encodingsToUndo(names: readonly string[]): readonly string[] {
+  const encodings = names.map((name) => name.trim().toLowerCase()).filter((name) => !withoutEffect.has(name));
   const isDecodable =
     encodings.length <= maxEncodings && encodings.every((encoding) => knownEncodings.has(encoding));
   return isDecodable ? encodings : [];
@@ -34,7 +33,7 @@ export function decodersFor(encodings: readonly string[], firstChunk: Buffer): T
   // 8.4).
   const stages = encodings
     .toReversed()
-    .map((encoding, index) => decoderFor(encoding, index === 0 ? firstChunk : undefined));
+    .flatMap((encoding, index) => decodersOf(encoding, index === 0 ? firstChunk : undefined));
   for (const [index, stage] of stages.entries()) {
     const next = stages[index + 1];
     if (next) stage.pipe(next);
@@ -42,17 +41,17 @@ export function decodersFor(encodings: readonly string[], firstChunk: Buffer): T
   return stages;
 }
 
-function decoderFor(encoding: string, firstChunk: Buffer | undefined): Transform {
+function decodersOf(encoding: string, firstChunk: Buffer | undefined): Transform[] {
   switch (encoding) {
     case 'br':
-      return createBrotliDecompress();
+      return [createBrotliDecompress()];
     case 'zstd':
-      return createZstdDecompress();
+      return [new ZstdFrames(), createZstdDecompress()];
     case 'deflate':
       // Meant is the zlib format (RFC 9110 section 8.4.1.2), but some servers send bare deflate data. In zlib
       // the low half of the first byte is always 8.
-      return ((firstChunk?.[0] ?? 8) & 0x0f) === 8 ? createInflate() : createInflateRaw();
+      return [((firstChunk?.[0] ?? 8) & 0x0f) === 8 ? createInflate() : createInflateRaw()];
     default:
-      return createGunzip();
+      return [createGunzip()];
   }
 }

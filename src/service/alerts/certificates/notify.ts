@@ -6,6 +6,7 @@ import { type AlertPolicy, alertPolicies } from '../policy.ts';
 import { alertId, storeAlert } from '../raise.ts';
 import type { ExpiringCertificate } from '../store.ts';
 import type { AlertRow } from '../tables.ts';
+import { hostOfCertificate } from './shown-host.ts';
 import { certificateStage } from './stage.ts';
 
 const dayMs = 86_400_000;
@@ -58,7 +59,8 @@ async function dueOf(
 ): Promise<DueNotice[]> {
   const { check, groupId, groupName } = policy;
   const daysRemaining = Math.floor((expiresAt - now) / dayMs);
-  const certificate = { domain: certificateDomain(check), daysRemaining, expiresAt };
+  const host = await hostOfCertificate(repositories, check.id, expiresAt, now);
+  const certificate = { domain: host ?? certificateDomain(check), daysRemaining, expiresAt };
   const facts = factsOf(check, undefined, { groupName, certificate });
   const channels = await repositories.alertChannels.notifiedOfCheck(check.id, groupId);
   const byStage = Map.groupBy(channels, (channel) => {

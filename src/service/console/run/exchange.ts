@@ -86,12 +86,13 @@ function indented(text: string): string {
 
 export function certificateSection(certificate: CertificateDetail | null): Html | '' {
   if (!certificate) return '';
-  const { subject, issuer, validTo, daysRemaining, protocol, cipher } = certificate;
+  const { host, subject, issuer, validTo, daysRemaining, protocol, cipher } = certificate;
   const left =
     daysRemaining < 0 ? `expired ${-daysRemaining} days ago` : `${daysRemaining} days left in the chain`;
   return section(
     'Certificate',
     facts([
+      ['Shown by', host],
       ['Issued to', subject === null ? '' : visible(subject)],
       ['Issued by', issuer === null ? '' : visible(issuer)],
       [

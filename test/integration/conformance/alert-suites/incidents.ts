@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { IncidentEvent } from '../../../../src/service/incidents/trigger.ts';
 import { incidentFeedJob } from '../../../../src/service/jobs/index.ts';
 import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
+import { httpDetail } from '../../../helpers/console/http-detail.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';
 import { quietLogger } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
@@ -150,6 +151,19 @@ export function incidentSuite(stage: AlertStage): void {
       grouped?.checkAlertId,
     );
     expect(JSON.parse(alert?.facts ?? '{}').members).toEqual({ count: 3, names: ['a', 'b', 'c'] });
+  });
+
+  it('names the host of a redirect whose certificate ends, not the one that the check asks first', async () => {
+    const template = '{{SSL_CHECK_DOMAIN}}';
+    await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/host`, template }, { sslExpiry: true });
+    const checkId = await stage.check({ request: { url: 'https://shop.test/cart' } });
+    const certificateExpiresAt = stage.clock.wallMs() + 9.5 * dayMs;
+    const detail = httpDetail();
+    if (detail.response.certificate) detail.response.certificate.host = 'login.test';
+    await stage.report(await stage.lease(checkId), 'passed', { certificateExpiresAt, detail });
+    stage.harness.startAlerting();
+    await stage.advanceUntil('it came', async () => http.received.some(({ path }) => path === '/host'));
+    expect(http.received.find(({ path }) => path === '/host')?.body).toBe('login.test');
   });
 
   it('tells channels of a certificate at their own number of days, once each time', async () => {

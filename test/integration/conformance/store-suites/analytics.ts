@@ -292,7 +292,8 @@ export function analyticsSuite(stage: StoreStage): void {
     await harness.store.transaction(async (repositories) => {
       const [timer] = await repositories.heartbeats.overdue(clock.wallMs(), 1);
       if (!timer) throw new Error('the ping is not overdue');
-      const missed = { state: 'FAILING', at: clock.wallMs(), source: null, userAgent: null } as const;
+      const ending = { source: null, userAgent: null, failure: null };
+      const missed = { state: 'FAILING', at: clock.wallMs(), ...ending } as const;
       await new HeartbeatRecorder().record(repositories, timer, missed);
     });
     const share = async (query: Readonly<Record<string, string | number>>) => {

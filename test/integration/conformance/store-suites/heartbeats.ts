@@ -45,6 +45,25 @@ export function heartbeatSuite(stage: StoreStage): void {
     }
   };
 
+  it('takes a ping that says that the job failed for a failure, with what it says', async () => {
+    await stage.start();
+    const check = await create();
+    const address = check.heartbeat.pingUrl;
+    const pingWith = (query: string) => ping({ heartbeat: { pingUrl: `${address}${query}` } });
+    expect((await pingWith('?status=up&msg=OK&ping=12')).status).toBe(200);
+    expect((await pingWith('?status=Down&msg=disk%20full')).body).toEqual({});
+    expect(await states(check.id)).toEqual(['FAILING', 'RECEIVED']);
+    const status = async () => (await stage.harness.call('GET', `/v1/check-statuses/${check.id}`)).body;
+    expect(await status()).toMatchObject({ hasFailures: true });
+    const results = await stage.harness.call('GET', `/v1/check-results/${check.id}`);
+    expect(JSON.stringify(results.body)).toContain('The job reported that it failed: disk full');
+    expect((await pingWith('?status=sideways')).body.validation.keys).toEqual(['status']);
+    // Shells and people write tokens in capitals, too.
+    const capitals = address.replace(/[^/]+$/, (token) => token.toUpperCase());
+    expect((await ping({ heartbeat: { pingUrl: capitals } })).status).toBe(200);
+    expect(await status()).toMatchObject({ hasFailures: false });
+  });
+
   it('takes pings and tells when they came', async () => {
     await stage.start();
     const check = await create();

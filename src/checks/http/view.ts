@@ -1,0 +1,120 @@
+import { bareHostname } from '../../probes/connection/forward-proxy.ts';
+import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
+import type { HttpProbeResult } from '../../probes/http/probe.ts';
+import { familyName } from '../contract/ip-family.ts';
+import { timesToMicroseconds } from '../contract/outcome.ts';
+import type { EvaluatedAssertion } from '../judging/assertion.ts';
+import { cutText, storedBody } from './body.ts';
+import { certificateDetail } from './certificate.ts';
+import type { HttpDetail } from './detail.ts';
+import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
+import type { PreparedRequest } from './request.ts';
+
+/** Letters of the address of a redirect that a result keeps at most. */
+const longestHref = 2_000;
+
+/** No answer came. */
+export const noResponse: HttpDetail['response'] = {
+  status: 0,
+  statusText: '',
+  body: '',
+  headers: null,
+  timings: null,
+  timingPhases: null,
+  href: '',
+  truncated: false,
+  readLimitBytes: null,
+  httpVersion: null,
+  ipAddress: null,
+  ipFamily: null,
+  redirectCount: 0,
+  certificate: null,
+};
+
+/**
+ * What a run found out.
+ *
+ * @param empty what the detail has without request and response.
+ */
+export function detailOf(
+  empty: Omit<HttpDetail, 'request' | 'response'>,
+  run: {
+    readonly request: PreparedRequest;
+    readonly result: HttpProbeResult;
+    readonly assertions?: EvaluatedAssertion[];
+    readonly requestError?: string;
+    readonly body?: string | undefined;
+  },
+): HttpDetail {
+  const { request, result } = run;
+  return {
+    ...empty,
+    assertions: run.assertions ?? [],
+    request: {
+      method: request.method,
+      url: request.url.href,
+      data: request.body === undefined ? '' : cutText(request.body).body,
+      headers: headerPairs(request.headers),
+      params: queryMap(request.url),
+      ...(request.serverName !== undefined && { serverName: request.serverName }),
+      ...(wasTraced(run) && { traceparent: request.trace?.traceparent }),
+    },
+    response: responseOf(request, result, run.body),
+    requestError: run.requestError ?? null,
+  };
+}
+
+/** @param givenBody stands for the body that came, if there is one. */
+export function responseOf(
+  request: PreparedRequest,
+  result: HttpProbeResult,
+  givenBody: string | undefined,
+): HttpDetail['response'] {
+  const { head, body, phases, url, address, redirectCount } = result;
+  const redirects = result.redirects.map((redirect) => ({
+    href: redirect.url.href.slice(0, longestHref),
+    status: redirect.status,
+    timingPhases: timesToMicroseconds<HttpPhases>(redirect.phases),
+  }));
+  const certificate = certificateDetail(result.certificate);
+  const ipFamily = familyName(address);
+  const reached = {
+    href: url.href,
+    ipAddress: address,
+    ipFamily,
+    redirectCount,
+    ...(redirects.length > 0 && { redirects }),
+    certificate,
+  };
+  if (!head) return { ...noResponse, ...reached };
+  const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
+  const stored =
+    givenBody === undefined
+      ? storedBody(body.bytes, headerValue(head.headers, 'content-type'), isTextWanted)
+      : { ...cutText(givenBody), encoding: undefined };
+  return {
+    status: head.status,
+    statusText: head.statusText,
+    body: stored.body,
+    headers: joinedHeaders(head.headers),
+    timings: phases ? timesToMicroseconds(timingsOf(phases)) : null,
+    timingPhases: phases ? timesToMicroseconds<HttpPhases>(phases) : null,
+    truncated: body.isTruncated || stored.isCut,
+    readLimitBytes: body.isOverLimit ? body.bytes.length : null,
+    ...(stored.encoding && { bodyEncoding: stored.encoding }),
+    httpVersion: head.httpVersion,
+    ...reached,
+  };
+}
+
+/** Whether any host of the chain got the trace. */
+function wasTraced({
+  request,
+  result,
+}: {
+  readonly request: PreparedRequest;
+  readonly result: HttpProbeResult;
+}): boolean {
+  const urls = [...result.redirects.map(({ url }) => url), result.url];
+  return urls.some((url) => request.trace?.isFor(bareHostname(url)));
+}
