@@ -9,6 +9,7 @@ import type { Logger } from '../lib/log.ts';
 import type { FairQueue } from '../lib/turns/fair-queue.ts';
 import { type Repositories, repositoriesOf } from './repositories.ts';
 import { resourceMigrations } from './resources/index.ts';
+import { watchTransaction } from './store/commits.ts';
 import { ResultDays } from './store/days/result-days.ts';
 import { RunDays } from './store/days/run-days.ts';
 import { connectPostgres } from './store/engine/connect-postgres.ts';
@@ -193,7 +194,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       resources.defer(async () => relay?.close());
     }
     const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
-      guard(() => db.transaction().execute(work));
+      guard(() =>
+        watchTransaction((finished) =>
+          db.transaction().execute(async (begun) => {
+            const result = await work(begun);
+            finished();
+            return result;
+          }),
+        ),
+      );
     return {
       ...repositories,
       readers: connection.readers
