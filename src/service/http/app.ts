@@ -16,7 +16,7 @@ import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './bodies/body-room.ts';
-import { unpackedBody } from './bodies/compressed-body.ts';
+import { refuseEncodedUpload, unpackedBody } from './bodies/compressed-body.ts';
 import {
   enterRoom,
   largestBody,
@@ -221,6 +221,7 @@ function addRoute(
         request.caller = await authenticate(deps, route, request);
         limits?.spend(route, request, reply);
         refuseKeyOfUpload(route, request);
+        refuseEncodedUpload(route, request.headers);
         if (!route.isBodyRaw && largestBody(route, request.raw) > smallBodyBytes) {
           await enterRoom(room, route, request, reply);
         }
