@@ -127,7 +127,7 @@ export const errorCatalogue = {
     statusCode: 409,
     phrase: 'Conflict',
     meaning:
-      'A request with the same `Idempotency-Key` is still being answered, or the service ended before its answer was stored.',
+      'A request with the same `Idempotency-Key` is still being answered, or its outcome is unknown: the service ended or failed before its answer was stored.',
     fix: 'Where there is a `Retry-After` header, send it again. Else look whether it was carried out, and use a new key if it was not.',
     isRetryable: true,
     isNamedInBody: true,

@@ -4,11 +4,12 @@ import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { backoffDelayMs, systemClock } from '../lib/clock.ts';
-import { errorCodeOf, toError } from '../lib/errors.ts';
+import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { FairQueue } from '../lib/turns/fair-queue.ts';
 import { type Repositories, repositoriesOf } from './repositories.ts';
 import { resourceMigrations } from './resources/index.ts';
+import { watchTransaction } from './store/commits.ts';
 import { ResultDays } from './store/days/result-days.ts';
 import { RunDays } from './store/days/run-days.ts';
 import { connectPostgres } from './store/engine/connect-postgres.ts';
@@ -87,6 +88,8 @@ export interface Store extends Repositories {
   readonly turns?: Pick<FairQueue, 'figures'>;
   /** Throws STORE_UNAVAILABLE or STORAGE_FULL when the database does not answer, or stores nothing. */
   ping(): Promise<void>;
+  /** Why nothing can be stored at the moment, found out by writing; undefined when it can. */
+  writeProblem(): Promise<AppError | undefined>;
   /** What this process knows of the disk its database is on. */
   storage(): Promise<StorageFigures>;
   /** The time by the database's own clock, in epoch milliseconds. Absent on SQLite, which has none. */
@@ -193,7 +196,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       resources.defer(async () => relay?.close());
     }
     const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
-      guard(() => db.transaction().execute(work));
+      guard(() =>
+        watchTransaction((finished) =>
+          db.transaction().execute(async (begun) => {
+            const result = await work(begun);
+            finished();
+            return result;
+          }),
+        ),
+      );
     return {
       ...repositories,
       readers: connection.readers
@@ -233,6 +244,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
           await dialect.ping(db);
           await watch.check();
         }),
+      writeProblem: async () => {
+        try {
+          await guard(() => watch.check());
+          return undefined;
+        } catch (thrown) {
+          if (thrown instanceof AppError) return thrown;
+          throw thrown;
+        }
+      },
       storage: async () => ({
         refusedWrites: watch.refused,
         freeBytes: directory === undefined ? undefined : await freeBytesOf(directory),

@@ -129,6 +129,23 @@ export const upload: Examination = {
   },
 };
 
+/** Whether the service can store what agents send. */
+export const serviceStorage: Examination = {
+  name: 'service-storage',
+  needs: ['protocol', 'key'],
+  async examine(patient) {
+    const { attitude } = await patient.contact();
+    if (attitude.kind !== 'known') return skipped('not examined: see protocol');
+    const { storageProblem: trouble } = attitude.answer;
+    if (trouble === undefined) return skipped('the service is older than this question');
+    if (trouble === null) return ok('the service stores results');
+    return problem(
+      `the service stores nothing: ${trouble}`,
+      'Fix it at the service. Agents keep their results and files meanwhile, and send them afterwards.',
+    );
+  },
+};
+
 function uploadTrouble(error: ServiceError): string {
   return error.httpStatus === 413
     ? 'a body of 1 MB is refused as too large (413), though the service takes 150 MB'

@@ -10,6 +10,10 @@ export const Examination = z
     version: z.string().describe('Version of the service'),
     location: z.object({ slugName: z.string(), name: z.string() }).describe('Where the key belongs'),
     isOutdated: z.boolean().describe('Whether the service takes this version of the agent for too old'),
+    storageProblem: z
+      .string()
+      .nullish()
+      .describe('Why the service stores nothing at the moment; null when it does'),
     receivedBytes: z.int().min(0).describe('How much of the body arrived'),
   })
   .meta({ id: 'Examination' });

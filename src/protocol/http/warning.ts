@@ -4,7 +4,15 @@ import { z } from 'zod';
 export const Warning = z
   .object({
     code: z
-      .enum(['NO_LOCATION', 'NO_AGENT', 'UNSUPPORTED', 'NO_SUBSCRIBER', 'NOT_DELIVERED', 'GROUP_CHANNELS'])
+      .enum([
+        'NO_LOCATION',
+        'NO_AGENT',
+        'UNSUPPORTED',
+        'NO_EFFECT',
+        'NO_SUBSCRIBER',
+        'NOT_DELIVERED',
+        'GROUP_CHANNELS',
+      ])
       .describe('Stable, for programs'),
     message: z.string().describe('What has no effect, why, and what to do'),
   })

@@ -131,7 +131,7 @@ async function syncFolder(path: string): Promise<void> {
 
 function asPutError(thrown: unknown): Error {
   const code = errorCodeOf(thrown);
-  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
+  if (storageProblemOf(toError(thrown)) === 'full' || code === 'EFBIG') {
     return new AppError('ARTIFACT_STORE_FULL', 'The disk of the artifact store is full. Make room there.', {
       cause: thrown,
     });

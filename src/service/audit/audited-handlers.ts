@@ -7,6 +7,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import type { AccountCaller } from '../http/auth.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
+import { unwatched } from '../store/commits.ts';
 import type { Store } from '../store.ts';
 import { type Changes, changesOf, keptAnswer, noChanges } from './changes.ts';
 import { resourceName, type Subject, subjectOf, valuesFor } from './resources.ts';
@@ -83,14 +84,15 @@ function auditedHandler(
       resource_name: nameOf(before),
       for_admins: route.isAdmin ? 1 : 0,
     };
-    await store.audit.insert(row);
+    // It is there whatever becomes of the write.
+    await unwatched(() => store.audit.insert(row));
     let answer: unknown;
     try {
       answer = await handler(anyCall);
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.statusCode < 500) {
         // Within a transaction that is to be rolled back nothing can be removed, and nothing needs to be.
-        await store.audit.remove(row.id).catch((failed: unknown) => {
+        await unwatched(() => store.audit.remove(row.id)).catch((failed: unknown) => {
           logger.debug({ err: failed, auditId: row.id }, 'audit row not removed');
         });
       }

@@ -11,6 +11,7 @@ import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';
 import type { Check } from './store.ts';
 import { warningsOf } from './warnings.ts';
+import { effectWarnings } from './without-effect.ts';
 
 type ViewDeps = Pick<HandlerDeps, 'store' | 'clock' | 'publicUrl' | 'logger'>;
 export type CheckView = ReturnType<typeof checkView>;
@@ -57,15 +58,21 @@ async function channelsOf(
   return ({ id, groupId }) => (groupId === null ? undefined : ofGroups.get(groupId)) ?? own.get(id);
 }
 
+/** Why checks do not run, and what of them has no effect; what comes from a group is the group's matter. */
+async function allWarningsOf(
+  { store, clock }: ViewDeps,
+  checks: readonly Check[],
+  kind: ViewKind,
+): Promise<(check: Check) => readonly Warning[]> {
+  const warnings = await warningsOf(store, checks, clock.wallMs());
+  return (check) => [...(warnings.get(check.id) ?? []), ...(kind === 'own' ? effectWarnings(check) : [])];
+}
+
 /** The same of one check whose channels are still to be looked up. */
-export async function oneCheckView(
-  { store, clock, publicUrl }: ViewDeps,
-  check: Check,
-  kind: ViewKind = 'own',
-): Promise<CheckView> {
-  const channels = await channelsOf(store, [check], kind);
-  const warnings = await warningsOf(store, [check], clock.wallMs());
-  return checkView(check, publicUrl, channels(check), warnings.get(check.id));
+export async function oneCheckView(deps: ViewDeps, check: Check, kind: ViewKind = 'own'): Promise<CheckView> {
+  const channels = await channelsOf(deps.store, [check], kind);
+  const warnings = await allWarningsOf(deps, [check], kind);
+  return checkView(check, deps.publicUrl, channels(check), warnings(check));
 }
 
 /**
@@ -73,14 +80,15 @@ export async function oneCheckView(
  * logged.
  */
 export async function checkListView(
-  { store, clock, publicUrl, logger }: ViewDeps,
+  deps: ViewDeps,
   checks: readonly Check[],
   kind: ViewKind = 'own',
 ): Promise<CheckView[]> {
+  const { store, publicUrl, logger } = deps;
   const channels = await channelsOf(store, checks, kind);
-  const warnings = await warningsOf(store, checks, clock.wallMs());
+  const warnings = await allWarningsOf(deps, checks, kind);
   return checks.flatMap((check) => {
-    const view = checkView(check, publicUrl, channels(check), warnings.get(check.id));
+    const view = checkView(check, publicUrl, channels(check), warnings(check));
     const encoded = z.safeEncode(AnyCheck, view);
     if (encoded.success) return [view];
     logger.error(

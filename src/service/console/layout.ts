@@ -17,6 +17,8 @@ export interface Frame {
   /** Nobody is logged in when absent. */
   readonly viewer?: Viewer;
   readonly navigation?: readonly { readonly path: string; readonly word: string }[];
+  /** What is wrong with the service itself. */
+  readonly trouble?: string;
   /** Where news of it come from; absent for a page that does not change by itself. */
   readonly live?: string;
 }
@@ -39,7 +41,7 @@ export function layout(frame: Frame): string {
 <body${frame.live !== undefined && viewer ? html` data-live="${frame.live}"` : ''}>
 <a class="skip" href="#main">Skip to the content</a>
 ${header(frame)}
-<main id="main" tabindex="-1">${main}</main>
+<main id="main" tabindex="-1">${frame.trouble === undefined ? '' : html`<p class="notice notice-refused" role="alert">${frame.trouble}</p>`}${main}</main>
 ${footer(frame)}
 </body>
 </html>`}`;

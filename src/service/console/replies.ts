@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isStoreFailure } from '../../lib/errors.ts';
 import { reportError } from '../http/errors.ts';
 import type { KeyRole } from '../ids/keys.ts';
+import type { Store } from '../store.ts';
 import type { Assets } from './assets.ts';
 import { errorMain, errorTitle } from './error-page.ts';
 import { withQuery } from './html.ts';
@@ -26,6 +27,7 @@ export interface Answering {
 export interface RepliesDeps {
   readonly assets: Assets;
   readonly sessions: Sessions;
+  readonly store: Pick<Store, 'writeProblem'>;
   readonly publicUrl?: string | undefined;
   readonly navigationFor: (role: KeyRole) => readonly { readonly path: string; readonly word: string }[];
 }
@@ -69,6 +71,7 @@ export class Replies {
   async send(view: View, { request, reply, viewer }: Answering, version = 0): Promise<FastifyReply> {
     const { title = '', main, statusCode = 200, isLive = false, liveCheckId: check } = view;
     const since = view.version ?? version;
+    const trouble = viewer && (await this.#deps.store.writeProblem())?.message;
     const document = layout({
       title,
       main,
@@ -76,6 +79,7 @@ export class Replies {
       assets: this.#deps.assets,
       theme: themeOf(request),
       path: shownPath(request),
+      ...(trouble === undefined ? {} : { trouble }),
       ...(viewer ? { viewer, navigation: this.#deps.navigationFor(viewer.role) } : {}),
     });
     reply

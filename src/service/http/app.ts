@@ -16,7 +16,7 @@ import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './bodies/body-room.ts';
-import { unpackedBody } from './bodies/compressed-body.ts';
+import { refuseEncodedUpload, unpackedBody } from './bodies/compressed-body.ts';
 import {
   enterRoom,
   largestBody,
@@ -28,7 +28,7 @@ import {
 import { RawTransfers } from './bodies/raw-transfers.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from './handler.ts';
-import { heedsKeys, Idempotency } from './idempotency/idempotency.ts';
+import { heedsKeys, Idempotency, refuseKeyOfUpload } from './idempotency/idempotency.ts';
 import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { parseQuery } from './query-string.ts';
@@ -220,6 +220,8 @@ function addRoute(
         nameTail(route, request);
         request.caller = await authenticate(deps, route, request);
         limits?.spend(route, request, reply);
+        refuseKeyOfUpload(route, request);
+        refuseEncodedUpload(route, request.headers);
         if (!route.isBodyRaw && largestBody(route, request.raw) > smallBodyBytes) {
           await enterRoom(room, route, request, reply);
         }
@@ -270,7 +272,8 @@ function addRoute(
           request,
           reply,
         } as unknown as Call;
-        const answer = await askedBy(askerOf(caller, request, reply), () => handler(call)).catch((thrown) => {
+        const carryOut = () => idempotency.carryOut(request, () => handler(call));
+        const answer = await askedBy(askerOf(caller, request, reply), carryOut).catch((thrown) => {
           if (route.limitedBy !== undefined && isNotFound(thrown))
             limits?.spendUnknown(route, request, reply);
           throw thrown;

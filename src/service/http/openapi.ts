@@ -146,7 +146,7 @@ export function errorStatuses(route: Route): number[] {
     ...(route.params ? [404] : []),
     ...(heedsKeys(route) ? [409, 422] : []),
     ...(route.body ? [413, 415] : []),
-    ...(route.isBodyRaw ? [413, 507] : []),
+    ...(route.isBodyRaw ? [413, 415, 507] : []),
     ...(route.isResponseRaw ? [416] : []),
     ...(route.credential === 'location' ? [] : [429]),
     503,

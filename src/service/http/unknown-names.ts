@@ -13,12 +13,24 @@ export function unknownFieldIssues(route: Route, body: unknown): Issue[] {
   if (route.credential === 'location' || route.isBodyRaw || route.isBodyIgnored || route.bodyContentType) {
     return [];
   }
+  if (!route.body && !route.documentedBody) return needlessBodyIssues(body);
   const written = route.documentedBody ?? route.body ?? z.object({});
   const shown = route.documentedResponse ?? route.response;
   return issuesOf(
     findUnknownFields([written, ...(shown ? [named(shown)] : [])], body, new Set(route.ignoredFields)),
     'field',
   );
+}
+
+/** What is sent to an operation that takes nothing. Some clients always send a body: an empty one says nothing. */
+function needlessBodyIssues(body: unknown): Issue[] {
+  if (body === undefined || body === null) return [];
+  if (typeof body === 'object' && !Array.isArray(body)) {
+    return issuesOf(findUnknownFields([z.object({})], body), 'field');
+  }
+  return [
+    { code: 'custom', path: [], input: undefined, message: 'is of no use: this operation takes no body' },
+  ];
 }
 
 /** The same of a query. Links to public pages and pings may carry whatever others put there. */

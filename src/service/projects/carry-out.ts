@@ -10,6 +10,7 @@ import { type Body, differs, type ResourceKind } from './kinds/kind.ts';
 import { type Operations, parsedBody, withoutEmpty } from './operations.ts';
 import { ownerOf, subscriptionId, subscriptionIn } from './subscriptions.ts';
 import type { ProjectResourceRow } from './tables.ts';
+import { vacated } from './vacating.ts';
 import { keyOf, type Named, problemOf, type Wished, type WishedProject, withIds } from './wished.ts';
 
 export interface CarriedOut {
@@ -77,10 +78,23 @@ class Errand {
       await onProgress?.(done / count);
     };
     for (const one of gone.first) await step(() => this.#remove(one));
+    if (!this.#work.isDry) await this.#vacate(gone.last);
     for (const one of wished.resources) await step(() => this.#write(one));
     for (const one of gone.last) await step(() => this.#remove(one));
     if (this.#problems.length > 0) throw together(this.#problems);
     return { changes: this.#changes, rows: this.#written, createdCheckIds: this.#created };
+  }
+
+  /** Has pages give up the addresses that others of the project get. */
+  async #vacate(gone: readonly Departure[]): Promise<void> {
+    const { wished, rows, operations } = this.#work;
+    const written = new Set(wished.resources.map(keyOf));
+    const deleted = gone.filter(({ change }) => change.action === 'DELETE').map(({ row }) => row);
+    const present = rows.filter((row) => written.has(`${row.type} ${row.logical_id}`));
+    const look = (kind: ResourceKind, id: PhysicalId) => this.#stored(kind, id);
+    for (const { kind, id, body } of await vacated(wished.resources, [...present, ...deleted], look)) {
+      if (kind.routes.update) await operations.call(kind.routes.update, { params: { [kind.key]: id }, body });
+    }
   }
 
   /** Dry, all problems are found; otherwise the first one ends the transaction. */

@@ -188,3 +188,74 @@ describe('a custom domain', () => {
     }
   });
 });
+
+describe('addresses of pages in a deployment', () => {
+  const project = { logicalId: 'pages', name: 'Pages' };
+  const statusPage = (logicalId: string, fields: object) => ({
+    ...{ type: 'status-page', logicalId },
+    payload: { name: logicalId, version: 3, cards: [], ...fields },
+  });
+  const board = (logicalId: string, fields: object) => ({
+    ...{ type: 'dashboard', logicalId },
+    payload: { header: logicalId, ...fields },
+  });
+  const deploy = async (resources: readonly object[]) => {
+    const begun = await harness.call('POST', '/v1/projects/deploy', { project, resources });
+    expect([begun.status, begun.body.message]).toEqual([202, undefined]);
+    const { status, body } = await harness.call(
+      'GET',
+      `/v1/projects/pages/deployments/${begun.body.id}/completion`,
+    );
+    expect([status, body.status, body.error]).toEqual([200, 'SUCCEEDED', null]);
+  };
+  const addresses = async () => {
+    const { body: pages } = await harness.call('GET', '/v1/status-pages');
+    const { body: boards } = await harness.call('GET', '/v1/dashboards');
+    return Object.fromEntries([
+      ...pages.entries.map((one: Record<string, unknown>) => [one.name, [one.url, one.customDomain]]),
+      ...boards.map((one: Record<string, unknown>) => [one.header, [one.customUrl, one.customDomain]]),
+    ]);
+  };
+
+  it('pass from one page to another, in whatever order the pages stand', async () => {
+    harness.startDeployments();
+    const one = { url: 'swap-one', customDomain: 'one.swap.test' };
+    const two = { url: 'swap-two', customDomain: 'two.swap.test' };
+    const three = { customUrl: 'swap-three', customDomain: 'three.swap.test' };
+    const first = [statusPage('a', one), statusPage('b', two), board('c', three)];
+    await deploy(first);
+    // A ring over pages of both kinds.
+    const turned = [
+      statusPage('a', { url: 'swap-two', customDomain: 'three.swap.test' }),
+      statusPage('b', { url: 'swap-one', customDomain: 'one.swap.test' }),
+      board('c', { customUrl: 'swap-three', customDomain: 'two.swap.test' }),
+    ];
+    const expected = {
+      a: ['swap-two', 'three.swap.test'],
+      b: ['swap-one', 'one.swap.test'],
+      c: ['swap-three', 'two.swap.test'],
+    };
+    await deploy(turned);
+    expect(await addresses()).toMatchObject(expected);
+    await deploy(first.toReversed());
+    await deploy(turned.toReversed());
+    expect(await addresses()).toMatchObject(expected);
+    // A page that goes leaves its addresses to one that stays, or is new.
+    await deploy([
+      statusPage('new', { url: 'swap-one', customDomain: 'two.swap.test' }),
+      statusPage('a', { url: 'swap-two', customDomain: 'one.swap.test' }),
+    ]);
+    expect(await addresses()).toMatchObject({
+      new: ['swap-one', 'two.swap.test'],
+      a: ['swap-two', 'one.swap.test'],
+    });
+    // An address of a page outside the project is still refused.
+    await page('outside', 'outside.swap.test');
+    const { body } = await harness.call('POST', '/v1/projects/deploy', {
+      project,
+      resources: [statusPage('a', { url: 'swap-two', customDomain: 'outside.swap.test' })],
+    });
+    const path = `/v1/projects/pages/deployments/${body.id}/completion`;
+    expect((await harness.call('GET', path)).body).toMatchObject({ status: 'FAILED' });
+  });
+});

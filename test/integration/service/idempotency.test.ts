@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import { snippetApi } from '../../../src/protocol/checks/snippet.ts';
@@ -72,6 +73,68 @@ it('does not keep what was refused', async () => {
   expect((await post('/v1/variables', { key: 'TAKEN', value: 'y' }, taken)).status).toBe(409);
   await harness.call('DELETE', '/v1/variables/TAKEN');
   expect((await post('/v1/variables', { key: 'TAKEN', value: 'y' }, taken)).status).toBe(201);
+});
+
+/** Has the database refuse a kind of statement while something is done. */
+async function refusing<T>(statement: string, work: () => Promise<T>): Promise<T> {
+  const database = new DatabaseSync(join(folder.path, 'picket.sqlite'));
+  database.exec(`create trigger refusal before ${statement} begin select raise(abort, 'refused'); end`);
+  try {
+    return await work();
+  } finally {
+    database.exec('drop trigger refusal');
+    database.close();
+  }
+}
+
+it('keeps no key of a request that failed and left nothing', async () => {
+  const key = randomUUID();
+  const failed = await refusing('insert on snippets', () =>
+    post('/v1/snippets', snippet('rolled back'), key),
+  );
+  expect(failed.status).toBe(500);
+  expect((await post('/v1/snippets', snippet('rolled back'), key)).status).toBe(201);
+  expect(await countOf('rolled back')).toBe(1);
+});
+
+it('keeps the key of a request that failed after it had committed something', async () => {
+  const { store, accountId } = harness;
+  for (let number = 0; number < 51; number += 1) {
+    await store.deployments.insert({
+      ...{ id: randomUUID(), account_id: accountId, project_logical_id: 'shop', status: 'SUCCEEDED' },
+      ...{ request: '{}', caller: '{}', progress: 100, created: number, started: 1, ended: 1 },
+      ...{ error_code: null, error_message: null, result: null, worker: null, worker_until: null },
+      cancel_requested: null,
+    });
+  }
+  const key = randomUUID();
+  const deploy = () =>
+    post('/v1/projects/deploy', { project: { logicalId: 'shop', name: 'Shop' }, resources: [] }, key);
+  // The new one is stored; that an old one cannot be removed fails the request.
+  expect((await refusing('delete on deployments', deploy)).status).toBe(500);
+  for (const again of [await deploy(), await deploy()]) {
+    expect(again).toMatchObject({
+      status: 409,
+      body: {
+        code: 'IDEMPOTENCY_KEY_IN_USE',
+        message: expect.stringContaining('its outcome is unknown'),
+      },
+    });
+    expect(again.headers['retry-after']).toBeUndefined();
+  }
+});
+
+it('is refused by uploads, which are stored once anyway', async () => {
+  const headers = { 'idempotency-key': randomUUID(), 'content-type': 'application/octet-stream' };
+  for (const path of ['/v1/code-bundles', '/next/checkly-storage/upload-code-bundle']) {
+    expect(await harness.call('POST', path, 'bytes', { headers })).toMatchObject({
+      status: 400,
+      body: {
+        message: expect.stringContaining('is not heeded by uploads'),
+        validation: { source: 'headers', keys: ['idempotency-key'] },
+      },
+    });
+  }
 });
 
 it('carries out one of many requests at once', async () => {

@@ -2,6 +2,7 @@ import type { CheckType } from '../../../checks/contract/check-type.ts';
 import { CommonFields } from '../../../checks/contract/common-fields.ts';
 import { commonForm } from '../../../checks/contract/common-form.ts';
 import type { FormLayout } from '../../../checks/contract/form-layout.ts';
+import { fieldsWithoutEffect } from '../../checks/without-effect.ts';
 import { periodWords, withFormFields } from './adapters.ts';
 import { type Field, fieldsOf } from './fields/field.ts';
 
@@ -99,13 +100,8 @@ export function sectionsOf(
 function withoutEffect(type: CheckType): FormLayout {
   const hidden = [
     ...(type.pings ? [...schedule, ...scripts] : []),
-    ...(type.isRetried === false ? ['retryStrategy', 'doubleCheck'] : []),
     ...(type.hasNetworkErrors ? [] : ['retryStrategy.onlyOn']),
-    ...(type.usesLifecycleScripts
-      ? []
-      : ['setupSnippetId', 'localSetupScript', 'tearDownSnippetId', 'localTearDownScript']),
-    ...(type.usesLifecycleScripts || type.needsRuntime ? [] : ['runtimeId']),
-    ...('shouldFail' in type.spec.shape ? [] : ['shouldFail']),
+    ...fieldsWithoutEffect(type),
   ];
   return Object.fromEntries(hidden.map((path) => [path, { isHidden: true }]));
 }

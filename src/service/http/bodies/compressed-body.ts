@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { AppError } from '../../../lib/errors.ts';
+import type { Route } from '../../../protocol/http/route.ts';
 
 /** A body with the number of bytes that came over the line, which the framework compares with its length. */
 type Counted = Readable & { receivedEncodedLength?: number };
@@ -36,4 +37,17 @@ export function unpackedBody(headers: IncomingHttpHeaders, body: Readable, answe
     body.resume();
   });
   return body.pipe(unpacked);
+}
+
+/**
+ * The bytes of an upload are kept as they come.
+ *
+ * @throws AppError UNSUPPORTED_MEDIA_TYPE where they are said to be compressed for their way
+ */
+export function refuseEncodedUpload(route: Pick<Route, 'isBodyRaw'>, headers: IncomingHttpHeaders): void {
+  if (!route.isBodyRaw || !isCompressed(headers)) return;
+  throw new AppError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'Send the bytes of an upload as they are to be stored, without "Content-Encoding".',
+  );
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../lib/errors.ts';
+import { LruMap } from '../../../lib/lru.ts';
 import type { Route } from '../../../protocol/http/route.ts';
+import { type CommitWatch, watchCommits } from '../../store/commits.ts';
 import type { HandlerDeps } from '../handler.ts';
 import { fieldError } from '../validation.ts';
 import { hashOf, openAnswer, sealAnswer } from './sealing.ts';
@@ -14,7 +16,10 @@ export const keptMs = 24 * 3_600_000;
 /** After this time a request of another process that has no answer is over, and nobody knows how. */
 const longestRequestMs = 60_000;
 
-/** Whether an operation heeds the header: those that create or start something, not those that only read. */
+/**
+ * Whether an operation heeds the header: those that create or start something, not those that only read. Requests of other
+ * methods can be sent again as they are.
+ */
 export function heedsKeys(route: Route): boolean {
   return (
     route.credential === 'account' &&
@@ -25,19 +30,32 @@ export function heedsKeys(route: Route): boolean {
   );
 }
 
+/**
+ * Uploads do not heed it: their bytes are not kept to compare them, and the same bytes are stored once anyway.
+ *
+ * @throws AppError VALIDATION_FAILED for an upload with a key
+ */
+export function refuseKeyOfUpload(route: Route, { headers }: FastifyRequest): void {
+  if (!route.isBodyRaw || headers[idempotencyHeader] === undefined) return;
+  const message =
+    'is not heeded by uploads: leave it out. The same bytes are stored once, however often they are sent';
+  throw fieldError('headers', [{ key: idempotencyHeader, message }]);
+}
+
 interface Reserved {
-  readonly keyHash: string;
+  readonly row: Pick<StoredAnswerRow, 'key_hash' | 'process_id'>;
   /** What its answer is encrypted with. */
   readonly secret: readonly string[];
+  readonly watch: CommitWatch;
 }
 
 /**
  * A request that is sent again with its idempotency key is not carried out again, and answered as it was.
  *
  * RESERVED before the operation begins: a row without an answer → ANSWERED once it succeeded → gone after a day. A request
- * that is refused or fails leaves no row: it may be sent again. A service that ends in between, or that cannot store the
- * answer, leaves a reserved row: nobody knows whether the operation was carried out, so the key is refused with 409 from then
- * on, and never carried out twice.
+ * that is refused, or fails before it committed anything, leaves no row: it may be sent again. One that fails after a commit,
+ * a service that ends in between, or that cannot store the answer, leaves a reserved row: its outcome is unknown, so the key
+ * is refused with 409 from then on, and never carried out twice.
  */
 export class Idempotency {
   readonly #deps: Pick<HandlerDeps, 'store' | 'clock' | 'logger'>;
@@ -46,8 +64,8 @@ export class Idempotency {
   readonly #requestHashes = new WeakMap<FastifyRequest, string>();
   /** Requests of this process that are being answered. */
   readonly #underWay = new Set<string>();
-  /** Rows of this process that stand for nothing, because they could not be removed. */
-  readonly #void = new Set<string>();
+  /** Rows of this process that stand for nothing, because they could not be removed: by key, the request that left it. */
+  readonly #void = new LruMap<string, string>(10_000);
 
   constructor(deps: Pick<HandlerDeps, 'store' | 'clock' | 'logger'>) {
     this.#deps = deps;
@@ -84,20 +102,18 @@ export class Idempotency {
     ];
     const { store, clock } = this.#deps;
     const now = clock.wallMs();
-    if (this.#void.has(keyHash)) {
-      await store.storedAnswers.remove(keyHash);
-      this.#void.delete(keyHash);
-    }
-    const row = { key_hash: keyHash, account_id: accountId, process_id: this.#processId };
-    const isFirst = await store.storedAnswers.reserve(
-      { ...row, request_hash: requestHash, created: now },
+    await this.#removeVoid(keyHash);
+    const row = { key_hash: keyHash, process_id: `${this.#processId}/${request.id}` };
+    this.#underWay.add(row.process_id);
+    const isFirst = await this.#reserve(
+      { ...row, account_id: accountId, request_hash: requestHash, created: now },
       now - keptMs,
     );
     if (isFirst) {
-      this.#reserved.set(request, { keyHash, secret });
-      this.#underWay.add(keyHash);
+      this.#reserved.set(request, { row, secret, watch: { mayHaveCommitted: false } });
       return;
     }
+    this.#underWay.delete(row.process_id);
     const earlier = await store.storedAnswers.find(keyHash);
     // It failed just now.
     if (!earlier) throw this.#inProgress(reply);
@@ -113,20 +129,40 @@ export class Idempotency {
     await (body === '' ? reply.send() : reply.type('application/json; charset=utf-8').send(body));
   }
 
-  #withoutAnswer(
-    { key_hash, process_id, created }: StoredAnswerRow,
-    now: number,
-    reply: FastifyReply,
-  ): AppError {
+  async #reserve(row: Omit<StoredAnswerRow, 'sealed_answer'>, before: number): Promise<boolean> {
+    try {
+      return await this.#deps.store.storedAnswers.reserve(row, before);
+    } catch (thrown) {
+      // The row may be there: a connection can break after a statement was carried out.
+      this.#underWay.delete(row.process_id);
+      this.#void.set(row.key_hash, row.process_id);
+      throw thrown;
+    }
+  }
+
+  async #removeVoid(keyHash: string): Promise<void> {
+    const processId = this.#void.get(keyHash);
+    if (processId === undefined) return;
+    await this.#deps.store.storedAnswers.remove({ key_hash: keyHash, process_id: processId });
+    if (this.#void.get(keyHash) === processId) this.#void.delete(keyHash);
+  }
+
+  /** Carries a request out, and notes whether that committed anything. */
+  carryOut<T>(request: FastifyRequest, work: () => T): T {
+    const reserved = this.#reserved.get(request);
+    return reserved ? watchCommits(reserved.watch, work) : work();
+  }
+
+  #withoutAnswer({ process_id, created }: StoredAnswerRow, now: number, reply: FastifyReply): AppError {
     const isUnderWay =
-      process_id === this.#processId
-        ? this.#underWay.has(key_hash)
+      process_id.split('/')[0] === this.#processId
+        ? this.#underWay.has(process_id)
         : this.#deps.store.engine === 'postgres' && now - created < longestRequestMs;
     if (isUnderWay) return this.#inProgress(reply);
     return new AppError(
       'IDEMPOTENCY_KEY_IN_USE',
-      `A request with this Idempotency-Key began at ${new Date(created).toISOString()}, and the service ended before it had stored ` +
-        'the answer. Look whether it was carried out; if it was not, send it again with a new key.',
+      `A request with this Idempotency-Key began at ${new Date(created).toISOString()}, and its outcome is unknown: the service ` +
+        'ended or failed before it had stored the answer. Look whether it was carried out; if it was not, send it again with a new key.',
     );
   }
 
@@ -138,26 +174,27 @@ export class Idempotency {
     );
   }
 
-  /** Stores what is answered, before it is sent; what did not succeed is forgotten. */
+  /** Stores what is answered, before it is sent; what left nothing is forgotten. */
   async end(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
     const reserved = this.#reserved.get(request);
     if (!reserved) return;
     this.#reserved.delete(request);
     const { store, logger } = this.#deps;
-    const { keyHash, secret } = reserved;
+    const { row, secret, watch } = reserved;
     const { statusCode } = reply;
     const isDone = statusCode >= 200 && statusCode < 300;
+    const isUnknown = statusCode >= 500 && watch.mayHaveCommitted;
     try {
       if (isDone) {
         const body = typeof payload === 'string' ? payload : '';
-        await store.storedAnswers.complete(keyHash, sealAnswer(secret, { statusCode, body }));
-      } else await store.storedAnswers.remove(keyHash);
+        await store.storedAnswers.complete(row, sealAnswer(secret, { statusCode, body }));
+      } else if (!isUnknown) await store.storedAnswers.remove(row);
     } catch (thrown) {
       // What was done is done: its caller must not read that it was not.
-      if (!isDone) this.#void.add(keyHash);
+      if (!isDone) this.#void.set(row.key_hash, row.process_id);
       logger.warn({ err: thrown, requestId: request.id }, 'answer of an idempotency key not stored');
     } finally {
-      this.#underWay.delete(keyHash);
+      this.#underWay.delete(row.process_id);
     }
   }
 }

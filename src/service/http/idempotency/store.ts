@@ -33,17 +33,26 @@ export class StoredAnswers {
       .executeTakeFirst();
   }
 
-  async complete(keyHash: string, sealedAnswer: string): Promise<void> {
+  async complete(
+    { key_hash, process_id }: Pick<StoredAnswerRow, 'key_hash' | 'process_id'>,
+    sealedAnswer: string,
+  ): Promise<void> {
     await this.#db
       .updateTable('stored_answers')
       .set({ sealed_answer: sealedAnswer })
-      .where('key_hash', '=', keyHash)
+      .where('key_hash', '=', key_hash)
+      .where('process_id', '=', process_id)
       .execute();
   }
 
-  /** Forgets a request that changed nothing. */
-  async remove(keyHash: string): Promise<void> {
-    await this.#db.deleteFrom('stored_answers').where('key_hash', '=', keyHash).execute();
+  /** Forgets a request that changed nothing; what another one has reserved since stays. */
+  async remove({ key_hash, process_id }: Pick<StoredAnswerRow, 'key_hash' | 'process_id'>): Promise<void> {
+    await this.#db
+      .deleteFrom('stored_answers')
+      .where('key_hash', '=', key_hash)
+      .where('process_id', '=', process_id)
+      .where('sealed_answer', 'is', null)
+      .execute();
   }
 
   /** Removes some that are too old; whether there may be more. */

@@ -3,7 +3,7 @@ export interface StoredAnswerRow {
   /** SHA-256 of the caller, the operation and the key. */
   key_hash: string;
   account_id: string;
-  /** The service process that answers it. */
+  /** The service process that answers it, and its request: `process/request`. */
   process_id: string;
   /** SHA-256 of path, query and body. */
   request_hash: string;

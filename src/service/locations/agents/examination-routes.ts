@@ -11,7 +11,7 @@ const stallMs = 30_000;
 const maxReadBytes = 8 * maxExaminationBytes;
 
 /** What `picket doctor` asks. Nothing is stored, and no agent counts as seen. */
-export function agentExaminationHandlers({ clock }: HandlerDeps): [string, AnyHandler][] {
+export function agentExaminationHandlers({ clock, store }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(examinationRoutes, {
     async examineConnection({ caller, query, request }) {
       const receivedBytes = await discard(request.raw);
@@ -20,6 +20,7 @@ export function agentExaminationHandlers({ clock }: HandlerDeps): [string, AnyHa
         version: packageVersion(),
         location: { slugName: caller.slug_name, name: caller.name },
         isOutdated: isOutdated(query.agentVersion),
+        storageProblem: (await store.writeProblem())?.message ?? null,
         receivedBytes,
       };
     },

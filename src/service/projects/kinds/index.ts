@@ -11,7 +11,7 @@ import { sloApi } from '../../../protocol/results/slo.ts';
 import { checkGroups, checks } from './checks.ts';
 import { automationRules, statusPageComponents } from './components.ts';
 import { clientCertificates, variables } from './hidden-values.ts';
-import { kindWith, lowerCase, named, type ResourceKind, withHost } from './kind.ts';
+import { kindWith, lowerCase, named, passingAddress, type ResourceKind, withHost } from './kind.ts';
 import { statusPages } from './status-pages.ts';
 
 /** Kinds of resources that have operations of their own; subscriptions and assignments are parts of others. */
@@ -51,6 +51,7 @@ export const kinds: Readonly<Record<KindName, ResourceKind>> = {
   dashboard: {
     ...named('Dashboard', dashboardRoutes),
     bodyOf: (payload) => withHost(lowerCase(payload, ['customUrl'])),
+    exclusive: { customDomain: () => null, customUrl: passingAddress },
   },
   slo: { ...kindWith(sloApi.routes), isImportedByName: true },
 };

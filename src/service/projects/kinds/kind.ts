@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Route } from '../../../protocol/http/route.ts';
 import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
@@ -52,6 +53,8 @@ export interface ResourceKind {
    * @throws AppError VALIDATION_FAILED
    */
   readonly judge?: (body: Body, lookup: Lookup) => Promise<void>;
+  /** Fields whose value only one resource can have, with what stands there while it passes to another one. */
+  readonly exclusive?: Readonly<Record<string, () => unknown>>;
   /** What a query of its operation of creation says. */
   readonly createQuery?: Body;
   /** Imported only where its type is asked for by name: other programs that import everything do not know it. */
@@ -95,6 +98,11 @@ export function withHost(payload: Body): Body {
   const { customDomain } = payload;
   if (typeof customDomain !== 'string') return payload;
   return { ...payload, customDomain: customDomainOf(customDomain) ?? customDomain };
+}
+
+/** An address that no other page has. */
+export function passingAddress(): string {
+  return `passing-${randomBytes(8).toString('hex')}`;
 }
 
 export function lowerCase(payload: Body, fields: readonly string[]): Body {

@@ -1,12 +1,21 @@
 import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
 import { fieldError } from '../../http/validation.ts';
-import { type Body, isRecord, lowerCase, named, type ResourceKind, withHost } from './kind.ts';
+import {
+  type Body,
+  isRecord,
+  lowerCase,
+  named,
+  passingAddress,
+  type ResourceKind,
+  withHost,
+} from './kind.ts';
 
 export const statusPages: ResourceKind = {
   ...named('StatusPage', statusPageRoutes),
   asWritten: (shown) => ({ ...shown, cards: cardsOf(shown).map(writtenCard) }),
   bodyOf,
   keeping,
+  exclusive: { customDomain: () => null, url: passingAddress },
 };
 
 /** Services of cards may be ids alone; addresses and colors are kept as the store has them. */

@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import pg from 'pg';
 import { toError } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
+import { noteStatement } from '../commits.ts';
 import { type Connection, postgresSql } from './dialect.ts';
 import { PooledPostgresDialect } from './pooled-driver.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
@@ -91,7 +92,9 @@ export function connectPostgres(options: PostgresOptions): Connection {
         ? new PooledPostgresDialect({ pool: trying }, serverTimeouts)
         : new PostgresDialect({ pool: trying }),
       log: (event) => {
-        if (event.level === 'error') onFailed?.(toError(event.error));
+        const isFailed = event.level === 'error';
+        noteStatement(event.query.sql, isFailed ? event.error : undefined);
+        if (isFailed) onFailed?.(toError(event.error));
       },
     }),
     ...(readers ? { readers: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readers }) }) } : {}),

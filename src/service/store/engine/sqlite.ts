@@ -13,6 +13,7 @@ import { toError } from '../../../lib/errors.ts';
 import { LruMap } from '../../../lib/lru.ts';
 import { presentAsker } from '../../../lib/turns/asker.ts';
 import type { FairQueue } from '../../../lib/turns/fair-queue.ts';
+import { noteStatement } from '../commits.ts';
 
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
 const maxStatements = 500;
@@ -139,8 +140,11 @@ class NodeSqliteConnection implements DatabaseConnection {
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     try {
-      return this.#execute(query);
+      const result = this.#execute<Row>(query);
+      noteStatement(query.sql);
+      return result;
     } catch (thrown) {
+      noteStatement(query.sql, thrown);
       this.#onError?.(toError(thrown));
       throw thrown;
     }

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { asStoreError } from '../dialect.ts';
+
+const failed = (fields: object) => Object.assign(new Error('no'), fields);
+
+// A quota is not to be had on every machine; the others are provoked in test/system/service/full-disk.test.ts.
+it.each([
+  ['a full disk', { code: 'ENOSPC' }, 'A disk of the service is full'],
+  ['a quota that is used up', { code: 'EDQUOT' }, 'A disk of the service is full'],
+  ['a full disk of PostgreSQL', { code: '53100', severity: 'ERROR' }, 'PostgreSQL server is full'],
+  ['a full disk of SQLite', { errcode: 13 }, '(DATA_DIR) is full'],
+  ['a full disk of SQLite, for its shared index', { errcode: 4874 }, '(DATA_DIR) is full'],
+])('%s is STORAGE_FULL', (_what, fields, says) => {
+  expect(asStoreError(failed(fields))).toMatchObject({
+    code: 'STORAGE_FULL',
+    message: expect.stringContaining(says),
+  });
+});

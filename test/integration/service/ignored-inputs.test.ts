@@ -1,0 +1,146 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Route } from '../../../src/protocol/http/route.ts';
+import { allRoutes } from '../../../src/service/route-table.ts';
+import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+
+let harness: ServiceHarness;
+beforeAll(async () => {
+  harness = await openHarness();
+});
+afterAll(async () => {
+  await harness.close();
+});
+
+const uuid = '00000000-0000-4000-8000-000000000000';
+/** A path with some value for each of its parameters. */
+function pathOf(route: Route): string {
+  return route.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
+    const value = [uuid, '1'].find((one) => route.params?.shape[name]?.safeParse(one).success);
+    return value ?? 'x';
+  });
+}
+const nameOf = ({ method, path }: Route) => `${method} ${path}`;
+const ofAccounts = allRoutes.filter(({ credential }) => credential === 'account');
+
+describe('what would do nothing is refused', () => {
+  it('a parameter of other operations, by every operation that does not have it', async () => {
+    const all = [...new Set(allRoutes.flatMap(({ query }) => Object.keys(query?.shape ?? {})))];
+    expect(all.length).toBeGreaterThan(60);
+    for (const route of ofAccounts) {
+      const foreign = all.filter((name) => !Object.hasOwn(route.query?.shape ?? {}, name));
+      const query = foreign.map((name) => `${name}=1`).join('&');
+      const { status, body } = await harness.call(route.method, `${pathOf(route)}?${query}`);
+      expect([nameOf(route), status, body.validation?.source]).toEqual([nameOf(route), 400, 'query']);
+      expect([nameOf(route), ...body.validation.keys].sort()).toEqual([nameOf(route), ...foreign].sort());
+    }
+  });
+
+  it('a body, also one of fields that the answer has, by every operation that takes none', async () => {
+    const bodyless = ofAccounts.filter(
+      (route) => route.method !== 'GET' && !route.body && !route.isBodyRaw && !route.isBodyIgnored,
+    );
+    expect(bodyless.length).toBeGreaterThan(40);
+    const headers = { 'content-type': 'application/json' };
+    for (const route of bodyless) {
+      const send = (content: unknown) => harness.call(route.method, pathOf(route), content, { headers });
+      const shown = route.response instanceof z.ZodObject ? Object.keys(route.response.shape) : [];
+      for (const name of [...shown.slice(0, 3), 'id']) {
+        const { status, body } = await send({ [name]: 1 });
+        expect([nameOf(route), status, body.validation?.keys]).toEqual([nameOf(route), 400, [name]]);
+      }
+      for (const text of ['[{"id":1}]', '[]', '"text"', '7', 'true']) {
+        const { status, body } = await send(text);
+        const said = expect.stringContaining('takes no body');
+        expect([nameOf(route), status, body.message]).toEqual([nameOf(route), 400, said]);
+      }
+      // Clients that always send one send these.
+      for (const content of [{}, 'null', undefined]) {
+        expect((await send(content)).body?.validation?.source).not.toBe('payload');
+      }
+    }
+  });
+
+  it('an encoding of an upload, whose bytes are kept as they are', async () => {
+    const headers = { 'content-encoding': 'gzip', 'content-type': 'application/octet-stream' };
+    for (const route of ofAccounts.filter(({ isBodyRaw }) => isBodyRaw)) {
+      const { status, body } = await harness.call(route.method, pathOf(route), 'bytes', { headers });
+      expect([status, body.message]).toEqual([415, expect.stringContaining('without "Content-Encoding"')]);
+    }
+  });
+
+  it('an unknown field within a resource of a deployment', async () => {
+    const payloads = { check: { checkType: 'URL', request: { url: 'http://a.test/' } }, 'check-group': {} };
+    for (const [type, payload] of Object.entries(payloads)) {
+      const resources = [{ type, logicalId: 'one', payload: { name: 'x', ...payload, qqxxyyzz: 1 } }];
+      const project = { logicalId: 'shop', name: 'Shop' };
+      const { status, body } = await harness.call('POST', '/v1/projects/deploy?dryRun=true', {
+        project,
+        resources,
+      });
+      expect([status, body.message]).toEqual([400, expect.stringContaining('qqxxyyzz')]);
+    }
+  });
+});
+
+describe('a field that a contract wants taken', () => {
+  it('is named in a warning where checks of the type never use it', async () => {
+    const script = { localSetupScript: 'x', setupScriptPath: 'a.js', runtimeId: '2026.04' };
+    const url = await createCheck(harness, { ...script, activated: false });
+    expect(url.warnings).toEqual([
+      {
+        code: 'NO_EFFECT',
+        message: expect.stringMatching(
+          /"localSetupScript", "setupScriptPath" and "runtimeId" have no effect.*URL/,
+        ),
+      },
+    ]);
+    const request = { method: 'GET', url: 'http://a.test/' };
+    const { body: api } = await harness.call('POST', '/v1/checks/api', {
+      ...{ name: 'x', request, activated: false },
+      ...script,
+    });
+    expect(api.warnings).toEqual([]);
+    const { body: browser } = await harness.call('POST', '/v1/checks/browser', {
+      ...{ name: 'x', script: '// x', activated: false },
+      ...{ runtimeId: '2026.04', localTearDownScript: 'x' },
+    });
+    expect(browser.warnings.map(({ message }: { message: string }) => message)).toEqual([
+      expect.stringContaining('"localTearDownScript" has no effect'),
+    ]);
+    const { body: plain } = await harness.call('PUT', `/v1/checks/${url.id}`, {
+      ...{ localSetupScript: '', setupScriptPath: null, runtimeId: null },
+    });
+    expect(plain.warnings).toEqual([]);
+  });
+});
+
+/** Fields that clients of comparable systems send and nothing here could heed: their descriptions say so. */
+const documented = ['browserCheckDefaults', 'refreshCache', 'shouldRecord', 'jsonrpc'];
+
+it('reads every field and parameter that is documented', () => {
+  const read = new Set<string>();
+  const root = join(import.meta.dirname, '../../..');
+  for (const file of globSync('src/**/*.ts', { cwd: root })) {
+    if (/^src\/(protocol|cli)\/|spec\.ts$|\.test\.ts$|checks\/contract\/common-f/.test(file)) continue;
+    for (const [word] of readFileSync(join(root, file), 'utf8').matchAll(/\w+/g)) read.add(word);
+  }
+  const unread = new Set<string>();
+  for (const { credential, body, documentedBody, query } of allRoutes) {
+    if (credential === 'location') continue;
+    const written = documentedBody ?? body;
+    const names = written ? namesIn(z.toJSONSchema(written, { io: 'input', unrepresentable: 'any' })) : [];
+    for (const name of [...names, ...Object.keys(query?.shape ?? {})]) if (!read.has(name)) unread.add(name);
+  }
+  expect([...unread].sort()).toEqual(documented.filter((name) => !read.has(name)).sort());
+});
+
+function namesIn(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  return Object.entries(schema).flatMap(([key, inner]) => [
+    ...(key === 'properties' ? Object.keys(inner as object) : []),
+    ...namesIn(inner),
+  ]);
+}
