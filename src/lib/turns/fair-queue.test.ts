@@ -56,6 +56,33 @@ describe('a queue that is fair by key', () => {
     expect(queue.figures()).toMatchObject({ waiting: 0, begun: 4, refused: 1 });
   });
 
+  it('lets requests come in between, however much work waits that never lets go', async () => {
+    const { queue, add } = stage();
+    const waiting = Promise.withResolvers<number>();
+    setImmediate(() => waiting.resolve(queue.figures().waiting));
+    await Promise.all([...times(100, () => add('a', 1)), waiting.promise]);
+    expect(await waiting.promise).toBeGreaterThan(80);
+  });
+
+  it('leaves places for keys that come later', async () => {
+    const { queue } = stage({ atOnce: 4, atOnceOfKey: (all) => all - 1 });
+    const hangs = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const hang = (key: string) =>
+      queue.run({ key }, () => {
+        begun.push(key);
+        return hangs.promise;
+      });
+    const work = [...Array.from('aaaaa', hang), hang('b')];
+    await Promise.resolve();
+    expect(begun).toEqual(['a', 'a', 'a', 'b']);
+    queue.resize(6);
+    await Promise.resolve();
+    expect(begun).toEqual(['a', 'a', 'a', 'b', 'a', 'a']);
+    hangs.resolve();
+    await Promise.all(work);
+  });
+
   it('drops what waits when its caller is gone, and goes on', async () => {
     const { queue, done, add } = stage();
     const gone = new AbortController();

@@ -1,8 +1,9 @@
-import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { toError } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
 import { type Connection, postgresSql } from './dialect.ts';
+import { inTurns, poolTurns } from './pool-turns.ts';
 import { PooledPostgresDialect } from './pooled-driver.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
 import { applicationName } from './queries.ts';
@@ -72,10 +73,15 @@ export function connectPostgres(options: PostgresOptions): Connection {
   const hosts = new PostgresHosts(databaseUrl, clientConfig);
   const pool = openPool(hosts);
   const patient = new PatientPool(pool, hosts);
-  const trying: PostgresPool = {
+  const turns = poolTurns(maxConnections);
+  const trying = inTurns(turns, {
     connect: () => patient.connect(),
     end: () => pool.end(),
     options: pool.options,
+  });
+  const limitPool = (size: number) => {
+    patient.limit(size);
+    turns.resize(size);
   };
   const readerConfig = { ...clientConfig, connectionTimeoutMillis: replicaWaitMs };
   const readers =
@@ -97,7 +103,8 @@ export function connectPostgres(options: PostgresOptions): Connection {
     ...(readers ? { readers: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readers }) }) } : {}),
     dialect: postgresSql,
     // A pooler has limits of its own, which no query tells.
-    ...(isPooled ? {} : { limitPool: (size: number) => patient.limit(size) }),
+    ...(isPooled ? {} : { limitPool }),
+    turns,
     hosts: isPooled ? new PostgresHosts(directUrl, clientConfig) : hosts,
   };
 }
