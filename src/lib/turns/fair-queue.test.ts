@@ -34,9 +34,17 @@ describe('a queue that is fair by key', () => {
 
   it('gives keys the same time, not the same number of turns', async () => {
     const { done, add } = stage();
-    await Promise.all([...times(10, () => add('heavy', 100)), ...times(20, () => add('light', 10))]);
+    await Promise.all([...times(20, () => add('heavy', 100)), ...times(20, () => add('light', 10))]);
     // Behind the first heavy piece, ten light ones take as long as one.
     expect(done.slice(0, 11).filter((key) => key === 'heavy')).toHaveLength(1);
+  });
+
+  it('lets a key with little wait less than half of the time for one with much, which goes on', async () => {
+    const { done, add } = stage();
+    await Promise.all([...times(500, () => add('much', 10)), ...times(10, () => add('little', 10))]);
+    const before = done.slice(0, done.lastIndexOf('little')).filter((key) => key === 'much').length;
+    expect(before).toBeGreaterThanOrEqual(2);
+    expect(before).toBeLessThan(6);
   });
 
   it('lets what comes first in, yet not without end', async () => {

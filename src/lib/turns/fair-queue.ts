@@ -41,7 +41,7 @@ interface Waiting {
 interface Lane {
   readonly first: Waiting[];
   readonly others: Waiting[];
-  /** How much time the work of the key has taken, counted on from the least of those that were there when it came. */
+  /** What the work of the key has cost, counted on from the least of those that were there when it came. */
   usedMs: number;
   underWay: number;
   lastTurn: number;
@@ -54,7 +54,8 @@ const readRequestsAfterMs = 5;
 
 /**
  * A queue in which keys take turns by the time their work has taken: a key that has used less comes first, and at
- * the same use the one that was served longer ago. A key that comes back starts at the least use of those that are
+ * the same use the one that was served longer ago. Time costs more the more of the key waits, by the logarithm: who
+ * asks little waits little behind who asks much, who still gets its part of the time. A key that comes back starts at the least use of those that are
  * there, so that it neither saves up turns nor pays for the past. Work that is cut into pieces lets others in
  * between; all of its pieces are to wait at once. A piece may be done without waiting for anything outside of the
  * process, as with SQLite: then turns follow each other without the event loop going round, and a request that has
@@ -90,7 +91,7 @@ export class FairQueue {
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     if (turn.gone?.aborted) throw this.#drop();
     const lane = this.#laneOf(turn.key);
-    if (lane.first.length + lane.others.length >= this.#options.waitingPerKey) {
+    if (waitingOf(lane) >= this.#options.waitingPerKey) {
       this.#refused += 1;
       throw tooMany(this.#options.waitingPerKey);
     }
@@ -99,7 +100,7 @@ export class FairQueue {
     try {
       return await work();
     } finally {
-      lane.usedMs += this.#nowMs() - beganMs;
+      lane.usedMs += (this.#nowMs() - beganMs) * priceOf(lane);
       lane.underWay -= 1;
       this.#underWay -= 1;
       this.#forget(turn.key, lane);
@@ -205,14 +206,22 @@ export class FairQueue {
   }
 
   #forget(key: string, lane: Lane): void {
-    const isEmpty = lane.first.length === 0 && lane.others.length === 0 && lane.underWay === 0;
-    if (isEmpty) this.#lanes.delete(key);
+    if (waitingOf(lane) === 0 && lane.underWay === 0) this.#lanes.delete(key);
   }
 
   #drop(): AppError {
     this.#dropped += 1;
     return new AppError('CALLER_GONE', 'The caller hung up before the answer was made.');
   }
+}
+
+function waitingOf({ first, others }: Lane): number {
+  return first.length + others.length;
+}
+
+/** What a millisecond costs: 1 of the only piece, 10 where a thousand wait behind it. */
+function priceOf(lane: Lane): number {
+  return Math.log2(2 + waitingOf(lane));
 }
 
 /** Keys with work under way go behind those without: their use is not counted yet. */
