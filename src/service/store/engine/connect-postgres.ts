@@ -38,6 +38,8 @@ export interface PostgresOptions {
   /** Hears of statements that failed. */
   readonly onFailed?: (error: Error) => void;
   readonly maxConnections?: number | undefined;
+  /** Hears of each connection that is about to be used. */
+  readonly onAcquired?: ((client: pg.PoolClient) => void) | undefined;
 }
 
 /** Opens a pool of connections to PostgreSQL. */
@@ -65,6 +67,7 @@ export function connectPostgres(options: PostgresOptions): Connection {
       query_timeout: 35_000,
     });
     pool.on('error', onPoolError);
+    if (options.onAcquired) pool.on('acquire', options.onAcquired);
     // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
     // not, as an error event nobody hears, end the process.
     pool.on('connect', (client) => client.on('error', () => undefined));
