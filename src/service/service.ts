@@ -241,14 +241,21 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
+/**
+ * Connections that the kernel keeps until they are accepted; it takes no more than it is set to (`somaxconn`). Beyond
+ * that it drops them without a word, and their callers try again after a second, then two: of Node's default, 511, a
+ * rush of one account's agents left nothing for others.
+ */
+const mostUnaccepted = 65_535;
+
 /** Listens on the configured address; by default on all, IPv4 only where the machine has no IPv6. */
 async function listen(app: FastifyInstance, config: ServiceConfig): Promise<string> {
-  const port = config.PORT;
-  if (config.HOST !== undefined) return app.listen({ port, host: config.HOST });
+  const place = { port: config.PORT, backlog: mostUnaccepted };
+  if (config.HOST !== undefined) return app.listen({ ...place, host: config.HOST });
   try {
-    return await app.listen({ port, host: '::' });
+    return await app.listen({ ...place, host: '::' });
   } catch (thrown) {
     if (!['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes(errorCodeOf(thrown) ?? '')) throw thrown;
-    return app.listen({ port, host: '0.0.0.0' });
+    return app.listen({ ...place, host: '0.0.0.0' });
   }
 }

@@ -84,7 +84,7 @@ export interface Store extends Repositories {
   isNatsConnected(): boolean | undefined;
   /** How many parts of the schedule no living process has. */
   unheldScheduleParts(): Promise<number>;
-  /** How much waits for the one connection; undefined on PostgreSQL, which has several. */
+  /** How much waits for a connection to the database. */
   readonly turns?: Pick<FairQueue, 'figures'>;
   /** Throws STORE_UNAVAILABLE or STORAGE_FULL when the database does not answer, or stores nothing. */
   ping(): Promise<void>;

@@ -34,9 +34,17 @@ describe('a queue that is fair by key', () => {
 
   it('gives keys the same time, not the same number of turns', async () => {
     const { done, add } = stage();
-    await Promise.all([...times(10, () => add('heavy', 100)), ...times(20, () => add('light', 10))]);
+    await Promise.all([...times(20, () => add('heavy', 100)), ...times(20, () => add('light', 10))]);
     // Behind the first heavy piece, ten light ones take as long as one.
     expect(done.slice(0, 11).filter((key) => key === 'heavy')).toHaveLength(1);
+  });
+
+  it('lets a key with little wait less than half of the time for one with much, which goes on', async () => {
+    const { done, add } = stage();
+    await Promise.all([...times(500, () => add('much', 10)), ...times(10, () => add('little', 10))]);
+    const before = done.slice(0, done.lastIndexOf('little')).filter((key) => key === 'much').length;
+    expect(before).toBeGreaterThanOrEqual(2);
+    expect(before).toBeLessThan(6);
   });
 
   it('lets what comes first in, yet not without end', async () => {
@@ -54,6 +62,33 @@ describe('a queue that is fair by key', () => {
     await expect(add('a', 1)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     await Promise.all([...work, add('b', 1)]);
     expect(queue.figures()).toMatchObject({ waiting: 0, begun: 4, refused: 1 });
+  });
+
+  it('lets requests come in between, however much work waits that never lets go', async () => {
+    const { queue, add } = stage();
+    const waiting = Promise.withResolvers<number>();
+    setImmediate(() => waiting.resolve(queue.figures().waiting));
+    await Promise.all([...times(100, () => add('a', 1)), waiting.promise]);
+    expect(await waiting.promise).toBeGreaterThan(80);
+  });
+
+  it('leaves places for keys that come later', async () => {
+    const { queue } = stage({ atOnce: 4, atOnceOfKey: (all) => all - 1 });
+    const hangs = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const hang = (key: string) =>
+      queue.run({ key }, () => {
+        begun.push(key);
+        return hangs.promise;
+      });
+    const work = [...Array.from('aaaaa', hang), hang('b')];
+    await Promise.resolve();
+    expect(begun).toEqual(['a', 'a', 'a', 'b']);
+    queue.resize(6);
+    await Promise.resolve();
+    expect(begun).toEqual(['a', 'a', 'a', 'b', 'a', 'a']);
+    hangs.resolve();
+    await Promise.all(work);
   });
 
   it('drops what waits when its caller is gone, and goes on', async () => {

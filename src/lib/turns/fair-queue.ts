@@ -13,8 +13,10 @@ export interface Turn {
 export interface FairQueueOptions {
   /** For metrics, such as `analytics`. */
   readonly name: string;
-  /** How many pieces of work are under way at once. */
+  /** How many pieces of work are under way at once; `resize` changes it. */
   readonly atOnce: number;
+  /** How many of them may be of one key: the others are there for keys that come later. All when absent. */
+  readonly atOnceOfKey?: (atOnce: number) => number;
   /** How many pieces of one key may wait. */
   readonly waitingPerKey: number;
   readonly nowMs?: () => number;
@@ -33,13 +35,13 @@ export interface QueueFigures {
 
 interface Waiting {
   readonly sinceMs: number;
-  readonly isFirst: boolean;
   readonly begin: () => void;
 }
 
 interface Lane {
-  readonly waiting: Waiting[];
-  /** How much time the work of the key has taken, counted on from the least of those that were there when it came. */
+  readonly first: Waiting[];
+  readonly others: Waiting[];
+  /** What the work of the key has cost, counted on from the least of those that were there when it came. */
   usedMs: number;
   underWay: number;
   lastTurn: number;
@@ -47,19 +49,28 @@ interface Lane {
 
 /** After this many turns in a row for work that comes first, the next one goes to other work. */
 const mostFirstInARow = 3;
+/** After this long requests that have come meanwhile are read, before the next turn. */
+const readRequestsAfterMs = 5;
 
 /**
  * A queue in which keys take turns by the time their work has taken: a key that has used less comes first, and at
- * the same use the one that was served longer ago. A key that comes back starts at the least use of those that are
+ * the same use the one that was served longer ago. Time costs more the more of the key waits, by the logarithm: who
+ * asks little waits little behind who asks much, who still gets its part of the time. A key that comes back starts at the least use of those that are
  * there, so that it neither saves up turns nor pays for the past. Work that is cut into pieces lets others in
- * between; all of its pieces are to wait at once.
+ * between; all of its pieces are to wait at once. A piece may be done without waiting for anything outside of the
+ * process, as with SQLite: then turns follow each other without the event loop going round, and a request that has
+ * come would not even be read until no work is left. So they pause for it every few milliseconds.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
   readonly #nowMs: () => number;
   readonly #lanes = new Map<string, Lane>();
+  #atOnce: number;
   #underWay = 0;
+  #waiting = 0;
   #turns = 0;
+  /** When the turns began that follow each other in this round of the event loop, while others wait. */
+  #inARowSinceMs: number | undefined;
   #firstInARow = 0;
   #begun = 0;
   #waitedMs = 0;
@@ -68,6 +79,7 @@ export class FairQueue {
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
+    this.#atOnce = options.atOnce;
     this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
@@ -79,7 +91,7 @@ export class FairQueue {
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     if (turn.gone?.aborted) throw this.#drop();
     const lane = this.#laneOf(turn.key);
-    if (lane.waiting.length >= this.#options.waitingPerKey) {
+    if (waitingOf(lane) >= this.#options.waitingPerKey) {
       this.#refused += 1;
       throw tooMany(this.#options.waitingPerKey);
     }
@@ -88,7 +100,7 @@ export class FairQueue {
     try {
       return await work();
     } finally {
-      lane.usedMs += this.#nowMs() - beganMs;
+      lane.usedMs += (this.#nowMs() - beganMs) * priceOf(lane);
       lane.underWay -= 1;
       this.#underWay -= 1;
       this.#forget(turn.key, lane);
@@ -96,13 +108,20 @@ export class FairQueue {
     }
   }
 
+  /** Has this many pieces under way at once from now on. */
+  resize(atOnce: number): void {
+    this.#atOnce = atOnce;
+    this.#next();
+  }
+
   figures(): QueueFigures {
-    const waiting = [...this.#lanes.values()].flatMap((lane) => lane.waiting);
-    const oldest = Math.min(...waiting.map(({ sinceMs }) => sinceMs));
+    // Those that wait in one line came one after the other.
+    const oldest = [...this.#lanes.values()].flatMap(({ first, others }) => [first[0], others[0]]);
+    const since = oldest.flatMap((entry) => (entry ? [entry.sinceMs] : []));
     return {
       name: this.#options.name,
-      waiting: waiting.length,
-      oldestWaitMs: waiting.length === 0 ? 0 : this.#nowMs() - oldest,
+      waiting: this.#waiting,
+      oldestWaitMs: since.length === 0 ? 0 : this.#nowMs() - Math.min(...since),
       begun: this.#begun,
       waitedMs: this.#waitedMs,
       refused: this.#refused,
@@ -115,69 +134,94 @@ export class FairQueue {
     if (known) return known;
     const used = [...this.#lanes.values()].map(({ usedMs }) => usedMs);
     const usedMs = used.length === 0 ? 0 : Math.min(...used);
-    const lane: Lane = { waiting: [], usedMs, underWay: 0, lastTurn: 0 };
+    const lane: Lane = { first: [], others: [], usedMs, underWay: 0, lastTurn: 0 };
     this.#lanes.set(key, lane);
     return lane;
   }
 
   #turnOf(lane: Lane, { key, isFirst = false, gone }: Turn): Promise<void> {
     const begun = Promise.withResolvers<void>();
+    const line = isFirst ? lane.first : lane.others;
     const leave = () => {
-      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
+      line.splice(line.indexOf(entry), 1);
+      this.#waiting -= 1;
       this.#forget(key, lane);
       begun.reject(this.#drop());
     };
     const entry: Waiting = {
       sinceMs: this.#nowMs(),
-      isFirst,
       begin: () => {
         gone?.removeEventListener('abort', leave);
         begun.resolve();
       },
     };
-    lane.waiting.push(entry);
+    line.push(entry);
+    this.#waiting += 1;
     gone?.addEventListener('abort', leave, { once: true });
     this.#next();
     return begun.promise;
   }
 
   #next(): void {
-    while (this.#underWay < this.#options.atOnce) {
+    while (this.#waiting > 0 && this.#underWay < this.#atOnce && !this.#isPausing()) {
       const wantsFirst = this.#firstInARow < mostFirstInARow;
-      const lane =
-        this.#nextLane((one) => one.waiting.some(({ isFirst }) => isFirst === wantsFirst)) ??
-        this.#nextLane((one) => one.waiting.length > 0);
-      if (!lane) return;
-      const place = lane.waiting.findIndex(({ isFirst }) => isFirst === wantsFirst);
-      const [entry] = lane.waiting.splice(Math.max(0, place), 1);
-      if (!entry) return;
-      this.#firstInARow = entry.isFirst ? this.#firstInARow + 1 : 0;
+      const [preferred, other] = wantsFirst ? (['first', 'others'] as const) : (['others', 'first'] as const);
+      const lane = this.#nextLane(preferred) ?? this.#nextLane(other);
+      const kind = lane && lane[preferred].length > 0 ? preferred : other;
+      const entry = lane?.[kind].shift();
+      if (!lane || !entry) return;
+      this.#firstInARow = kind === 'first' ? this.#firstInARow + 1 : 0;
       this.#turns += 1;
       lane.lastTurn = this.#turns;
       lane.underWay += 1;
       this.#underWay += 1;
+      this.#waiting -= 1;
       this.#begun += 1;
       this.#waitedMs += this.#nowMs() - entry.sinceMs;
       entry.begin();
     }
   }
 
-  #nextLane(has: (lane: Lane) => boolean): Lane | undefined {
+  /** Whether the next turn is for after what has come meanwhile. */
+  #isPausing(): boolean {
+    if (this.#inARowSinceMs !== undefined) return this.#nowMs() - this.#inARowSinceMs > readRequestsAfterMs;
+    // Nothing else waits for it to end.
+    if (this.#waiting === 1) return false;
+    this.#inARowSinceMs = this.#nowMs();
+    setImmediate(() => {
+      this.#inARowSinceMs = undefined;
+      this.#next();
+    });
+    return false;
+  }
+
+  #nextLane(line: 'first' | 'others'): Lane | undefined {
+    const most = this.#options.atOnceOfKey?.(this.#atOnce) ?? this.#atOnce;
     let next: Lane | undefined;
     for (const lane of this.#lanes.values()) {
-      if (has(lane) && (next === undefined || isBefore(lane, next))) next = lane;
+      if (lane[line].length === 0 || lane.underWay >= most) continue;
+      if (next === undefined || isBefore(lane, next)) next = lane;
     }
     return next;
   }
 
   #forget(key: string, lane: Lane): void {
-    if (lane.waiting.length === 0 && lane.underWay === 0) this.#lanes.delete(key);
+    if (waitingOf(lane) === 0 && lane.underWay === 0) this.#lanes.delete(key);
   }
 
   #drop(): AppError {
     this.#dropped += 1;
     return new AppError('CALLER_GONE', 'The caller hung up before the answer was made.');
   }
+}
+
+function waitingOf({ first, others }: Lane): number {
+  return first.length + others.length;
+}
+
+/** What a millisecond costs: 1 of the only piece, 10 where a thousand wait behind it. */
+function priceOf(lane: Lane): number {
+  return Math.log2(2 + waitingOf(lane));
 }
 
 /** Keys with work under way go behind those without: their use is not counted yet. */

@@ -70,7 +70,7 @@ const formBytes = 2 * 1024 * 1024;
 export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<void> {
   const assets = readAssets();
   const sessions = new Sessions(deps.store, deps.clock, deps.sessionMaxMs);
-  const replies = new Replies({ ...deps, assets, sessions, navigationFor });
+  const replies = new Replies({ ...deps, assets, sessions, navigationFor, turns: app.callerTurns });
   const feed = new LiveFeed(deps);
   const { clock, requestsPerMinute } = deps;
   const { artifactsUrl } = deps;

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isStoreFailure } from '../../lib/errors.ts';
+import type { CallerTurns } from '../http/caller-turns.ts';
 import { reportError } from '../http/errors.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Store } from '../store.ts';
@@ -28,6 +29,7 @@ export interface RepliesDeps {
   readonly assets: Assets;
   readonly sessions: Sessions;
   readonly store: Pick<Store, 'writeProblem'>;
+  readonly turns: CallerTurns;
   readonly publicUrl?: string | undefined;
   readonly navigationFor: (role: KeyRole) => readonly { readonly path: string; readonly word: string }[];
 }
@@ -45,6 +47,7 @@ export class Replies {
     const token = cookieOf(request, sessionCookieName(isSecure(request, this.#deps.publicUrl)));
     if (token === undefined) return null;
     const viewer = await this.#deps.sessions.find(token);
+    if (viewer) this.#deps.turns.know(request, { kind: 'account', account: viewer });
     return viewer && { viewer, token };
   }
 

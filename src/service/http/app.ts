@@ -26,6 +26,7 @@ import {
   smallBodyBytes,
 } from './bodies/limits.ts';
 import { RawTransfers } from './bodies/raw-transfers.ts';
+import { CallerTurns, turnKeyOf } from './caller-turns.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from './handler.ts';
 import { heedsKeys, Idempotency, refuseKeyOfUpload } from './idempotency/idempotency.ts';
@@ -102,6 +103,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     const refusal = deps.refuses?.(request);
     if (refusal !== undefined) return reply.code(404).type('text/plain').send(refusal);
   });
+  app.decorate('callerTurns', new CallerTurns(app));
   answerErrors(app, deps.routes);
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema, httpPart));
   app.setSerializerCompiler<ValidatedSchema>(({ schema, url: route }) => (data) => {
@@ -219,6 +221,7 @@ function addRoute(
         if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
         nameTail(route, request);
         request.caller = await authenticate(deps, route, request);
+        app.callerTurns.know(request, request.caller);
         limits?.spend(route, request, reply);
         refuseKeyOfUpload(route, request);
         refuseEncodedUpload(route, request.headers);
@@ -290,10 +293,9 @@ function addRoute(
 }
 
 /** In whose queues a request waits, and until when it is worth being answered. */
-function askerOf(caller: Caller, { ip }: FastifyRequest, reply: FastifyReply): Turn {
-  if (caller.kind === 'account') return { key: caller.account.accountId, gone: callerGone(reply) };
-  // What agents bring does not wait for what people of the account ask.
-  return { key: caller.kind === 'location' ? `agents of ${caller.location.account_id}` : `address ${ip}` };
+function askerOf(caller: Caller, request: FastifyRequest, reply: FastifyReply): Turn {
+  const key = turnKeyOf(caller, request);
+  return caller.kind === 'account' ? { key, gone: callerGone(reply) } : { key };
 }
 
 function isNotFound(thrown: unknown): boolean {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
@@ -54,4 +55,21 @@ export async function shareChecks({ databaseUrl, dataDir }: BenchPlace, accountI
   for (const statement of statements) await client.query(statement);
   await client.query('vacuum analyze');
   await client.end();
+}
+
+/** Waits until no more results become columns. */
+export async function untilSealed({ databaseUrl, dataDir }: BenchPlace): Promise<void> {
+  const counting = 'select count(*) as count from result_chunks';
+  const client = databaseUrl === undefined ? undefined : new pg.Client({ connectionString: databaseUrl });
+  const database = client ? undefined : new DatabaseSync(join(dataDir, 'picket.sqlite'), { readOnly: true });
+  await client?.connect();
+  const count = async () =>
+    Number(client ? (await client.query(counting)).rows[0].count : database?.prepare(counting).get()?.count);
+  let before = -1;
+  for (let now = await count(); now === 0 || now !== before; now = await count()) {
+    before = now;
+    await delay(5_000);
+  }
+  database?.close();
+  await client?.end();
 }

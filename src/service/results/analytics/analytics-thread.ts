@@ -20,9 +20,17 @@ export type Question =
 
 type Answer = Series[] | CheckAggregate[] | CheckCoverage[];
 
+/** Asks a question; without one, its answer is no longer wanted. */
 export interface AnalyticsRequest {
   readonly id: number;
-  readonly question: Question;
+  readonly question?: Question;
+}
+
+/** What the thread is started with. */
+export interface AnalyticsStart {
+  readonly place: AnalyticsPlace;
+  /** One number that both see at any time: the question whose answer is no longer wanted. */
+  readonly stopped: Int32Array;
 }
 
 /** Where the thread reads. */
@@ -36,7 +44,12 @@ export interface AnalyticsPlace extends StorePlace {
 export interface AnalyticsReply {
   readonly id: number;
   readonly answer?: Answer;
-  readonly problem?: { readonly message: string; readonly stack: string; readonly isUnavailable: boolean };
+  readonly problem?: {
+    readonly message: string;
+    readonly stack: string;
+    readonly isUnavailable: boolean;
+    readonly isStopped: boolean;
+  };
   /** What the question has found out about ClickHouse; absent when it was not asked. */
   readonly clickHouse?: ClickHouseNews | undefined;
 }
@@ -55,14 +68,16 @@ const checksPerPiece = 50;
  * Answers questions about many results in a thread of its own with a connection of its own, because they take
  * long enough to be felt: SQLite reads where it is called, and a million numbers are sorted somewhere. The
  * thread starts with the first question; one that died fails the question it had and is replaced at the
- * next. Accounts take turns at it, public pages come first, and what nobody waits for any longer is not asked:
- * the thread has one piece at a time, all others wait here.
+ * next. Accounts take turns at it, public pages come first, and what a caller no longer waits for is not asked:
+ * the thread has one piece at a time, all others wait here. The piece that it has is stopped when its caller hangs
+ * up: before its next statement, and on PostgreSQL within one.
  */
 export class AnalyticsThread implements CoverageSource {
   readonly #place: AnalyticsPlace;
   readonly #onClickHouse: ((news: ClickHouseNews) => void) | undefined;
   readonly #pending = new Map<number, Pending>();
   readonly #queue = new FairQueue({ name: 'analytics', atOnce: 1, waitingPerKey: waitingPerAccount });
+  readonly #stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #worker: Worker | undefined;
   #lastId = 0;
   #isClosed = false;
@@ -116,28 +131,39 @@ export class AnalyticsThread implements CoverageSource {
   }
 
   #ask(question: Question): Promise<Answer> {
-    return this.#queue.run(presentAsker(), () => this.#answer(question));
+    const turn = presentAsker();
+    return this.#queue.run(turn, () => this.#answer(question, turn.gone));
   }
 
-  #answer(question: Question): Promise<Answer> {
+  async #answer(question: Question, gone: AbortSignal | undefined): Promise<Answer> {
     if (this.#isClosed) {
-      return Promise.reject(new AppError('STORE_UNAVAILABLE', 'The service is shutting down.'));
+      throw new AppError('STORE_UNAVAILABLE', 'The service is shutting down.');
     }
     this.#worker ??= this.#start();
     const worker = this.#worker;
     this.#lastId += 1;
     const id = this.#lastId;
-    return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
-      // Only a question keeps the process alive, the thread by itself does not.
-      worker.ref();
-      worker.postMessage({ id, question } satisfies AnalyticsRequest);
-    });
+    const stop = () => {
+      Atomics.store(this.#stopped, 0, id);
+      worker.postMessage({ id } satisfies AnalyticsRequest);
+    };
+    gone?.addEventListener('abort', stop, { once: true });
+    const answered = Promise.withResolvers<Answer>();
+    this.#pending.set(id, answered);
+    // Only a question keeps the process alive, the thread by itself does not.
+    worker.ref();
+    worker.postMessage({ id, question } satisfies AnalyticsRequest);
+    try {
+      return await answered.promise;
+    } finally {
+      gone?.removeEventListener('abort', stop);
+    }
   }
 
   #start(): Worker {
     const entry = new URL(`./analytics-worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(entry, { workerData: this.#place, name: 'analytics' });
+    const start: AnalyticsStart = { place: this.#place, stopped: this.#stopped };
+    const worker = new Worker(entry, { workerData: start, name: 'analytics' });
     worker.on('message', (reply: AnalyticsReply) => this.#settle(reply));
     worker.on('error', (error) => this.#end(worker, error));
     worker.on('exit', (code) => this.#end(worker, new Error(`the analytics thread ended with code ${code}`)));
@@ -149,12 +175,15 @@ export class AnalyticsThread implements CoverageSource {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#worker?.unref();
+    const cause = new Error(problem?.message);
     if (answer) pending?.resolve(answer);
-    else if (problem?.isUnavailable) {
+    else if (problem?.isStopped) {
       pending?.reject(
-        new AppError('STORE_UNAVAILABLE', 'The database is unavailable. Try again.', {
-          cause: new Error(problem.message),
-        }),
+        new AppError('CALLER_GONE', 'The caller hung up before the answer was made.', { cause }),
+      );
+    } else if (problem?.isUnavailable) {
+      pending?.reject(
+        new AppError('STORE_UNAVAILABLE', 'The database is unavailable. Try again.', { cause }),
       );
     } else pending?.reject(Object.assign(new Error(problem?.message), { stack: problem?.stack }));
   }

@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Kysely } from 'kysely';
+import type { Kysely, KyselyPlugin } from 'kysely';
 import { trustAlso } from '../../../lib/ca-directory.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { toError } from '../../../lib/errors.ts';
 import { checkCoverages } from '../../coverage/coverage-query.ts';
 import { dayCache } from '../../coverage/day-slots.ts';
 import { SlotDays } from '../../coverage/slot-days.ts';
+import { cancelStatement, type PostgresSession } from '../../store/engine/cancel-statement.ts';
 import { connectPostgres } from '../../store/engine/connect-postgres.ts';
 import { asStoreError, connectSqliteToRead } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
@@ -13,7 +14,7 @@ import { ClickHouseServer } from '../clickhouse/clickhouse-server.ts';
 import { ClickHouseState, FedColumns } from '../clickhouse/fed-columns.ts';
 import { FedResults } from '../clickhouse/feed-store.ts';
 import { type ColumnSource, columnCache, ResultColumns } from '../columns/result-columns.ts';
-import type { AnalyticsPlace, AnalyticsReply, AnalyticsRequest, Question } from './analytics-thread.ts';
+import type { AnalyticsReply, AnalyticsRequest, AnalyticsStart, Question } from './analytics-thread.ts';
 import { reportAggregates } from './report-aggregates.ts';
 import { answer, columnsFor } from './series.ts';
 
@@ -28,7 +29,7 @@ const daysBytes = 24 * 1024 * 1024;
  */
 const port = parentPort;
 if (!port) throw new Error('this file is the entry of a worker thread');
-const place = workerData as AnalyticsPlace;
+const { place, stopped } = workerData as AnalyticsStart;
 const { databaseUrl, directUrl, replicaUrl, path, clickHouseUrl } = place;
 trustAlso(place.caCertificates ?? []);
 const clickHouse =
@@ -37,6 +38,7 @@ const clickHouse =
     : new ClickHouseState(new ClickHouseServer(clickHouseUrl), systemClock);
 // What goes where is logged by the connections of the main thread.
 const observer = { used: () => undefined, passedOver: () => undefined };
+let session: PostgresSession | undefined;
 const connection =
   databaseUrl === undefined
     ? connectSqliteToRead(path)
@@ -45,21 +47,54 @@ const connection =
         ...{ databaseUrl, directUrl, maxConnections: 1 },
         replica: replicaUrl === undefined ? undefined : { url: replicaUrl, observer },
         onPoolError: () => undefined,
+        onAcquired: (client) => {
+          session = client;
+        },
       });
 const { dialect } = connection;
 const readColumns = columnCache(cacheBytes);
 const readDays = dayCache(daysBytes);
 
-async function reply({ id, question }: AnalyticsRequest): Promise<AnalyticsReply> {
+/** The question that is being answered, and the end of the statement that it is to leave. */
+let answering: number | undefined;
+let cancelling: Promise<void> | undefined;
+
+const isStopped = (id: number) => Atomics.load(stopped, 0) === id;
+
+/** What a stopped question asks next is not asked. On SQLite, where no message comes meanwhile, that ends it. */
+function untilStopped(id: number): KyselyPlugin {
+  return {
+    transformQuery({ node }) {
+      if (isStopped(id)) throw new Error('its answer is no longer wanted');
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+}
+
+async function reply(id: number, question: Question): Promise<AnalyticsReply> {
+  answering = id;
   try {
     // One connection for a question: a replica and the database itself may differ in what is sealed.
-    const asked = (connection.readers ?? connection.db).connection().execute((db) => answerOn(db, question));
+    const asked = (connection.readers ?? connection.db)
+      .connection()
+      .execute((db) => answerOn(db.withPlugin(untilStopped(id)), question));
     return { id, answer: await asked, clickHouse: clickHouse?.takeNews() };
   } catch (thrown) {
     const error = toError(thrown);
     const isUnavailable = asStoreError(error) !== error;
-    const problem = { message: error.message, stack: error.stack ?? '', isUnavailable };
+    const problem = {
+      message: error.message,
+      stack: error.stack ?? '',
+      isUnavailable,
+      isStopped: isStopped(id),
+    };
     return { id, problem, clickHouse: clickHouse?.takeNews() };
+  } finally {
+    answering = undefined;
+    // What comes too late for its statement must not end the next one.
+    await cancelling;
+    cancelling = undefined;
   }
 }
 
@@ -78,7 +113,11 @@ async function answerOn(db: Kysely<Tables>, question: Question): Promise<Analyti
 }
 
 let last: Promise<unknown> = Promise.resolve();
-port.on('message', (request: AnalyticsRequest) => {
+port.on('message', ({ id, question }: AnalyticsRequest) => {
+  if (question === undefined) {
+    if (id === answering && session) cancelling = cancelStatement(session);
+    return;
+  }
   // One after the other: each may need the memory of a million numbers.
-  last = last.then(async () => port.postMessage(await reply(request)));
+  last = last.then(async () => port.postMessage(await reply(id, question)));
 });

@@ -1,9 +1,10 @@
-import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { toError } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
 import { noteStatement } from '../commits.ts';
 import { type Connection, postgresSql } from './dialect.ts';
+import { inTurns, poolTurns } from './pool-turns.ts';
 import { PooledPostgresDialect } from './pooled-driver.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
 import { applicationName } from './queries.ts';
@@ -38,6 +39,8 @@ export interface PostgresOptions {
   /** Hears of statements that failed. */
   readonly onFailed?: (error: Error) => void;
   readonly maxConnections?: number | undefined;
+  /** Hears of each connection that is about to be used. */
+  readonly onAcquired?: ((client: pg.PoolClient) => void) | undefined;
 }
 
 /** Opens a pool of connections to PostgreSQL. */
@@ -65,6 +68,7 @@ export function connectPostgres(options: PostgresOptions): Connection {
       query_timeout: 35_000,
     });
     pool.on('error', onPoolError);
+    if (options.onAcquired) pool.on('acquire', options.onAcquired);
     // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
     // not, as an error event nobody hears, end the process.
     pool.on('connect', (client) => client.on('error', () => undefined));
@@ -73,10 +77,15 @@ export function connectPostgres(options: PostgresOptions): Connection {
   const hosts = new PostgresHosts(databaseUrl, clientConfig);
   const pool = openPool(hosts);
   const patient = new PatientPool(pool, hosts);
-  const trying: PostgresPool = {
+  const turns = poolTurns(maxConnections);
+  const trying = inTurns(turns, {
     connect: () => patient.connect(),
     end: () => pool.end(),
     options: pool.options,
+  });
+  const limitPool = (size: number) => {
+    patient.limit(size);
+    turns.resize(size);
   };
   const readerConfig = { ...clientConfig, connectionTimeoutMillis: replicaWaitMs };
   const readers =
@@ -100,7 +109,8 @@ export function connectPostgres(options: PostgresOptions): Connection {
     ...(readers ? { readers: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readers }) }) } : {}),
     dialect: postgresSql,
     // A pooler has limits of its own, which no query tells.
-    ...(isPooled ? {} : { limitPool: (size: number) => patient.limit(size) }),
+    ...(isPooled ? {} : { limitPool }),
+    turns,
     hosts: isPooled ? new PostgresHosts(directUrl, clientConfig) : hosts,
   };
 }

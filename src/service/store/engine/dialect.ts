@@ -271,7 +271,7 @@ export interface Connection {
   readonly dialect: Dialect;
   /** SQLite only: transactions that let others in between. */
   readonly slices?: SlicedTransactions;
-  /** SQLite only: who waits for its one connection. */
+  /** Who waits for a connection. */
   readonly turns?: FairQueue;
   /** PostgreSQL only: where a dedicated connection (LISTEN, leadership) goes. */
   readonly hosts?: PostgresHosts;

@@ -1,0 +1,43 @@
+import type { PostgresPool } from 'kysely';
+import { presentAsker } from '../../../lib/turns/asker.ts';
+import { FairQueue } from '../../../lib/turns/fair-queue.ts';
+
+/** Of five connections one is there for accounts that have none. */
+const shareForOthers = 5;
+
+/** Turns at the connections of a pool: by account, and none has all connections for itself. */
+export function poolTurns(connections: number): FairQueue {
+  return new FairQueue({
+    name: 'database',
+    atOnce: connections,
+    // A transaction that holds one connection may need a second one.
+    atOnceOfKey: (all) => Math.max(2, all - Math.ceil(all / shareForOthers)),
+    waitingPerKey: Number.POSITIVE_INFINITY,
+  });
+}
+
+/** A pool whose connections are given to accounts in turns. A turn ends when its connection is given back. */
+export function inTurns(turns: FairQueue, pool: PostgresPool): PostgresPool {
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    connect() {
+      const connected = Promise.withResolvers<Awaited<ReturnType<PostgresPool['connect']>>>();
+      const { key, isFirst } = presentAsker();
+      const turn = turns.run({ key, isFirst }, async () => {
+        const released = Promise.withResolvers<void>();
+        const client = await pool.connect();
+        // The pool makes the function anew each time it gives a connection.
+        const release = client.release;
+        client.release = (error) => {
+          release.call(client, error);
+          released.resolve();
+        };
+        connected.resolve(client);
+        await released.promise;
+      });
+      turn.catch(connected.reject);
+      return connected.promise;
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+
+/** Who is answered when one account asks much at once: what both engines are to do. */
+export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>[0]>): void {
+  const onService = (work: (harness: ServiceHarness) => Promise<void>) => async () => {
+    const harness = await openHarness(await open());
+    try {
+      await work(harness);
+    } finally {
+      await harness.close();
+    }
+  };
+
+  it(
+    'looks up the key of an account between those of a rush of another one',
+    onService(async (harness) => {
+      const other = await harness.addAccount();
+      const reader = await harness.addKey('READ_ONLY');
+      const ended: string[] = [];
+      // What the role refuses is answered right after the look-up.
+      const refused = async () => {
+        const { status } = await harness.call(
+          'POST',
+          '/v1/variables',
+          { key: 'A', value: 'b' },
+          { key: reader },
+        );
+        ended.push(`rush ${status}`);
+      };
+      const list = async () => {
+        const { status } = await harness.call('GET', '/v1/checks', undefined, { key: other.key });
+        ended.push(`other ${status}`);
+      };
+      await Promise.all([refused(), list()]);
+      ended.length = 0;
+      await Promise.all([...Array.from({ length: 400 }, refused), list()]);
+      expect(new Set(ended)).toEqual(new Set(['rush 403', 'other 200']));
+      expect(ended.indexOf('other 200')).toBeLessThan(200);
+    }),
+  );
+
+  it(
+    'gives keys that it does not know no turns of their own',
+    onService(async (harness) => {
+      const [known, unknown] = [await harness.addAccount(), await harness.addAccount()];
+      const list = (key: string) => harness.call('GET', '/v1/checks', undefined, { key });
+      await list(known.key);
+      const ended: string[] = [];
+      const note = async (what: string, answer: Promise<{ status: number }>) =>
+        void ended.push(`${what} ${(await answer).status}`);
+      const guesses = Array.from({ length: 400 }, (_, number) => note('guess', list(`guess-${number}`)));
+      await Promise.all([...guesses, note('unknown', list(unknown.key)), note('known', list(known.key))]);
+      expect(ended.indexOf('known 200')).toBeLessThan(200);
+      expect(ended.indexOf('unknown 200')).toBeGreaterThan(390);
+    }),
+  );
+}
