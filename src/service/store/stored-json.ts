@@ -23,15 +23,21 @@ type Fill = (value: unknown) => unknown;
  *
  * It costs a walk over the fields of the schema, a small part of what parsing the text costs.
  *
- * @param schema of the whole column: an object, a list, or a record.
+ * @param schema of the whole column: an object, a list, or a record; nullable where a row may hold `null`, which is then
+ *   what an unreadable value counts as.
  */
 export function storedJson<Schema extends z.ZodType>(
   column: string,
   schema: Schema,
 ): (text: string) => z.output<Schema> {
   const fill = fillOf(schema);
-  const isList = schema instanceof z.ZodArray;
-  return (text) => fill(readKind(column, text, isList) ?? (isList ? [] : {})) as z.output<Schema>;
+  const isNullable = schema instanceof z.ZodNullable;
+  const isList = (isNullable ? schema.unwrap() : schema) instanceof z.ZodArray;
+  const empty = () => (isNullable ? null : isList ? [] : {});
+  return (text) => {
+    if (isNullable && text === 'null') return null as z.output<Schema>;
+    return fill(readKind(column, text, isList) ?? empty()) as z.output<Schema>;
+  };
 }
 
 /**

@@ -8,6 +8,7 @@ import { dayCache } from '../../coverage/day-slots.ts';
 import { SlotDays } from '../../coverage/slot-days.ts';
 import { connectPostgres } from '../../store/engine/connect-postgres.ts';
 import { asStoreError, connectSqliteToRead } from '../../store/engine/dialect.ts';
+import { type UnreadableValue, unreadableValues } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
 import { ClickHouseServer } from '../clickhouse/clickhouse-server.ts';
 import { ClickHouseState, FedColumns } from '../clickhouse/fed-columns.ts';
@@ -50,6 +51,13 @@ const { dialect } = connection;
 const readColumns = columnCache(cacheBytes);
 const readDays = dayCache(daysBytes);
 
+/** The first unreadable value of each column since the last reply: a question may meet a million. */
+const unreadable: UnreadableValue[] = [];
+unreadableValues.subscribe((message) => {
+  const value = message as UnreadableValue;
+  if (!unreadable.some(({ column }) => column === value.column)) unreadable.push(value);
+});
+
 async function reply({ id, question }: AnalyticsRequest): Promise<AnalyticsReply> {
   try {
     // One connection for a question: a replica and the database itself may differ in what is sealed.
@@ -80,5 +88,8 @@ async function answerOn(db: Kysely<Tables>, question: Question): Promise<Analyti
 let last: Promise<unknown> = Promise.resolve();
 port.on('message', (request: AnalyticsRequest) => {
   // One after the other: each may need the memory of a million numbers.
-  last = last.then(async () => port.postMessage(await reply(request)));
+  last = last.then(async () => {
+    const replied = await reply(request);
+    port.postMessage({ ...replied, unreadable: unreadable.splice(0) } satisfies AnalyticsReply);
+  });
 });
