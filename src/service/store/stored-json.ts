@@ -12,6 +12,9 @@ export interface UnreadableValue {
 /** Hears of every unreadable value: `publish(UnreadableValue)`. */
 export const unreadableValues = channel('picket:unreadable-stored-value');
 
+/** Every column that is read here, with its schema, or what it has where a row lacks it. */
+export const storedColumns: { readonly column: string; readonly schema: z.ZodType | object }[] = [];
+
 /** Puts what is absent into a value, and leaves everything else as it is. */
 type Fill = (value: unknown) => unknown;
 
@@ -30,6 +33,7 @@ export function storedJson<Schema extends z.ZodType>(
   column: string,
   schema: Schema,
 ): (text: string) => z.output<Schema> {
+  storedColumns.push({ column, schema });
   const fill = fillOf(schema);
   const isNullable = schema instanceof z.ZodNullable;
   const isList = (isNullable ? schema.unwrap() : schema) instanceof z.ZodArray;
@@ -46,6 +50,7 @@ export function storedJson<Schema extends z.ZodType>(
  * @param empty an object with what older builds did not store, or a list.
  */
 export function storedValue<Value extends object>(column: string, empty: Value): (text: string) => Value {
+  storedColumns.push({ column, schema: empty });
   const isList = Array.isArray(empty);
   const absents = Object.entries(empty);
   return (text) => {
