@@ -29,7 +29,7 @@ import { RawTransfers } from './bodies/raw-transfers.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from './handler.ts';
 import { heedsKeys, Idempotency } from './idempotency/idempotency.ts';
-import { RateLimits } from './limits.ts';
+import { callerNetwork, RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { parseQuery } from './query-string.ts';
 import { logRequest } from './request-log.ts';
@@ -290,7 +290,10 @@ function addRoute(
 function askerOf(caller: Caller, { ip }: FastifyRequest, reply: FastifyReply): Turn {
   if (caller.kind === 'account') return { key: caller.account.accountId, gone: callerGone(reply) };
   // What agents bring does not wait for what people of the account ask.
-  return { key: caller.kind === 'location' ? `agents of ${caller.location.account_id}` : `address ${ip}` };
+  return {
+    key:
+      caller.kind === 'location' ? `agents of ${caller.location.account_id}` : `address ${callerNetwork(ip)}`,
+  };
 }
 
 function isNotFound(thrown: unknown): boolean {
