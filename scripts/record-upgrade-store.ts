@@ -30,6 +30,7 @@ const places = {
     'test/helpers/api-requests/api-requests.ts',
   ],
   minimal: ['test/helpers/service/minimal-value.ts', 'test/service/minimal-value.ts'],
+  shapes: ['test/helpers/service/upgrades/shapes.ts'],
   routes: ['src/service/route-table.ts', 'src/protocol/index.ts'],
   failure: ['src/checks/contract/failure.ts', 'src/checks/failure.ts'],
   samples: ['test/integration/conformance/samples/samples.ts', 'test/conformance/samples/samples.ts'],
@@ -46,7 +47,8 @@ const output = join(import.meta.dirname, '../test/helpers/service/upgrades/store
 const folder = mkdtempSync(join(tmpdir(), 'picket-upgrade-'));
 try {
   const known = await fill();
-  const recorded = { ...storedRows(join(folder, 'picket.sqlite')), known };
+  const shapes = (await moduleOf('shapes'))?.shapesOfThisBuild();
+  const recorded = { ...storedRows(join(folder, 'picket.sqlite')), known, shapes };
   const packed = brotliCompressSync(JSON.stringify(recorded));
   mkdirSync(output, { recursive: true });
   writeFileSync(join(output, `${name}.json.br`), packed);

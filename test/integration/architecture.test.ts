@@ -15,6 +15,29 @@ async function sourceFiles(folder: string): Promise<string[]> {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
+/** Files of the service that may call JSON.parse, and what they read with it. */
+const parsingFiles: Readonly<Record<string, string>> = {
+  'src/service/store/stored-json.ts': 'the reader of stored JSON',
+  'src/service/store/secrets/sealed-columns.ts':
+    'a sealed value: one JSON string, which is opened or refused',
+  'src/service/store/engine/signals.ts': 'messages of other processes, through their schema',
+  'src/service/http/idempotency/sealing.ts': 'an answer, sealed with its two fields',
+  'src/service/coverage/slot-segments.ts': 'a binary form of its own',
+  'src/service/results/columns/column-coding.ts': 'a binary form of its own',
+  'src/service/results/analytics/report-aggregates.ts': 'a list that the query makes',
+  'src/service/backup/manifest.ts': 'a file, through its schema',
+  'src/service/pages/public-copies.ts': 'a file, through its schema',
+  'src/service/locations/agents/error-routes.ts': 'a request',
+  'src/service/console/editor/fields/values.ts': 'a request',
+  'src/service/console/run/exchange.ts': 'a body, to print it',
+  'src/service/console/artifacts/trace-viewer.ts': 'a manifest of an installed package',
+  'src/service/console/public/dashboards/routes.ts': 'an answer that was just made',
+  'src/service/mcp/answers.ts': 'an answer that was just made',
+  'src/service/metrics.ts': 'its own keys in memory',
+  'src/service/pages/routes.ts': 'a copy of a request',
+  'src/service/projects/kinds/status-pages.ts': 'a copy of a request',
+};
+
 describe('files', () => {
   it('are at most 400 lines long', async () => {
     const files = [
@@ -38,6 +61,17 @@ describe('files', () => {
       if (/process\.env\b/.test(await readFile(join(root, file), 'utf8'))) readers.push(file);
     }
     expect(readers).toEqual([]);
+  });
+
+  it('of the service read stored JSON through its schema: JSON.parse is for texts that are not stored', async () => {
+    const readers: string[] = [];
+    for (const file of await sourceFiles('src/service')) {
+      if (file.endsWith('.test.ts') || file in parsingFiles) continue;
+      if (/\bJSON\.parse\(/.test(await readFile(join(root, file), 'utf8'))) readers.push(file);
+    }
+    expect(readers, 'read columns with storedJson or storedValue (src/service/store/stored-json.ts)').toEqual(
+      [],
+    );
   });
 
   it('name a check type in no stage of the ring: what a stage must know, the type says', async () => {

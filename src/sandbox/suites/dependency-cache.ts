@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { z } from 'zod';
 import { ownThreadEnvironment } from '../../lib/env.ts';
 import type { AdoptionJob, AdoptionResult } from './adopt-worker.ts';
 
@@ -23,6 +24,7 @@ interface Entry {
 }
 
 const factsName = '.picket.json';
+const Facts = z.object({ folders: z.array(z.string()), sizeBytes: z.number() });
 const temporaryPrefix = 'new-';
 
 /** The name of what gets installed from all that decides it. */
@@ -48,11 +50,12 @@ export class DependencyCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** Opens the directory; what an agent that died was about to add is removed. */
+  /** Opens the directory; what an agent that died was about to add is removed, and what nothing says the folders of. */
   static async open(directory: string, maxBytes: number): Promise<DependencyCache> {
     await mkdir(directory, { recursive: true, mode: 0o711 });
     for (const name of await readdir(directory)) {
-      if (name.startsWith(temporaryPrefix)) await rm(join(directory, name), { recursive: true, force: true });
+      const isWhole = !name.startsWith(temporaryPrefix) && (await hasFacts(join(directory, name)));
+      if (!isWhole) await rm(join(directory, name), { recursive: true, force: true });
     }
     return new DependencyCache(directory, maxBytes);
   }
@@ -66,7 +69,7 @@ export class DependencyCache {
     const directory = join(this.#directory, key);
     this.#hold(key);
     try {
-      const { folders } = JSON.parse(await readFile(join(directory, factsName), 'utf8'));
+      const { folders } = await readFacts(directory);
       const now = new Date();
       await utimes(join(directory, factsName), now, now);
       return { directory, folders, release: this.#releaser(key) };
@@ -115,9 +118,9 @@ export class DependencyCache {
     const entries: Entry[] = [];
     for (const name of await readdir(this.#directory)) {
       if (name.startsWith(temporaryPrefix)) continue;
-      const facts = join(this.#directory, name, factsName);
-      const { sizeBytes } = JSON.parse(await readFile(facts, 'utf8'));
-      entries.push({ name, sizeBytes, usedAtMs: (await stat(facts)).mtimeMs });
+      const directory = join(this.#directory, name);
+      const { sizeBytes } = await readFacts(directory);
+      entries.push({ name, sizeBytes, usedAtMs: (await stat(join(directory, factsName))).mtimeMs });
     }
     let totalBytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     for (const entry of entries.sort((one, other) => one.usedAtMs - other.usedAtMs)) {
@@ -149,6 +152,17 @@ export class DependencyCache {
       this.#letGo(key);
     };
   }
+}
+
+async function readFacts(directory: string): Promise<z.output<typeof Facts>> {
+  return Facts.parse(JSON.parse(await readFile(join(directory, factsName), 'utf8')));
+}
+
+async function hasFacts(directory: string): Promise<boolean> {
+  return readFacts(directory).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Tens of thousands of files: a thread of its own does it. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -6,6 +7,7 @@ import type { Store } from '../store.ts';
 import { analyse } from './analyse.ts';
 import type { Analysis } from './conclusion.ts';
 import { gatherEvidence } from './gather.ts';
+import { storedAnalysis } from './store.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
 
 /** Analyses of one turn: the others of an account that has very many wait for those of the others. */
@@ -73,9 +75,10 @@ export async function makeAnalysis(
   }
   const now = clock.wallMs();
   const analysis = analyse(await gatherEvidence(store, group, now));
-  const isFirst = row.content === null;
   const content = JSON.stringify(analysis);
-  const isNews = isFirst || JSON.stringify(JSON.parse(row.content ?? 'null')) !== content;
+  const isFirst = row.content === null;
+  const isNews =
+    row.content === null || !isDeepStrictEqual(storedAnalysis(row.content), storedAnalysis(content));
   // What is likely is worth a question where somebody asked for it; what is open, always.
   const isOpen = analysis.certainty === 'OPEN' || (analysis.certainty === 'LIKELY' && row.automatic === 0);
   await store.analyses.complete(row.id, {

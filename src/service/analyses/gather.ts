@@ -1,12 +1,10 @@
+import { storedChanges } from '../audit/changes.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import type { Repositories } from '../repositories.ts';
-import { storedValue } from '../store/stored-json.ts';
 import type { ChangeFacts, Company, Evidence, RunFacts } from './evidence.ts';
 import type { ResultMark, ResultTable } from './evidence-store.ts';
 import { fieldsOf } from './seen/read.ts';
 import { viewOf } from './seen/run-view.ts';
-
-const auditedChanges = storedValue<object>('audit_log.changes', {});
 
 type Group = NonNullable<Awaited<ReturnType<Repositories['errorGroups']['find']>>>;
 type Check = NonNullable<Awaited<ReturnType<Repositories['checks']['find']>>>;
@@ -181,7 +179,7 @@ async function changesOf(
   };
   return rows.flatMap(({ resource, created, changes }) => {
     if (resource === null || !isOfCheck(resource)) return [];
-    const { before, after, secrets } = fieldsOf(auditedChanges(changes));
+    const { before, after, secrets } = storedChanges(changes);
     const fields = new Set([...Object.keys(fieldsOf(before)), ...Object.keys(fieldsOf(after))]);
     if (Array.isArray(secrets)) for (const one of secrets) fields.add(String(one));
     return [{ resource, at: iso(created), fields: [...fields].slice(0, 20) }];

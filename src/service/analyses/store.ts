@@ -6,7 +6,8 @@ import { storedJson } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
 
-const analysisOf = storedJson('root_cause_analyses.content', RootCauseAnalysis.shape.analysis);
+/** An analysis as any build stored it. */
+export const storedAnalysis = storedJson('root_cause_analyses.content', RootCauseAnalysis.shape.analysis);
 const fromModel = storedJson('root_cause_analyses.model_content', ModelFindings);
 
 /** Who makes analyses, as they say of themselves. */
@@ -215,7 +216,7 @@ export class RootCauseAnalyses {
 
 /** A finished analysis as the API shows it. */
 export function analysisView(row: RootCauseAnalysisRow): RootCauseAnalysis {
-  const analysis = analysisOf(row.content ?? '');
+  const analysis = storedAnalysis(row.content ?? '');
   return {
     id: row.id,
     created_at: new Date(row.created).toISOString(),

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isCredentialHeader, mask } from '../../checks/judging/credential-headers.ts';
+import { storedValue } from '../store/stored-json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -12,6 +13,9 @@ export interface Changes {
 }
 
 export const noChanges: Changes = { before: null, after: null, secrets: [] };
+
+/** The changes of an entry as any build stored them. */
+export const storedChanges = storedValue<Changes>('audit_log.changes', noChanges);
 
 /** Fields that say nothing of what somebody meant to change. */
 const ownFields = new Set(['updated_at', 'updatedAt', 'warnings', 'lastUsedAt']);

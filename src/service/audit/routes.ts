@@ -3,12 +3,8 @@ import { parseCursor } from '../../protocol/http/cursor.ts';
 import { instantOf } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../http/handler.ts';
 import { pageOf } from '../http/paging.ts';
-import { storedValue } from '../store/stored-json.ts';
-import type { Changes } from './changes.ts';
-import { noChanges } from './changes.ts';
+import { storedChanges } from './changes.ts';
 import type { AuditRow } from './tables.ts';
-
-const changesOf = storedValue<Changes>('audit_log.changes', noChanges);
 
 /** The route of the audit log. */
 export function auditLogHandlers({ store }: Pick<HandlerDeps, 'store'>): [string, AnyHandler][] {
@@ -37,7 +33,7 @@ export function auditLogHandlers({ store }: Pick<HandlerDeps, 'store'>): [string
 
 /** A row as it is shown. */
 export function auditEntry(row: AuditRow, isAdmin: boolean) {
-  const { before, after, secrets } = changesOf(row.changes);
+  const { before, after, secrets } = storedChanges(row.changes);
   return {
     id: row.id,
     created_at: iso(row.created),

@@ -1,6 +1,6 @@
 import { findCheckType } from '../../checks/index.ts';
 import { pausedReason } from '../../protocol/runs/slot.ts';
-import { type MeasuredValues, wasMeasured } from '../results/analytics/measured-values.ts';
+import { type MeasuredValues, storedMeasures, wasMeasured } from '../results/analytics/measured-values.ts';
 import type { RunRow } from '../runs/tables.ts';
 
 /** What a slot came to, as metrics count it. */
@@ -78,7 +78,7 @@ export function addRun(totals: Totals, run: EndedRun): void {
     wasMeasured({ check_type: checkType, has_errors: hasErrors === 1 ? 1 : 0, code });
   const responseUs = isTimed ? Math.round(responseTimeMs * 1000) : null;
   if (responseUs !== null) addTime(totals.response, responseBoundsUs, responseUs);
-  const measured = run.measured === null ? [] : (JSON.parse(run.measured) as MeasuredValues);
+  const measured = run.measured === null ? [] : storedMeasures(run.measured);
   const values = measured[0]?.[1] ?? {};
   for (const name of phasesOf(checkType)) {
     const value = values[name];

@@ -4,6 +4,7 @@ import { LruMap } from '../../lib/lru.ts';
 import { askedBy } from '../../lib/turns/asker.ts';
 import type { Turn } from '../../lib/turns/fair-queue.ts';
 import type { Caller } from './auth.ts';
+import { callerNetwork } from './limits.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -35,7 +36,7 @@ export class CallerTurns {
   #turnOf(request: FastifyRequest): Turn {
     const credential = credentialOf(request);
     const known = credential === undefined ? undefined : this.#known.get(credential);
-    return { key: known ?? `address ${request.ip}` };
+    return { key: known ?? `address ${callerNetwork(request.ip)}` };
   }
 
   /** Remembers for whom a request's key or cookie was found. */
@@ -50,7 +51,7 @@ export class CallerTurns {
 export function turnKeyOf(caller: Caller, { ip }: Pick<FastifyRequest, 'ip'>): string {
   if (caller.kind === 'account') return caller.account.accountId;
   // What agents bring does not wait for what people of the account ask.
-  return caller.kind === 'location' ? `agents of ${caller.location.account_id}` : `address ${ip}`;
+  return caller.kind === 'location' ? `agents of ${caller.location.account_id}` : `address ${callerNetwork(ip)}`;
 }
 
 /** The digest of what a request shows of who sends it: keys themselves are kept nowhere. */

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
+import { isIpv6, parseAddress } from '../../probes/egress/address.ts';
 import type { RateLimit, Route } from '../../protocol/http/route.ts';
 
 type LimitedRoute = Pick<Route, 'operationId' | 'rateLimit' | 'limitedBy'>;
@@ -45,7 +46,7 @@ export class RateLimits {
     if (caller.kind === 'location') return;
     const named = route.limitedBy === undefined ? undefined : namedIn(params, route.limitedBy);
     if (caller.kind === 'account') this.spendOf(route, `caller ${caller.account.actor.id}`, reply);
-    else if (named === undefined) this.spendOf(route, `address ${ip}`, reply);
+    else if (named === undefined) this.spendOf(route, `address ${callerNetwork(ip)}`, reply);
     else this.#spend(this.#named, route, `${route.limitedBy} ${named}`, reply);
   }
 
@@ -55,7 +56,7 @@ export class RateLimits {
    * @throws AppError RATE_LIMITED
    */
   spendUnknown(route: LimitedRoute, { ip }: Pick<FastifyRequest, 'ip'>, reply: FastifyReply): void {
-    this.#spend(this.#buckets, route, `unknown of address ${ip}`, reply);
+    this.#spend(this.#buckets, route, `unknown of address ${callerNetwork(ip)}`, reply);
   }
 
   /**
@@ -109,6 +110,19 @@ export class RateLimits {
       fullInSeconds: (missingMs + costMs) / 1000,
     };
   }
+}
+
+/**
+ * What of an address is one caller's: an IPv6 network of 64 bits, the smallest that anyone is given (RFC 6177). An IPv4
+ * address counts by itself, also where the socket spells it as IPv6.
+ */
+export function callerNetwork(ip: string): string {
+  const address = parseAddress(ip);
+  if (!address) return ip;
+  if (!isIpv6(address)) return address.toString();
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
+  const network = address.parts.slice(0, 4).map((part) => part.toString(16));
+  return `${network.join(':')}::/64`;
 }
 
 function namedIn(params: unknown, name: string): string {

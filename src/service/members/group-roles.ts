@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { storedChanges } from '../audit/changes.ts';
 import { record } from '../audit/record.ts';
 import { higherRole, type KeyRole, keyRoles } from '../ids/keys.ts';
 import type { Repositories } from '../repositories.ts';
@@ -95,7 +96,7 @@ async function givenRole(
         ...(await audit.list({ accountId, operation: 'addMember', outcome: 'DONE' }, searchedEntries)),
       ];
   for (const { changes } of entries) {
-    const { after } = JSON.parse(changes) as { after?: { email?: unknown; role?: unknown } | null };
+    const { after } = storedChanges(changes);
     if (after && (changed || after.email === email)) {
       return keyRoles.find((role) => role === after.role) ?? null;
     }

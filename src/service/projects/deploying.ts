@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, isStoreFailure, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { askedBy } from '../../lib/turns/asker.ts';
-import type { DeploymentInput, DeploymentResult } from '../../protocol/projects/project.ts';
+import { DeploymentInput, type DeploymentResult } from '../../protocol/projects/project.ts';
 import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
 import type { Repositories } from '../repositories.ts';
 import type { Signal } from '../store/engine/signals.ts';
+import { storedJson, storedValue } from '../store/stored-json.ts';
 import type { Store } from '../store.ts';
 import { type CarriedOut, carryOut } from './carry-out.ts';
 import { type Deployer, type HandlersOn, Operations, storeWithin } from './operations.ts';
@@ -37,6 +39,16 @@ interface DeployingDeps {
 export interface DeploymentCounter {
   countDeployment(accountId: string, outcome: 'succeeded' | 'failed' | 'cancelled'): void;
 }
+
+const storedRequest = storedJson(
+  'deployments.request',
+  z.object({
+    input: DeploymentInput.optional(),
+    preserve: z.boolean().optional(),
+    schedule: z.boolean().optional(),
+  }),
+);
+const storedCaller = storedValue<Partial<Deployer>>('deployments.caller', {});
 
 /** How long a process may be silent about a deployment before another one begins it anew. */
 const leaseMs = 15_000;
@@ -143,7 +155,7 @@ export class Deploying {
     lost: AbortSignal,
   ): Promise<{ signals: Signal[]; created: readonly string[] }> {
     const { store, clock, progress } = this.#deps;
-    const request = JSON.parse(row.request ?? '') as DeploymentRequest;
+    const request = requestOf(row);
     const startedAt = clock.wallMs();
     const work = async (repositories: Repositories, pause: () => Promise<void>) => {
       const onProgress = async (done: number) => {
@@ -181,7 +193,20 @@ export class Deploying {
 }
 
 function deployerOf({ caller }: DeploymentRow): Deployer {
-  return JSON.parse(caller) as Deployer;
+  const { caller: by, address } = storedCaller(caller);
+  if (by === undefined) throw unreadable();
+  return { caller: by, address: address ?? '' };
+}
+
+/** An empty request would delete the project, so one that cannot be read is none. */
+function requestOf({ request }: Pick<DeploymentRow, 'request'>): DeploymentRequest {
+  const { input, preserve, schedule = true } = storedRequest(request ?? '');
+  if (preserve === undefined) throw unreadable();
+  return { ...(input === undefined ? {} : { input }), preserve, schedule };
+}
+
+function unreadable(): AppError {
+  return new AppError('CONFLICT', 'The stored request of this deployment cannot be read. Deploy again.');
 }
 
 /** Deploys or deletes a project, within a transaction. */

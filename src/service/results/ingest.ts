@@ -12,7 +12,7 @@ import { type KnownLocations, knownLocations } from '../locations/agents/sightin
 import type { ServiceMetrics } from '../metrics.ts';
 import type { Repositories } from '../repositories.ts';
 import { resultIdOf } from '../runs/lease-store.ts';
-import { decideRetry, type Retry } from '../runs/retries.ts';
+import { decideRetry, type Retry, storedRetryStrategy } from '../runs/retries.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { queuedSignals, type Signal, testedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
@@ -382,7 +382,8 @@ function decide(
     attempt: run.attempt,
     firstStartMs: run.first_leased_at ?? now,
     nowMs: now,
-    retryStrategy: own === null ? (check.definition.retryStrategy as RetryStrategy | null) : JSON.parse(own),
+    retryStrategy:
+      own === null ? (check.definition.retryStrategy as RetryStrategy | null) : storedRetryStrategy(own),
     doubleCheck: own === null && check.definition.doubleCheck === true,
     runParallel: check.definition.runParallel === true,
     location: run.location,

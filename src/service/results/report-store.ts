@@ -115,7 +115,11 @@ export class Reports {
 
   /** The checks that run and open incidents of some services of an account, by service. */
   async checksOfServices(accountId: string, serviceIds: readonly string[]): Promise<ServiceCheck[]> {
-    const serviceId = sql<string>`lower(checks.definition -> 'triggerIncident' ->> 'serviceId')`;
+    const stored = sql.ref('checks.definition');
+    // One broken row of SQLite would fail the whole query; PostgreSQL stores none.
+    const isSqlite = this.#dialect.name === 'sqlite';
+    const definition = isSqlite ? sql`case when json_valid(${stored}) then ${stored} end` : stored;
+    const serviceId = sql<string>`lower((${definition}) -> 'triggerIncident' ->> 'serviceId')`;
     const rows = await this.#db
       .selectFrom('checks')
       .select(['checks.id', 'checks.check_type', serviceId.as('service_id')])

@@ -1,5 +1,9 @@
-import type { RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { RetryStrategy } from '../../checks/contract/common-fields.ts';
 import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
+import { storedJson } from '../store/stored-json.ts';
+
+/** The strategy of a test session as any build stored it; null, which one that cannot be read counts as: no retries. */
+export const storedRetryStrategy = storedJson('test_sessions.retry_strategy', RetryStrategy.nullable());
 
 /** What decides whether a run is repeated. */
 export interface FailedAttempt {

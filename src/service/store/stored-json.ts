@@ -12,6 +12,9 @@ export interface UnreadableValue {
 /** Hears of every unreadable value: `publish(UnreadableValue)`. */
 export const unreadableValues = channel('picket:unreadable-stored-value');
 
+/** Every column that is read here, with its schema, or what it has where a row lacks it. */
+export const storedColumns: { readonly column: string; readonly schema: z.ZodType | object }[] = [];
+
 /** Puts what is absent into a value, and leaves everything else as it is. */
 type Fill = (value: unknown) => unknown;
 
@@ -23,15 +26,22 @@ type Fill = (value: unknown) => unknown;
  *
  * It costs a walk over the fields of the schema, a small part of what parsing the text costs.
  *
- * @param schema of the whole column: an object, a list, or a record.
+ * @param schema of the whole column: an object, a list, or a record; nullable where a row may hold `null`, which is then
+ *   what an unreadable value counts as.
  */
 export function storedJson<Schema extends z.ZodType>(
   column: string,
   schema: Schema,
 ): (text: string) => z.output<Schema> {
+  storedColumns.push({ column, schema });
   const fill = fillOf(schema);
-  const isList = schema instanceof z.ZodArray;
-  return (text) => fill(readKind(column, text, isList) ?? (isList ? [] : {})) as z.output<Schema>;
+  const isNullable = schema instanceof z.ZodNullable;
+  const isList = (isNullable ? schema.unwrap() : schema) instanceof z.ZodArray;
+  const empty = () => (isNullable ? null : isList ? [] : {});
+  return (text) => {
+    if (isNullable && text === 'null') return null as z.output<Schema>;
+    return fill(readKind(column, text, isList) ?? empty()) as z.output<Schema>;
+  };
 }
 
 /**
@@ -40,6 +50,7 @@ export function storedJson<Schema extends z.ZodType>(
  * @param empty an object with what older builds did not store, or a list.
  */
 export function storedValue<Value extends object>(column: string, empty: Value): (text: string) => Value {
+  storedColumns.push({ column, schema: empty });
   const isList = Array.isArray(empty);
   const absents = Object.entries(empty);
   return (text) => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -24,6 +24,22 @@ describe('what a suite installed', () => {
     const suiteDirectory = join(folder, 'slot/suite');
     await makeModules(suiteDirectory);
     expect(await cache.add('key', { suiteDirectory, ownerUid })).toMatchObject({ folders: ['node_modules'] });
+  });
+
+  it('is forgotten at the next start where nothing says any more what it is, and makes room for others', async () => {
+    const directory = join(folder, 'cache');
+    for (const key of ['whole', 'cut', 'other']) {
+      const suiteDirectory = join(folder, 'slot', key);
+      await makeModules(suiteDirectory);
+      await cache.add(key, { suiteDirectory, ownerUid });
+    }
+    // As a host without power leaves it, and as another build may have written it.
+    await writeFile(join(directory, 'cut/.picket.json'), '');
+    await writeFile(join(directory, 'other/.picket.json'), '{"size":1}');
+    const reopened = await DependencyCache.open(directory, 2 ** 30);
+    expect(await readdir(directory)).toEqual(['whole']);
+    expect(await reopened.find('cut')).toBeUndefined();
+    expect(await reopened.find('whole')).toMatchObject({ folders: ['node_modules'] });
   });
 
   it('is nothing that a link leads to: the packages of others stay where they are', async () => {

@@ -90,6 +90,20 @@ it('counts callers without a key by their address', async () => {
   expect((await read('192.0.2.1', '198.51.100.9')).statusCode).toBe(429);
 });
 
+it('counts a network of IPv6 as one caller: each has more addresses than could be counted', async () => {
+  const read = (remoteAddress: string) =>
+    harness.app.inject({ method: 'GET', url: '/v1/public/status-pages/none', remoteAddress });
+  for (let count = 0; count < 60; count += 1) {
+    expect((await read(`2001:db8:1:2::${count.toString(16)}`)).statusCode).toBe(404);
+  }
+  expect((await read('2001:db8:1:2:ffff::1')).statusCode).toBe(429);
+  expect((await read('2001:db8:1:3::1')).statusCode).toBe(404);
+  // Addresses of IPv4 that the socket spells as IPv6 stay apart.
+  for (let count = 0; count < 61; count += 1) await read('::ffff:192.0.2.1');
+  expect((await read('192.0.2.1')).statusCode).toBe(429);
+  expect((await read('::ffff:192.0.2.2')).statusCode).toBe(404);
+});
+
 it('tells apart who is behind a trusted proxy', async () => {
   const proxied = await openHarness({ clock, requestsPerMinute: 60, trustedProxies: ['192.0.2.0/24'] });
   const read = (forwarded: string) =>

@@ -2,7 +2,18 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { readEverything, readPages } from '../../helpers/service/upgrades/read-everything.ts';
 import { readRecordedStore, recordedStores } from '../../helpers/service/upgrades/recorded-store.ts';
+import { differences, shapesOfThisBuild } from '../../helpers/service/upgrades/shapes.ts';
 import { upgradeSqlite } from '../../helpers/service/upgrades/upgraded-store.ts';
+
+it('cover what this build stores: a change of it is recorded', () => {
+  const newest = recordedStores().at(-1) ?? '';
+  const { shapes = {} } = readRecordedStore(newest);
+  expect(
+    differences(shapes, shapesOfThisBuild()),
+    `stored otherwise than in ${newest}; record one of everything by
+    node scripts/setup.mjs scripts/record-upgrade-store.ts . "$(date -u +%Y-%m-%d-%H%M)-$(git rev-parse --short=7 HEAD)"`,
+  ).toEqual([]);
+});
 
 it.each(recordedStores())('shows everything that %s stored in SQLite', async (name) => {
   const folder = temporaryFolder();

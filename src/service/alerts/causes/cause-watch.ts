@@ -6,7 +6,7 @@ import { shownConfig } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { advanceCauses, type CauseNotice, calmMsOf, type News, type OpenCause } from './course.ts';
 import type { CauseContext, FailingCheck } from './failing-check.ts';
-import type { StoredNews } from './inbox.ts';
+import { storedNews } from './stored-cause.ts';
 
 /** An agent reports a lasting event every minute. */
 const reportedWithinMs = 5 * 60_000;
@@ -65,10 +65,8 @@ async function advance(repositories: Repositories, accountId: string, now: numbe
   const rows = await alertCauses.news(accountId);
   const waiting = new Set(rows.map((row) => row.check_id));
   const gone = failing.filter(({ checkId }) => !present.has(checkId) && !waiting.has(checkId));
-  const news = rows.map(({ content, created, due }): News => {
-    const one = JSON.parse(content) as StoredNews;
-    return one.kind === 'failure' ? { ...one, isDue: due <= now || created > now } : one;
-  });
+  // What cannot be read is removed with what was heard: it must not hold up the account's other news.
+  const news = rows.flatMap((row) => storedNews(row, now) ?? []);
   const facts = [...failing, ...news.flatMap((one) => (one.kind === 'failure' ? [one.fact] : []))];
   const placed = await withPlaces(repositories, facts);
   const open = stored.map((cause) => ({

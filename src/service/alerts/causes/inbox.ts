@@ -7,9 +7,9 @@ import type { StoredChannel } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import type { AlertedResult } from '../facts.ts';
 import type { AlertRow } from '../tables.ts';
-import type { News } from './course.ts';
 import { evidenceOf } from './evidence.ts';
 import type { FailingCheck } from './failing-check.ts';
+import type { StoredNews } from './stored-cause.ts';
 
 /**
  * How long a check that starts to fail is held for others that fail by the same: long enough for what fails
@@ -22,11 +22,6 @@ export const holdMs = 10_000;
  * Failures of types that nobody runs come when nothing was heard for so long: their interval does not matter.
  */
 const unscheduledIntervalMs = 60_000;
-
-/** News of a check as they are stored while they wait; whether they are due shows when they are read. */
-export type StoredNews =
-  | Exclude<News, { kind: 'failure' | 'gone' }>
-  | Omit<Extract<News, { kind: 'failure' }>, 'isDue'>;
 
 /** An alert of a check that channels are to be notified of. */
 export interface AlertToRoute {

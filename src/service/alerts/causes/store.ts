@@ -1,13 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../../store/engine/queries.ts';
-import { storedValue } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
 import type { OpenCause } from './course.ts';
 import type { FailingCheck } from './failing-check.ts';
-import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';
-
-const openCause = storedValue<OpenCause>('alert_causes.state', {} as OpenCause);
+import { storedCause } from './stored-cause.ts';
+import type { AlertCauseNewsRow } from './tables.ts';
 
 /** A look that is planned for later than this was planned by a clock that was ahead. */
 const longestLookMs = 30 * 60_000;
@@ -150,13 +148,13 @@ export class AlertCauses {
   async open(accountId: string): Promise<OpenCause[]> {
     const rows = await this.#db
       .selectFrom('alert_causes')
-      .select('state')
+      .select(['id', 'state'])
       .where('account_id', '=', accountId)
       .where('closed', 'is', null)
       .orderBy('opened')
       .orderBy('id')
       .execute();
-    return rows.map(({ state }) => causeOf({ state }));
+    return rows.map(storedCause);
   }
 
   /** Of some checks those that still have an alert state: all others are gone, or pass. */
@@ -214,21 +212,21 @@ export class AlertCauses {
   async find(accountId: string, id: string): Promise<OpenCause | undefined> {
     const row = await this.#db
       .selectFrom('alert_causes')
-      .select('state')
+      .select(['id', 'state'])
       .where('account_id', '=', accountId)
       .where('id', '=', id)
       .executeTakeFirst();
-    return row && causeOf(row);
+    return row && storedCause(row);
   }
 
   async findMany(ids: readonly string[]): Promise<Map<string, OpenCause>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('alert_causes')
-      .select('state')
+      .select(['id', 'state'])
       .where(this.#dialect.inList('id', [...new Set(ids)]))
       .execute();
-    return new Map(rows.map(causeOf).map((cause) => [cause.id, cause]));
+    return new Map(rows.map(storedCause).map((cause) => [cause.id, cause]));
   }
 
   /** A page of causes, newest first. */
@@ -240,7 +238,7 @@ export class AlertCauses {
     if (isOpen !== undefined) query = query.where('closed', isOpen ? 'is' : 'is not', null);
     const ordered = query.selectAll().orderBy('opened', 'desc').orderBy('id', 'desc');
     const { total, rows } = await readPage(ordered, page);
-    return { total, causes: rows.map(causeOf) };
+    return { total, causes: rows.map(storedCause) };
   }
 
   /** The checks that some checks depend on, by the dependent one's id. */
@@ -344,8 +342,4 @@ export class AlertCauses {
       members: rows.reduce((sum, row) => sum + Number(row.count), 0),
     }));
   }
-}
-
-function causeOf({ state }: Pick<AlertCauseRow, 'state'>): OpenCause {
-  return openCause(state);
 }

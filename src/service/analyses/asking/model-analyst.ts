@@ -7,9 +7,9 @@ import { AppError, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { ModelFindings } from '../../../protocol/results/root-cause-analysis.ts';
 import type { Store } from '../../store.ts';
-import type { Analysis } from '../conclusion.ts';
 import { gatherEvidence } from '../gather.ts';
 import { caseOf } from '../seen/case.ts';
+import { storedAnalysis } from '../store.ts';
 import type { RootCauseAnalysisRow } from '../tables.ts';
 import { openCandidates } from './candidates.ts';
 import { citedItems } from './items.ts';
@@ -89,7 +89,7 @@ export class ModelAnalyst {
   /** What is to be asked; undefined where nothing is left open. */
   async #askedOf(row: RootCauseAnalysisRow, now: number): Promise<Asked | undefined> {
     const { store } = this.#options;
-    const { certainty } = JSON.parse(row.content ?? '{}') as Partial<Analysis>;
+    const certainty = row.content === null ? undefined : storedAnalysis(row.content).certainty;
     const group = await store.errorGroups.find(row.account_id, row.group_kind, row.group_id);
     if (!group || certainty === undefined || certainty === 'CERTAIN') return undefined;
     const given = caseOf(await gatherEvidence(store, group, now));

@@ -3,7 +3,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { record } from '../../audit/record.ts';
-import type { RateLimits } from '../../http/limits.ts';
+import { callerNetwork, type RateLimits } from '../../http/limits.ts';
 import type { Mailing } from '../../members/mails.ts';
 import type { PersonRow } from '../../members/tables.ts';
 import type { ServiceMetrics } from '../../metrics.ts';
@@ -68,7 +68,7 @@ export class Entrance {
     const { limits } = this.deps;
     this.spend(request, reply);
     const name = `name ${email.slice(0, 254)}`;
-    limits.spendOf(ofNameHere, `${name} from ${request.ip}`, reply);
+    limits.spendOf(ofNameHere, `${name} from ${callerNetwork(request.ip)}`, reply);
     if (!(await this.#hasComeFrom(email, request.ip))) limits.spendOf(ofName, name, reply);
   }
 
@@ -85,10 +85,11 @@ export class Entrance {
 
   async #hasComeFrom(email: string, address: string): Promise<boolean> {
     const { store } = this.deps;
+    const network = callerNetwork(address);
     const person = await store.members.personByEmail(email);
     for (const { id: accountId } of person ? await store.members.accountsOf(person.id) : []) {
       const deeds = await store.audit.list({ accountId, actorId: person?.id }, rememberedDeeds);
-      if (deeds.some((deed) => deed.address === address)) return true;
+      if (deeds.some((deed) => deed.address && callerNetwork(deed.address) === network)) return true;
     }
     return false;
   }

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../../protocol/http/route.ts';
 import { badRequestLine } from '../errors.ts';
+import { callerNetwork } from '../limits.ts';
 import type { BodyRoom } from './body-room.ts';
 import { isCompressed } from './compressed-body.ts';
 
@@ -53,7 +54,7 @@ export async function enterRoom(
       ? caller.location.id
       : caller.kind === 'account'
         ? caller.account.accountId
-        : request.ip;
+        : callerNetwork(request.ip);
   const leave = await room.enter(sender, largestBody(route, request.raw), gone.signal);
   if (reply.raw.closed) leave();
   else reply.raw.once('close', leave).once('finish', leave);

@@ -5,6 +5,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { presentAsker } from '../../../lib/turns/asker.ts';
 import { FairQueue, type QueueFigures } from '../../../lib/turns/fair-queue.ts';
 import type { CheckCoverage, CoverageQuery, CoverageSource } from '../../coverage/coverage-query.ts';
+import { type UnreadableValue, unreadableValues } from '../../store/stored-json.ts';
 import type { StorePlace } from '../../store.ts';
 import type { ClickHouseNews } from '../clickhouse/fed-columns.ts';
 import type { RunAggregate } from '../report-store.ts';
@@ -52,6 +53,8 @@ export interface AnalyticsReply {
   };
   /** What the question has found out about ClickHouse; absent when it was not asked. */
   readonly clickHouse?: ClickHouseNews | undefined;
+  /** Stored values that the question met and that cannot be read. */
+  readonly unreadable?: readonly UnreadableValue[];
 }
 
 interface Pending {
@@ -170,7 +173,8 @@ export class AnalyticsThread implements CoverageSource {
     return worker;
   }
 
-  #settle({ id, answer, problem, clickHouse }: AnalyticsReply): void {
+  #settle({ id, answer, problem, clickHouse, unreadable = [] }: AnalyticsReply): void {
+    for (const value of unreadable) unreadableValues.publish(value);
     if (clickHouse !== undefined) this.#onClickHouse?.(clickHouse);
     const pending = this.#pending.get(id);
     this.#pending.delete(id);

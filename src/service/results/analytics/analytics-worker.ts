@@ -9,6 +9,7 @@ import { SlotDays } from '../../coverage/slot-days.ts';
 import { cancelStatement, type PostgresSession } from '../../store/engine/cancel-statement.ts';
 import { connectPostgres } from '../../store/engine/connect-postgres.ts';
 import { asStoreError, connectSqliteToRead } from '../../store/engine/dialect.ts';
+import { type UnreadableValue, unreadableValues } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
 import { ClickHouseServer } from '../clickhouse/clickhouse-server.ts';
 import { ClickHouseState, FedColumns } from '../clickhouse/fed-columns.ts';
@@ -72,6 +73,13 @@ function untilStopped(id: number): KyselyPlugin {
   };
 }
 
+/** The first unreadable value of each column since the last reply: a question may meet a million. */
+const unreadable: UnreadableValue[] = [];
+unreadableValues.subscribe((message) => {
+  const value = message as UnreadableValue;
+  if (!unreadable.some(({ column }) => column === value.column)) unreadable.push(value);
+});
+
 async function reply(id: number, question: Question): Promise<AnalyticsReply> {
   answering = id;
   try {
@@ -119,5 +127,8 @@ port.on('message', ({ id, question }: AnalyticsRequest) => {
     return;
   }
   // One after the other: each may need the memory of a million numbers.
-  last = last.then(async () => port.postMessage(await reply(id, question)));
+  last = last.then(async () => {
+    const replied = await reply(id, question);
+    port.postMessage({ ...replied, unreadable: unreadable.splice(0) } satisfies AnalyticsReply);
+  });
 });

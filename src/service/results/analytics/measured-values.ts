@@ -1,6 +1,7 @@
 import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
 import type { Analytics, DetailPath } from '../../../checks/contract/metric.ts';
 import { findCheckType } from '../../../checks/index.ts';
+import { storedValue } from '../../store/stored-json.ts';
 import type { ResultRow } from '../tables.ts';
 
 /**
@@ -37,6 +38,21 @@ export function measuredValues(
     const value = path && valueAt(analytics.items ? part : detail, path);
     return [typeof value === 'string' || typeof value === 'number' ? value : null, metrics];
   });
+}
+
+const listOf = storedValue<MeasuredValues>('results.measured', []);
+
+/**
+ * The numbers of a stored result. Millions of them are read for one answer, so entries are looked at no further than to
+ * leave out those that are no pairs; names and values are what `measuredValues` wrote.
+ */
+export function storedMeasures(text: string): MeasuredValues {
+  const values = listOf(text);
+  return values.every(isPair) ? values : values.filter(isPair);
+}
+
+function isPair(entry: unknown): boolean {
+  return Array.isArray(entry) && typeof entry[1] === 'object' && entry[1] !== null;
 }
 
 /** Whether the response time is one: the target answered. */

@@ -1,4 +1,4 @@
-import type { MeasuredValues } from '../analytics/measured-values.ts';
+import { type MeasuredValues, storedMeasures } from '../analytics/measured-values.ts';
 import { measuredFailures } from '../check-report.ts';
 import { decodeNumbers, decodeTexts, encodeNumbers, encodeTexts, type TextColumn } from './column-coding.ts';
 
@@ -86,10 +86,13 @@ class TextColumnWriter {
   }
 }
 
+/** A result is a row of the columns, whatever is known of it. */
+const unmeasured: MeasuredValues = [[null, {}]];
+
 /** Turns rows, oldest first, into columns. */
 export function frameOf(rows: readonly MeasuredRow[]): Frame {
   const entries = rows.flatMap((row) => {
-    const values: MeasuredValues = row.measured === null ? [[null, {}]] : JSON.parse(row.measured);
+    const values: MeasuredValues = row.measured === null ? unmeasured : storedMeasures(row.measured);
     return values.map(([dimension, metrics], ordinal) => ({ row, ordinal, dimension, metrics }));
   });
   const numbers = new Map<string, Float64Array>();

@@ -13,6 +13,8 @@ export interface RecordedStore {
   readonly tables: Readonly<Record<string, readonly Row[]>>;
   /** The ids of what is stored, by the paths of the build that led to it. */
   readonly known: Readonly<Record<string, readonly (readonly string[])[]>>;
+  /** The shapes that the build stores (shapes.ts); absent for builds that could not say so. */
+  readonly shapes?: Readonly<Record<string, string>>;
 }
 
 const folder = join(import.meta.dirname, 'stores');

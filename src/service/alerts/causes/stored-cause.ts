@@ -1,0 +1,48 @@
+import { storedValue } from '../../store/stored-json.ts';
+import type { CauseMember, News, OpenCause } from './course.ts';
+import type { FailingCheck } from './failing-check.ts';
+import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';
+
+/** News of a check as they are stored while they wait; whether they are due shows when they are read. */
+export type StoredNews =
+  | Exclude<News, { kind: 'failure' | 'gone' }>
+  | Omit<Extract<News, { kind: 'failure' }>, 'isDue'>;
+
+/** What a failing check has where a build stored less of it. */
+const unknownFact: FailingCheck = {
+  ...{ checkId: '', name: '', since: 0, slotAt: 0, intervalMs: 60_000, parentIds: [] },
+  ...{ symptom: 'unreachable', fromLocation: null, host: null, address: null, hop: null, nameServer: null },
+  ...{ certificate: null, egressRule: null, content: null, failedAt: [], passedAt: [] },
+};
+
+const stateOf = storedValue<Omit<OpenCause, 'id'>>('alert_causes.state', {
+  ...{ kind: 'check', evidence: '', reason: '', isLocationsOwn: false, began: 0, opened: 0 },
+  ...{ members: [], notified: [], incidents: [], wellSince: null, closed: null },
+});
+
+const contentOf = storedValue<Partial<StoredNews>>('alert_cause_news.content', {});
+
+/** A cause as any build stored it. One that cannot be read has no members, and so it is over at the next look. */
+export function storedCause({ id, state }: Pick<AlertCauseRow, 'id' | 'state'>): OpenCause {
+  const cause = stateOf(state);
+  return { ...cause, id, members: cause.members.map(withWholeFact) };
+}
+
+/** News as any build stored them; undefined where they cannot be read, or are of a kind that this build does not know. */
+export function storedNews(
+  { content, created, due }: Pick<AlertCauseNewsRow, 'content' | 'created' | 'due'>,
+  now: number,
+): News | undefined {
+  const news = contentOf(content);
+  if (news.kind === 'failure') {
+    if (!news.fact) return undefined;
+    const member = { incident: null, alertId: '', channelIds: [], ...news, kind: news.kind, fact: news.fact };
+    return { ...withWholeFact(member), isDue: due <= now || created > now };
+  }
+  if (news.kind !== 'recovery' && news.kind !== 'aside') return undefined;
+  return news.checkId === undefined ? undefined : ({ alertId: null, channelIds: [], ...news } as News);
+}
+
+function withWholeFact<Member extends Pick<CauseMember, 'fact'>>(member: Member): Member {
+  return { ...member, fact: { ...unknownFact, ...member.fact } };
+}
