@@ -74,6 +74,6 @@ export function networkFailureIn(text: string): NetworkText | null {
 export function locationPart(code: FailureCode, message: string): 'resolver' | 'network' | null {
   const entry = failureCatalogue[code];
   const fromLocation = 'fromLocation' in entry ? entry.fromLocation : undefined;
-  if (fromLocation !== 'told') return fromLocation ?? null;
+  if (fromLocation !== 'if-named') return fromLocation ?? null;
   return networkFailureIn(message)?.part ?? null;
 }

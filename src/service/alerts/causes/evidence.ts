@@ -85,7 +85,7 @@ export function evidenceOf(result: FailedResult, definition: Fields): Evidence {
   const fromLocation = code === null ? null : locationPart(code, message);
   const base = { code: result.code, fromLocation, host, address: seen.address, ...detailEvidence(detail) };
   // What other failures quote is what the target said.
-  const text = code !== null && isTold(code) ? networkFailureIn(message) : null;
+  const text = code !== null && isIfNamed(code) ? networkFailureIn(message) : null;
   if (text) {
     const { symptom, host, address } = text;
     return { ...base, symptom, host, address, certificate: null, egressRule: null, content: null };
@@ -135,9 +135,9 @@ function routeEnd(detail: unknown): string | null {
   return null;
 }
 
-function isTold(code: FailureCode): boolean {
+function isIfNamed(code: FailureCode): boolean {
   const entry = failureCatalogue[code];
-  return 'fromLocation' in entry && entry.fromLocation === 'told';
+  return 'fromLocation' in entry && entry.fromLocation === 'if-named';
 }
 
 function fieldsOf(value: unknown): Fields {

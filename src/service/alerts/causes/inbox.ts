@@ -7,9 +7,9 @@ import type { StoredChannel } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import type { AlertedResult } from '../facts.ts';
 import type { AlertRow } from '../tables.ts';
-import type { News } from './course.ts';
 import { evidenceOf } from './evidence.ts';
 import type { FailingCheck } from './failing-check.ts';
+import type { News } from './open-cause.ts';
 
 /**
  * How long a check that starts to fail is held for others that fail by the same: long enough for what fails

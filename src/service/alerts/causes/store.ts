@@ -3,9 +3,10 @@ import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../../store/engine/queries.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
-import type { OpenCause } from './course.ts';
 import type { FailingCheck } from './failing-check.ts';
+import type { OpenCause } from './open-cause.ts';
 import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';
+import { presentMembers } from './telling.ts';
 
 const openCause = storedValue<OpenCause>('alert_causes.state', {} as OpenCause);
 
@@ -181,7 +182,7 @@ export class AlertCauses {
       .execute();
     await this.#db.deleteFrom('alert_cause_members').where('cause_id', '=', id).execute();
     if (closed !== null) return;
-    const members = cause.members.map(({ fact }) => ({ check_id: fact.checkId, cause_id: id }));
+    const members = presentMembers(cause).map(({ fact }) => ({ check_id: fact.checkId, cause_id: id }));
     for (const batch of batches(members)) {
       await this.#db
         .insertInto('alert_cause_members')

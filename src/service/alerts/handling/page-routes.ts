@@ -137,7 +137,7 @@ async function pageOf(
   }: { readonly now: number; readonly canHandle: boolean; readonly done: string | null },
 ): Promise<string> {
   const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
-  const cause = summaryOf(causes.get(alert.cause_id ?? ''), notification.channel_id);
+  const cause = summaryOf(causes.get(alert.cause_id ?? ''), notification);
   const { analysis } =
     alert.notice === 'failure' && alert.result_id !== null
       ? await knownOfResult(store, { checkId: alert.check_id, resultId: alert.result_id })
