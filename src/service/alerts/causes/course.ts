@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AskedIncident } from '../../incidents/asked.ts';
-import { causes } from './causes.ts';
 import type { CauseContext, FailingCheck } from './failing-check.ts';
+import { causes } from './grouping/causes.ts';
 import type {
   CauseIncident,
   CauseMember,

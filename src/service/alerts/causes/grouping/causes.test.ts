@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type FailureCode, failureCatalogue } from '../../../checks/contract/failure.ts';
+import { type FailureCode, failureCatalogue } from '../../../../checks/contract/failure.ts';
+import { evidenceOf } from '../evidence.ts';
+import type { CauseContext, FailingCheck } from '../failing-check.ts';
 import { causes } from './causes.ts';
-import { evidenceOf } from './evidence.ts';
-import type { CauseContext, FailingCheck } from './failing-check.ts';
 import { domainOf } from './targets.ts';
 
 const quiet: CauseContext = { unhealthy: new Map(), targetsAt: new Map(), parents: new Map() };
