@@ -24,11 +24,12 @@ interface FailureEntry {
    */
   readonly fromLateness?: 'time-limit' | 'hang-up' | undefined;
   /**
-   * Which part of the location can bring the failure about where the target is well: its resolver, its
-   * network, or either. While the agent finds that part unhealthy, such a failure says nothing against the
-   * target.
+   * Which part of the location can bring the failure about where the target is well: its resolver or its
+   * network. `if-named`: only when the message names a failure of the network (see network-text.ts), as scripts do
+   * that also fail by what they find. Absent: none, as for every failure by content. While the agent finds that
+   * part unhealthy (any, for `if-named`), such a failure says nothing against the target.
    */
-  readonly fromLocation?: 'resolver' | 'network' | 'either' | undefined;
+  readonly fromLocation?: 'resolver' | 'network' | 'if-named' | undefined;
 }
 
 const target = (meaning: string): FailureEntry => ({ owner: 'target', meaning, isNetworkError: false });
@@ -37,7 +38,7 @@ const location = (meaning: string): FailureEntry => ({ owner: 'location', meanin
 const timed = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLateness: 'time-limit' });
 const hungUp = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLateness: 'hang-up' });
 const viaNetwork = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocation: 'network' });
-const viaEither = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocation: 'either' });
+const ifNamed = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocation: 'if-named' });
 const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
 const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
 
@@ -131,12 +132,12 @@ export const failureCatalogue = {
   REQUEST_INVALID: config(
     'The request cannot be sent as configured: a header, method, body or domain name is not allowed.',
   ),
-  SCRIPT_FAILED: viaEither(
+  SCRIPT_FAILED: ifNamed(
     target(
       'A test of the script failed, it threw, or it ended before it was done, as process.exit() makes it.',
     ),
   ),
-  SCRIPT_TIMED_OUT: viaEither(
+  SCRIPT_TIMED_OUT: ifNamed(
     target(
       'The script ran longer than it may: 240 seconds, a setup or teardown script 10, the tests of a suite 30 minutes or their globalTimeout.',
     ),
@@ -173,7 +174,7 @@ export const failureCatalogue = {
     'The run, or all runs of this agent on this day, used up what they may take of the model: tokens, time, cost or turns.',
   ),
   PROMPT_NOT_FOLLOWED: target('The model found no steps that do what the prompt asks, and says why.'),
-  STEP_FAILED: viaEither(
+  STEP_FAILED: ifNamed(
     target(
       'A step of the plan could not be done: what it acts on is not on the page, or the page is out of order.',
     ),

@@ -53,8 +53,8 @@ function cell(text: string, width: number): string {
 }
 
 /** Who knows of an open alert, in a word or a name. */
-export function knownBy({ acknowledgement, silencedUntil, suppressedBy, isNotified }: OpenAlert): string {
+export function knownBy({ acknowledgement, silencedUntil, suppressedBy, notified }: OpenAlert): string {
   if (acknowledgement) return acknowledgement.by.name;
   if (silencedUntil !== null) return 'silenced';
-  return suppressedBy ?? (isNotified ? 'channels' : 'nobody yet');
+  return suppressedBy ?? notified.words;
 }

@@ -26,9 +26,21 @@ const OpenAlert = z
       .describe('As its last runs say; PASSING: it flaps, and is not stable yet'),
     isFlapping: z.boolean(),
     since: DateTime.nullable().describe('When the first run was due that did not pass'),
-    isNotified: z
-      .boolean()
-      .describe('False while the threshold is not reached, or everything about it was held back'),
+    isNotified: z.boolean().describe('Whether a channel was notified of it, or is being notified'),
+    notified: z
+      .object({
+        words: z
+          .string()
+          .describe('In one sentence, such as "EMAIL ops@example.com" or "no one: no channel is subscribed"'),
+        channels: z.array(
+          z.object({
+            alertChannelId: z.int(),
+            type: z.string(),
+            status: z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET']),
+          }),
+        ),
+      })
+      .describe('Which channels were notified, by the log of notifications'),
     remindersSent: z.int(),
     checkResultId: z.string().nullable().describe('The result it alerted with last'),
     acknowledgement: Acknowledgement.nullable(),

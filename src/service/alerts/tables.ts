@@ -156,6 +156,8 @@ export interface AlertNotificationRow {
   refused: string | null;
   /** Until when the quiet hours of its channel hold or held it back; null where they did not. */
   held_until: number | null;
+  /** `CauseUpdate` as JSON where it is a further message on a cause; null for any other. */
+  cause_update?: string | null;
 }
 
 /** A row with a column that the database counts up: not given on insert. */

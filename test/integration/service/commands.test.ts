@@ -7,7 +7,7 @@ import { ApiClient } from '../../../src/cli/api/client.ts';
 import type { Shown } from '../../../src/cli/api/command.ts';
 import { apiCommands } from '../../../src/cli/api/commands.ts';
 import { testCommand } from '../../../src/cli/deploy/test-command.ts';
-import type { CauseMember, OpenCause } from '../../../src/service/alerts/causes/course.ts';
+import type { CauseMember, OpenCause } from '../../../src/service/alerts/causes/open-cause.ts';
 import { createCheck, reportOf, until } from '../../helpers/service/service.ts';
 import { resultRow } from '../conformance/store-suites/result-samples.ts';
 import { StoreStage, sqlitePlace } from '../conformance/store-suites/stage.ts';

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
 import type { Repositories } from '../../repositories.ts';
+import { Sessions } from '../../sessions/sessions.ts';
 import type { Store } from '../../store.ts';
 import { shownConfig } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
-import { advanceCauses, type CauseNotice, calmMsOf, type News, type OpenCause } from './course.ts';
+import { advanceCauses } from './course.ts';
 import type { CauseContext, FailingCheck } from './failing-check.ts';
+import type { CauseNotice, News, OpenCause } from './open-cause.ts';
 import { storedNews } from './stored-cause.ts';
+import { calmMsOf, leavesAt, nextTellingAt, presentMembers } from './telling.ts';
 
 /** An agent reports a lasting event every minute. */
 const reportedWithinMs = 5 * 60_000;
@@ -17,6 +21,8 @@ const heardWithinMs = 15 * 60_000;
  * again.
  */
 const lookEveryMs = 60_000;
+/** A cause is not looked at more often than this without news. */
+const shortestLookMs = 1_000;
 
 /** Counts failures that joined others. */
 export interface GroupedCounter {
@@ -32,11 +38,13 @@ export class CauseWatch {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #metrics: GroupedCounter;
+  readonly #sessions: Sessions;
 
   constructor({ store, clock, metrics }: { store: Store; clock: Clock; metrics: GroupedCounter }) {
     this.#store = store;
     this.#clock = clock;
     this.#metrics = metrics;
+    this.#sessions = new Sessions({ store, clock });
   }
 
   async turn(): Promise<number | null> {
@@ -49,8 +57,23 @@ export class CauseWatch {
       if (!done) return null;
       for (const [kind, count] of done.grouped) this.#metrics.countGrouped(accountId, kind, count);
       if (done.hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
+      await this.#hurry(accountId, done.hurried);
     }
     return this.#store.alertCauses.nextDueAt();
+  }
+
+  /**
+   * Runs checks now, as people do by hand: their results count for statuses and alerts, and not as slots of the
+   * schedule. Where the process ends before, they run at their next slot.
+   */
+  async #hurry(accountId: string, checkIds: readonly string[]): Promise<void> {
+    if (checkIds.length === 0) return;
+    try {
+      await this.#sessions.startChecks(accountId, { checkIds }, { runSource: 'ALERT_CAUSE' });
+    } catch (thrown) {
+      // None of them can be run: they are heartbeats, or switched off by now.
+      if (!(thrown instanceof AppError && thrown.code === 'NOT_FOUND')) throw thrown;
+    }
   }
 }
 
@@ -98,6 +121,7 @@ async function advance(repositories: Repositories, accountId: string, now: numbe
   await alertCauses.removeNews(done.map(({ position }) => position));
   return {
     hasNews: step.notices.length > 0 || step.incidents.length > 0,
+    hurried: step.hurried,
     grouped: groupedBy(stored, step.changed),
   };
 }
@@ -152,11 +176,19 @@ async function contextOf(
 }
 
 /** When time alone may change a cause. */
-function nextLook({ closed, members }: OpenCause, now: number): number | null {
-  if (closed !== null) return null;
-  if (members.some(({ recovered }) => recovered === null)) return now + lookEveryMs;
+function nextLook(cause: OpenCause, now: number): number | null {
+  if (cause.closed !== null) return null;
+  const members = presentMembers(cause);
+  const soonest = now + shortestLookMs;
+  if (members.some(({ recovered }) => recovered === null)) {
+    const times = [nextTellingAt(cause), ...members.map((member) => leavesAt(cause, member))];
+    return Math.max(soonest, Math.min(now + lookEveryMs, ...times.filter((at) => at !== null)));
+  }
   const interval = Math.max(...members.map(({ fact }) => fact.intervalMs));
-  return Math.max(...members.map(({ recovered }) => recovered ?? now)) + calmMsOf(interval);
+  return Math.max(
+    soonest,
+    Math.max(...members.map(({ recovered }) => recovered ?? now)) + calmMsOf(interval),
+  );
 }
 
 async function notify(
@@ -170,7 +202,7 @@ async function notify(
     (await repositories.alertChannels.all(accountId)).map((channel) => [channel.id, channel]),
   );
   await repositories.notifications.insert(
-    notices.flatMap(({ alertId, checkId, channelId }) => {
+    notices.flatMap(({ alertId, checkId, channelId, update }) => {
       const channel = channels.get(channelId);
       if (!channel) return [];
       return [
@@ -183,6 +215,7 @@ async function notify(
           },
           ...{ status: 'IN_PROGRESS' as const, tries: 0, next_at: now, last_try: null },
           ...{ result: null, created: now, ended: null },
+          cause_update: update ? JSON.stringify(update) : null,
         },
       ];
     }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { advanceCauses, type News, type OpenCause } from './course.ts';
+import { advanceCauses } from './course.ts';
 import type { FailingCheck } from './failing-check.ts';
+import type { News, OpenCause } from './open-cause.ts';
 
 const context = { unhealthy: new Map(), targetsAt: new Map(), parents: new Map() };
 
@@ -18,6 +19,7 @@ function fact(checkId: string, fields: Partial<FailingCheck> = {}): FailingCheck
 class Account {
   open: OpenCause[] = [];
   now = 1_000_000;
+  hurried: readonly string[] = [];
   #ids = 0;
 
   /** Answers the notifications as `alert → channel`. */
@@ -30,7 +32,11 @@ class Account {
     const step = advanceCauses(this.open, news, { now: this.now, context, newId });
     const all = new Map([...this.open, ...step.changed].map((cause) => [cause.id, cause]));
     this.open = [...all.values()].filter(({ closed }) => closed === null);
-    return step.notices.map(({ alertId, channelId, checkId }) => `${alertId} of ${checkId} → ${channelId}`);
+    this.hurried = step.hurried;
+    return step.notices.map(({ alertId, channelId, checkId, update }) => {
+      const what = update ? `${update.kind} ${update.names.join(' ')}` : `${alertId} of ${checkId}`;
+      return `${what} → ${channelId}`;
+    });
   }
 }
 
@@ -60,6 +66,77 @@ describe('the course of a cause', () => {
     expect(account.hear(recovers('b', [1, 2]))).toEqual(['b recovers of b → 2']);
     // The last to recover is another one than the channel was notified of; what it opened is what ends.
     expect(account.hear(fails('a'), recovers('c'))).toEqual([]);
+    expect(account.hear(recovers('a'))).toEqual(['a recovers of a → 1']);
+    expect(account.open).toEqual([]);
+  });
+
+  it('tells by name what joins after the message, once a minute, and not again', () => {
+    const account = new Account();
+    account.hear(fails('a'));
+    expect(account.hear(fails('b'))).toEqual([]);
+    expect(account.hear(fails('c', [1, 2]))).toEqual(['c fails of c → 2']);
+    account.now += 60_000;
+    expect(account.hear()).toEqual(['joined b c → 1']);
+    expect(account.hear(fails('d'))).toEqual([]);
+    account.now += 60_000;
+    expect(account.hear()).toEqual(['joined d → 1']);
+    account.now += 60_000;
+    expect(account.hear()).toEqual([]);
+  });
+
+  it('tells at once what joins a cause whose message is old', () => {
+    const account = new Account();
+    account.hear(fails('a'));
+    account.now += 90_000;
+    expect(account.hear(fails('b'))).toEqual(['joined b → 1']);
+  });
+
+  it('tells the recovery of a check while others fail still, and runs those at once that run seldom', () => {
+    const account = new Account();
+    account.hear(fails('a'), fails('slow', [1], { intervalMs: 600_000 }), fails('often'));
+    account.now += 60_000;
+    expect(account.hear(recovers('a'))).toEqual([]);
+    expect(account.hurried).toEqual(['slow']);
+    account.now += 58_000;
+    expect(account.hear(recovers('often'))).toEqual([]);
+    expect(account.hurried).toEqual([]);
+    account.now += 1_000;
+    expect(account.hear()).toEqual(['recovered a → 1']);
+    account.now += 60_000;
+    expect(account.hear()).toEqual(['recovered often → 1']);
+    expect(account.hear(recovers('slow'))).toEqual(['slow recovers of a → 1']);
+    expect(account.open).toEqual([]);
+  });
+
+  it('tells a second outage of a member that had passed for an interval while another one is red', () => {
+    const account = new Account();
+    const code = (name: string) => ({ code: name, symptom: 'unwell' }) as const;
+    account.hear(fails('a', [1], code('503')), fails('slow', [1], { ...code('503'), intervalMs: 600_000 }));
+    account.now += 180_000;
+    expect(account.hear(recovers('a'))).toEqual([]);
+    account.now += 61_000;
+    expect(account.hear()).toEqual(['recovered a → 1']);
+    account.now += 61_000;
+    const again = { since: 300_000, code: '503' };
+    expect(account.hear(fails('a', [1], again))).toEqual(['joined a → 1']);
+    expect(account.open[0]?.members).toHaveLength(2);
+  });
+
+  it('takes another failure code of a member that has just recovered for news, and the same one for none', () => {
+    const account = new Account();
+    const by = (code: string, host = 'shop.test') => ({ code, host });
+    account.hear(fails('a', [1], by('503')), fails('red', [1], by('503')));
+    account.now += 120_000;
+    account.hear(recovers('a'));
+    expect(account.hear(fails('a', [1], by('503')))).toEqual([]);
+    account.hear(recovers('a'));
+    expect(account.hear(fails('a', [1], by('RESET')))).toEqual(['joined a → 1']);
+    account.hear(recovers('a'));
+    // What has another cause begins another one.
+    const other = { ...fails('a', [1], by('503', 'other.test')), alertId: 'a fails elsewhere' } as News;
+    expect(account.hear(other)).toEqual(['a fails elsewhere of a → 1']);
+    expect(account.open).toHaveLength(2);
+    expect(account.hear(recovers('red'))).toEqual(['red recovers of a → 1']);
     expect(account.hear(recovers('a'))).toEqual(['a recovers of a → 1']);
     expect(account.open).toEqual([]);
   });

@@ -1,120 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import type { AskedIncident, OwnIncident } from '../../incidents/asked.ts';
-import { causes } from './causes.ts';
-import { type CauseContext, type CauseKind, type FailingCheck, passesElsewhere } from './failing-check.ts';
+import type { AskedIncident } from '../../incidents/asked.ts';
+import type { CauseContext, FailingCheck } from './failing-check.ts';
+import { causes } from './grouping/causes.ts';
+import type {
+  CauseIncident,
+  CauseMember,
+  CauseNotice,
+  CourseStep,
+  News,
+  Notified,
+  OpenCause,
+} from './open-cause.ts';
+import { isCalm, leavesAt, presentMembers, tellChannels, tellMoved } from './telling.ts';
 
 /**
  * The course of causes: what becomes of the news of checks that fail, are reminded of, and recover.
  *
  * A check that starts to fail is held for a moment (see `holdMs`), so that what fails with it is notified
  * with it. Then it is grouped, with everything else that fails. It joins the open cause of its group, or
- * begins one. Each channel of its members is notified of a cause once: with the first member that concerns
- * it. A member that recovers and fails again while its cause is open is no news. When all members that
+ * begins one. Each channel of its members is notified of a cause with the first member that concerns it; what
+ * joins later, and what recovers while others fail still, is reported by name (see telling.ts). When all members that
  * concern a channel have recovered, the channel is notified so, once; when all have, the cause is over. A
  * cause whose members fail at one location only, while their slots pass elsewhere, is over when that has
  * lasted for two intervals: lossy links and half-dead resolvers fail other checks each time.
  *
- * Of a location that its agents find unhealthy channels know already: such a cause notifies nobody. What
+ * A member that recovers and soon fails again by the same is no news. One that fails by something else is, and so
+ * is one that had passed for an interval of its own: by then it has left the cause. When a member recovers, those
+ * that run seldom are run at once: nothing says that they fail still but the time of their next run.
+ *
+ * Of a location that its agents find unhealthy channels know already: such a cause notifies no channel. What
  * still fails when the location has been well for two intervals is taken as new.
  */
-export interface OpenCause {
-  readonly id: string;
-  readonly kind: CauseKind;
-  readonly evidence: string;
-  readonly reason: string;
-  readonly isLocationsOwn: boolean;
-  /** When its first member began to fail, in epoch milliseconds. */
-  readonly began: number;
-  readonly opened: number;
-  readonly members: readonly CauseMember[];
-  readonly notified: readonly Notified[];
-  /** Incidents that its members asked for, one for each service and rule. */
-  readonly incidents: readonly CauseIncident[];
-  /** When the location was found healthy again, for a cause that it explains. */
-  readonly wellSince: number | null;
-  readonly closed: number | null;
-}
 
-export interface CauseIncident {
-  /** The same in the event that opens it and in the one that resolves it. */
-  readonly triggerId: string;
-  readonly incident: AskedIncident;
-  /** The check that asked for it. */
-  readonly checkId: string;
-}
-
-export interface CauseMember {
-  readonly fact: FailingCheck;
-  /** The incident of its own that it asks for. */
-  readonly incident: OwnIncident | null;
-  /** The rules that it fails by; absent in what earlier builds stored. */
-  readonly ruleIds?: readonly string[];
-  readonly alertId: string;
-  /** The channels that hear of this member. */
-  readonly channelIds: readonly number[];
-  readonly joined: number;
-  readonly recovered: number | null;
-  /** The alert that says so; null while there is none, and where nobody may be notified of it. */
-  readonly recovery: { readonly alertId: string; readonly channelIds: readonly number[] } | null;
-}
-
-/** What a channel was notified of a cause. */
-export interface Notified {
-  readonly channelId: number;
-  /** The check that everything notified to this channel is filed under. */
-  readonly checkId: string;
-  readonly isOver: boolean;
-}
-
-/** What happened to a check, in the order it happened. */
-export type News =
-  | {
-      readonly kind: 'failure';
-      readonly fact: FailingCheck;
-      readonly incident: OwnIncident | null;
-      readonly ruleIds?: readonly string[];
-      readonly alertId: string;
-      readonly channelIds: readonly number[];
-      /** Whether it was held for as long as it may be. */
-      readonly isDue: boolean;
-    }
-  | {
-      readonly kind: 'recovery';
-      readonly checkId: string;
-      /** null where nobody may be notified of it. */
-      readonly alertId: string | null;
-      readonly channelIds: readonly number[];
-    }
-  /** A reminder, or a change between failing and degraded. */
-  | {
-      readonly kind: 'aside';
-      readonly checkId: string;
-      readonly alertId: string;
-      readonly isReminder: boolean;
-      readonly channelIds: readonly number[];
-    }
-  /** The check was deleted or switched off. */
-  | { readonly kind: 'gone'; readonly checkId: string };
-
-/** A notification to be sent: an alert to a channel, filed under a check. */
-export interface CauseNotice {
-  readonly causeId: string;
-  readonly channelId: number;
-  readonly checkId: string;
-  readonly alertId: string;
-}
-
-export interface CourseStep {
-  /** Causes that are new or have changed. */
-  readonly changed: readonly OpenCause[];
-  readonly notices: readonly CauseNotice[];
-  readonly incidents: readonly { readonly kind: 'open' | 'resolve'; readonly incident: CauseIncident }[];
-  /** Checks whose news are still held: nothing was done about them. */
-  readonly held: ReadonlySet<string>;
-}
-
+/** Checks that run this often need not be run ahead of their time. */
+const oftenMs = 60_000;
+/** A check is run ahead of its time once in this. */
+const hurriedOnceInMs = 5 * 60_000;
+/** More at once would be a load that the target, which has just come back, might not bear. */
+const maxHurried = 20;
 const shortestCalmMs = 60_000;
-const longestCalmMs = 10 * 60_000;
 
 /** What some news, in their order, do to the open causes of an account. */
 export function advanceCauses(
@@ -130,8 +54,10 @@ export function advanceCauses(
   for (const one of news) course.hear(one);
   course.lookAtLocations(context);
   course.group(context, newId);
-  course.recover();
+  course.tell();
+  course.closeAndLeave();
   course.resolveIncidents();
+  course.hurry();
   return course;
 }
 
@@ -144,6 +70,9 @@ class Course implements CourseStep {
   readonly #now: number;
   readonly incidents: { kind: 'open' | 'resolve'; incident: CauseIncident }[] = [];
   readonly held = new Set<string>();
+  readonly hurried: string[] = [];
+  /** Causes with a member that recovered just now. */
+  readonly #improved = new Set<string>();
   #fresh: FreshMember[] = [];
 
   constructor(open: readonly OpenCause[], now: number) {
@@ -162,27 +91,32 @@ class Course implements CourseStep {
     if (news.kind === 'failure') {
       const { kind: _kind, isDue, ...failed } = news;
       const member: CauseMember = { ...failed, joined: this.#now, recovered: null, recovery: null };
-      const known = cause?.members.find(({ fact }) => fact.checkId === checkId);
+      const known = cause && memberOf(cause, checkId);
       if (cause && known?.recovered === null) {
         // Such as from degraded back to failing.
-        if (cause.members.length === 1) this.#pass(cause, { ...news, checkId });
-      } else if (cause && known) {
+        if (presentMembers(cause).length === 1) this.#pass(cause, { ...news, checkId });
+      } else if (cause && known && isSameFailure(known.fact, member.fact)) {
         // What it failed by first is what made it a member.
         this.#changeMember(cause, { ...member, fact: known.fact });
         this.#notify(cause.id, checkId);
       } else if (!this.#fresh.some(({ fact }) => fact.checkId === checkId)) {
+        // Another failure may have another cause.
+        if (cause && known) this.#changeMember(cause, { ...known, left: this.#now });
         this.#fresh.push({ ...member, isDue });
       }
       return;
     }
     if (news.kind === 'aside') {
-      if (cause && (news.isReminder || cause.members.length === 1)) this.#pass(cause, news);
+      if (cause && (news.isReminder || presentMembers(cause).length === 1)) this.#pass(cause, news);
       return;
     }
     const { alertId, channelIds } = news.kind === 'recovery' ? news : { alertId: null, channelIds: [] };
     const recovery = alertId === null ? null : { alertId, channelIds };
     const ended = <M extends CauseMember>(member: M): M =>
       member.fact.checkId === checkId ? { ...member, recovered: this.#now, recovery } : member;
+    if (cause && memberOf(cause, checkId)?.recovered === null && news.kind === 'recovery') {
+      this.#improved.add(cause.id);
+    }
     for (const member of cause?.members ?? []) if (cause) this.#changeMember(cause, ended(member));
     // It failed and recovered before it was grouped: both are notified.
     this.#fresh = this.#fresh.map(ended);
@@ -212,7 +146,7 @@ class Course implements CourseStep {
     this.#fresh = [];
     if (fresh.length === 0) return;
     const homes = new Map<FailingCheck, OpenCause>();
-    for (const cause of this.#open()) for (const { fact } of cause.members) homes.set(fact, cause);
+    for (const cause of this.#open()) for (const { fact } of presentMembers(cause)) homes.set(fact, cause);
     const byFact = new Map(fresh.map((member) => [member.fact, member]));
     for (const group of causes([...homes.keys(), ...byFact.keys()], context)) {
       const joining = group.members.flatMap((fact) => byFact.get(fact) ?? []);
@@ -228,7 +162,7 @@ class Course implements CourseStep {
         .sort((left, right) => left.opened - right.opened);
       const began = Math.min(...group.members.map(({ since }) => since));
       const present = oldest && (this.#causes.get(oldest.id) ?? oldest);
-      const isWhole = present?.members.every(({ fact }) => group.members.includes(fact));
+      const isWhole = present && presentMembers(present).every(({ fact }) => group.members.includes(fact));
       const cause: OpenCause = present
         ? { ...present, ...(isWhole ? { kind, evidence, reason } : {}) }
         : {
@@ -236,39 +170,60 @@ class Course implements CourseStep {
             ...{ members: [], notified: [], incidents: [], wellSince: null, closed: null },
           };
       const members = joining.map(({ isDue: _isDue, ...member }) => member);
-      this.#set({ ...cause, members: [...cause.members, ...members] });
+      this.#set(withJoining(cause, members));
+      for (const { fact } of joining) this.#leaveOthers(cause.id, fact.checkId);
       for (const { fact } of joining) this.#notify(cause.id, fact.checkId);
     }
   }
 
-  /** Notifies channels whose checks have all recovered, and closes causes that are over. */
-  recover(): void {
+  /** Ends what was reported of a check by the causes it was a member of before it joined one. */
+  #leaveOthers(causeId: string, checkId: string): void {
     for (const cause of this.#open()) {
-      if (!this.#isCalm(cause)) continue;
-      const notified = cause.notified.map((one) => {
-        const concerned = cause.members.filter(({ channelIds }) => channelIds.includes(one.channelId));
-        if (one.isOver || concerned.some(({ recovered }) => recovered === null)) return one;
-        const wanted = concerned.filter(({ recovery }) => recovery?.channelIds.includes(one.channelId));
-        const last =
-          wanted.find(({ fact }) => fact.checkId === one.checkId) ??
-          wanted.toSorted((left, right) => (left.recovered ?? 0) - (right.recovered ?? 0)).at(-1);
-        if (last?.recovery) {
-          const { channelId, checkId } = one;
-          this.notices.push({ causeId: cause.id, channelId, checkId, alertId: last.recovery.alertId });
-        }
-        return { ...one, isOver: true };
-      });
-      const isOver = cause.members.every(({ recovered }) => recovered !== null);
-      if (!isOver && notified.every((one, index) => one === cause.notified[index])) continue;
-      this.#set({ ...cause, notified, closed: isOver ? this.#now : null });
+      if (cause.id === causeId || cause.isLocationsOwn) continue;
+      const told = tellMoved(cause, checkId, this.#now);
+      this.notices.push(...told.notices);
+      if (told.cause !== cause) this.#set(told.cause);
     }
   }
 
-  #isCalm({ members }: OpenCause): boolean {
-    if (!members.every(({ fact }) => passesElsewhere(fact))) return true;
-    const last = Math.max(...members.map(({ recovered }) => recovered ?? this.#now));
-    const interval = Math.max(...members.map(({ fact }) => fact.intervalMs));
-    return this.#now - last >= calmMsOf(interval);
+  /** Tells channels what has become of their causes. */
+  tell(): void {
+    for (const cause of this.#open()) {
+      const told = tellChannels(cause, this.#now);
+      this.notices.push(...told.notices);
+      if (told.cause !== cause) this.#set(told.cause);
+    }
+  }
+
+  /** Closes causes that are over; of others those leave that have passed for long enough. */
+  closeAndLeave(): void {
+    for (const cause of this.#open()) {
+      if (cause.members.every(({ recovered }) => recovered !== null)) {
+        if (isCalm(cause, this.#now)) this.#set({ ...cause, closed: this.#now });
+        continue;
+      }
+      const leaving = presentMembers(cause).filter((one) => (leavesAt(cause, one) ?? Infinity) <= this.#now);
+      if (leaving.length === 0) continue;
+      const members = cause.members.map((one) => (leaving.includes(one) ? { ...one, left: this.#now } : one));
+      this.#set({ ...cause, members });
+    }
+  }
+
+  /** Has checks run that run seldom and failed by what another one has recovered from just now. */
+  hurry(): void {
+    for (const cause of this.#open()) {
+      if (!this.#improved.has(cause.id) || cause.isLocationsOwn) continue;
+      const waiting = presentMembers(cause).filter(
+        ({ recovered, fact, hurriedAt }) =>
+          recovered === null &&
+          fact.intervalMs > oftenMs &&
+          (hurriedAt === undefined || Math.abs(this.#now - hurriedAt) >= hurriedOnceInMs),
+      );
+      for (const member of waiting.slice(0, maxHurried)) {
+        this.hurried.push(member.fact.checkId);
+        this.#changeMember(cause, { ...member, hurriedAt: this.#now });
+      }
+    }
   }
 
   /**
@@ -276,7 +231,7 @@ class Course implements CourseStep {
    */
   #notify(causeId: string, checkId: string): void {
     const cause = this.#causes.get(causeId);
-    const member = cause?.members.find(({ fact }) => fact.checkId === checkId);
+    const member = cause && memberOf(cause, checkId);
     if (!cause || !member || cause.isLocationsOwn) return;
     this.#openIncidents(cause, member);
     const active = new Set(cause.notified.filter(({ isOver }) => !isOver).map(({ channelId }) => channelId));
@@ -284,7 +239,9 @@ class Course implements CourseStep {
     if (channelIds.length === 0) return;
     const { alertId } = member;
     for (const channelId of channelIds) this.notices.push({ causeId, channelId, checkId, alertId });
-    const notified = channelIds.map((channelId): Notified => ({ channelId, checkId, isOver: false }));
+    const notified = channelIds.map((channelId): Notified => {
+      return { channelId, checkId, isOver: false, told: shownTo(cause, channelId, this.#now), at: this.#now };
+    });
     const others = cause.notified.filter(({ channelId }) => !channelIds.includes(channelId));
     this.#set({ ...(this.#causes.get(causeId) ?? cause), notified: [...others, ...notified] });
   }
@@ -302,7 +259,7 @@ class Course implements CourseStep {
   /** Resolves the incidents whose members have all recovered, as soon as the cause is calm. */
   resolveIncidents(): void {
     for (const cause of this.#causes.values()) {
-      if (cause.incidents.length === 0 || (cause.closed === null && !this.#isCalm(cause))) continue;
+      if (cause.incidents.length === 0 || (cause.closed === null && !isCalm(cause, this.#now))) continue;
       const failing = cause.members.filter(({ recovered }) => recovered === null);
       const asked = new Set(failing.flatMap(askedOf).map(subjectOf));
       const lasting = cause.incidents.filter(({ incident }) => asked.has(subjectOf(incident)));
@@ -343,7 +300,7 @@ class Course implements CourseStep {
   }
 
   #causeOf(checkId: string): OpenCause | undefined {
-    return this.#open().find(({ members }) => members.some(({ fact }) => fact.checkId === checkId));
+    return this.#open().find((cause) => memberOf(cause, checkId) !== undefined);
   }
 
   #open(): OpenCause[] {
@@ -365,7 +322,28 @@ function subjectOf(incident: AskedIncident): string {
   return 'ruleId' in incident ? `rule ${incident.ruleId}` : `service ${incident.serviceId}`;
 }
 
-/** How long a cause at one location must be calm before it is over. */
-export function calmMsOf(intervalMs: number): number {
-  return Math.min(longestCalmMs, Math.max(shortestCalmMs, 2 * intervalMs));
+function memberOf(cause: OpenCause, checkId: string): CauseMember | undefined {
+  return presentMembers(cause).find(({ fact }) => fact.checkId === checkId);
+}
+
+/** Earlier builds stored no code: then nothing says that it is another failure. */
+function isSameFailure(before: FailingCheck, now: FailingCheck): boolean {
+  return before.code == null || now.code == null || before.code === now.code;
+}
+
+/** A cause with members that join; those that were in it before come back as news. */
+function withJoining(cause: OpenCause, joining: readonly CauseMember[]): OpenCause {
+  const ids = new Set(joining.map(({ fact }) => fact.checkId));
+  const notified = cause.notified.map((one) =>
+    one.told ? { ...one, told: one.told.filter((id) => !ids.has(id)) } : one,
+  );
+  const members = cause.members.filter(({ fact }) => !ids.has(fact.checkId));
+  return { ...cause, notified, members: [...members, ...joining] };
+}
+
+/** The checks that the first message to a channel is about. */
+function shownTo({ members }: OpenCause, channelId: number, now: number): string[] {
+  return members.flatMap(({ fact, recovered, joined, channelIds }) =>
+    (recovered === null || joined === now) && channelIds.includes(channelId) ? [fact.checkId] : [],
+  );
 }

@@ -1,4 +1,5 @@
-import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
+import { type FailureCode, failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
+import { locationPart, networkFailureIn } from '../../../checks/contract/network-text.ts';
 import { parseHostname } from '../../../checks/contract/target.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import type { FailingCheck, Symptom } from './failing-check.ts';
@@ -8,6 +9,7 @@ const detailOf = storedValue<object>('results.detail', {});
 /** What a failure shows of its cause. */
 export type Evidence = Pick<
   FailingCheck,
+  | 'code'
   | 'symptom'
   | 'fromLocation'
   | 'host'
@@ -55,17 +57,6 @@ const symptoms: Readonly<Record<string, Symptom>> = {
   EGRESS_DENIED: 'egress',
 };
 
-/** What scripts and browsers say where the network failed them, as far as it names what it failed at. */
-const errorTexts: readonly (readonly [pattern: RegExp, symptom: Symptom])[] = [
-  [/net::ERR_NAME_NOT_RESOLVED at (?:https?|wss?):\/\/(?<host>[^/:\s"']+)/i, 'unnamed'],
-  [
-    /net::ERR_(?:CONNECTION|ADDRESS|TIMED|EMPTY|SOCKET|TUNNEL)\w* at (?:https?|wss?):\/\/(?<host>[^/:\s"']+)/i,
-    'unreachable',
-  ],
-  [/getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?<host>[^\s"':]+)/, 'unnamed'],
-  [/connect E(?:CONNREFUSED|TIMEDOUT|HOSTUNREACH|CONNRESET) (?<address>[0-9a-fA-F.:]+):\d+/, 'unreachable'],
-];
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -89,16 +80,17 @@ export function evidenceOf(result: FailedResult, definition: Fields): Evidence {
   const seen = runTargetOf(detail);
   const host = seen.host ?? runTargetOf(definition).host;
   const code = result.code !== null && isFailureCode(result.code) ? result.code : null;
-  const entry = code === null ? null : failureCatalogue[code];
-  const fromLocation = (entry !== null && 'fromLocation' in entry ? entry.fromLocation : null) ?? null;
   const status = fieldsOf(fieldsOf(detail).response).status;
   const message = result.message ?? '';
-  const base = { fromLocation, host, address: seen.address, ...detailEvidence(detail) };
-  const known = symptoms[code ?? ''];
-  const text = known === undefined ? textEvidence(message) : null;
+  const fromLocation = code === null ? null : locationPart(code, message);
+  const base = { code: result.code, fromLocation, host, address: seen.address, ...detailEvidence(detail) };
+  // What other failures quote is what the target said.
+  const text = code !== null && isIfNamed(code) ? networkFailureIn(message) : null;
   if (text) {
-    return { ...base, ...text, certificate: null, egressRule: null, content: null };
+    const { symptom, host, address } = text;
+    return { ...base, symptom, host, address, certificate: null, egressRule: null, content: null };
   }
+  const known = symptoms[code ?? ''];
   const isUnwell = typeof status === 'number' && status >= 500;
   const symptom = known ?? (isUnwell ? 'unwell' : 'content');
   return {
@@ -143,14 +135,9 @@ function routeEnd(detail: unknown): string | null {
   return null;
 }
 
-function textEvidence(message: string): Pick<Evidence, 'symptom' | 'host' | 'address'> | null {
-  for (const [pattern, symptom] of errorTexts) {
-    const groups = pattern.exec(message)?.groups;
-    if (!groups) continue;
-    const { host, address } = groups;
-    return { symptom, host: host ? (parseHostname(host) ?? null) : null, address: address ?? null };
-  }
-  return null;
+function isIfNamed(code: FailureCode): boolean {
+  const entry = failureCatalogue[code];
+  return 'fromLocation' in entry && entry.fromLocation === 'if-named';
 }
 
 function fieldsOf(value: unknown): Fields {

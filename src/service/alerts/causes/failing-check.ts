@@ -30,9 +30,11 @@ export interface FailingCheck {
   readonly intervalMs: number;
   /** The checks it was declared to depend on. */
   readonly parentIds: readonly string[];
+  /** The code of its failure; absent in what earlier builds stored. */
+  readonly code?: string | null;
   readonly symptom: Symptom;
   /** Which part of a location could bring such a failure about where the target is well. */
-  readonly fromLocation: 'resolver' | 'network' | 'either' | null;
+  readonly fromLocation: 'resolver' | 'network' | null;
   readonly host: string | null;
   readonly address: string | null;
   /** The last router on the way that answered. */

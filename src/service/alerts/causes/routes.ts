@@ -6,7 +6,7 @@ import {
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { found } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
-import type { OpenCause } from './course.ts';
+import type { OpenCause } from './open-cause.ts';
 
 /** The routes of causes. */
 export function alertCauseHandlers({ store, publicUrl }: HandlerDeps): [string, AnyHandler][] {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { advanceCauses, type News, type OpenCause } from './course.ts';
+import { advanceCauses } from './course.ts';
 import type { Evidence } from './evidence.ts';
 import type { FailingCheck } from './failing-check.ts';
+import type { CauseUpdate, News, OpenCause } from './open-cause.ts';
 
 /** A random number from 0 to 1, the same ones for the same seed (mulberry32). */
 function randomOf(seed: number): () => number {
@@ -15,6 +16,7 @@ function randomOf(seed: number): () => number {
 }
 
 const locations = ['amber', 'basalt', 'chalk'];
+const minuteMs = 60_000;
 const intervalMs = 60_000;
 const holdMs = 10_000;
 const stepMs = 1_000;
@@ -151,6 +153,11 @@ function play(random: () => number, { troubles, unhealthy, isError, skewMs = () 
   const failing = new Set<string>();
   const last = new Map<string, Map<string, Report>>();
   const notified: { cause: string; isRecovery: boolean }[] = [];
+  /** Further messages on a cause that is known: what joined it, and what has recovered while others fail. */
+  const updates: { cause: string; at: number; update: CauseUpdate }[] = [];
+  /** Checks that fail, whose cause's channel does not know it yet: since when. */
+  let untold = new Map<string, number>();
+  let longestUntoldMs = 0;
   const ofCause = new Map<string, OpenCause>();
   let counter = 0;
   const newId = () => {
@@ -254,15 +261,26 @@ function play(random: () => number, { troubles, unhealthy, isError, skewMs = () 
       ({ closed }) => closed === null,
     );
     for (const notice of step.notices) {
+      if (notice.update) {
+        updates.push({ cause: notice.causeId, at, update: notice.update });
+        continue;
+      }
       const member = ofCause.get(notice.causeId)?.members.find(({ fact }) => fact.checkId === notice.checkId);
       notified.push({
         cause: notice.causeId,
         isRecovery: member?.recovery !== null && member?.recovered !== null,
       });
     }
+    const unknown = open.flatMap(({ isLocationsOwn, notified: channels, members }) => {
+      const told = new Set(isLocationsOwn ? [] : channels.flatMap((one) => one.told ?? []));
+      const failing = isLocationsOwn ? [] : members.filter(({ recovered }) => recovered === null);
+      return failing.flatMap(({ fact }) => (told.has(fact.checkId) ? [] : [fact.checkId]));
+    });
+    untold = new Map(unknown.map((id) => [id, untold.get(id) ?? at]));
+    longestUntoldMs = Math.max(longestUntoldMs, ...[...untold.values()].map((since) => at - since));
     inbox = inbox.filter((one) => step.held.has(one.kind === 'failure' ? one.fact.checkId : one.checkId));
   }
-  return { notified, causes: [...ofCause.values()], open, byId };
+  return { notified, updates, longestUntoldMs, causes: [...ofCause.values()], open, byId };
 }
 
 /**
@@ -295,7 +313,7 @@ describe('twenty causes at once, a hundred checks at three locations', () => {
       expect(troubles).toHaveLength(20);
       // The clock jumps an hour ahead in the middle, and back.
       const skewMs = (at: number) => (seed % 2 === 0 && at > 8 * 60_000 && at < 12 * 60_000 ? 3_600_000 : 0);
-      const { notified, causes, open, byId } = play(random, { troubles, skewMs });
+      const { notified, updates, longestUntoldMs, causes, open, byId } = play(random, { troubles, skewMs });
       const named = new Map(causes.map((cause) => [cause.id, troubleOf(cause, troubles, byId)]));
       const failures = notified.filter(({ isRecovery }) => !isRecovery).map(({ cause }) => named.get(cause));
       const silent = troubles.filter(({ name }) => !failures.includes(name)).map(({ name }) => name);
@@ -303,6 +321,14 @@ describe('twenty causes at once, a hundred checks at three locations', () => {
       expect(failures.length, JSON.stringify(failures.toSorted())).toBeLessThanOrEqual(troubles.length * 1.1);
       expect(notified.length - failures.length).toBe(failures.length);
       expect(open).toEqual([]);
+      // What fails later is reported by name within a minute, in one message a minute at most.
+      expect(longestUntoldMs).toBeLessThanOrEqual(minuteMs);
+      for (const [, ofCause] of Map.groupBy(updates, ({ cause }) => cause)) {
+        const gaps = ofCause.map(({ at }, index) => at - (ofCause[index - 1]?.at ?? -minuteMs));
+        expect(Math.min(...gaps)).toBeGreaterThanOrEqual(skewMs(10 * minuteMs) === 0 ? minuteMs : 0);
+      }
+      const counts = updates.map(({ update }) => update.count);
+      expect(Math.min(1, ...counts)).toBe(1);
     },
   );
 });

@@ -2,10 +2,11 @@ import type { Kysely } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
-import type { OpenCause } from './course.ts';
 import type { FailingCheck } from './failing-check.ts';
+import type { OpenCause } from './open-cause.ts';
 import { storedCause } from './stored-cause.ts';
 import type { AlertCauseNewsRow } from './tables.ts';
+import { presentMembers } from './telling.ts';
 
 /** A look that is planned for later than this was planned by a clock that was ahead. */
 const longestLookMs = 30 * 60_000;
@@ -179,7 +180,7 @@ export class AlertCauses {
       .execute();
     await this.#db.deleteFrom('alert_cause_members').where('cause_id', '=', id).execute();
     if (closed !== null) return;
-    const members = cause.members.map(({ fact }) => ({ check_id: fact.checkId, cause_id: id }));
+    const members = presentMembers(cause).map(({ fact }) => ({ check_id: fact.checkId, cause_id: id }));
     for (const batch of batches(members)) {
       await this.#db
         .insertInto('alert_cause_members')

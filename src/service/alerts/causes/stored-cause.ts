@@ -1,5 +1,5 @@
 import { storedValue } from '../../store/stored-json.ts';
-import type { CauseMember, News, OpenCause } from './course.ts';
+import type { CauseMember, News, OpenCause } from './open-cause.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';
 

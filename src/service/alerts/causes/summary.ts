@@ -1,5 +1,7 @@
-import type { OpenCause } from './course.ts';
+import { storedValue } from '../../store/stored-json.ts';
+import type { AlertNotificationRow } from '../tables.ts';
 import type { CauseKind } from './failing-check.ts';
+import type { CauseUpdate, OpenCause } from './open-cause.ts';
 
 /** What a notification says of the cause of its alert. */
 export interface CauseSummary {
@@ -11,14 +13,25 @@ export interface CauseSummary {
   readonly recoveredCount: number;
   /** The first members by name. */
   readonly firstNames: readonly string[];
+  /** What a further message is about; absent in the first one, in reminders and in the last one. */
+  readonly update?: CauseUpdate | undefined;
 }
+
+const updateOf = storedValue<CauseUpdate>('alert_notifications.cause_update', {
+  kind: 'joined',
+  count: 0,
+  names: [],
+});
 
 const shownNames = 5;
 
 /**
  * A summary for a channel: the members that it hears of come first. Undefined for a check that fails alone.
  */
-export function summaryOf(cause: OpenCause | undefined, channelId: number): CauseSummary | undefined {
+export function summaryOf(
+  cause: OpenCause | undefined,
+  { channel_id: channelId, cause_update: update }: Pick<AlertNotificationRow, 'channel_id' | 'cause_update'>,
+): CauseSummary | undefined {
   if (!cause || cause.members.length < 2) return undefined;
   const { id, kind, evidence, reason, members } = cause;
   const concerned = members.filter(({ channelIds }) => channelIds.includes(channelId));
@@ -27,6 +40,7 @@ export function summaryOf(cause: OpenCause | undefined, channelId: number): Caus
     ...{ id, kind, evidence, reason, memberCount: members.length },
     recoveredCount: members.filter(({ recovered }) => recovered !== null).length,
     firstNames: ordered.slice(0, shownNames).map(({ fact }) => fact.name),
+    update: update ? updateOf(update) : undefined,
   };
 }
 
@@ -45,14 +59,30 @@ const subjects: Readonly<Record<CauseKind, (evidence: string) => string>> = {
 /** The cause in one line: `Host shop.test: 17 checks fail`. */
 export function causeTitle(cause: CauseSummary, isOver: boolean): string {
   const subject = subjects[cause.kind](cause.evidence);
-  const { memberCount, recoveredCount } = cause;
-  if (!isOver) return `${subject}: ${memberCount} checks fail`;
+  const { memberCount, recoveredCount, update } = cause;
+  const failing = memberCount - recoveredCount;
+  if (update?.kind === 'joined') {
+    return `${subject}: ${update.count} more ${update.count === 1 ? 'check fails' : 'checks fail'} (${namesText(update.names, update.count)})`;
+  }
+  if (update) {
+    const rest =
+      failing > 0 ? `; ${failing} of ${memberCount} checks still ${failing === 1 ? 'fails' : 'fail'}` : '';
+    return `${subject}: ${namesText(update.names, update.count)} ${update.count === 1 ? 'has' : 'have'} recovered${rest}`;
+  }
+  if (!isOver) {
+    const some = recoveredCount === 0 || failing === 0 ? memberCount : `${failing} of ${memberCount}`;
+    return `${subject}: ${some} checks fail`;
+  }
   const part = recoveredCount < memberCount ? `${recoveredCount} of ${memberCount}` : `all ${memberCount}`;
   return `${subject}: ${part} checks have recovered`;
 }
 
 /** The first members by name, and how many more there are. */
 export function memberText({ firstNames, memberCount }: CauseSummary): string {
-  const rest = memberCount - firstNames.length;
-  return `${firstNames.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`;
+  return namesText(firstNames, memberCount);
+}
+
+function namesText(names: readonly string[], count: number): string {
+  const rest = count - names.length;
+  return `${names.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`;
 }

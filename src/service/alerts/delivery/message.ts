@@ -27,7 +27,7 @@ export interface AlertMessage {
 
 /** What channels say of an alert. */
 export function channelMessage(message: AlertMessage): ChannelMessage {
-  const { id, notice, facts } = message;
+  const { id, facts } = message;
   return {
     id,
     title: oneLine(titleOf(message)),
@@ -36,8 +36,8 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
     since: sinceOf(message),
     locations: locationsOf(facts),
     error: facts.error === null ? null : plainText(facts.error),
-    severity: notice === 'failure' ? 'critical' : notice === 'recovery' ? 'info' : 'warning',
-    isOver: notice === 'recovery',
+    severity: severityOf(message),
+    isOver: isOver(message),
     subject: subjectOf(message),
     subjectId: message.checkId,
     incidentKey: incidentKeyOf(message),
@@ -47,6 +47,16 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
     createdAt: message.created,
     variables: variablesOf(message),
   };
+}
+
+/** Whether it ends what an earlier message began: a check that has recovered while others of its cause fail does not. */
+function isOver({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): boolean {
+  return notice === 'recovery' && facts.cause?.update === undefined;
+}
+
+function severityOf({ notice, facts }: AlertMessage): ChannelMessage['severity'] {
+  if (notice === 'failure' || facts.cause?.update) return 'critical';
+  return notice === 'recovery' ? 'info' : 'warning';
 }
 
 /** What all news of one thing is filed under by receivers that keep an incident open until its recovery. */
@@ -65,7 +75,8 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   const [first = ''] = plainText(facts.error ?? '')
     .trim()
     .split('\n');
-  if (facts.cause && notice === 'failure') return cut(oneLine(facts.cause.reason), maxCauseLength);
+  if (facts.cause && (notice === 'failure' || facts.cause.update))
+    return cut(oneLine(facts.cause.reason), maxCauseLength);
   if (notice === 'recovery') {
     if (subject === 'gap')
       return facts.runLocation === null ? 'The service is back.' : 'It is measured again.';
@@ -210,6 +221,8 @@ function variablesOf(message: AlertMessage): Record<string, unknown> {
     CAUSE_REASON: facts.cause?.reason ?? null,
     CAUSE_MEMBER_COUNT: facts.cause?.memberCount ?? null,
     CAUSE_MEMBERS: facts.cause?.firstNames ?? [],
+    CAUSE_UPDATE: facts.cause?.update?.kind ?? null,
+    CAUSE_UPDATE_MEMBERS: facts.cause?.update?.names ?? [],
     // Names that public templates use, for analyses of any maker.
     AI_ANALYSIS_CLASSIFICATION: facts.analysis?.classification ?? null,
     AI_ANALYSIS_ROOT_CAUSE: facts.analysis?.rootCause ?? null,
@@ -229,7 +242,7 @@ export function factLines(
   const { certificate } = facts;
   const status = [facts.statusCode, facts.statusText].filter((part) => part !== null).join(' ');
   const cause = causeOf(message);
-  const isOver = notice === 'recovery';
+  const isEnd = notice === 'recovery';
   const since = sinceOf(message);
   const at = facts.startedAt ?? created;
   const error = plainText(facts.error ?? '').trim();
@@ -239,8 +252,8 @@ export function factLines(
     ...causesFromModel(facts.analysis),
     ['Checks', facts.cause ? memberText(facts.cause) : null],
     ['Check', facts.cause ? facts.checkName : null],
-    ['Fault of', isOver ? null : ownerOf(message)],
-    ['Since', isOver ? null : iso(since)],
+    ['Fault of', isEnd ? null : ownerOf(message)],
+    ['Since', isEnd ? null : iso(since)],
     ['Where', locationsOf(facts).join(', ')],
     ['Checks', (facts.members?.count ?? 1) === 1 ? null : membersLine(facts)],
     ['Target', facts.target ?? null],
@@ -254,7 +267,7 @@ export function factLines(
     ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
     ['Time', iso(at)],
     [
-      isOver ? 'It lasted' : 'Duration',
+      isEnd ? 'It lasted' : 'Duration',
       facts.since === undefined || facts.since === null ? null : durationText(Math.max(0, at - since)),
     ],
     ['Run', message.resultLink],

@@ -154,7 +154,7 @@ export class Notifier {
     }
     if (await this.#isOverLimit(row, quiet.since)) return;
     const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
-    const cause = summaryOf(causes.get(alert.cause_id ?? ''), row.channel_id);
+    const cause = summaryOf(causes.get(alert.cause_id ?? ''), row);
     const analysis = await this.#analysisOf(alert);
     const message = this.#messageOf(row, alert, { signingKey, cause, analysis });
     const delivery = await this.#deliver(row, channel, message);

@@ -37,8 +37,12 @@ export async function quietOf(
   if (ofThread.some(({ position }) => position > row.position)) {
     return { kind: 'over', reason: 'followed by other news in the quiet hours' };
   }
-  if (alert.notice === 'recovery') {
-    const last = ofThread.findLast(({ position, status }) => position < row.position && status === 'SUCCESS');
+  // A part that has recovered ends nothing.
+  if (alert.notice === 'recovery' && !row.cause_update) {
+    const last = ofThread.findLast(
+      ({ position, status, cause_update: update }) =>
+        position < row.position && status === 'SUCCESS' && !update,
+    );
     const known = last && alertsOf.get(last.alert_id);
     if (!known || known.notice === 'recovery') {
       return { kind: 'over', reason: 'it began and ended in the quiet hours' };

@@ -26,7 +26,14 @@ export interface Crowd {
 
 /** Reminders of a long night are news of one thing, too. */
 const lookedBack = 200;
+const mostOfOpenAlerts = 5_000;
 const nobody: Crowd = { channelIds: [], accountIds: [] };
+
+/** A notification that a check which fails was part of: of its own alert, or of one of its cause. */
+export type NotifiedRow = Pick<
+  AlertNotificationRow,
+  'channel_id' | 'channel_type' | 'status' | 'config' | 'created'
+> & { readonly concerns: string };
 
 /** A notification with what a list shows of its alert. */
 export type ListedNotification = AlertNotificationRow &
@@ -139,6 +146,36 @@ export class AlertNotifications {
       .where('alert_id', '=', alertId)
       .where('channel_id', '=', channelId)
       .executeTakeFirst();
+  }
+
+  /** The newest about what some checks fail by since an instant, oldest first. */
+  async ofOpenAlerts(accountId: string, checkIds: readonly string[], since: number): Promise<NotifiedRow[]> {
+    const base = this.#db
+      .selectFrom('alert_notifications as sent')
+      .innerJoin('alerts', 'alerts.id', 'sent.alert_id')
+      .select([
+        'sent.position',
+        'sent.channel_id',
+        'sent.channel_type',
+        'sent.status',
+        'sent.config',
+        'sent.created',
+      ])
+      .where('sent.account_id', '=', accountId)
+      .where('sent.created', '>=', since)
+      .where('alerts.notice', 'in', ['failure', 'degraded'])
+      .orderBy('sent.position', 'desc')
+      .limit(mostOfOpenAlerts);
+    const own = await base
+      .select('alerts.check_id as concerns')
+      .where(this.#dialect.inList('alerts.check_id', checkIds))
+      .execute();
+    const ofCause = await base
+      .innerJoin('alert_cause_members as member', 'member.cause_id', 'alerts.cause_id')
+      .select('member.check_id as concerns')
+      .where(this.#dialect.inList('member.check_id', checkIds))
+      .execute();
+    return [...own, ...ofCause].sort((left, right) => left.position - right.position);
   }
 
   /** The newest of a channel about a check, oldest first. */

@@ -169,6 +169,17 @@ export class MonitoringGaps {
     return { total, gaps: rows.map(fromRow) };
   }
 
+  /** How many checks of an account have an open gap, at whichever location. */
+  async checksWithGap(accountId: string): Promise<number> {
+    const row = await this.#db
+      .selectFrom('monitoring_gaps')
+      .select((eb) => eb.fn.count<number>('check_id').distinct().as('count'))
+      .where('account_id', '=', accountId)
+      .where('opened', 'is not', null)
+      .executeTakeFirst();
+    return Number(row?.count ?? 0);
+  }
+
   /** How many gaps are open, by account, location and reason. */
   async countOpen(accountId: string | undefined) {
     let query = this.#db

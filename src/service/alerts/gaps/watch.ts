@@ -129,11 +129,14 @@ async function troubleAt(
   return { away, sick: await repositories.locationEvents.unhealthyAmong(ids, now) };
 }
 
+/** How runs end that were on their way when the last agent of a location went, and those that come after. */
+const ofAbsence: ReadonlySet<string> = new Set(['no-agent', 'expired', 'agent-lost', 'over-capacity']);
+
 /** Whether an alert of the location says why it was not measured. */
 function isExplained({ locationId, reason }: Pick<Miss, 'locationId' | 'reason'>, trouble: Trouble): boolean {
   if (locationId === null) return false;
   if (reason === 'error') return trouble.sick.has(locationId);
-  return (reason === 'no-agent' || reason === 'expired') && trouble.away.has(locationId);
+  return ofAbsence.has(reason) && trouble.away.has(locationId);
 }
 
 /** Stores a gap that is not open yet, opens it if it is long enough and nothing holds it back. */

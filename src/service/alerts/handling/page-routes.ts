@@ -4,7 +4,6 @@ import { knownOfResult } from '../../analyses/analyst.ts';
 import { record } from '../../audit/record.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { fieldError } from '../../http/validation.ts';
-import { storedValue } from '../../store/stored-json.ts';
 import type { Store } from '../../store.ts';
 import { summaryOf } from '../causes/summary.ts';
 import { type AlertDeed, alertPage, type PresentState, pagePolicy } from '../delivery/alert-page.ts';
@@ -15,9 +14,8 @@ import { isOpen, parseState } from '../stored-state.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
 import { acknowledge, type Deed, silence } from './handle.ts';
+import { channelName } from './notified.ts';
 import { silenceAt } from './silence.ts';
-
-const configOf = storedValue<Readonly<Record<string, unknown>>>('alert_notifications.config', {});
 
 /** What the forms of the page may ask for: silences of an hour, four, and a day. */
 const silenceMinutes = [60, 240, 1440] as const;
@@ -137,7 +135,7 @@ async function pageOf(
   }: { readonly now: number; readonly canHandle: boolean; readonly done: string | null },
 ): Promise<string> {
   const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
-  const cause = summaryOf(causes.get(alert.cause_id ?? ''), notification.channel_id);
+  const cause = summaryOf(causes.get(alert.cause_id ?? ''), notification);
   const { analysis } =
     alert.notice === 'failure' && alert.result_id !== null
       ? await knownOfResult(store, { checkId: alert.check_id, resultId: alert.result_id })
@@ -198,11 +196,7 @@ const hours = (minutes: number) => (minutes === 60 ? '1 hour' : `${minutes / 60}
 
 /** Who holds the link: what they say, and which channel it was sent to. */
 function actorOf(notification: AlertNotificationRow, given: string | null): Actor {
-  const config = configOf(notification.config);
-  const channel = [config.address, config.name, config.channel, config.serviceName].find(
-    (one) => typeof one === 'string' && one !== '',
-  );
-  const link = `link sent to ${notification.channel_type}${channel === undefined ? '' : ` ${String(channel)}`}`;
+  const link = `link sent to ${channelName(notification)}`;
   const name = (given ?? '').trim().slice(0, 100);
   return { kind: 'LINK', id: notification.id, name: name === '' ? link : `${name} (${link})` };
 }

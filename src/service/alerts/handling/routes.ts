@@ -1,5 +1,9 @@
 import { AppError } from '../../../lib/errors.ts';
-import { alertHandlingRoutes, maxSilenceMs } from '../../../protocol/alerts/alert-handling.ts';
+import {
+  alertHandlingRoutes,
+  maxSilenceMs,
+  type OpenAlert,
+} from '../../../protocol/alerts/alert-handling.ts';
 import type { AccountCaller } from '../../http/auth.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found } from '../../http/known-names.ts';
@@ -13,6 +17,7 @@ import type { AlertStateRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
 import { unknownActor } from './actor.ts';
 import { acknowledge, type Deed, endSilence, silence } from './handle.ts';
+import { notifiedOf } from './notified.ts';
 import { alertPageHandlers } from './page-routes.ts';
 import type { StoredSilence } from './store.ts';
 
@@ -129,13 +134,22 @@ function nothingOpen(checkId: string): AppError {
 async function openAlerts(store: Store, rows: readonly AlertStateRow[], now: number) {
   const ids = rows.map((row) => row.check_id);
   const policies = await alertPolicies(store, ids, now);
-  return rows.flatMap((row) => {
+  const open = rows.flatMap((row) => {
     const policy = policies.get(row.check_id);
-    return policy ? [openAlertView(policy, parseState(row))] : [];
+    return policy ? [{ policy, state: parseState(row) }] : [];
+  });
+  const notified = await notifiedOf(store, open);
+  return open.flatMap(({ policy, state }, index) => {
+    const known = notified[index];
+    return known ? [openAlertView(policy, state, known)] : [];
   });
 }
 
-function openAlertView(policy: AlertPolicy, { alert, trend, ...state }: StoredState) {
+function openAlertView(
+  policy: AlertPolicy,
+  { alert, trend, ...state }: StoredState,
+  notified: OpenAlert['notified'],
+) {
   const { acknowledgement } = state;
   return {
     checkId: policy.check.id,
@@ -143,7 +157,8 @@ function openAlertView(policy: AlertPolicy, { alert, trend, ...state }: StoredSt
     state: states[alert.phase],
     isFlapping: trend.isFlapping,
     since: optionalIso(state.episodeSince ?? null),
-    isNotified: alert.told.failure || alert.told.degraded,
+    isNotified: notified.channels.some(({ status }) => status === 'SUCCESS' || status === 'IN_PROGRESS'),
+    notified,
     remindersSent: alert.remindersSent,
     checkResultId: state.lastResultId,
     acknowledgement: acknowledgement

@@ -1,4 +1,5 @@
 import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
+import { locationPart } from '../../../checks/contract/network-text.ts';
 import type { Evidence } from '../evidence.ts';
 import { type RunView, viewOf } from './run-view.ts';
 
@@ -10,7 +11,7 @@ export interface Case {
   readonly before: RunView | null;
   readonly passes: readonly RunView[];
   /** Which part of the location could bring such a failure about where the target is well. */
-  readonly fromLocation: 'resolver' | 'network' | 'either' | null;
+  readonly fromLocation: 'resolver' | 'network' | null;
   readonly owner: string | null;
   /** What the check asks, as words call it. */
   readonly target: string;
@@ -24,14 +25,14 @@ export function caseOf(evidence: Evidence): Case | undefined {
   if (!newest) return undefined;
   const run = viewOf(newest);
   const passes = evidence.passed.map(viewOf);
-  const entry = isFailureCode(run.code) ? failureCatalogue[run.code] : null;
+  const code = isFailureCode(run.code) ? run.code : null;
   return {
     evidence,
     run,
     passes,
     before: passes.find(({ facts }) => facts.location === newest.location) ?? passes[0] ?? null,
-    fromLocation: (entry !== null && 'fromLocation' in entry ? entry.fromLocation : null) ?? null,
-    owner: entry?.owner ?? null,
+    fromLocation: code === null ? null : locationPart(code, run.message),
+    owner: code === null ? null : failureCatalogue[code].owner,
     target: targetOf(run, evidence),
     passesAt: evidence.elsewhere.filter(({ passes: isWell }) => isWell).map(({ location }) => location),
   };

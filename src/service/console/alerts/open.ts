@@ -16,6 +16,7 @@ import { burningSection } from './burning.ts';
 import { byCause, joinedSection } from './joined.ts';
 import { acknowledgeForm, silenceForm, silenceOfForm } from './silence-form.ts';
 import { alertTabs } from './tabs.ts';
+import { unmeasuredSection } from './unmeasured.ts';
 
 const { acknowledgeAlert, listAlertActions, listOpenAlerts, listSilences } = alertHandlingRoutes;
 const shownAtMost = 100;
@@ -56,6 +57,7 @@ export async function showOpen(call: PageCall, refused?: Problems): Promise<View
   const main = html`${heading('Alerts')}${alertTabs('/alerts')}${problemNotice(refused)}
 ${joined.map((one) => joinedSection(one, now, tableOf))}
 ${joined.length > 0 && alone.length === 0 ? '' : tableOf(alone)}
+${await unmeasuredSection(call, now)}
 ${await burningSection(call, now)}
 <section><h2>Silences</h2>${silenceTable(call, silences, now)}
 ${api.allows(alertHandlingRoutes.createSilence) ? silenceForm(call.viewer, await store.overviews.choices(call.viewer.accountId), refused) : ''}</section>
@@ -96,7 +98,7 @@ function openTable(call: PageCall, rows: readonly OpenRow[], now: number): Html 
 }
 
 function knownBy(alert: OpenAlert, now: number): Content {
-  const { acknowledgement, silencedUntil, suppressedBy, isNotified, remindersSent } = alert;
+  const { acknowledgement, silencedUntil, suppressedBy, isNotified, notified, remindersSent } = alert;
   return [
     acknowledgement
       ? html`<b>${shortened(acknowledgement.by.name, 60)}</b>, ${ago(Date.parse(acknowledgement.at), now)}${
@@ -110,8 +112,8 @@ function knownBy(alert: OpenAlert, now: number): Content {
         ? html`in maintenance<br>`
         : '',
     isNotified
-      ? `channels were notified${remindersSent > 0 ? `, reminders: ${remindersSent}` : ''}`
-      : html`<span class="soft">nobody was notified yet</span>`,
+      ? `notified: ${shortened(notified.words, 200)}${remindersSent > 0 ? `, reminders: ${remindersSent}` : ''}`
+      : html`<span class="soft">${shortened(notified.words, 200)}</span>`,
   ];
 }
 

@@ -8,19 +8,22 @@ export function headline(
   counts: ReadonlyMap<OverviewState, number>,
   shown: readonly ShownCheck[],
   now: number,
+  /** Checks with a monitoring gap. */
+  unmeasured = 0,
 ): Html {
   const of = (state: OverviewState) => counts.get(state) ?? 0;
   const active = [...counts].reduce((sum, [state, count]) => sum + (state === 'off' ? 0 : count), 0);
   const [failed, unsure, degraded] = [of('failed'), of('error') + of('missed'), of('degraded')];
   const passed = of('passed');
-  const state = failed > 0 ? 'failed' : unsure > 0 ? 'error' : degraded > 0 ? 'degraded' : 'passed';
+  const state =
+    failed > 0 ? 'failed' : unsure + unmeasured > 0 ? 'error' : degraded > 0 ? 'degraded' : 'passed';
   const rest: Content[] = [];
   if (failed > 0 && unsure > 0)
     rest.push(`${counted(unsure, 'other')} could not be judged: that is ours, not the targets'.`);
   if (state !== 'degraded' && degraded > 0) rest.push(`${counted(degraded, 'check')} degraded.`);
   if (of('waiting') > 0) rest.push(`${counted(of('waiting'), 'check')} had no run yet.`);
   if (of('off') > 0) rest.push(`${counted(of('off'), 'check')} switched off.`);
-  return html`<div class="headline headline-${state === 'passed' && passed === 0 ? 'waiting' : state}"><h1>${sentence(state, { active, passed, failed, unsure, degraded })}</h1>
+  return html`<div class="headline headline-${state === 'passed' && passed === 0 ? 'waiting' : state}"><h1>${sentence(state, { active, passed, failed, unsure, degraded })}${unmeasured === 0 ? '' : html`; <a href="/alerts">${counted(unmeasured, 'check')} not measured</a>`}</h1>
 <p>${failed > 0 ? longest(shown, now) : ''} ${rest.map((part) => html`${part} `)}</p></div>`;
 }
 
@@ -39,6 +42,7 @@ function sentence(
     case 'failed':
       return `${failed.toLocaleString('en-US')} of ${checks} ${failed === 1 ? 'is' : 'are'} failing`;
     case 'error':
+      if (unsure === 0) return 'No target is failing';
       return `No target is failing, but ${unsure.toLocaleString('en-US')} of ${checks} cannot be judged`;
     case 'degraded':
       return `${degraded.toLocaleString('en-US')} of ${checks} ${degraded === 1 ? 'is' : 'are'} slower than allowed`;

@@ -73,7 +73,7 @@ async function overviewOf(
     }),
   );
   const isWhole = figures.size === ids.length;
-  const main = html`${headline(counts, shown, now)}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}
+  const main = html`${headline(counts, shown, now, await store.gaps.checksWithGap(accountId))}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}
 ${
   all === 0
     ? emptyAccount(mayWrite)

@@ -33,3 +33,9 @@ export const alertCauses = {
       where target_address is not null`,
   ],
 };
+
+/** What a further message on a cause is about: checks that joined it, or have recovered while others fail still. */
+export const causeUpdates = {
+  name: '0081-cause-updates',
+  statements: [`alter table alert_notifications add column cause_update {json}`],
+};

@@ -9,7 +9,7 @@ import {
 import { analysesByModels, checkPlans, rootCauseAnalyses } from './analysis-migration.ts';
 import { storedAnswers } from './answer-migration.ts';
 import { auditMigration } from './audit-migration.ts';
-import { alertCauses } from './cause-migration.ts';
+import { alertCauses, causeUpdates } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
 import {
   checkTotals,
@@ -355,4 +355,5 @@ export const migrations: readonly Migration[] = [
   customDomains,
   memberOrigins,
   storedAnswers,
+  causeUpdates,
 ];

@@ -86,14 +86,21 @@ export function causeSuite(stage: AlertStage): void {
     const alone = async (id: string) => await stage.harness.call('GET', `/v1/alert-causes/${id}`);
     expect((await alone(cause.id)).body).toEqual(cause);
     expect((await alone(randomUUID())).status).toBe(404);
-    const notices = await stage.notifications();
-    expect(notices).toHaveLength(1);
+    const notices = (await stage.notifications()).toReversed();
     expect(Date.parse(notices[0].created_at) - diedAt).toBeLessThanOrEqual(minuteMs);
     await runAll(checkIds, agents, passed);
-    await seconds('the recovery was notified', async () => got().length > 1);
+    await seconds('the recovery was notified', async () =>
+      got().some((body) => body.startsWith('ALERT_RECOVERY')),
+    );
     expect((await causes('?isOpen=false'))[0].recoveredCount).toBe(100);
-    const types = got().map((body) => body.split(' ')[0]);
-    expect(types).toEqual(['ALERT_FAILURE', 'ALERT_RECOVERY']);
+    // Those that failed half a minute later than the first are told as such, once.
+    const bodies = got().map((body) => body.replace(/ \(.*/s, ''));
+    const subject = `Address ${addressOf}`;
+    expect(bodies).toEqual([
+      expect.stringMatching(`^ALERT_FAILURE ${subject}: \\d+ checks fail$`),
+      expect.stringMatching(`^ALERT_FAILURE ${subject}: \\d+ more checks fail$`),
+      `ALERT_RECOVERY ${subject}: all 100 checks have recovered`,
+    ]);
     const metrics = (await stage.harness.call('GET', '/metrics')).body;
     expect(metrics).toMatch(/^picket_alerts_grouped_total\{.*kind="address"\} 99$/m);
     // Each check has its alerts, with their cause.
@@ -141,6 +148,36 @@ export function causeSuite(stage: AlertStage): void {
     expect(got()).toEqual([
       'ALERT_FAILURE Host same.test: 2 checks fail (twin,twin)',
       'ALERT_RECOVERY Host same.test: all 2 checks have recovered (twin,twin)',
+    ]);
+  });
+
+  it('tells a check that joins, and a recovery while another one fails, and runs that one at once', async () => {
+    // The clock of this test leaps, which makes gaps.
+    const told = () => got().filter((body) => !body.startsWith('ALERT_GAP'));
+    const fields = { name: 'slow', frequency: 10, ...url('same') };
+    const fast = await stage.check({ name: 'fast', ...url('same') });
+    const slow = await stage.check(fields);
+    await runAll([fast, slow], [stage.agent], passed);
+    stage.harness.startAlerting();
+    await runAll([fast], [stage.agent], failed());
+    await seconds('the first was notified', async () => told().length === 1);
+    await runAll([slow], [stage.agent], failed());
+    await seconds('the other was told to have joined', async () => told().length === 2);
+    await runAll([fast], [stage.agent], passed);
+    const runs: LeasedRun[] = [];
+    await seconds('the slow one is run ahead of its time', async () => {
+      runs.push(...(await stage.agent.claim()).filter(({ check }) => check.id === slow));
+      return runs.length > 0;
+    });
+    await stage.agent.report(runs.map((run) => reportOf(run, failed()(run))));
+    await seconds('the recovery was told', async () => told().length === 3);
+    await runAll([slow], [stage.agent], passed);
+    await seconds('all have recovered', async () => told().length === 4);
+    expect(told()).toEqual([
+      expect.stringMatching(/^ALERT_FAILURE fast has failed|^ALERT_FAILURE Host same.test: /),
+      expect.stringContaining('ALERT_FAILURE Host same.test: 1 more check fails (slow)'),
+      expect.stringContaining('ALERT_RECOVERY Host same.test: fast has recovered; 1 of 2 checks still fails'),
+      expect.stringContaining('ALERT_RECOVERY Host same.test: all 2 checks have recovered'),
     ]);
   });
 

@@ -63,6 +63,31 @@ export function handlingSuite(stage: AlertStage): void {
     expect(actions).toMatchObject([{ action: 'ACKNOWLEDGED', checkId: id, comment: 'on it' }]);
   });
 
+  it('says by the log of notifications who knows of what is open, or why no one does', async () => {
+    const words = async () =>
+      (await open()).map((one: { notified: { words: string } }) => one.notified.words);
+    const id = await stage.check({ name: 'Shop', alertChannelSubscriptions: [] });
+    const { store, accountId } = stage.harness;
+    for (const channel of await store.alertChannels.all(accountId)) {
+      await store.alertChannels.setSubscribers(channel.id, []);
+    }
+    await stage.runs(id, 'failed');
+    expect(await words()).toEqual(['no one: no channel is subscribed']);
+    expect(await open()).toMatchObject([{ isNotified: false, notified: { channels: [] } }]);
+    await stage.runs(id, 'passed');
+    const name = await stage.channel('WEBHOOK', { url: `${http.url}/log`, name: 'Ops', template: 'x' });
+    const alertChannelSubscriptions = [{ alertChannelId: name, activated: true }];
+    await stage.runs(await stage.check({ name: 'Basket', alertChannelSubscriptions }), 'failed');
+    await stage.delivered();
+    expect(await words()).toEqual(['WEBHOOK hook, WEBHOOK Ops']);
+    expect(await open()).toMatchObject([
+      {
+        isNotified: true,
+        notified: { channels: [{ status: 'SUCCESS' }, { alertChannelId: name, status: 'SUCCESS' }] },
+      },
+    ]);
+  });
+
   it('an acknowledgement that is taken back lets reminders go on', async () => {
     const id = await stage.check(reminded);
     await stage.runs(id, 'failed');

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { type FailureCode, failureCatalogue } from '../../../../checks/contract/failure.ts';
+import { evidenceOf } from '../evidence.ts';
+import type { CauseContext, FailingCheck } from '../failing-check.ts';
 import { causes } from './causes.ts';
-import { evidenceOf } from './evidence.ts';
-import type { CauseContext, FailingCheck } from './failing-check.ts';
 import { domainOf } from './targets.ts';
 
 const quiet: CauseContext = { unhealthy: new Map(), targetsAt: new Map(), parents: new Map() };
@@ -155,6 +156,37 @@ describe('evidence', () => {
     expect(read('STATUS_UNEXPECTED', 'Unexpected status 503', { response: { status: 503 } }).symptom).toBe(
       'unwell',
     );
+  });
+
+  it('takes no failure by content for the location or the path, whatever its code and what it quotes', () => {
+    const quoted =
+      'Expected "Shop", received "connect ETIMEDOUT 10.0.0.5:5432 net::ERR_TIMED_OUT at https://db.test/"';
+    const codes = Object.keys(failureCatalogue) as FailureCode[];
+    const failingBy = (code: FailureCode, message: string) =>
+      ['a', 'b', 'c'].map((id) => failing(id, { ...read(code, message), host: `${id}.test` }));
+    const crowd = { targetsAt: new Map([['lab', 3]]) };
+    const content = codes.filter((code) => read(code, 'expected 3 to be 4').symptom === 'content');
+    expect(content).toEqual(expect.arrayContaining(['SCRIPT_FAILED', 'STEP_FAILED', 'STATUS_UNEXPECTED']));
+    const isOwn = (code: FailureCode) => ['target', 'config'].includes(failureCatalogue[code].owner);
+    for (const code of content.filter(isOwn)) {
+      const kinds = causes(failingBy(code, 'expected 3 to be 4'), { ...quiet, ...crowd });
+      expect(
+        kinds.map(({ kind }) => kind),
+        code,
+      ).toEqual(['check', 'check', 'check']);
+    }
+    // Only scripts speak of the network themselves: what others quote is the target's.
+    for (const code of content.filter(
+      (one) => !['SCRIPT_FAILED', 'SCRIPT_TIMED_OUT', 'STEP_FAILED'].includes(one),
+    )) {
+      expect(read(code, quoted), code).toMatchObject({ symptom: 'content', host: 'shop.test' });
+    }
+    const silent =
+      'page.goto: Timeout 30000ms exceeded.\nCall log:\n  - navigating to "https://shop.test/", waiting until "load"';
+    const grouped = causes(failingBy('SCRIPT_FAILED', silent), { ...quiet, ...crowd });
+    expect(grouped.map(({ kind }) => kind)).toEqual(['location']);
+    const missing = "locator.click: Timeout 30000ms exceeded.\nCall log:\n  - waiting for locator('#buy')";
+    expect(read('SCRIPT_FAILED', missing)).toMatchObject({ symptom: 'content', fromLocation: null });
   });
 
   it('knows the registered part of a name by its shape', () => {

@@ -5,7 +5,7 @@ import {
   type FailingCheck,
   passesElsewhere,
   targetOf,
-} from './failing-check.ts';
+} from '../failing-check.ts';
 import { groupsByTarget } from './targets.ts';
 
 /** This many targets say that it is the location when the same slots passed elsewhere. */

@@ -1,4 +1,4 @@
-import type { CauseContext, CauseGroup, CauseKind, FailingCheck } from './failing-check.ts';
+import type { CauseContext, CauseGroup, CauseKind, FailingCheck } from '../failing-check.ts';
 
 /** Failures that begin within this of each other may have one cause, whatever passed in between. */
 export const windowMs = 10 * 60_000;

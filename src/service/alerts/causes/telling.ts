@@ -1,0 +1,189 @@
+import { passesElsewhere } from './failing-check.ts';
+import type { CauseMember, CauseNotice, CauseUpdate, Notified, OpenCause } from './open-cause.ts';
+
+/** A channel gets one further message on a cause in this time at most. */
+const betweenMessagesMs = 60_000;
+const shortestCalmMs = 60_000;
+const longestCalmMs = 10 * 60_000;
+const namedCount = 5;
+
+/**
+ * What channels are notified of an open cause after its first message. That all of their checks have recovered is reported
+ * at once, as soon as the cause is calm. Checks that joined, and checks that have recovered while others fail still,
+ * are reported by name, in one message a minute at most: new failures first.
+ */
+export function tellChannels(
+  cause: OpenCause,
+  now: number,
+): { readonly cause: OpenCause; readonly notices: readonly CauseNotice[] } {
+  if (cause.isLocationsOwn) return { cause, notices: [] };
+  return tellEach(cause, (one) => tellChannel(cause, one, now));
+}
+
+/**
+ * Ends what was reported of a check that fails by another cause now. That it had recovered is no news by then; that the
+ * cause is over, since it was the last, is.
+ */
+export function tellMoved(cause: OpenCause, checkId: string, now: number) {
+  return tellEach(cause, (one) => {
+    const isTold = untoldOf(cause, one).recovered.some((member) => checkIdOf(member) === checkId);
+    if (one.isOver || !isTold) return { one };
+    const isLast = concernedOf(cause, one).every(({ recovered }) => recovered !== null);
+    if (isLast) return tellOver(cause, one, now);
+    return { one: { ...one, told: toldOf(cause, one).filter((id) => id !== checkId) } };
+  });
+}
+
+function tellEach(cause: OpenCause, tell: (one: Notified) => Told) {
+  const notices: CauseNotice[] = [];
+  const notified = cause.notified.map((one) => {
+    const told = tell(one);
+    if (told.notice)
+      notices.push({ causeId: cause.id, channelId: one.channelId, checkId: one.checkId, ...told.notice });
+    return told.one;
+  });
+  const isSame = notified.every((one, index) => one === cause.notified[index]);
+  return { cause: isSame ? cause : { ...cause, notified }, notices };
+}
+
+/** When time alone makes something of an open cause to be reported, or null. */
+export function nextTellingAt(cause: OpenCause): number | null {
+  if (cause.isLocationsOwn) return null;
+  const times = cause.notified.flatMap((one) => {
+    const concerned = concernedOf(cause, one);
+    if (one.isOver || concerned.every(({ recovered }) => recovered !== null)) return [];
+    const { joined, recovered } = untoldOf(cause, one);
+    const readyAt = (one.at ?? 0) + betweenMessagesMs;
+    return [
+      ...(joined.length > 0 ? [readyAt] : []),
+      ...recovered.map((member) => Math.max(readyAt, tellableAt(cause, member))),
+    ];
+  });
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+/** Members that are still part of the cause. */
+export function presentMembers({ members }: OpenCause): readonly CauseMember[] {
+  return members.filter(({ left }) => left == null);
+}
+
+/** How long a cause at one location must be calm before it is over. */
+export function calmMsOf(intervalMs: number): number {
+  return Math.min(longestCalmMs, Math.max(shortestCalmMs, 2 * intervalMs));
+}
+
+/** Whether its members fail at one location only, where they may fail and pass in turn. */
+function isOfOneLocation(cause: OpenCause): boolean {
+  return presentMembers(cause).every(({ fact }) => passesElsewhere(fact));
+}
+
+/** Whether a cause that comes and goes has been away for long enough; others are calm at once. */
+export function isCalm(cause: OpenCause, now: number): boolean {
+  if (!isOfOneLocation(cause)) return true;
+  const members = presentMembers(cause);
+  const last = Math.max(...members.map(({ recovered }) => recovered ?? now));
+  const interval = Math.max(...members.map(({ fact }) => fact.intervalMs));
+  return now - last >= calmMsOf(interval);
+}
+
+/** When a member that has recovered is no part of the cause any longer: after one interval of its own. */
+export function leavesAt(cause: OpenCause, { fact, recovered }: CauseMember): number | null {
+  if (recovered === null) return null;
+  return recovered + Math.max(fact.intervalMs, settleMsOf(cause));
+}
+
+/** How long a member must have passed before that is reported while others fail still. */
+function settleMsOf(cause: OpenCause): number {
+  return isOfOneLocation(cause) ? longestCalmMs : shortestCalmMs;
+}
+
+function tellableAt(cause: OpenCause, { recovered, left }: CauseMember): number {
+  return left ?? (recovered ?? 0) + settleMsOf(cause);
+}
+
+type Told = {
+  readonly one: Notified;
+  readonly notice?: { readonly alertId: string; readonly update?: CauseUpdate };
+};
+
+function tellChannel(cause: OpenCause, one: Notified, now: number): Told {
+  if (one.isOver) return { one };
+  const concerned = concernedOf(cause, one);
+  if (concerned.every(({ recovered }) => recovered !== null)) {
+    return isCalm(cause, now) ? tellOver(cause, one, now) : { one };
+  }
+  const sinceMs = now - (one.at ?? 0);
+  // A clock that was set back keeps nothing waiting.
+  if (sinceMs >= 0 && sinceMs < betweenMessagesMs) return { one };
+  const told = toldOf(cause, one);
+  const { joined, recovered } = untoldOf(cause, one);
+  const [first] = joined;
+  if (first) {
+    const next = { ...one, told: [...told, ...joined.map(checkIdOf)], at: now };
+    return { one: next, notice: { alertId: first.alertId, update: updateOf('joined', joined) } };
+  }
+  return tellRecovered(cause, one, {
+    settled: recovered.filter((one) => tellableAt(cause, one) <= now),
+    now,
+  });
+}
+
+/** Reports of some members that they have recovered while others fail still. */
+function tellRecovered(
+  cause: OpenCause,
+  one: Notified,
+  { settled, now }: { readonly settled: readonly CauseMember[]; readonly now: number },
+): Told {
+  if (settled.length === 0) return { one };
+  const gone = new Set(settled.map(checkIdOf));
+  const rest = toldOf(cause, one).filter((id) => !gone.has(id));
+  const wanted = settled.filter(({ recovery }) => recovery?.channelIds.includes(one.channelId));
+  const alertId = wanted[0]?.recovery?.alertId;
+  if (alertId === undefined) return { one: { ...one, told: rest } };
+  const current = new Set(cause.members.map(({ recovery }) => recovery?.alertId));
+  const spent = [...(one.spent ?? []).filter((id) => current.has(id)), alertId];
+  const update = updateOf('recovered', wanted);
+  return { one: { ...one, told: rest, spent, at: now }, notice: { alertId, update } };
+}
+
+/** Reports that everything has recovered, by the alert of the check that the first message was filed under, if it may. */
+function tellOver(cause: OpenCause, one: Notified, now: number): Told {
+  if (!isCalm(cause, now)) return { one };
+  const next = { ...one, isOver: true, at: now };
+  const open = cause.members.filter(
+    ({ recovery }) => recovery?.channelIds.includes(one.channelId) && !one.spent?.includes(recovery.alertId),
+  );
+  // What left the cause may fail by another one by now.
+  const present = open.filter(({ left }) => left == null);
+  const candidates = present.length > 0 ? present : open;
+  const last =
+    candidates.find(({ fact }) => fact.checkId === one.checkId) ??
+    candidates.toSorted((left, right) => (left.recovered ?? 0) - (right.recovered ?? 0)).at(-1);
+  return last?.recovery ? { one: next, notice: { alertId: last.recovery.alertId } } : { one: next };
+}
+
+function concernedOf({ members }: OpenCause, { channelId }: Notified): CauseMember[] {
+  return members.filter(({ channelIds }) => channelIds.includes(channelId));
+}
+
+function toldOf(cause: OpenCause, one: Notified): readonly string[] {
+  return one.told ?? concernedOf(cause, one).map(checkIdOf);
+}
+
+/** What a channel does not know of its checks by now. */
+function untoldOf(cause: OpenCause, one: Notified) {
+  const told = new Set(toldOf(cause, one));
+  const concerned = concernedOf(cause, one);
+  return {
+    joined: concerned.filter((member) => member.recovered === null && !told.has(checkIdOf(member))),
+    recovered: concerned.filter((member) => member.recovered !== null && told.has(checkIdOf(member))),
+  };
+}
+
+function updateOf(kind: CauseUpdate['kind'], members: readonly CauseMember[]): CauseUpdate {
+  return { kind, count: members.length, names: members.slice(0, namedCount).map(({ fact }) => fact.name) };
+}
+
+function checkIdOf({ fact }: CauseMember): string {
+  return fact.checkId;
+}
