@@ -156,6 +156,8 @@ export interface AlertNotificationRow {
   refused: string | null;
   /** Until when the quiet hours of its channel hold or held it back; null where they did not. */
   held_until: number | null;
+  /** The channel as it was, where what is sent is the last word to a receiver that it leads to no more. */
+  former_channel_id: string | null;
 }
 
 /** A row with a column that the database counts up: not given on insert. */

@@ -2,7 +2,9 @@ import type { ChannelMessage } from '../../../channels/contract/message.ts';
 import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
 import { causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
-import type { AlertType, Notice } from '../state.ts';
+import { endText, endTitle } from '../receivers/end-reason.ts';
+import { incidentKeyOf, incidentSubjectOf } from '../receivers/incident-key.ts';
+import type { AlertType, Notice, Suppression } from '../state.ts';
 
 /** An alert on its way to a channel. */
 export interface AlertMessage {
@@ -38,23 +40,15 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
     error: facts.error === null ? null : plainText(facts.error),
     severity: notice === 'failure' ? 'critical' : notice === 'recovery' ? 'info' : 'warning',
     isOver: notice === 'recovery',
-    subject: subjectOf(message),
+    subject: incidentSubjectOf(message),
     subjectId: message.checkId,
-    incidentKey: incidentKeyOf(message),
+    incidentKey: incidentKeyOf(message, message.filedUnder ?? message.checkId),
     tags: facts.tags,
     facts: factLines(message),
     link: message.pageLink,
     createdAt: message.created,
     variables: variablesOf(message),
   };
-}
-
-/** What all news of one thing is filed under by receivers that keep an incident open until its recovery. */
-function incidentKeyOf(message: AlertMessage): string {
-  const { facts, checkId, filedUnder } = message;
-  // A check can have a gap at each of its locations.
-  const place = facts.subject === 'gap' ? `-${facts.runLocation ?? 'service'}` : '';
-  return `picket-${subjectOf(message)}${place}-${filedUnder ?? checkId}`;
 }
 
 const maxCauseLength = 300;
@@ -65,6 +59,7 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   const [first = ''] = plainText(facts.error ?? '')
     .trim()
     .split('\n');
+  if (facts.endedBy) return endText(facts.endedBy);
   if (facts.cause && notice === 'failure') return cut(oneLine(facts.cause.reason), maxCauseLength);
   if (notice === 'recovery') {
     if (subject === 'gap')
@@ -107,15 +102,12 @@ function locationsOf(facts: AlertFacts): readonly string[] {
   return facts.runLocation === null ? [] : [facts.runLocation];
 }
 
-function subjectOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
-  return facts.subject ?? (notice === 'ssl' ? 'certificate' : 'check');
-}
-
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
 /** One line for people that says what happened. */
 export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
-  const { checkName: name, reminder, recoversFrom, certificate, isFlapping } = facts;
+  const { checkName: name, reminder, recoversFrom, certificate, isFlapping, endedBy } = facts;
+  if (endedBy) return endTitle(name, endedBy);
   if (facts.subject === 'location') {
     return `Private location ${name} has ${notice === 'recovery' ? 'an agent again' : 'no agent'}`;
   }
@@ -241,6 +233,7 @@ export function factLines(
     ['Check', facts.cause ? facts.checkName : null],
     ['Fault of', isOver ? null : ownerOf(message)],
     ['Since', isOver ? null : iso(since)],
+    ['Sent now', facts.heldBy && !isOver ? lateTexts[facts.heldBy] : null],
     ['Where', locationsOf(facts).join(', ')],
     ['Checks', (facts.members?.count ?? 1) === 1 ? null : membersLine(facts)],
     ['Target', facts.target ?? null],
@@ -264,6 +257,14 @@ export function factLines(
     return text === '' ? [] : [{ label, value: text }];
   });
 }
+
+/** Why what began earlier is sent now. */
+const lateTexts: Readonly<Record<Suppression, string>> = {
+  muted: 'because alerts of the check are no longer muted',
+  maintenance: 'because the maintenance window ended',
+  silenced: 'because the silence ended',
+  acknowledged: 'because the acknowledgement ended',
+};
 
 const analysisLabels = { CERTAIN: 'Root cause', LIKELY: 'Likely cause', OPEN: null } as const;
 
