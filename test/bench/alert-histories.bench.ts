@@ -18,12 +18,12 @@ const bench: Bench = {
       );
       for (const verdict of await liveThrough(seeds)) {
         violations.push(...verdict.violations);
+        for (const text of verdict.violations) run.progress(text);
         counts.due += verdict.due;
         counts.messages += verdict.messages;
         counts.causes += verdict.causes;
       }
       run.progress(`${done + seeds.length} histories, ${violations.length} violations`);
-      for (const text of violations.splice(20)) run.progress(text);
     }
     const perCause = counts.messages / Math.max(1, counts.causes);
     const seconds = (performance.now() - beganMs) / 1_000;

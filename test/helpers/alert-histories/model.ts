@@ -22,7 +22,7 @@ export interface CheckTruth {
   readonly muted: readonly Span[];
   /** When it runs. */
   readonly alive: readonly Span[];
-  /** When each channel hears of it; channels are there from the beginning. */
+  /** When the desk hears of it, until that is moved or deleted. */
   readonly subscribed: readonly Span[];
 }
 
@@ -45,8 +45,7 @@ function truthOfCheck(history: History, check: PlannedCheck, index: number): Che
     if (isOwn) follow(deed, at, { mutes, subscribed, is, isGrouped: check.isGrouped });
     live(at);
   }
-  const isCut = deeds.find(({ deed }) => deed.kind === 'delete-channel' || deed.kind === 'move-channel');
-  if (isCut) subscribed.set(false, isCut.at);
+  const cut = deeds.find(({ deed }) => deed.kind === 'delete-channel' || deed.kind === 'move-channel');
   for (const one of [alive, subscribed, mutes.own, mutes.group]) one.set(false, endsAt + 1);
   const held = [
     ...mutes.own.spans,
@@ -59,7 +58,7 @@ function truthOfCheck(history: History, check: PlannedCheck, index: number): Che
     held: merged(held),
     muted: merged([...mutes.own.spans, ...mutes.group.spans]),
     alive: alive.spans,
-    subscribed: subscribed.spans,
+    subscribed: subscribed.spans.map(({ from, to }) => ({ from, to: Math.min(to, cut?.at ?? to) })),
   };
 }
 
