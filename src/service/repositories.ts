@@ -5,6 +5,7 @@ import { AlertChannels } from './alerts/channels/store.ts';
 import { AlertNotifications } from './alerts/delivery/store.ts';
 import { MonitoringGaps } from './alerts/gaps/store.ts';
 import { AlertActions, AlertLinkKeys, Silences } from './alerts/handling/store.ts';
+import { ReceiverIncidents } from './alerts/receivers/store.ts';
 import { Alerts } from './alerts/store.ts';
 import { AnalysisEvidence } from './analyses/evidence-store.ts';
 import { RootCauseAnalyses } from './analyses/store.ts';
@@ -98,6 +99,7 @@ export function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     alerts: new Alerts(db, dialect),
     alertCauses: new AlertCauses(db, dialect),
     notifications: new AlertNotifications(db, dialect),
+    receiverIncidents: new ReceiverIncidents(db, dialect),
     silences: new Silences(db, dialect),
     gaps: new MonitoringGaps(db, dialect),
     sloBurns: new SloBurns(db),

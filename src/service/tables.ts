@@ -1,5 +1,6 @@
 import type { AccountTables } from './accounts/tables.ts';
 import type { CauseTables } from './alerts/causes/tables.ts';
+import type { ReceiverTables } from './alerts/receivers/tables.ts';
 import type { AlertTables } from './alerts/tables.ts';
 import type { AnalysisTables } from './analyses/tables.ts';
 import type { AuditTables } from './audit/tables.ts';
@@ -50,6 +51,7 @@ export interface Tables
     MemberTables,
     PageTables,
     ProjectTables,
+    ReceiverTables,
     ResultTables,
     RunTables,
     SessionTables,

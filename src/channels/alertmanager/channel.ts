@@ -55,7 +55,7 @@ export const alertmanager = defineChannel({
   }),
   hidden: ['password', 'bearerToken'],
   address: 'url',
-  keepsIncidents: true,
+  incidentsAt: ['url', 'labels'],
   sender: {
     kind: 'http',
     requests: (config, message) => [

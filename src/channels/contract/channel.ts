@@ -86,8 +86,11 @@ export interface ChannelDefinition<Type extends string, Config extends z.ZodObje
   readonly lockable?: readonly (keyof z.output<Config> & string)[];
   /** The field with the address that hidden and locked values are sent to, where authors choose it. */
   readonly address?: keyof z.output<Config> & string;
-  /** Whether the receiver keeps an incident open until it hears that it is over. */
-  readonly keepsIncidents?: boolean;
+  /**
+   * The fields that say which receiver it is, where that keeps an incident open until it hears that it is over. One
+   * that only carries messages has none.
+   */
+  readonly incidentsAt?: readonly (keyof z.output<Config> & string)[];
   readonly sender: Sender<z.output<Config>>;
   /** Why a service with these settings cannot deliver, as a sentence that says what to do, or undefined. */
   readonly whyUndelivered?: (settings: ChannelSettings, config: z.output<Config>) => string | undefined;
@@ -105,6 +108,8 @@ export interface Channel<Type extends string = string, Config extends z.ZodObjec
   /** The config as answers show it. */
   readonly shownConfig: z.ZodObject;
   readonly masked: readonly MaskedValue[];
+  readonly incidentsAt: readonly string[];
+  /** Whether the receiver keeps an incident open until it hears that it is over. */
   readonly keepsIncidents: boolean;
   /** Takes configs as the schema of this type returned them. */
   readonly sender: Sender<unknown>;
@@ -128,7 +133,8 @@ export function defineChannel<const Type extends string, Config extends z.ZodObj
       ...hidden.map((key) => ({ path: ['config', key], sentTo }) as const),
       ...lockable.map((key) => ({ path: ['config', key], flags: ['locked'], sentTo }) as const),
     ],
-    keepsIncidents: definition.keepsIncidents ?? false,
+    incidentsAt: definition.incidentsAt ?? [],
+    keepsIncidents: definition.incidentsAt !== undefined,
     sender: sender as Sender<unknown>,
     whyUndelivered: (settings, one) => definition.whyUndelivered?.(settings, one as z.output<Config>),
     isRefusedUndelivered: definition.isRefusedUndelivered ?? false,

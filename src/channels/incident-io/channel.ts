@@ -19,7 +19,7 @@ export const incidentIo = defineChannel({
   }),
   hidden: ['token'],
   address: 'url',
-  keepsIncidents: true,
+  incidentsAt: ['url'],
   sender: {
     kind: 'http',
     requests: ({ url, token }, message) => [

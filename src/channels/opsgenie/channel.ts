@@ -20,7 +20,7 @@ export const opsgenie = defineChannel({
     priority: z.enum(['P1', 'P2', 'P3', 'P4', 'P5']).default('P3'),
   }),
   hidden: ['apiKey'],
-  keepsIncidents: true,
+  incidentsAt: ['region', 'apiKey'],
   sender: {
     kind: 'http',
     requests({ apiKey, region, priority }, message, { OPSGENIE_URL }) {

@@ -19,7 +19,7 @@ export const pagerDuty = defineChannel({
     serviceName: z.string().max(255).nullable().default(null),
   }),
   hidden: ['serviceKey'],
-  keepsIncidents: true,
+  incidentsAt: ['serviceKey'],
   sender: {
     kind: 'http',
     requests: ({ serviceKey }, message, { PAGERDUTY_URL }) => [

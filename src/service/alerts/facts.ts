@@ -3,7 +3,9 @@ import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analys
 import type { Check } from '../checks/store.ts';
 import { storedValue } from '../store/stored-json.ts';
 import type { CauseSummary } from './causes/summary.ts';
+import type { EndReason } from './receivers/end-reason.ts';
 import type { ResultFlags } from './run-verdict.ts';
+import type { Suppression } from './state.ts';
 
 const detailOf = storedValue<{ readonly response?: { status?: unknown; statusText?: unknown } }>(
   'results.detail',
@@ -68,6 +70,10 @@ export interface AlertFacts {
   readonly subject?: 'location' | 'sickness' | 'gap' | 'slo' | 'test';
   /** The silence that kept it from being notified. */
   readonly silenceId?: string | undefined;
+  /** What held it back until it was sent; absent where nothing did. */
+  readonly heldBy?: Suppression;
+  /** Why a receiver hears that it is over though no recovery was notified; see receivers/close-lost.ts. */
+  readonly endedBy?: EndReason;
   /** Of a gap, a burn or a certificate: how many checks are in it, and the names of the first. */
   readonly members?: { readonly count: number; readonly names: readonly string[] };
   /** Whether the state of the check changes to and fro; absent: it does not. */
@@ -114,6 +120,7 @@ export function factsOf(
       | 'since'
       | 'locations'
       | 'silenceId'
+      | 'heldBy'
       | 'isFlapping'
     >
   >,

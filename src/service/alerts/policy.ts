@@ -8,6 +8,7 @@ import { Maintenance } from '../maintenance/maintenance.ts';
 import type { Repositories } from '../repositories.ts';
 import { withDefaults } from '../store/stored-json.ts';
 import { concerns, type Silence, silenceAt } from './handling/silence.ts';
+import type { Withholding } from './state.ts';
 
 /** What decides how a check alerts at an instant. */
 export interface AlertPolicy {
@@ -16,17 +17,19 @@ export interface AlertPolicy {
   readonly groupId: number | null;
   readonly groupName: string | null;
   readonly settings: AlertSettings;
-  /** Why nobody is notified now; null when they are. */
+  /** Why alerts are held back now; null when they are not. */
   readonly suppressedBy: 'muted' | 'maintenance' | null;
   /** The silence that holds back what happened at some locations of the check, or null. */
   silenceAt(locations: readonly string[]): Silence | null;
+  /** What holds back alerts about some locations of the check, or null; a silence with its id. */
+  withheldAt(locations: readonly string[]): (Withholding & { readonly silenceId?: string }) | null;
 }
 
 /**
  * The policies of some checks by id; deleted and deactivated ones have none. The settings are those of the
  * check (or what its group sets instead) when `useGlobalAlertSettings` is false, else the group's when it has
  * any, else those of the account (check model 2.2, 2.6). Alerts of muted checks and groups, and those in a
- * maintenance window that silences them, are suppressed.
+ * maintenance window that silences them, are held back until that ends.
  */
 export async function alertPolicies(
   repositories: Repositories,
@@ -43,19 +46,27 @@ export async function alertPolicies(
     const group = groupOf(one, groups);
     const whole = completeDefinition(findCheckType(one.checkType), one.definition);
     const check = withGroup({ ...one, definition: whole }, group);
-    const isSilenced = maintenance.silences(check.accountId, tagsOf(check), at);
+    const inMaintenanceUntil = maintenance.silencedUntil(check.accountId, tagsOf(check), at);
     const { id, accountId } = check;
     const concerning = silences.filter((silence) =>
       concerns(silence, { id, accountId, tags: tagsOf(check) }),
     );
     const isMuted = check.definition.muted === true;
+    const withheld = isMuted
+      ? { by: 'muted' as const, until: null }
+      : inMaintenanceUntil !== null
+        ? { by: 'maintenance' as const, until: inMaintenanceUntil }
+        : null;
+    const bySilence = (silence: Silence | null) =>
+      silence && { by: 'silenced' as const, until: silence.endsAt, silenceId: silence.id };
     return {
       check,
       groupId: group?.id ?? null,
       groupName: group ? completeGroup(group).name : null,
       settings: settingsOf(check, group, accountSettings.get(check.accountId)),
-      suppressedBy: isMuted ? 'muted' : isSilenced ? 'maintenance' : null,
+      suppressedBy: withheld?.by ?? null,
       silenceAt: (locations) => silenceAt(concerning, locations),
+      withheldAt: (locations) => withheld ?? bySilence(silenceAt(concerning, locations)),
     };
   });
   return new Map(policies.filter(({ check }) => check.activated).map((policy) => [policy.check.id, policy]));

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { locationsOf } from '../checks/slots.ts';
+import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import { openIncidents, resolveIncidents } from '../incidents/trigger.ts';
 import type { Repositories } from '../repositories.ts';
 import { storedValue } from '../store/stored-json.ts';
@@ -95,9 +96,7 @@ export async function raiseDueAlerts(
   );
   const round = new AlertRound(repositories, now);
   const orphans = rows.filter((row) => !policies.has(row.check_id)).map((row) => row.check_id);
-  for (const { check, incidents } of await repositories.alerts.forgetStates(orphans)) {
-    await resolveIncidents(repositories, check, incidents, now);
-  }
+  await forgetAlerts(repositories, orphans, now);
   for (const row of rows) {
     const policy = policies.get(row.check_id);
     if (!policy) continue;
@@ -223,25 +222,25 @@ class AlertRound {
     event: AlertEvent,
     result: AlertedResult | undefined,
   ): Promise<StoredState> {
-    const { settings, suppressedBy, check } = policy;
+    const { settings, check } = policy;
     const isRun = event.kind === 'run';
     const followed = isRun ? follow(state.trend, event, settings) : undefined;
-    const silence = policy.silenceAt(state.lastLocations);
+    const withheld = policy.withheldAt(state.lastLocations);
     const together = isRun && followed ? { ...event, verdict: followed.verdict } : event;
     const outcome = step(state.alert, together, {
       settings,
       now: this.#now,
-      suppressedBy,
-      silencedUntil: silence?.endsAt ?? null,
+      withheld,
       flapping: followed?.flapping ?? (state.trend.isFlapping ? 'lasts' : 'no'),
     });
     const began = isRun ? event.slotAt : this.#now;
     const since = isOpen(state) ? (state.episodeSince ?? state.alert.since) : began;
-    const raised = { ...outcome, since, silenceId: silence?.id, locations: state.lastLocations };
+    const raised = { ...outcome, since, silenceId: withheld?.silenceId, locations: state.lastLocations };
     const isGrouped = await this.#raise(policy, raised, result);
     const next = { ...state, alert: outcome.state, trend: followed?.trend ?? state.trend };
     if (isOpen(state) && !isOpen(next) && outcome.notice === null) {
       await recoverByCause(this.#repositories, check, this.#now);
+      await this.#repositories.receiverIncidents.lookAgain({ checkId: check.id });
     }
     let { incidents } = state;
     if (outcome.notice === 'failure' && incidents.length === 0 && !isGrouped) {
@@ -269,7 +268,7 @@ class AlertRound {
     result: AlertedResult | undefined,
   ): Promise<boolean> {
     const { check, groupId, groupName } = policy;
-    const { type, withheld, reminder, recoversFrom, since } = outcome;
+    const { type, withheld, reminder, recoversFrom, since, heldBy } = outcome;
     const notice = outcome.notice ?? withheld?.notice;
     if (notice === undefined) return false;
     const silenceId = withheld?.by === 'silenced' ? { silenceId: outcome.silenceId } : {};
@@ -280,6 +279,7 @@ class AlertRound {
       since,
       locations: outcome.locations,
       ...silenceId,
+      ...(outcome.notice === null || heldBy === null ? {} : { heldBy }),
       ...(type === 'ALERT_FLAPPING' ? { isFlapping: true } : {}),
     });
     const cause = result?.id ?? String(this.#now);
@@ -317,12 +317,14 @@ class AlertRound {
 /**
  * Stores an alert and its notification for each of some channels. What is there already stays as it is.
  *
+ * @param formerChannelId the channel as it was, where it is no more.
  * @returns whether the alert was new.
  */
 export async function storeAlert(
   repositories: Repositories,
   alert: AlertRow,
   channels: readonly AlertChannel[],
+  formerChannelId?: string,
 ): Promise<boolean> {
   const inserted = await repositories.alerts.insert([alert]);
   await repositories.notifications.insert(
@@ -341,6 +343,7 @@ export async function storeAlert(
       result: null,
       created: alert.created,
       ended: null,
+      ...(formerChannelId === undefined ? {} : { former_channel_id: formerChannelId }),
     })),
   );
   return inserted.has(alert.id);

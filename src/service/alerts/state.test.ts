@@ -8,6 +8,7 @@ import {
   type Step,
   step,
   type Verdict,
+  type Withholding,
 } from './state.ts';
 
 const minuteMs = 60_000;
@@ -18,8 +19,9 @@ class Story {
   state: AlertState = quietState;
   now = 0;
   settings: AlertSettings;
-  isSuppressed = false;
+  isMuted = false;
   silencedUntil: number | null = null;
+  inMaintenanceUntil: number | null = null;
 
   constructor(settings: object = {}) {
     this.settings = AlertSettings.parse(settings);
@@ -46,20 +48,23 @@ class Story {
   #take(event: Parameters<typeof step>[1]): Step {
     // A silence that is over is not there.
     if (this.silencedUntil !== null && this.silencedUntil <= this.now) this.silencedUntil = null;
-    const { settings, now, isSuppressed } = this;
-    const taken = step(this.state, event, {
-      settings,
-      now,
-      suppressedBy: isSuppressed ? 'muted' : null,
-      silencedUntil: this.silencedUntil,
-      flapping: 'no',
-    });
+    if (this.inMaintenanceUntil !== null && this.inMaintenanceUntil <= this.now)
+      this.inMaintenanceUntil = null;
+    const { settings, now } = this;
+    const taken = step(this.state, event, { settings, now, withheld: this.withheld, flapping: 'no' });
     this.state = taken.state;
     return taken;
   }
 
+  get withheld(): Withholding | null {
+    const { isMuted, inMaintenanceUntil, silencedUntil } = this;
+    if (isMuted) return { by: 'muted', until: null };
+    if (inMaintenanceUntil !== null) return { by: 'maintenance', until: inMaintenanceUntil };
+    return silencedUntil === null ? null : { by: 'silenced', until: silencedUntil };
+  }
+
   get timerInMinutes(): number | null {
-    const at = nextTimerAt(this.state, this.settings, this.silencedUntil);
+    const at = nextTimerAt(this.state, this.settings, this.withheld?.until ?? null);
     return at === null ? null : (at - this.now) / minuteMs;
   }
 }
@@ -197,26 +202,60 @@ describe('reminders', () => {
   });
 });
 
-describe('what is suppressed', () => {
-  it('is not sent later, has no reminders and no recovery', () => {
-    const story = new Story({ reminders: { amount: 3, interval: 1 } });
-    story.isSuppressed = true;
-    expect(said(story.run('failed'))).toEqual(nothing('ALERT_FAILURE'));
-    story.isSuppressed = false;
-    expect(story.timerInMinutes).toBeNull();
-    expect(story.run('failed').notice).toBeNull();
-    expect(story.run('passed').notice).toBeNull();
+describe('a maintenance window', () => {
+  it('holds a notice, and it is sent when the window ends and the check still fails', () => {
+    const story = new Story();
+    story.inMaintenanceUntil = 30 * minuteMs;
+    expect(story.run('failed').withheld).toEqual({ notice: 'failure', by: 'maintenance' });
+    expect(story.timerInMinutes).toBe(29);
+    expect(story.wait(28).notice).toBeNull();
+    expect(story.wait(1)).toMatchObject({ notice: 'failure', heldBy: 'maintenance' });
+    expect(story.wait(60).notice).toBeNull();
+    expect(story.run('passed')).toMatchObject({ notice: 'recovery', heldBy: null });
   });
 
-  it('swallows a recovery and a reminder that fall into it', () => {
+  it('lets the recovery of what was notified before pass, and puts reminders off', () => {
     const story = new Story({ reminders: { amount: 3, interval: 1 } });
     expect(story.run('failed').notice).toBe('failure');
-    story.isSuppressed = true;
+    story.inMaintenanceUntil = 30 * minuteMs;
     expect(story.wait(1).notice).toBeNull();
-    story.isSuppressed = false;
-    expect(said(story.wait(1))).toMatchObject({ notice: 'failure', reminder: 2 });
-    story.isSuppressed = true;
-    expect(story.run('passed').notice).toBeNull();
+    expect(story.timerInMinutes).toBe(28);
+    expect(story.run('passed').notice).toBe('recovery');
+    expect(story.state).toEqual(quietState);
+  });
+
+  it('says nothing of what came and went in it', () => {
+    const story = new Story();
+    story.inMaintenanceUntil = 30 * minuteMs;
+    story.run('failed');
+    expect(story.run('passed')).toMatchObject({ notice: null, withheld: null });
+    expect(story.wait(60).notice).toBeNull();
+  });
+});
+
+describe('a mute', () => {
+  it('holds a notice until it is lifted, with the next run or before', () => {
+    for (const after of ['run', 'wait'] as const) {
+      const story = new Story();
+      story.isMuted = true;
+      expect(story.run('failed').withheld).toEqual({ notice: 'failure', by: 'muted' });
+      expect(story.timerInMinutes).toBeNull();
+      expect(story.run('failed').withheld).toBeNull();
+      story.isMuted = false;
+      const late = after === 'run' ? story.run('failed') : story.wait(1);
+      expect(late).toMatchObject({ notice: 'failure', heldBy: 'muted' });
+    }
+  });
+
+  it('withholds the recovery of what was notified before, and counts no reminder', () => {
+    const story = new Story({ reminders: { amount: 3, interval: 1 } });
+    expect(story.run('failed').notice).toBe('failure');
+    story.isMuted = true;
+    expect(story.wait(1).notice).toBeNull();
+    story.isMuted = false;
+    expect(said(story.wait(1))).toMatchObject({ notice: 'failure', reminder: 1 });
+    story.isMuted = true;
+    expect(story.run('passed').withheld).toEqual({ notice: 'recovery', by: 'muted' });
     expect(story.state).toEqual(quietState);
   });
 });
@@ -319,13 +358,14 @@ describe('a silence', () => {
     expect(story.wait(5).reminder).toBe(1);
   });
 
-  it('yields to a maintenance window, which is never made up for', () => {
+  it('may end in a maintenance window, whose end is waited for then', () => {
     const story = new Story();
     story.silence(30);
-    story.isSuppressed = true;
-    expect(story.run('failed').withheld?.by).toBe('muted');
-    story.isSuppressed = false;
+    expect(story.run('failed').withheld?.by).toBe('silenced');
+    story.inMaintenanceUntil = 60 * minuteMs;
     expect(story.wait(30).notice).toBeNull();
+    expect(story.timerInMinutes).toBe(29);
+    expect(story.wait(29)).toMatchObject({ notice: 'failure', heldBy: 'maintenance' });
   });
 });
 

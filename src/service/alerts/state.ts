@@ -14,14 +14,12 @@ import type { AlertSettings } from '../../checks/contract/common-fields.ts';
  * them, a set time apart, none after it ended. Back at `passed`, a recovery is notified if anything of the
  * episode was.
  *
- * A notice that is suppressed (the check is muted, or in maintenance) settles its streak like any other: it
- * is not sent later, has no reminders, and an alert that was never sent has no recovery.
- *
- * A notice that is held (somebody silenced the check until a time, or acknowledged its alert) settles its
- * streak, too, but is made up for when the silence or the acknowledgement ends before the streak does.
- * Reminders wait meanwhile. The recovery of what was notified before is notified still. An
- * acknowledgement holds until the recovery, and for what is no worse than what it was given to: that of a
- * degraded check ends when the check fails.
+ * A notice that is held (the check is muted, in a maintenance window that silences it, or silenced until a
+ * time, or its alert is acknowledged) settles its streak, too. When what holds it ends before the streak does,
+ * it is sent then. What comes and goes meanwhile is never sent. Reminders wait. The recovery of what was
+ * notified before is notified still, except of a muted check: its incidents at receivers are ended by
+ * receivers/close-lost.ts. An acknowledgement holds until the recovery, and for what is no worse than what it
+ * was given to: that of a degraded check ends when the check fails.
  *
  * A check that flaps (see trend.ts) is notified of once, and then of nothing until it is stable: a recovery
  * when it is stable at `passed`, one more notice when it is not.
@@ -32,7 +30,7 @@ export interface AlertState {
   readonly runs: number;
   /** When the first run of the streak was due, in epoch milliseconds. */
   readonly since: number;
-  /** Whether the streak has had its notice, sent or suppressed. */
+  /** Whether the streak has had its notice, sent or held. */
   readonly isSettled: boolean;
   /** What was notified in this episode. */
   readonly told: { readonly failure: boolean; readonly degraded: boolean };
@@ -40,6 +38,10 @@ export interface AlertState {
   readonly nextReminderAt: number | null;
   /** Whether the streak's notice is held back. Absent in states of an older build, as is what follows. */
   readonly isHeld?: boolean;
+  /** What holds it back. */
+  readonly heldBy?: Suppression | null;
+  /** The worst that a check which flaps changes to, while the notice of that is held back. */
+  readonly heldFlap?: Exclude<Verdict, 'passed'> | null;
   /** The worst that somebody acknowledged in this episode. */
   readonly acknowledged?: Exclude<Verdict, 'passed'> | null;
 }
@@ -57,6 +59,7 @@ export const alertTypes = [
   'ALERT_FAILURE_DEGRADED',
   'ALERT_RECOVERY',
   'ALERT_FLAPPING',
+  'ALERT_ENDED',
   'ALERT_SSL',
   'ALERT_GAP',
   'ALERT_GAP_OVER',
@@ -75,9 +78,15 @@ export type Notice = 'failure' | 'degraded' | 'recovery' | 'ssl' | 'gap';
 /** What the verdicts of a check bring. */
 type VerdictNotice = Exclude<Notice, 'ssl' | 'gap'>;
 
-/** Why nobody is notified of an alert. */
+/** Why an alert is not sent. */
 export const suppressions = ['muted', 'maintenance', 'silenced', 'acknowledged'] as const;
 export type Suppression = (typeof suppressions)[number];
+
+/** That alerts of a check are held back, and until when in epoch milliseconds; null where no time is set. */
+export interface Withholding {
+  readonly by: Exclude<Suppression, 'acknowledged'>;
+  readonly until: number | null;
+}
 
 /** What happens to the state: a run got its verdict, time has passed, or somebody sees to it. */
 export type AlertEvent =
@@ -90,10 +99,8 @@ export interface StepContext {
   readonly settings: AlertSettings;
   /** Epoch milliseconds; reminders are counted from when the notice was made. */
   readonly now: number;
-  /** Why nobody may be notified now, and not later either; null when they may. */
-  readonly suppressedBy: 'muted' | 'maintenance' | null;
-  /** Until when the check is silenced, in epoch milliseconds; null when it is not. */
-  readonly silencedUntil: number | null;
+  /** What holds back alerts now; null when nothing does. */
+  readonly withheld: Withholding | null;
   readonly flapping: Flapping;
 }
 
@@ -111,6 +118,8 @@ export interface Step {
   readonly reminder: number;
   /** For a recovery: the worst that was notified in the episode. */
   readonly recoversFrom: 'failure' | 'degraded' | null;
+  /** What had held the notice back until now; null where nothing had. */
+  readonly heldBy: Suppression | null;
 }
 
 /** The state of a check that passes; the same as having none. */
@@ -123,6 +132,8 @@ export const quietState: AlertState = {
   remindersSent: 0,
   nextReminderAt: null,
   isHeld: false,
+  heldBy: null,
+  heldFlap: null,
   acknowledged: null,
 };
 
@@ -159,15 +170,16 @@ export function step(state: AlertState, event: AlertEvent, context: StepContext)
 /**
  * When time alone may change something, or null.
  *
- * @param silencedUntil until when the check is silenced, null when it is not.
+ * @param withheldUntil until when alerts of the check are held back; null when they are not, or no end is known.
  */
 export function nextTimerAt(
   state: AlertState,
   settings: AlertSettings,
-  silencedUntil: number | null = null,
+  withheldUntil: number | null = null,
 ): number | null {
+  if (state.heldFlap) return isAcknowledged({ ...state, phase: state.heldFlap }) ? null : withheldUntil;
   if (state.phase === 'passed') return null;
-  if (state.isSettled) return state.isHeld && !isAcknowledged(state) ? silencedUntil : state.nextReminderAt;
+  if (state.isSettled) return state.isHeld && !isAcknowledged(state) ? withheldUntil : state.nextReminderAt;
   return settings.escalationType === 'TIME_BASED' ? state.since + thresholdMs(settings) : null;
 }
 
@@ -176,7 +188,8 @@ function afterRun(state: AlertState, verdict: Verdict, slotAt: number, context: 
   const { flapping } = context;
   const streak = streakOf(state, verdict, slotAt);
   if (flapping === 'lasts') {
-    return silent({ ...streak, isSettled: true, isHeld: false, nextReminderAt: null }, type);
+    const settled = { ...streak, isSettled: true, isHeld: false, nextReminderAt: null };
+    return lateFlap(settled, context) ?? silent(settled, type);
   }
   if (typeof flapping === 'object') {
     return announced({ ...streak, nextReminderAt: null }, 'ALERT_FLAPPING', context, flapping.begins);
@@ -202,6 +215,7 @@ function streakOf(state: AlertState, verdict: Verdict, slotAt: number): AlertSta
     remindersSent: 0,
     nextReminderAt: null,
     isHeld: false,
+    heldBy: state.heldFlap ? (state.heldBy ?? null) : null,
     // What is worse than what was acknowledged is news.
     acknowledged: covers(state.acknowledged, verdict) ? (state.acknowledged ?? null) : null,
   };
@@ -210,9 +224,12 @@ function streakOf(state: AlertState, verdict: Verdict, slotAt: number): AlertSta
 function afterTimer(state: AlertState, context: StepContext): Step {
   const type = remainType(state);
   const { phase } = state;
-  if (phase === 'passed' || context.flapping === 'lasts') return silent(state, type);
-  if (state.isHeld)
-    return heldBy(state, context) ? silent(state, type) : announced(state, type, context, phase);
+  if (context.flapping === 'lasts') return lateFlap(state, context) ?? silent(state, type);
+  if (phase === 'passed') return silent(state, type);
+  if (state.isHeld) {
+    const by = heldBy(state, context);
+    return by === null ? announced(state, type, context, phase) : silent({ ...state, heldBy: by }, type);
+  }
   const dueAt = nextTimerAt(sooner(state, context), context.settings);
   if (dueAt === null || dueAt > context.now) return silent(sooner(state, context), type);
   if (!state.isSettled) return announced(state, type, context, phase);
@@ -220,23 +237,29 @@ function afterTimer(state: AlertState, context: StepContext): Step {
   const reminder = state.remindersSent + 1;
   // There may be fewer to send than when this one was planned.
   if (reminder > amount) return silent({ ...state, nextReminderAt: null }, type);
-  if (context.silencedUntil !== null && context.suppressedBy === null) {
-    return silent({ ...state, nextReminderAt: context.silencedUntil }, type);
+  if (context.withheld !== null) {
+    return silent({ ...state, nextReminderAt: context.withheld.until ?? planReminder(state, context) }, type);
   }
   const reminded = { ...state, remindersSent: reminder };
   const next = { ...reminded, nextReminderAt: planReminder(reminded, context) };
-  if (context.suppressedBy !== null) return silent(next, type);
-  return { state: next, type, notice: noticeOf(phase), withheld: null, reminder, recoversFrom: null };
+  return { ...silent(next, type), notice: noticeOf(phase), reminder };
+}
+
+/** The notice of a check that flaps, once what held it back has ended while it flaps on. */
+function lateFlap(state: AlertState, context: StepContext): Step | null {
+  const { heldFlap } = state;
+  if (!heldFlap || heldBy({ ...state, phase: heldFlap }, context) !== null) return null;
+  return announced({ ...state, isHeld: true }, 'ALERT_FLAPPING', context, heldFlap);
 }
 
 /** A silence that ended early leaves its reminder further off than one interval. */
 function sooner(state: AlertState, context: StepContext): AlertState {
-  if (state.nextReminderAt === null || context.silencedUntil !== null) return state;
+  if (state.nextReminderAt === null || context.withheld !== null) return state;
   const atMost = context.now + context.settings.reminders.interval * minuteMs;
   return state.nextReminderAt <= atMost ? state : { ...state, nextReminderAt: atMost };
 }
 
-function recovered(state: AlertState, type: AlertType, { suppressedBy }: StepContext): Step {
+function recovered(state: AlertState, type: AlertType, { withheld }: StepContext): Step {
   const { failure, degraded } = state.told;
   const recoversFrom = failure ? 'failure' : degraded ? 'degraded' : null;
   // What flapped may have passed for a while before it is stable.
@@ -244,7 +267,7 @@ function recovered(state: AlertState, type: AlertType, { suppressedBy }: StepCon
   const lateType = recoversFrom === 'failure' ? 'ALERT_RECOVERY' : 'ALERT_DEGRADED_RECOVERY';
   const step: Step = { ...silent(quietState, isLate ? lateType : type), recoversFrom };
   if (recoversFrom === null) return step;
-  if (suppressedBy !== null) return { ...step, withheld: { notice: 'recovery', by: suppressedBy } };
+  if (withheld?.by === 'muted') return { ...step, withheld: { notice: 'recovery', by: 'muted' } };
   return { ...step, notice: 'recovery' };
 }
 
@@ -255,19 +278,21 @@ function announced(
   what: Exclude<Verdict, 'passed'>,
 ): Step {
   const notice = noticeOf(what);
-  const settled: AlertState = { ...state, isSettled: true, nextReminderAt: null, isHeld: false };
-  const { suppressedBy } = context;
-  if (suppressedBy !== null) return { ...silent(settled, type), withheld: { notice, by: suppressedBy } };
+  const settled: AlertState = { ...state, isSettled: true, nextReminderAt: null };
   const by = heldBy({ ...state, phase: what }, context);
   if (by !== null) {
-    // What flaps has its notice when it is stable.
-    const isHeld = typeof context.flapping !== 'object';
-    return { ...silent({ ...settled, isHeld }, type), withheld: { notice, by } };
+    const flap = typeof context.flapping === 'object' ? { heldFlap: what } : { isHeld: true };
+    return { ...silent({ ...settled, heldBy: by, ...flap }, type), withheld: { notice, by } };
   }
-  const told: AlertState = { ...settled, told: { ...state.told, [notice]: true }, remindersSent: 0 };
+  const told: AlertState = {
+    ...{ ...settled, isHeld: false, heldBy: null, heldFlap: null },
+    ...{ told: { ...state.told, [notice]: true }, remindersSent: 0 },
+  };
   const isReminded = context.flapping === 'no' || context.flapping === 'ends';
   const next = { ...told, nextReminderAt: isReminded ? planReminder(told, context) : null };
-  return { state: next, type, notice, withheld: null, reminder: 0, recoversFrom: null };
+  // States of an older build do not say what held them: it was a silence then.
+  const heldUntilNow = state.isHeld ? (state.heldBy ?? 'silenced') : null;
+  return { ...silent(next, type), notice, heldBy: heldUntilNow };
 }
 
 function acknowledged(state: AlertState, { flapping }: StepContext): AlertState {
@@ -288,12 +313,11 @@ function withdrawn(state: AlertState, context: StepContext): Step {
 }
 
 /** Why a notice of the present phase has to wait, or null. */
-function heldBy(state: AlertState, { silencedUntil }: StepContext): 'acknowledged' | 'silenced' | null {
-  if (isAcknowledged(state)) return 'acknowledged';
-  return silencedUntil === null ? null : 'silenced';
+function heldBy(state: AlertState, { withheld }: StepContext): Suppression | null {
+  return isAcknowledged(state) ? 'acknowledged' : (withheld?.by ?? null);
 }
 
-function isAcknowledged({ acknowledged, phase }: AlertState): boolean {
+function isAcknowledged({ acknowledged, phase }: Pick<AlertState, 'acknowledged' | 'phase'>): boolean {
   return acknowledged != null && covers(acknowledged, phase);
 }
 
@@ -306,7 +330,7 @@ function remainType({ phase }: AlertState): AlertType {
 }
 
 function silent(state: AlertState, type: AlertType): Step {
-  return { state, type, notice: null, withheld: null, reminder: 0, recoversFrom: null };
+  return { state, type, notice: null, withheld: null, reminder: 0, recoversFrom: null, heldBy: null };
 }
 
 function noticeOf(phase: Verdict): 'failure' | 'degraded' {

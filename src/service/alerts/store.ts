@@ -102,6 +102,36 @@ export class Alerts {
       .execute();
   }
 
+  /** The stored states of some checks. */
+  async statesOfChecks(checkIds: readonly string[]): Promise<AlertStateRow[]> {
+    if (checkIds.length === 0) return [];
+    return this.#db
+      .selectFrom('alert_states')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', checkIds))
+      .execute();
+  }
+
+  /** When the certificates end that some checks saw last. */
+  async certificatesOf(checkIds: readonly string[]): Promise<Map<string, number | null>> {
+    if (checkIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('statuses')
+      .select(['check_id', 'certificate_expires'])
+      .where(this.#dialect.inList('check_id', checkIds))
+      .execute();
+    return new Map(rows.map((row) => [row.check_id, row.certificate_expires]));
+  }
+
+  /** Has the state of a check looked at again: what held back its notices may have changed. */
+  async lookAgainAt(checkId: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('alert_states')
+      .set({ next_at: now })
+      .where('check_id', '=', checkId)
+      .execute();
+  }
+
   /** Has the states and held alerts of an account looked at again: what held back their notices has changed. */
   async lookAgain(accountId: string, now: number): Promise<void> {
     await this.#db

@@ -95,12 +95,12 @@ export async function saveState(
     if (stored) await repositories.alerts.forgetStates([id]);
     return;
   }
-  const silencedUntil = policy.silenceAt(next.lastLocations)?.endsAt ?? null;
+  const withheldUntil = policy.withheldAt(next.lastLocations)?.until ?? null;
   await repositories.alerts.saveState({
     check_id: id,
     account_id: accountId,
     state: JSON.stringify(next),
-    next_at: nextTimerAt(next.alert, policy.settings, silencedUntil),
+    next_at: nextTimerAt(next.alert, policy.settings, withheldUntil),
     updated: now,
   });
 }

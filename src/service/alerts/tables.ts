@@ -158,6 +158,8 @@ export interface AlertNotificationRow {
   held_until: number | null;
   /** `CauseUpdate` as JSON where it is a further message on a cause; null for any other. */
   cause_update?: string | null;
+  /** The channel as it was, where what is sent is the last word to a receiver that it leads to no more. */
+  former_channel_id: string | null;
 }
 
 /** A row with a column that the database counts up: not given on insert. */

@@ -5,6 +5,7 @@ import { awayCause, endAbsences } from './gaps/away.ts';
 import { forgetOrphans, openDueGaps } from './gaps/watch.ts';
 import { releaseHeld } from './location-alerts.ts';
 import { raiseDueAlerts } from './raise.ts';
+import { closeLost } from './receivers/close-lost.ts';
 import type { ExpiringCertificate } from './store.ts';
 
 const statesPerTurn = 100;
@@ -20,8 +21,8 @@ const notifyExpiredMs = 2 * dayMs;
 type GapPlace = { readonly checkId: string; readonly location: string };
 
 /**
- * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, gaps, what a silence
- * held back, and once an hour certificates that are about to expire. Any process does the former, passing over
+ * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, gaps, what was held back,
+ * ends of incidents at receivers that have lost what they were about, and once an hour certificates that are about to expire. Any process does the former, passing over
  * what another one has locked; the leader does the latter.
  */
 export class AlertTimers {
@@ -46,15 +47,23 @@ export class AlertTimers {
       const due = await repositories.alerts.dueStates(now, statesPerTurn);
       const isRaised = await raiseDueAlerts(repositories, due, now);
       const isReleased = await releaseHeld(repositories, now);
-      return { hasNews: (await openDueGaps(repositories, now)) || isRaised || isReleased };
+      const isOpened = await openDueGaps(repositories, now);
+      // Last: what the others send may end an incident by itself.
+      const isClosed = await closeLost(repositories, now);
+      return { hasNews: isRaised || isReleased || isOpened || isClosed };
     });
     if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
     return this.#nextDueAt();
   }
 
   async #nextDueAt(): Promise<number | null> {
-    const { alerts, gaps } = this.#store;
-    const times = [await alerts.nextDueAt(), await alerts.nextHeldAt(), await gaps.nextDueAt()];
+    const { alerts, gaps, receiverIncidents } = this.#store;
+    const times = [
+      await alerts.nextDueAt(),
+      await alerts.nextHeldAt(),
+      await gaps.nextDueAt(),
+      await receiverIncidents.nextDueAt(),
+    ];
     const known = times.filter((at) => at !== null);
     return known.length === 0 ? null : Math.min(...known);
   }

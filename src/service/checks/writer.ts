@@ -11,7 +11,7 @@ import type { HandlerDeps } from '../http/handler.ts';
 import { requireGroup, requireLocations } from '../http/known-names.ts';
 import { unknownFieldIssues } from '../http/unknown-names.ts';
 import { fieldError, validationError } from '../http/validation.ts';
-import { resolveIncidents } from '../incidents/trigger.ts';
+import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import type { Repositories } from '../repositories.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { cancelledSignals } from '../store/engine/signals.ts';
@@ -141,7 +141,8 @@ export class CheckWriter {
         const before = z.array(z.string()).catch([]).parse(stored.definition.parentCheckIds);
         await writeParents(repositories, stored, definition.parentCheckIds, before);
       }
-      if (!after.activated) await forgetAlerts(repositories, id, now);
+      if (isAtRest(after)) await forgetAlerts(repositories, [id], now);
+      else await lookAgain(repositories, id, now);
       await writeHeartbeat(repositories, after);
       return { check: await repositories.checks.find(accountId, id), queued: signals };
     });
@@ -158,7 +159,7 @@ export class CheckWriter {
       const now = clock.wallMs();
       const runs = await repositories.runs.cancelAll(id, 'deleted', now);
       await repositories.statuses.delete(id);
-      await forgetAlerts(repositories, id, now);
+      await forgetAlerts(repositories, [id], now);
       await repositories.errorGroups.deleteOfCheck(accountId, id);
       await repositories.triggers.delete({ account_id: accountId, kind: 'check', target_id: id });
       await repositories.checks.delete(id);
@@ -170,11 +171,16 @@ export class CheckWriter {
   }
 }
 
-/** Nothing is known any more of a check that does not run: its incidents are not to stay open. */
-async function forgetAlerts(repositories: Repositories, id: string, now: number): Promise<void> {
-  for (const { check, incidents } of await repositories.alerts.forgetStates([id])) {
-    await resolveIncidents(repositories, check, incidents, now);
-  }
+/** Whether nothing is heard of a check: it is switched off, or has no location to run at. */
+export function isAtRest({ activated, checkType, definition }: ScheduledCheck): boolean {
+  return !activated || (!findCheckType(checkType)?.pings && locationsOf(definition).length === 0);
+}
+
+/** What held back alerts of a check, or who hears of them, may have changed. */
+async function lookAgain(repositories: Repositories, id: string, now: number): Promise<void> {
+  await repositories.alerts.lookAgainAt(id, now);
+  await repositories.gaps.lookAgainAt(id, now);
+  await repositories.receiverIncidents.lookAgain({ checkId: id });
 }
 
 /**

@@ -134,13 +134,13 @@ export class HeartbeatRecorder {
   }
 
   /**
-   * Moves timers on whose pings nobody could take, and records those pings as slots that were missed because the
-   * service was away. In a transaction that has locked the timers.
+   * Moves timers on whose pings count for nothing, and records those pings as slots that were missed for a reason. In
+   * a transaction that has locked the timers.
    */
-  async spare(
+  async pass(
     repositories: Repositories,
     timers: readonly HeartbeatRow[],
-    now: number,
+    { now, reason }: { readonly now: number; readonly reason: 'service-away' | 'paused-by-maintenance' },
   ): Promise<readonly RunRow[]> {
     const checks = await repositories.checks.findMany(timers.map((timer) => timer.check_id));
     const rows: RunRow[] = [];
@@ -160,10 +160,11 @@ export class HeartbeatRecorder {
         slot_count: count,
         slot_interval_ms: periodMs,
         state: 'missed',
-        reason: 'service-away',
+        reason,
         ...endedAt(now),
       });
     }
+    if (rows.length === 0) return [];
     return repositories.runs.insert(rows);
   }
 

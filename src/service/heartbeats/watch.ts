@@ -1,8 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { noteAway } from '../alerts/gaps/away.ts';
+import { tagsOf, withGroups } from '../checks/effective-check.ts';
+import { Maintenance } from '../maintenance/maintenance.ts';
+import type { Repositories } from '../repositories.ts';
 import type { Store } from '../store.ts';
 import { HeartbeatRecorder } from './heartbeats.ts';
+import type { HeartbeatRow } from './tables.ts';
 
 export interface HeartbeatWatchOptions {
   readonly store: Store;
@@ -22,6 +26,9 @@ const awayAfterMs = 20_000;
  * the timers whose grace time ended meanwhile, or that expected a ping meanwhile, are given the benefit of
  * the doubt: their next ping is expected where their rhythm puts it after now, and those that were expected
  * before are slots that nobody measured. A red heartbeat is the job's fault, never ours.
+ *
+ * A maintenance window that pauses a heartbeat does the same to a ping that was expected in it, or whose grace time
+ * reached into it.
  */
 export class HeartbeatWatch {
   readonly #store: Store;
@@ -45,7 +52,11 @@ export class HeartbeatWatch {
       const lookedAt = await repositories.heartbeats.lookedAt();
       if (lookedAt !== null && now - lookedAt > awayAfterMs) {
         const spared = await repositories.heartbeats.expectedBetween(lookedAt, now);
-        isAway = await noteAway(repositories, await this.#recorder.spare(repositories, spared, now), now);
+        isAway = await noteAway(
+          repositories,
+          await this.#recorder.pass(repositories, spared, { now, reason: 'service-away' }),
+          now,
+        );
         if (spared.length > 0) {
           this.#logger.warn(
             { heartbeats: spared.length, awayMs: now - lookedAt },
@@ -54,8 +65,11 @@ export class HeartbeatWatch {
         }
       }
       const overdue = await repositories.heartbeats.overdue(now, timersPerTurn);
+      const paused = await pausedAmong(repositories, overdue);
+      await this.#recorder.pass(repositories, paused, { now, reason: 'paused-by-maintenance' });
       let hasAlerts = isAway;
       for (const timer of overdue) {
+        if (paused.includes(timer)) continue;
         const isTold = await this.#recorder.record(repositories, timer, {
           state: 'FAILING',
           failure: null,
@@ -74,4 +88,33 @@ export class HeartbeatWatch {
     // A ping that comes at the very end of the grace time is in time.
     return nextDeadline === null ? null : nextDeadline + 1;
   }
+}
+
+/** Those of some overdue timers whose ping was expected, or still awaited, while a window paused their checks. */
+async function pausedAmong(
+  repositories: Repositories,
+  overdue: readonly HeartbeatRow[],
+): Promise<HeartbeatRow[]> {
+  if (overdue.length === 0) return [];
+  const checks = await repositories.checks.findMany(overdue.map((timer) => timer.check_id));
+  const effective = new Map(
+    (await withGroups(repositories, [...checks.values()])).map((check) => [check.id, check]),
+  );
+  const spans = new Map(overdue.map((timer) => [timer, awaitedIn(timer)]));
+  const accountIds = [...new Set(overdue.map((timer) => timer.account_id))];
+  const maintenance = await Maintenance.load(repositories, accountIds, {
+    from: Math.min(...[...spans.values()].map(({ from }) => from)),
+    to: Math.max(...[...spans.values()].map(({ to }) => to)),
+  });
+  return overdue.filter((timer) => {
+    const check = effective.get(timer.check_id);
+    const span = spans.get(timer);
+    return check && span && maintenance.pausesWithin(timer.account_id, tagsOf(check), span);
+  });
+}
+
+/** From when a ping was expected until its grace time was over. */
+function awaitedIn({ last_at: lastAt, period_ms: periodMs, grace_ms: graceMs }: HeartbeatRow) {
+  const from = (lastAt ?? 0) + periodMs;
+  return { from, to: from + graceMs };
 }

@@ -213,6 +213,7 @@ export class Retired {
       .executeTakeFirst();
     await this.#db.deleteFrom('alert_causes').where('closed', '<', before).execute();
     await this.#db.deleteFrom('maintenance_notices').where('created', '<', before).execute();
+    await this.#db.deleteFrom('former_channels').where('created', '<', before).execute();
     await this.#db.deleteFrom('silences').where('ends', '<', before).execute();
     await this.#db.deleteFrom('alert_actions').where('created', '<', before).execute();
     const counts = [removedStale, removedSessions, removedGroups].map(({ numDeletedRows }) =>

@@ -91,6 +91,17 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .executeTakeFirst();
   }
 
+  /** Those of some locations that are there. */
+  async idsAmong(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.db
+      .selectFrom('private_locations')
+      .select('id')
+      .where(this.dialect.inList('id', [...new Set(ids)]))
+      .execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+
   /** Those of some locations that miss slots for want of an agent. */
   async awayAmong(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();

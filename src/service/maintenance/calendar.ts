@@ -1,13 +1,5 @@
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
-import {
-  lastEnd,
-  type Occurrence,
-  occurrence,
-  occurrenceAt,
-  occurrencesFrom,
-  type RepeatRule,
-  ruleOf,
-} from './rule.ts';
+import { lastEnd, type Occurrence, occurrence, occurrencesFrom, type RepeatRule, ruleOf } from './rule.ts';
 import type { MaintenanceRow } from './tables.ts';
 
 /**
@@ -89,13 +81,28 @@ export class MaintenanceCalendar {
 
   /** Whether any maintenance is in effect at an instant, its end excluded. */
   isInEffect(instant: number): boolean {
-    if (this.#changed.some(({ effect }) => effect.from <= instant && instant < effect.to)) return true;
-    if (this.#changes.size === 0) return occurrenceAt(this.#rule, instant) !== null;
-    for (const { index, startsAt } of occurrencesFrom(this.#rule, instant)) {
-      if (startsAt > instant) return false;
-      if (!this.#changes.has(index + 1)) return true;
+    return this.inEffectUntil(instant) !== null;
+  }
+
+  /** When the maintenance ends that is in effect at an instant, the last one where several are; null without one. */
+  inEffectUntil(instant: number): number | null {
+    return this.#lastEndWithin({ from: instant, to: instant });
+  }
+
+  /** Whether any maintenance is in effect at any time of a span, its ends included. */
+  isInEffectWithin(span: { readonly from: number; readonly to: number }): boolean {
+    return this.#lastEndWithin(span) !== null;
+  }
+
+  #lastEndWithin({ from, to }: { readonly from: number; readonly to: number }): number | null {
+    const ends = this.#changed
+      .filter(({ effect }) => effect.from <= to && from < effect.to)
+      .map(({ effect }) => effect.to);
+    for (const { index, startsAt, endsAt } of occurrencesFrom(this.#rule, from)) {
+      if (startsAt > to) break;
+      if (!this.#changes.has(index + 1)) ends.push(endsAt);
     }
-    return false;
+    return ends.length === 0 ? null : Math.max(...ends);
   }
 
   /**

@@ -29,20 +29,26 @@ export class Maintenance {
 
   /** Whether scheduled runs of a check are left out. `tags` are the check's own and its group's. */
   pauses(accountId: string, tags: readonly string[], instant: number): boolean {
-    return this.#holds(
-      accountId,
-      instant,
-      ({ pauseAllChecks, tags: named }) => pauseAllChecks || meet(named, tags),
+    return (this.#windows.get(accountId) ?? []).some(
+      ({ calendar, definition }) => pausesAny(definition, tags) && calendar.isInEffect(instant),
     );
   }
 
-  /** Whether alerts of a check are held back; they are not sent later either. */
-  silences(accountId: string, tags: readonly string[], instant: number): boolean {
-    return this.#holds(
-      accountId,
-      instant,
-      ({ silenceAllAlerts, silenceAlertsTags }) => silenceAllAlerts || meet(silenceAlertsTags, tags),
+  /** Whether scheduled runs of a check are left out at any time of a span, its ends included. */
+  pausesWithin(accountId: string, tags: readonly string[], span: { from: number; to: number }): boolean {
+    return (this.#windows.get(accountId) ?? []).some(
+      ({ calendar, definition }) => pausesAny(definition, tags) && calendar.isInEffectWithin(span),
     );
+  }
+
+  /** Until when alerts of a check are held back; null when no window holds them. */
+  silencedUntil(accountId: string, tags: readonly string[], instant: number): number | null {
+    const ends = (this.#windows.get(accountId) ?? []).flatMap(({ calendar, definition }) => {
+      const { silenceAllAlerts, silenceAlertsTags } = definition;
+      const isSilenced = silenceAllAlerts || meet(silenceAlertsTags, tags);
+      return (isSilenced ? calendar.inEffectUntil(instant) : null) ?? [];
+    });
+    return ends.length === 0 ? null : Math.max(...ends);
   }
 
   /** The names of the windows in effect that concern a check, whatever they do to it. */
@@ -54,11 +60,10 @@ export class Maintenance {
       return concerns && calendar.isInEffect(instant) ? [name] : [];
     });
   }
+}
 
-  #holds(accountId: string, instant: number, concerns: (window: WindowDefinition) => boolean): boolean {
-    const windows = this.#windows.get(accountId) ?? [];
-    return windows.some(({ calendar, definition }) => concerns(definition) && calendar.isInEffect(instant));
-  }
+function pausesAny({ pauseAllChecks, tags: named }: WindowDefinition, tags: readonly string[]): boolean {
+  return pauseAllChecks || meet(named, tags);
 }
 
 /** Windows with what was changed of their occurrences. */

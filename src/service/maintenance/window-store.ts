@@ -26,10 +26,15 @@ export interface WindowFilter {
 
 type WindowQuery = SelectQueryBuilder<Tables, 'maintenance_windows', object>;
 
-export class MaintenanceWindows extends accountTable<MaintenanceWindowRow, StoredWindow>(read)({
+/** Due whatever the time is. */
+const atOnce = 0;
+
+const WindowTable = accountTable<MaintenanceWindowRow, StoredWindow>(read)({
   name: 'maintenance_windows',
   key: 'id',
-}) {
+});
+
+export class MaintenanceWindows extends WindowTable {
   /** What was changed of single occurrences. */
   get maintenances(): Maintenances {
     return new Maintenances(this.db);
@@ -40,11 +45,37 @@ export class MaintenanceWindows extends accountTable<MaintenanceWindowRow, Store
     id: number,
     bounds: { readonly startsAt: number; readonly lastEndsAt: number | null },
   ): Promise<void> {
-    await this.db
+    const { account_id: accountId } = await this.db
       .updateTable('maintenance_windows')
       .set({ starts_at: bounds.startsAt, last_ends_at: bounds.lastEndsAt })
       .where('id', '=', id)
-      .execute();
+      .returning('account_id')
+      .executeTakeFirstOrThrow();
+    await this.#lookAgain(accountId);
+  }
+
+  override async update(
+    row: Parameters<InstanceType<typeof WindowTable>['update']>[0],
+  ): Promise<StoredWindow | undefined> {
+    await this.#lookAgain(row.account_id);
+    return super.update(row);
+  }
+
+  override async delete(accountId: string, id: number): Promise<boolean> {
+    await this.#lookAgain(accountId);
+    return super.delete(accountId, id);
+  }
+
+  /** Has what windows hold back looked at now: it may end earlier than was planned. */
+  async #lookAgain(accountId: string): Promise<void> {
+    for (const table of ['alert_states', 'monitoring_gaps'] as const) {
+      await this.db
+        .updateTable(table)
+        .set({ next_at: atOnce })
+        .where('account_id', '=', accountId)
+        .where('next_at', 'is not', null)
+        .execute();
+    }
   }
 
   /** A page of an account's windows within a time, the one that began (or begins) last first. */

@@ -104,7 +104,7 @@ export class BurnWatch {
     const ids = checks.map(({ id }) => id);
     const isBegun = await this.#store.transaction(async (repositories) => {
       const policies = [...(await alertPolicies(repositories, ids, now)).values()];
-      const isHeard = policies.some((policy) => policy.suppressedBy === null && !policy.silenceAt([]));
+      const isHeard = policies.some((policy) => policy.withheldAt([]) === null);
       if (!isHeard) return false;
       const row = {
         slo_id: slo.id,

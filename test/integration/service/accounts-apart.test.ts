@@ -54,6 +54,7 @@ const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
     'alerts/causes/store',
     'alerts/gaps/store',
     'alerts/handling/store',
+    'alerts/receivers/store',
   ],
   'a fair share of what is due for each account': ['alerts/delivery/store', 'analyses/store'],
   'heartbeats that are overdue, budgets that burn, status pages whose copies are old, events of incidents': [

@@ -39,7 +39,8 @@ export async function notifyOfCertificates(
   const due: DueNotice[] = [];
   for (const { checkId, expiresAt } of certificates) {
     const policy = policies.get(checkId);
-    if (policy?.suppressedBy === null) due.push(...(await dueOf(repositories, policy, expiresAt, now)));
+    // What is held back is made up for: it is looked at every hour.
+    if (policy?.withheldAt([]) === null) due.push(...(await dueOf(repositories, policy, expiresAt, now)));
   }
   let hasNews = false;
   const groups = Map.groupBy(due, ({ policy, expiresAt, stage }) =>

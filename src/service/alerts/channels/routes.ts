@@ -9,12 +9,13 @@ import {
 } from '../../../protocol/alerts/alert-channel.ts';
 import type { Warning } from '../../../protocol/http/warning.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import { found, notFound } from '../../http/known-names.ts';
+import { found } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { unknownFieldIssues } from '../../http/unknown-names.ts';
 import { fieldError, validationError } from '../../http/validation.ts';
 import type { Repositories } from '../../repositories.ts';
 import { templateThread } from '../delivery/template-thread.ts';
+import { leaveReceiver } from '../receivers/leave-receiver.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 import type { AlertChannel } from './store.ts';
 import { subscribeMany, writeSubscribers } from './subscribers.ts';
@@ -71,13 +72,23 @@ export function alertChannelHandlers({
         if (subscriptions) await writeSubscribers(repositories, accountId, stored.id, subscriptions);
         const row = { type, definition: JSON.stringify(definition), updated: clock.wallMs() };
         const identity = { account_id: accountId, id: stored.id };
-        return found(await repositories.alertChannels.update({ ...row, ...identity }), what);
+        const channel = found(await repositories.alertChannels.update({ ...row, ...identity }), what);
+        const hasNews = await leaveReceiver(repositories, stored, channel, clock.wallMs());
+        return { channel, hasNews };
       });
-      return viewOf(changed);
+      if (changed.hasNews) store.signals.send([{ kind: 'alerts' }]);
+      return viewOf(changed.channel);
     },
     async deleteAlertChannel({ caller, params }) {
-      const isDeleted = await store.alertChannels.delete(caller.accountId, params.id);
-      if (!isDeleted) throw notFound(`alert channel ${params.id}`);
+      const hasNews = await store.transaction(async (repositories) => {
+        const { alertChannels } = repositories;
+        const what = `alert channel ${params.id}`;
+        const stored = found(await alertChannels.findForUpdate(caller.accountId, params.id), what);
+        const isLeft = await leaveReceiver(repositories, stored, null, clock.wallMs());
+        await alertChannels.delete(caller.accountId, stored.id);
+        return isLeft;
+      });
+      if (hasNews) store.signals.send([{ kind: 'alerts' }]);
     },
     async updateAlertChannelSubscriptions({ caller, params, body }) {
       const { checkId, groupId, activated } = body;

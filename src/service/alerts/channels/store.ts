@@ -7,6 +7,8 @@ import { accountTable } from '../../store/engine/account-table.ts';
 import { batches } from '../../store/engine/queries.ts';
 import { storedJson } from '../../store/stored-json.ts';
 import type { Tables } from '../../tables.ts';
+import { ReceiverIncidents } from '../receivers/store.ts';
+import type { FormerChannelRow } from '../receivers/tables.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 
 /** A stored alert channel. */
@@ -55,6 +57,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
   ): Promise<AlertSubscriptionRow> {
     const owner = ownerOf(subscriber);
     const column = owner.check_id === null ? 'group_id' : 'check_id';
+    await this.#lookAgain([channelId]);
     return this.db
       .insertInto('alert_subscriptions')
       .values({ channel_id: channelId, ...owner, activated: activated ? 1 : 0 })
@@ -73,7 +76,8 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
       owner.check_id === null
         ? query.where('group_id', '=', owner.group_id)
         : query.where('check_id', '=', owner.check_id);
-    await ofOwner.execute();
+    const left = await ofOwner.returning('channel_id').execute();
+    await this.#lookAgain(left.map(({ channel_id: id }) => id));
     const byChannel = new Map(subscriptions.map((one) => [one.alertChannelId, one.activated]));
     const rows = [...byChannel].map(([channelId, activated]) => ({
       channel_id: channelId,
@@ -95,6 +99,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     }[],
   ): Promise<void> {
     await this.db.deleteFrom('alert_subscriptions').where('channel_id', '=', channelId).execute();
+    await this.#lookAgain([channelId]);
     for (const activated of [true, false]) {
       const some = subscribers.filter((one) => one.activated === activated);
       const checkIds = some.flatMap(({ checkId }) => checkId ?? []);
@@ -109,6 +114,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     { checkIds, groupIds }: { readonly checkIds: readonly string[]; readonly groupIds: readonly number[] },
     activated: boolean,
   ): Promise<void> {
+    await this.#lookAgain([channelId]);
     const common = { channel_id: channelId, activated: activated ? (1 as const) : (0 as const) };
     const rows = {
       check_id: [...new Set(checkIds)].map((id) => ({ ...common, check_id: id, group_id: null })),
@@ -289,6 +295,14 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return rows.map(fromRow);
   }
 
+  /** Has what is open at the receivers of channels looked at: they may hear of something no more. */
+  async #lookAgain(channelIds: readonly number[]): Promise<void> {
+    const incidents = new ReceiverIncidents(this.db, this.dialect);
+    for (const channelId of [...new Set(channelIds)].sort((one, other) => one - other)) {
+      await incidents.lookAgain({ channelId });
+    }
+  }
+
   async #subscribed(subscriber: Subscriber) {
     const query = this.db
       .selectFrom('alert_subscriptions')
@@ -324,6 +338,18 @@ const byType = new Map(
 /** How the definition of a channel is read; a build that knew more types may have written it. */
 function definitionOf(type: string): (text: string) => Record<string, unknown> {
   return byType.get(type) ?? anyChannel;
+}
+
+/** A channel as it was when it was changed or deleted. */
+export function formerChannel(row: FormerChannelRow, id: number): AlertChannel {
+  return {
+    id,
+    accountId: row.account_id,
+    type: row.type,
+    definition: definitionOf(row.type)(row.definition),
+    created: row.created,
+    updated: null,
+  };
 }
 
 function fromRow(row: Selectable<Tables['alert_channels']>): AlertChannel {

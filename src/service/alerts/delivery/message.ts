@@ -2,7 +2,9 @@ import type { ChannelMessage } from '../../../channels/contract/message.ts';
 import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
 import { causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
-import type { AlertType, Notice } from '../state.ts';
+import { endText, endTitle } from '../receivers/end-reason.ts';
+import { incidentKeyOf, incidentSubjectOf } from '../receivers/incident-key.ts';
+import type { AlertType, Notice, Suppression } from '../state.ts';
 
 /** An alert on its way to a channel. */
 export interface AlertMessage {
@@ -38,9 +40,9 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
     error: facts.error === null ? null : plainText(facts.error),
     severity: severityOf(message),
     isOver: isOver(message),
-    subject: subjectOf(message),
+    subject: incidentSubjectOf(message),
     subjectId: message.checkId,
-    incidentKey: incidentKeyOf(message),
+    incidentKey: incidentKeyOf(message, message.filedUnder ?? message.checkId),
     tags: facts.tags,
     facts: factLines(message),
     link: message.pageLink,
@@ -59,14 +61,6 @@ function severityOf({ notice, facts }: AlertMessage): ChannelMessage['severity']
   return notice === 'recovery' ? 'info' : 'warning';
 }
 
-/** What all news of one thing is filed under by receivers that keep an incident open until its recovery. */
-function incidentKeyOf(message: AlertMessage): string {
-  const { facts, checkId, filedUnder } = message;
-  // A check can have a gap at each of its locations.
-  const place = facts.subject === 'gap' ? `-${facts.runLocation ?? 'service'}` : '';
-  return `picket-${subjectOf(message)}${place}-${filedUnder ?? checkId}`;
-}
-
 const maxCauseLength = 300;
 
 /** Why it is so, in one line. */
@@ -75,6 +69,7 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   const [first = ''] = plainText(facts.error ?? '')
     .trim()
     .split('\n');
+  if (facts.endedBy) return endText(facts.endedBy);
   if (facts.cause && (notice === 'failure' || facts.cause.update))
     return cut(oneLine(facts.cause.reason), maxCauseLength);
   if (notice === 'recovery') {
@@ -118,15 +113,12 @@ function locationsOf(facts: AlertFacts): readonly string[] {
   return facts.runLocation === null ? [] : [facts.runLocation];
 }
 
-function subjectOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
-  return facts.subject ?? (notice === 'ssl' ? 'certificate' : 'check');
-}
-
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
 /** One line for people that says what happened. */
 export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
-  const { checkName: name, reminder, recoversFrom, certificate, isFlapping } = facts;
+  const { checkName: name, reminder, recoversFrom, certificate, isFlapping, endedBy } = facts;
+  if (endedBy) return endTitle(name, endedBy);
   if (facts.subject === 'location') {
     return `Private location ${name} has ${notice === 'recovery' ? 'an agent again' : 'no agent'}`;
   }
@@ -254,6 +246,7 @@ export function factLines(
     ['Check', facts.cause ? facts.checkName : null],
     ['Fault of', isEnd ? null : ownerOf(message)],
     ['Since', isEnd ? null : iso(since)],
+    ['Sent now', facts.heldBy && !isEnd ? lateTexts[facts.heldBy] : null],
     ['Where', locationsOf(facts).join(', ')],
     ['Checks', (facts.members?.count ?? 1) === 1 ? null : membersLine(facts)],
     ['Target', facts.target ?? null],
@@ -277,6 +270,14 @@ export function factLines(
     return text === '' ? [] : [{ label, value: text }];
   });
 }
+
+/** Why what began earlier is sent now. */
+const lateTexts: Readonly<Record<Suppression, string>> = {
+  muted: 'because alerts of the check are no longer muted',
+  maintenance: 'because the maintenance window ended',
+  silenced: 'because the silence ended',
+  acknowledged: 'because the acknowledgement ended',
+};
 
 const analysisLabels = { CERTAIN: 'Root cause', LIKELY: 'Likely cause', OPEN: null } as const;
 

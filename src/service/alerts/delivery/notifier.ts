@@ -11,7 +11,7 @@ import type { MailServer } from '../../mail/mail-server.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import type { Store } from '../../store.ts';
 import { summaryOf } from '../causes/summary.ts';
-import type { AlertChannel } from '../channels/store.ts';
+import { type AlertChannel, formerChannel } from '../channels/store.ts';
 import type { AlertFacts } from '../facts.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
@@ -65,6 +65,8 @@ const takenForMs = 60_000;
 /** Leaves time for one more request before another process may take the notification. */
 const longestRoundMs = 40_000;
 const maxRetries = 5;
+/** For a day: a receiver that keeps incidents keeps one for ever whose end it never hears. */
+const maxRetriesOfEnds = 150;
 const firstRetryMs = 20_000;
 const longestRetryMs = 10 * 60_000;
 const minuteMs = 60_000;
@@ -133,7 +135,7 @@ export class Notifier {
   async #notify(row: AlertNotificationRow): Promise<void> {
     const { store, clock } = this.#options;
     const [channel, alerts, signingKey] = await Promise.all([
-      store.alertChannels.find(row.account_id, row.channel_id),
+      this.#channelOf(row),
       store.alerts.findMany([row.alert_id]),
       store.alertLinkKeys.of(row.account_id),
     ]);
@@ -152,13 +154,25 @@ export class Notifier {
       await this.#end(row, 'QUIET', quiet.reason, 'quiet');
       return;
     }
-    if (await this.#isOverLimit(row, quiet.since)) return;
+    const isEnd =
+      alert.notice === 'recovery' &&
+      !row.cause_update &&
+      findChannelKind(channel.type)?.keepsIncidents === true;
+    if (await this.#isOverLimit(row, { since: quiet.since, isEnd })) return;
     const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
     const cause = summaryOf(causes.get(alert.cause_id ?? ''), row);
     const analysis = await this.#analysisOf(alert);
     const message = this.#messageOf(row, alert, { signingKey, cause, analysis });
     const delivery = await this.#deliver(row, channel, message);
-    await this.#record(row, delivery);
+    await this.#record(row, delivery, isEnd ? maxRetriesOfEnds : maxRetries);
+  }
+
+  /** The channel of a notification; as it was, where this is the last word to its receiver. */
+  async #channelOf(row: AlertNotificationRow): Promise<AlertChannel | undefined> {
+    const { alertChannels, receiverIncidents } = this.#options.store;
+    if (row.former_channel_id === null) return alertChannels.find(row.account_id, row.channel_id);
+    const former = await receiverIncidents.findFormer(row.former_channel_id);
+    return former && formerChannel(former, row.channel_id);
   }
 
   /** What was found out about the error of a failure. */
@@ -179,15 +193,19 @@ export class Notifier {
   }
 
   /**
-   * Puts a notification off while its channel has had enough for now, and drops it when that lasts too long.
+   * Puts a notification off while its channel has had enough for now, and drops it when that lasts too long; never the
+   * end of an incident that its receiver keeps.
    */
-  async #isOverLimit(row: AlertNotificationRow, since: number): Promise<boolean> {
+  async #isOverLimit(
+    row: AlertNotificationRow,
+    { since, isEnd }: { readonly since: number; readonly isEnd: boolean },
+  ): Promise<boolean> {
     const { store, clock, maxPerMinute } = this.#options;
     if (maxPerMinute === 0) return false;
     const now = clock.wallMs();
     const tried = await store.notifications.triedSince(row.channel_id, now - minuteMs, row.position);
     if (tried < maxPerMinute) return false;
-    if (now - since > longestWaitMs) {
+    if (now - since > longestWaitMs && !isEnd) {
       const result = `the channel had more than ${maxPerMinute} notifications a minute for ${longestWaitMs / minuteMs} minutes`;
       await this.#end(row, 'RATE_LIMITED', result, 'rate-limited');
     } else {
@@ -202,7 +220,7 @@ export class Notifier {
     return true;
   }
 
-  async #record(row: AlertNotificationRow, delivery: Delivery): Promise<void> {
+  async #record(row: AlertNotificationRow, delivery: Delivery, retries: number): Promise<void> {
     const { store, clock, logger } = this.#options;
     const now = clock.wallMs();
     if (delivery.isDelivered) {
@@ -211,7 +229,7 @@ export class Notifier {
     }
     // A try that ended with its process is none of the channel's: after crashes all of them are left.
     const failedTries = row.failed_tries + 1;
-    if (delivery.isRetryable && failedTries <= maxRetries) {
+    if (delivery.isRetryable && failedTries <= retries) {
       const delayMs = Math.min(
         longestRetryMs,
         Math.max(delivery.retryAfterMs ?? 0, firstRetryMs * 2 ** (failedTries - 1)),
@@ -239,6 +257,7 @@ export class Notifier {
   ): Promise<void> {
     const { store, clock, metrics } = this.#options;
     if (await store.notifications.end(row, status, result, clock.wallMs())) {
+      if (row.former_channel_id !== null) await store.receiverIncidents.forgetFormer(row.former_channel_id);
       metrics.countNotification(row.account_id, row.channel_type, outcome);
     }
   }

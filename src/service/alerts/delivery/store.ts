@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
+import { ReceiverIncidents } from '../receivers/store.ts';
 import type { Notice } from '../state.ts';
 import type { AlertNotificationRow, AlertRow, NotificationStatus } from '../tables.ts';
 
@@ -57,12 +58,13 @@ export class AlertNotifications {
   }
 
   async insert(
-    rows: readonly Omit<
+    rows: readonly (Omit<
       AlertNotificationRow,
-      'position' | 'sent' | 'refused' | 'held_until' | 'failed_tries'
-    >[],
+      'position' | 'sent' | 'refused' | 'held_until' | 'failed_tries' | 'former_channel_id'
+    > & { readonly former_channel_id?: string })[],
   ): Promise<void> {
-    for (const batch of batches(rows)) {
+    const known = new ReceiverIncidents(this.#db, this.#dialect);
+    for (const batch of batches(await known.note(rows))) {
       await this.#db
         .insertInto('alert_notifications')
         .values(batch)

@@ -81,8 +81,8 @@ export async function endAbsences(repositories: Repositories, now: number): Prom
   return hasNews;
 }
 
-function isHeard({ suppressedBy, silenceAt }: AlertPolicy): boolean {
-  return suppressedBy === null && silenceAt([]) === null;
+function isHeard({ withheldAt }: AlertPolicy): boolean {
+  return withheldAt([]) === null;
 }
 
 function isLong(run: AwayRun, { settings: { monitoringGap } }: AlertPolicy, now: number): boolean {

@@ -132,12 +132,39 @@ export class MonitoringGaps {
     return rows.map((row) => row.check_id);
   }
 
-  /** Has the gaps of an account that a silence may hold back looked at again. */
+  /** What is open of some gaps and groups: ids of alerts that groups go by, and checks with their locations. */
+  async openAmong(checkIds: readonly string[], alertIds: readonly string[]): Promise<Set<string>> {
+    if (checkIds.length === 0) return new Set();
+    const gaps = await this.#db
+      .selectFrom('monitoring_gaps')
+      .select(['check_id', 'location'])
+      .where(this.#dialect.inList('check_id', checkIds))
+      .where('opened', 'is not', null)
+      .execute();
+    const groups = await this.#db
+      .selectFrom('gap_groups')
+      .select('id')
+      .where(this.#dialect.inList('id', alertIds))
+      .execute();
+    return new Set([...gaps.map((row) => `${row.check_id} ${row.location}`), ...groups.map(({ id }) => id)]);
+  }
+
+  /** Has the gaps of an account that something may hold back looked at again. */
   async lookAgain(accountId: string, now: number): Promise<void> {
     await this.#db
       .updateTable('monitoring_gaps')
       .set({ next_at: now })
       .where('account_id', '=', accountId)
+      .where('next_at', 'is not', null)
+      .execute();
+  }
+
+  /** The same of one check. */
+  async lookAgainAt(checkId: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('monitoring_gaps')
+      .set({ next_at: now })
+      .where('check_id', '=', checkId)
       .where('next_at', 'is not', null)
       .execute();
   }

@@ -9,6 +9,8 @@ import { gapText, isDue, type Miss, opensAt, type Unmeasured, withMiss } from '.
 import type { GroupKey } from './store.ts';
 
 const gapsPerTurn = 200;
+/** How often a gap of a muted check is looked at: no time is set at which that ends. */
+const mutedLookMs = 5 * 60_000;
 /** As many names of checks are in a notification; of others it says how many there are. */
 export const namesShown = 20;
 
@@ -146,23 +148,20 @@ async function judge(
   context: { readonly policy: AlertPolicy; readonly now: number },
 ): Promise<boolean> {
   const { policy, now } = context;
-  const { settings, suppressedBy } = policy;
+  const { settings } = policy;
   if (!isDue(gap, settings, now)) {
     const nextAt = settings.monitoringGap.enabled ? opensAt(gap, settings) : null;
     await repositories.gaps.save({ ...gap, nextAt });
     return false;
   }
-  const silence = policy.silenceAt([gap.location]);
-  if (suppressedBy === null && silence) {
-    await repositories.gaps.save({ ...gap, nextAt: silence.endsAt });
-    await keep(repositories, alertOf(gap, context, { silenceId: silence.id }), 'silenced');
+  const withheld = policy.withheldAt([gap.location]);
+  if (withheld) {
+    const { by, until, silenceId } = withheld;
+    await repositories.gaps.save({ ...gap, nextAt: until ?? now + mutedLookMs });
+    await keep(repositories, alertOf(gap, context, { silenceId }), by);
     return false;
   }
   await repositories.gaps.save({ ...gap, nextAt: null, openedAt: now });
-  if (suppressedBy !== null) {
-    await keep(repositories, alertOf(gap, context), suppressedBy);
-    return false;
-  }
   return join(repositories, gap, context);
 }
 

@@ -12,6 +12,7 @@ import { type AnyHandler, handlersById } from '../../http/handler.ts';
 import { found, requireLocations } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { validationError } from '../../http/validation.ts';
+import { forgetAlerts } from '../../incidents/forget-alerts.ts';
 import type { Repositories } from '../../repositories.ts';
 import type { Signal } from '../../store/engine/signals.ts';
 import {
@@ -25,7 +26,7 @@ import { visibleTo } from '../ping-address.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
 import { checkListView, oneCheckView } from '../view.ts';
-import { type CheckDeps, checkNotFound, refuseOvertaken } from '../writer.ts';
+import { type CheckDeps, checkNotFound, isAtRest, refuseOvertaken } from '../writer.ts';
 import type { CheckGroup, CheckGroupWrite } from './store.ts';
 
 const namesInMessage = 3;
@@ -85,6 +86,10 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
           { accountId: caller.accountId, named },
         );
         const after = { ...before, definition, updated: now };
+        // What held back alerts of its checks, or who hears of them, may have changed.
+        await repositories.alerts.lookAgain(caller.accountId, now);
+        await repositories.gaps.lookAgain(caller.accountId, now);
+        await repositories.receiverIncidents.lookAgain({ accountId: caller.accountId });
         return {
           group: after,
           signals: await rescheduleChecks(deps, repositories, before, after, now),
@@ -155,6 +160,7 @@ async function rescheduleChecks(
   const signals: Signal[] = [];
   for (const check of await repositories.checks.ofGroupForUpdate(before.id)) {
     const [was, is] = [withGroup(check, before), withGroup(check, after)];
+    if (isAtRest(is) && !isAtRest(was)) await forgetAlerts(repositories, [check.id], now);
     if (placement(was) === placement(is)) continue;
     const followed = await reschedule(repositories, was, is, now);
     const runParallel = is.definition.runParallel === true;

@@ -111,3 +111,43 @@ export const alertHandling = {
       account_id text primary key references accounts (id) on delete cascade, signing_key text not null)`,
   ],
 };
+
+const keeping = `('PAGERDUTY', 'OPSGENIE', 'ALERTMANAGER', 'INCIDENT_IO')`;
+
+/** What is open at receivers that keep incidents, and channels that have a last word after they are gone. */
+export const receiverIncidents = {
+  name: '0080-receiver-incidents',
+  statements: [
+    `create table receiver_incidents (
+      channel_id bigint not null, incident_key text not null, ${ofAccount},
+      filed_under text not null, subject text not null, alert_id text not null, facts {json} not null,
+      opened bigint not null, look_at bigint not null,
+      primary key (channel_id, incident_key))`,
+    `create index receiver_incidents_due on receiver_incidents (look_at)`,
+    `create index receiver_incidents_by_subject on receiver_incidents (filed_under)`,
+    `create index receiver_incidents_by_account on receiver_incidents (account_id)`,
+    `create table former_channels (
+      id text primary key, ${ofAccount}, type text not null, definition {json} not null, created bigint not null)`,
+    `alter table alert_notifications add column former_channel_id text`,
+    // What was opened before there was this table: the newest news of each thing is no recovery.
+    `insert into receiver_incidents
+        (channel_id, incident_key, account_id, filed_under, subject, alert_id, facts, opened, look_at)
+      select channel_id, 'picket-' || subject || place || '-' || filed_under, account_id, filed_under, subject,
+        alert_id, facts, created, 0
+      from (
+        select named.*, row_number() over (
+          partition by channel_id, subject, place, filed_under order by position desc) as age
+        from (
+          select n.channel_id, n.account_id, n.check_id as filed_under, n.alert_id, n.position,
+            a.facts, a.notice, a.created,
+            coalesce(a.facts ->> 'subject', case when a.notice = 'ssl' then 'certificate' else 'check' end)
+              as subject,
+            case when a.facts ->> 'subject' = 'gap'
+              then '-' || coalesce(a.facts ->> 'runLocation', 'service') else '' end as place
+          from alert_notifications n
+          join alerts a on a.id = n.alert_id
+          join alert_channels c on c.id = n.channel_id
+          where n.channel_type in ${keeping}) as named) as newest
+      where age = 1 and notice <> 'recovery' and subject <> 'test'`,
+  ],
+};

@@ -5,6 +5,7 @@ import {
   heldAlerts,
   heldNotifications,
   monitoringGaps,
+  receiverIncidents,
 } from './alert-migration.ts';
 import { analysesByModels, checkPlans, rootCauseAnalyses } from './analysis-migration.ts';
 import { storedAnswers } from './answer-migration.ts';
@@ -355,5 +356,6 @@ export const migrations: readonly Migration[] = [
   customDomains,
   memberOrigins,
   storedAnswers,
+  receiverIncidents,
   causeUpdates,
 ];

@@ -39,6 +39,7 @@ export const sealedTables: Readonly<Record<string, SealedTable>> = {
   checks: { keys: ['id'], columns: { definition: 'json' } },
   check_groups: { keys: ['id'], columns: { definition: 'json' } },
   alert_channels: { keys: ['id'], columns: { definition: 'json' } },
+  former_channels: { keys: ['id'], columns: { definition: 'json' } },
   test_sessions: { keys: ['id'], columns: { environment_variables: 'json' } },
   test_definitions: { keys: ['id'], columns: { definition: 'json', group_definition: 'json' } },
   deployments: { keys: ['id'], columns: { request: 'json' } },

@@ -10,10 +10,12 @@ import { handlingSuite } from './handling.ts';
 import { incidentSuite } from './incidents.ts';
 import { outageSuite } from './outages.ts';
 import { quietHoursSuite } from './quiet-hours.ts';
+import { receiverIncidentSuite } from './receiver-incidents.ts';
 import { receiverSuite } from './receivers.ts';
 import { sicknessSuite } from './sickness.ts';
 import { sloBurnSuite } from './slo-burns.ts';
 import { transitionSuite } from './transitions.ts';
+import { withheldSuite } from './withheld.ts';
 
 /** @param isShared whether several services may stand on one database. */
 export function alertSuites(stage: AlertStage, isShared: boolean): void {
@@ -22,6 +24,8 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('delivery', () => deliverySuite(stage, { isShared }));
   describe('handling', () => handlingSuite(stage));
   describe('receivers of every type', () => receiverSuite(stage));
+  describe('what is held back', () => withheldSuite(stage));
+  describe('incidents at receivers', () => receiverIncidentSuite(stage));
   describe('monitoring gaps', () => gapSuite(stage));
   describe('absences of the service', () => absenceSuite(stage));
   describe('quiet hours', () => quietHoursSuite(stage));

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CheckGroupInput } from '../../../../src/protocol/checks/check-group.ts';
-import { MaintenanceWindowInput } from '../../../../src/protocol/pages/maintenance-window.ts';
-import { windowColumns } from '../../../../src/service/maintenance/window-store.ts';
 import {
   type HttpReceiver,
   type MailReceiver,
@@ -139,44 +137,6 @@ export function transitionSuite(stage: AlertStage): void {
     stage.clock.advance(minuteMs);
     await stage.advanceUntil('it escalated', async () => got('/hook').length === 1);
     expect(got('/hook')).toEqual(['ALERT_FAILURE_REMAIN']);
-  });
-
-  it('tells nobody of a muted check, and not later either', async () => {
-    await webhook('/hook');
-    const checkId = await stage.check({ muted: true });
-    await stage.runs(checkId, 'failed');
-    await stage.harness.call('PUT', `/v1/checks/${checkId}`, { muted: false });
-    await stage.runs(checkId, 'failed', 'passed', 'failed');
-    await stage.delivered();
-    expect(got('/hook')).toEqual(['ALERT_FAILURE']);
-  });
-
-  it('holds alerts back in a maintenance window, and does not send them later', async () => {
-    await webhook('/hook');
-    const { harness, clock } = stage;
-    // Forty minutes go by in a moment, as if the service were away.
-    const checkId = await stage.check({
-      tags: ['shop'],
-      alertSettings: { monitoringGap: { enabled: false } },
-    });
-    const startsAt = clock.wallMs();
-    const endsAt = startsAt + 30 * minuteMs;
-    const definition = MaintenanceWindowInput.parse({
-      name: 'deployment',
-      startsAt: new Date(startsAt).toISOString(),
-      endsAt: new Date(endsAt).toISOString(),
-      silenceAlertsTags: ['shop'],
-    });
-    const dated = { account_id: harness.accountId, created: startsAt, updated: null };
-    await harness.store.windows.insert({ ...windowColumns(definition), ...dated });
-    const other = await stage.check({ name: 'other' });
-    await stage.runs(checkId, 'failed');
-    await stage.runs(other, 'failed');
-    expect(await stage.alertTypes(checkId)).toEqual([]);
-    expect(await stage.alertTypes(other)).toEqual(['ALERT_FAILURE']);
-    clock.advance(40 * minuteMs);
-    await stage.runs(checkId, 'failed', 'passed', 'failed');
-    expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE']);
   });
 
   it('tells the channels of a group of its checks, by its settings', async () => {

@@ -1,0 +1,197 @@
+import { findCheckType } from '../../../checks/index.ts';
+import { locationsOf } from '../../checks/slots.ts';
+import type { Check } from '../../checks/store.ts';
+import type { Repositories } from '../../repositories.ts';
+import type { OpenCause } from '../causes/open-cause.ts';
+import type { AlertChannel } from '../channels/store.ts';
+import { type AlertPolicy, alertPolicies } from '../policy.ts';
+import { storedFacts } from '../raise.ts';
+import { isOpen, parseState } from '../stored-state.ts';
+import type { EndReason } from './end-reason.ts';
+import type { ReceiverIncidentRow } from './tables.ts';
+
+/** A test is ended together with its beginning. */
+const testLastsMs = 10 * 60_000;
+
+interface Known {
+  readonly now: number;
+  readonly channels: ReadonlyMap<number, AlertChannel>;
+  readonly checks: ReadonlyMap<string, Check>;
+  readonly policies: ReadonlyMap<string, AlertPolicy>;
+  /** The checks each channel is notified of, among those concerned. */
+  readonly heard: ReadonlyMap<number, ReadonlySet<string>>;
+  readonly causes: readonly OpenCause[];
+  /** Checks in an episode of which anything was notified. */
+  readonly failing: ReadonlySet<string>;
+  /** When the certificates end that checks see. */
+  readonly certificates: ReadonlyMap<string, number | null>;
+  readonly gaps: ReadonlySet<string>;
+  readonly away: ReadonlySet<string>;
+  readonly sick: ReadonlySet<string>;
+  readonly locations: ReadonlySet<string>;
+  readonly burning: ReadonlySet<string>;
+}
+
+/** What incidents at receivers stand on: whether what they are about still is so. */
+export class Grounds {
+  readonly #known: Known;
+
+  private constructor(known: Known) {
+    this.#known = known;
+  }
+
+  static async load(
+    repositories: Repositories,
+    rows: readonly ReceiverIncidentRow[],
+    now: number,
+  ): Promise<Grounds> {
+    const accountIds = [...new Set(rows.map((row) => row.account_id))];
+    const of = (subject: string) =>
+      rows.filter((row) => row.subject === subject).map((row) => row.filed_under);
+    const causes = await openCauses(repositories, accountIds);
+    const members = causes.flatMap((cause) => cause.members.map(({ fact }) => fact.checkId));
+    const ids = [...new Set([...of('check'), ...of('certificate'), ...of('gap'), ...members])];
+    const policies = await alertPolicies(repositories, ids, now);
+    const places = [...of('location'), ...of('sickness')];
+    const burns = of('slo').length === 0 ? [] : await repositories.sloBurns.all();
+    return new Grounds({
+      now,
+      channels: await channelsOf(repositories, accountIds),
+      checks: await repositories.checks.findMany(ids),
+      policies,
+      heard: await heardBy(repositories, policies),
+      causes,
+      failing: await repositories.alerts
+        .statesOfChecks(of('check'))
+        .then((states) => new Set(states.filter((row) => isTold(row)).map((row) => row.check_id))),
+      certificates: await repositories.alerts.certificatesOf(of('certificate')),
+      gaps: await repositories.gaps.openAmong(
+        of('gap'),
+        rows.map((row) => row.alert_id),
+      ),
+      away: await repositories.locations.awayAmong(places),
+      sick: await repositories.locationEvents.unhealthyAmong(places, now),
+      locations: await repositories.locations.idsAmong(places),
+      burning: new Set(burns.map((burn) => String(burn.slo_id))),
+    });
+  }
+
+  channelOf(row: ReceiverIncidentRow): AlertChannel | undefined {
+    return this.#known.channels.get(row.channel_id);
+  }
+
+  /** Why an incident has lost what it stands on; null while it has not. */
+  lostBy(row: ReceiverIncidentRow): EndReason | null {
+    const { now, away, sick, locations, burning } = this.#known;
+    const id = row.filed_under;
+    switch (row.subject) {
+      case 'check':
+        return this.#ofCheck(row);
+      case 'certificate':
+        return this.#ofCertificate(row);
+      case 'gap':
+        return this.#ofGap(row);
+      case 'location':
+        return !locations.has(id) ? 'location-deleted' : away.has(id) ? null : 'over';
+      case 'sickness':
+        return !locations.has(id) ? 'location-deleted' : sick.has(id) ? null : 'over';
+      case 'slo':
+        return burning.has(id) ? null : 'over';
+      case 'test':
+        return now - row.opened < testLastsMs ? null : 'over';
+      default:
+        return null;
+    }
+  }
+
+  #ofCheck(row: ReceiverIncidentRow): EndReason | null {
+    if (this.#isHeldByCause(row)) return null;
+    return this.#withoutCheck(row) ?? (this.#known.failing.has(row.filed_under) ? null : 'recovered');
+  }
+
+  /** Whether an open cause is filed so, and has a member that the channel hears of. */
+  #isHeldByCause({ channel_id: channelId, filed_under: id }: ReceiverIncidentRow): boolean {
+    const { causes, heard, policies } = this.#known;
+    return causes.some(
+      ({ notified, members }) =>
+        notified.some((one) => one.channelId === channelId && one.checkId === id && !one.isOver) &&
+        members.some(
+          ({ fact, channelIds }) =>
+            channelIds.includes(channelId) &&
+            policies.has(fact.checkId) &&
+            heard.get(channelId)?.has(fact.checkId) === true,
+        ),
+    );
+  }
+
+  #ofCertificate(row: ReceiverIncidentRow): EndReason | null {
+    const lost = this.#withoutCheck(row);
+    if (lost !== null) return lost;
+    const expiresAt = storedFacts(row).certificate?.expiresAt;
+    const present = this.#known.certificates.get(row.filed_under) ?? null;
+    return expiresAt !== undefined && present !== null && present > expiresAt ? 'certificate-renewed' : null;
+  }
+
+  #ofGap(row: ReceiverIncidentRow): EndReason | null {
+    const { gaps } = this.#known;
+    const { runLocation } = storedFacts(row);
+    if (gaps.has(row.alert_id) || gaps.has(`${row.filed_under} ${runLocation}`)) return null;
+    return this.#withoutCheck(row) ?? 'over';
+  }
+
+  /** Why nobody is to hear of a check there at all. */
+  #withoutCheck({ filed_under: id, channel_id: channelId }: ReceiverIncidentRow): EndReason | null {
+    const { checks, policies, heard } = this.#known;
+    const check = checks.get(id);
+    const policy = policies.get(id);
+    if (!check) return 'check-deleted';
+    if (!policy) return check.activated ? 'group-deactivated' : 'check-deactivated';
+    const isScheduled = !findCheckType(check.checkType)?.pings;
+    if (isScheduled && locationsOf(policy.check.definition).length === 0) return 'no-location';
+    return heard.get(channelId)?.has(id) ? null : 'channel-unsubscribed';
+  }
+}
+
+function isTold(row: Parameters<typeof parseState>[0]): boolean {
+  const state = parseState(row);
+  return isOpen(state) && (state.alert.told.failure || state.alert.told.degraded);
+}
+
+async function channelsOf(
+  { alertChannels }: Repositories,
+  accountIds: readonly string[],
+): Promise<Map<number, AlertChannel>> {
+  const channels = new Map<number, AlertChannel>();
+  for (const accountId of accountIds) {
+    for (const channel of await alertChannels.all(accountId)) channels.set(channel.id, channel);
+  }
+  return channels;
+}
+
+async function openCauses(
+  { alertCauses }: Repositories,
+  accountIds: readonly string[],
+): Promise<OpenCause[]> {
+  const causes: OpenCause[] = [];
+  for (const accountId of accountIds) causes.push(...(await alertCauses.open(accountId)));
+  return causes;
+}
+
+/** By channel the checks that it is notified of: by their groups where these have channels, else by themselves. */
+async function heardBy(
+  { alertChannels }: Repositories,
+  policies: ReadonlyMap<string, AlertPolicy>,
+): Promise<Map<number, Set<string>>> {
+  const all = [...policies.values()];
+  const ofGroups = await alertChannels.ofGroups(all.flatMap(({ groupId }) => groupId ?? []));
+  const ofChecks = await alertChannels.ofChecks([...policies.keys()]);
+  const heard = new Map<number, Set<string>>();
+  for (const { check, groupId } of all) {
+    const subscribed = ofGroups.get(groupId ?? 0) ?? ofChecks.get(check.id) ?? [];
+    for (const { channel, activated } of subscribed) {
+      if (!activated) continue;
+      heard.set(channel.id, (heard.get(channel.id) ?? new Set()).add(check.id));
+    }
+  }
+  return heard;
+}

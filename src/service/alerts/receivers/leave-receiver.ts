@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { findChannelKind } from '../../../channels/index.ts';
+import type { Repositories } from '../../repositories.ts';
+import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
+import type { AlertChannel } from '../channels/store.ts';
+import { alertId, storeAlert, storedFacts } from '../raise.ts';
+import { endOf } from './close-lost.ts';
+
+/**
+ * Ends what is open at the receiver of a channel that leads elsewhere from now on, or is deleted: with the settings it
+ * had, which are kept until that is sent. What still holds is opened at the new receiver. To be called in the
+ * transaction that changes the channel.
+ *
+ * @param after null where it is deleted.
+ * @returns whether there are notifications to send.
+ */
+export async function leaveReceiver(
+  repositories: Repositories,
+  before: AlertChannel,
+  after: AlertChannel | null,
+  now: number,
+): Promise<boolean> {
+  if (after && receiverOf(before) === receiverOf(after)) return false;
+  const { receiverIncidents } = repositories;
+  const rows = await receiverIncidents.ofChannel(before.id);
+  if (rows.length === 0) return false;
+  const isEnded = before.definition.sendRecovery !== false;
+  const former = {
+    id: randomUUID(),
+    account_id: before.accountId,
+    type: before.type,
+    definition: JSON.stringify(before.definition),
+    created: now,
+  };
+  if (isEnded) await receiverIncidents.insertFormer(former);
+  for (const row of rows) {
+    const reason = after ? 'channel-changed' : 'channel-deleted';
+    if (isEnded) await storeAlert(repositories, endOf(row, reason, now), [before], former.id);
+    else await receiverIncidents.remove(row);
+    const opened = after && (await repositories.alerts.findMany([row.alert_id])).get(row.alert_id);
+    if (!opened || !findChannelKind(after.type)?.keepsIncidents) continue;
+    const definition = after.definition as StoredChannel;
+    if (!wantsNotice(definition, opened.notice, storedFacts(opened))) continue;
+    const moved = { ...opened, id: alertId(opened.id, 'moved', String(after.id), String(now)), created: now };
+    await storeAlert(repositories, { ...moved, check_id: row.filed_under }, [after]);
+  }
+  return true;
+}
+
+/** What tells the receivers of channels apart that keep incidents. */
+function receiverOf({ type, definition }: AlertChannel): string {
+  const config = definition.config as Readonly<Record<string, unknown>>;
+  const fields = findChannelKind(type)?.incidentsAt ?? [];
+  return JSON.stringify([type, ...fields.map((field) => config[field])]);
+}

@@ -1,0 +1,166 @@
+import { type History, minuteMs, type Span } from './history.ts';
+import { type CheckTruth, holdsAt, holdsThrough, holdsWithin, truthOf } from './model.ts';
+
+/** A notification as its channel got it. Times count from the beginning of the history. */
+export interface Sent {
+  readonly at: number;
+  readonly channel: 'desk' | 'moved-desk' | 'chat';
+  /** What the receiver files it under. */
+  readonly key: string;
+  readonly isOver: boolean;
+  /** The check that its alert is of, by index. */
+  readonly check: number;
+  readonly causeId: string | null;
+  readonly title: string;
+}
+
+/** An alert as it was stored. */
+export interface Raised {
+  readonly at: number;
+  readonly check: number;
+  readonly causeId: string | null;
+  readonly isSuppressed: boolean;
+  readonly notice: string;
+}
+
+export interface Verdict {
+  readonly violations: readonly string[];
+  /** Messages to the chat that begin something, and how many outages of hosts it had to hear of. */
+  readonly messages: number;
+  readonly causes: number;
+  /** Outages that had to be told of. */
+  readonly due: number;
+}
+
+/** What waits for others that fail by the same, and for the next look. */
+const slackMs = 20_000;
+
+/** Compares what was sent in a history with what is true of it. */
+export function judged(history: History, sent: readonly Sent[], raised: readonly Raised[]): Verdict {
+  const truth = truthOf(history);
+  const channels: readonly ('desk' | 'chat')[] = history.hasChat ? ['desk', 'chat'] : ['desk'];
+  const due = channels.flatMap((channel) =>
+    truth.flatMap((one, check) =>
+      dueOf(one, history, check, channel).map((span) => ({ ...span, check, channel })),
+    ),
+  );
+  const violations = [
+    ...due.flatMap((one) => (isTold(one, sent, raised) ? [] : [describeUntold(one)])),
+    ...sent.flatMap((one) => (isMove(one, history) ? [] : wronglySent(one, truth))),
+    ...incidentsLeft(sent),
+  ];
+  const ofChat = sent.filter(({ channel, isOver }) => channel === 'chat' && !isOver);
+  return {
+    violations: violations.map((text) => `history ${history.seed}: ${text}`),
+    messages: ofChat.length,
+    causes: causesOf(history, truth, ofChat),
+    due: due.length,
+  };
+}
+
+interface Due extends Span {
+  /** When it must be told by. */
+  readonly by: number;
+}
+
+/** Outages of a check that have to be told: as soon as nothing holds them, within an interval and a minute. */
+function dueOf(truth: CheckTruth, history: History, check: number, channel: 'desk' | 'chat'): Due[] {
+  const { intervalMs } = history.checks[check] ?? { intervalMs: 0 };
+  const heard = channel === 'chat' ? withoutMoves(truth, history, check) : truth.subscribed;
+  return truth.outages.flatMap((outage) => {
+    const free = firstFree(truth.held, outage.from);
+    const by = free + intervalMs + minuteMs;
+    const isDue = by <= outage.to && !holdsWithin(truth.held, { from: free, to: by });
+    return isDue && holdsThrough(heard, { from: outage.from, to: by }) ? [{ ...outage, by }] : [];
+  });
+}
+
+/** The chat is not what is moved or deleted. */
+function withoutMoves(truth: CheckTruth, history: History, check: number): readonly Span[] {
+  const left = history.deeds.find(({ deed }) => deed.kind === 'unsubscribe' && deed.check === check);
+  return left ? [{ from: 0, to: left.at }] : [{ from: 0, to: history.endsAt + 1 }, ...truth.subscribed];
+}
+
+function firstFree(held: readonly Span[], from: number): number {
+  let at = from;
+  for (const span of held) if (span.from <= at && at < span.to) at = span.to;
+  return at;
+}
+
+/** Whether a channel heard of an outage: of the check itself, or of the cause that it fails by with others. */
+function isTold(
+  { check, channel, from, by }: Due & { readonly check: number; readonly channel: string },
+  sent: readonly Sent[],
+  raised: readonly Raised[],
+): boolean {
+  const begun = sent.filter((one) => one.channel === channel && !one.isOver && one.at <= by);
+  if (begun.some((one) => one.check === check && one.at >= from)) return true;
+  const causes = raised.flatMap((one) =>
+    one.check === check && one.at >= from && one.at <= by && !one.isSuppressed ? (one.causeId ?? []) : [],
+  );
+  return begun.some(({ causeId }) => causeId !== null && causes.includes(causeId));
+}
+
+function describeUntold({ check, channel, from, to, by }: Due & { check: number; channel: string }): string {
+  return `${channel} heard nothing by ${minutes(by)} of check ${check}, which failed ${minutes(from)} to ${minutes(to)}`;
+}
+
+/** What was open at one receiver is opened at another, whatever else holds: that is no news. */
+function isMove({ channel, at }: Sent, { deeds }: History): boolean {
+  return channel === 'moved-desk' && deeds.some((one) => one.deed.kind === 'move-channel' && one.at === at);
+}
+
+/** News of what is held, of what does not fail, and of what the channel is not subscribed to. */
+function wronglySent(one: Sent, truth: readonly CheckTruth[]): string[] {
+  const of = truth[one.check];
+  if (!of || one.isOver) {
+    const isMutedChat =
+      one.channel === 'chat' && of && holdsAt(of.muted, one.at) && holdsAt(of.muted, one.at - slackMs);
+    // A cause that is over says so for all of its checks.
+    return isMutedChat && one.causeId === null
+      ? [`chat heard "${one.title}" at ${minutes(one.at)} in a mute`]
+      : [];
+  }
+  const lately = { from: one.at - slackMs, to: one.at + 1 };
+  const wrong: string[] = [];
+  if (!holdsWithin(of.outages, lately)) wrong.push('of what does not fail');
+  if (holdsThrough(of.held, lately)) wrong.push('in a window, mute or silence');
+  return wrong.map((why) => `${one.channel} heard "${one.title}" at ${minutes(one.at)} ${why}`);
+}
+
+/** Every incident is opened before it is ended, ended once, and none is left. */
+function incidentsLeft(sent: readonly Sent[]): string[] {
+  const open = new Map<string, Sent>();
+  const wrong: string[] = [];
+  for (const one of sent) {
+    if (one.channel === 'chat') continue;
+    const name = `${one.channel} ${one.key}`;
+    if (!one.isOver) open.set(name, open.get(name) ?? one);
+    else if (!open.delete(name))
+      wrong.push(`${one.channel} was told the end of what is not open: "${one.title}"`);
+  }
+  return [
+    ...wrong,
+    ...[...open.values()].map(
+      (one) => `${one.channel} keeps for ever what began at ${minutes(one.at)}: "${one.title}"`,
+    ),
+  ];
+}
+
+/** How many outages of hosts the messages were about. */
+function causesOf(history: History, truth: readonly CheckTruth[], ofChat: readonly Sent[]): number {
+  const causes = new Set<string>();
+  for (const { at, check } of ofChat) {
+    const { host } = history.checks[check] ?? { host: 0 };
+    const outage = (history.outages[host] ?? []).findLastIndex(({ from }) => from <= at);
+    causes.add(`${host} ${outage} ${episodeOf(truth[check], at)}`);
+  }
+  return causes.size;
+}
+
+/** A check that was switched off and on again fails anew. */
+function episodeOf(truth: CheckTruth | undefined, at: number): number {
+  return truth?.alive.findIndex(({ from, to }) => at >= from && at <= to + slackMs) ?? 0;
+}
+
+const minutes = (ms: number) => `${Math.round(ms / 600) / 100} min`;

@@ -1,0 +1,167 @@
+import { type Deed, type History, isDownAt, type PlannedCheck, type Span, slotsOf } from './history.ts';
+
+/** Times at which something holds, and where it began to and stopped. */
+class Switch {
+  readonly spans: { from: number; to: number }[] = [];
+  #since: number | null = null;
+
+  set(isOn: boolean, at: number): void {
+    if (isOn && this.#since === null) this.#since = at;
+    if (isOn || this.#since === null) return;
+    if (at > this.#since) this.spans.push({ from: this.#since, to: at });
+    this.#since = null;
+  }
+}
+
+/** What is true of one check of a history, said as plainly as can be: no state, only times. */
+export interface CheckTruth {
+  /** From its first failed slot to its first slot that passes, or to where it stops running. */
+  readonly outages: readonly Span[];
+  /** When alerts of it are held back by a mute, a window or a silence. */
+  readonly held: readonly Span[];
+  readonly muted: readonly Span[];
+  /** When it runs. */
+  readonly alive: readonly Span[];
+  /** When the desk hears of it, until that is moved or deleted. */
+  readonly subscribed: readonly Span[];
+}
+
+/** What is true of the checks of a history. */
+export function truthOf(history: History): CheckTruth[] {
+  return history.checks.map((check, index) => truthOfCheck(history, check, index));
+}
+
+function truthOfCheck(history: History, check: PlannedCheck, index: number): CheckTruth {
+  const { deeds, endsAt } = history;
+  const alive = new Switch();
+  const subscribed = new Switch();
+  const mutes = { own: new Switch(), group: new Switch() };
+  const is = { there: check.createdAt === 0, active: true, groupActive: true };
+  const live = (at: number) => alive.set(is.there && is.active && (is.groupActive || !check.isGrouped), at);
+  live(0);
+  subscribed.set(true, 0);
+  for (const { at, deed } of deeds) {
+    const isOwn = !('check' in deed) || deed.check === index;
+    if (isOwn) follow(deed, at, { mutes, subscribed, is, isGrouped: check.isGrouped });
+    live(at);
+  }
+  const cut = deeds.find(({ deed }) => deed.kind === 'delete-channel' || deed.kind === 'move-channel');
+  for (const one of [alive, subscribed, mutes.own, mutes.group]) one.set(false, endsAt + 1);
+  const held = [
+    ...mutes.own.spans,
+    ...mutes.group.spans,
+    ...windowsOf(deeds).filter(({ isAll }) => isAll || index % 2 === 0),
+    ...silencesOf(deeds).filter((silence) => silence.check === index),
+  ];
+  return {
+    outages: alive.spans.flatMap((span) => outagesIn(history, check, span)),
+    held: merged(held),
+    muted: merged([...mutes.own.spans, ...mutes.group.spans]),
+    alive: alive.spans,
+    subscribed: subscribed.spans.map(({ from, to }) => ({ from, to: Math.min(to, cut?.at ?? to) })),
+  };
+}
+
+function follow(
+  deed: Deed,
+  at: number,
+  {
+    mutes,
+    subscribed,
+    is,
+    isGrouped,
+  }: {
+    readonly mutes: { readonly own: Switch; readonly group: Switch };
+    readonly subscribed: Switch;
+    readonly is: { there: boolean; active: boolean; groupActive: boolean };
+    readonly isGrouped: boolean;
+  },
+): void {
+  switch (deed.kind) {
+    case 'mute':
+    case 'unmute':
+      mutes.own.set(deed.kind === 'mute', at);
+      return;
+    case 'mute-group':
+    case 'unmute-group':
+      if (isGrouped) mutes.group.set(deed.kind === 'mute-group', at);
+      return;
+    case 'create':
+      is.there = true;
+      return;
+    case 'delete':
+      is.there = false;
+      return;
+    case 'deactivate':
+    case 'activate':
+      is.active = deed.kind === 'activate';
+      return;
+    case 'deactivate-group':
+    case 'activate-group':
+      is.groupActive = deed.kind === 'activate-group';
+      return;
+    case 'unsubscribe':
+      subscribed.set(false, at);
+      return;
+    default:
+  }
+}
+
+function outagesIn({ outages }: History, check: PlannedCheck, alive: Span): Span[] {
+  const found: { from: number; to: number }[] = [];
+  let since: number | null = null;
+  for (const at of slotsOf(check, alive.to - 1)) {
+    if (at < alive.from) continue;
+    const isDown = isDownAt(outages[check.host] ?? [], at);
+    if (isDown) since ??= at;
+    if (isDown || since === null) continue;
+    found.push({ from: since, to: at });
+    since = null;
+  }
+  return since === null ? found : [...found, { from: since, to: alive.to }];
+}
+
+function windowsOf(deeds: History['deeds']): (Span & { readonly isAll: boolean })[] {
+  return deeds.flatMap(({ at, deed }) => {
+    if (deed.kind !== 'open-window') return [];
+    const ended = deeds.find(
+      (one) =>
+        (one.deed.kind === 'delete-window' || one.deed.kind === 'end-window') &&
+        one.deed.window === deed.window,
+    );
+    return [{ from: at, to: Math.min(deed.endsAt, ended?.at ?? deed.endsAt), isAll: deed.isAll }];
+  });
+}
+
+function silencesOf(deeds: History['deeds']): (Span & { readonly check: number })[] {
+  return deeds.flatMap(({ at, deed }) => {
+    if (deed.kind !== 'silence') return [];
+    const ended = deeds.find((one) => one.deed.kind === 'end-silence' && one.deed.silence === deed.silence);
+    return [{ from: at, to: Math.min(deed.endsAt, ended?.at ?? deed.endsAt), check: deed.check }];
+  });
+}
+
+/** The same times without overlaps. */
+export function merged(spans: readonly Span[]): Span[] {
+  const whole: { from: number; to: number }[] = [];
+  for (const { from, to } of spans.toSorted((one, other) => one.from - other.from)) {
+    const last = whole.at(-1);
+    if (last && from <= last.to) last.to = Math.max(last.to, to);
+    else if (to > from) whole.push({ from, to });
+  }
+  return whole;
+}
+
+export function holdsAt(spans: readonly Span[], at: number): boolean {
+  return spans.some(({ from, to }) => at >= from && at < to);
+}
+
+/** Whether something holds at any time of a span. */
+export function holdsWithin(spans: readonly Span[], { from, to }: Span): boolean {
+  return spans.some((span) => span.from < to && span.to > from);
+}
+
+/** Whether it holds all the time of a span. */
+export function holdsThrough(spans: readonly Span[], { from, to }: Span): boolean {
+  return merged(spans).some((span) => span.from <= from && span.to >= to);
+}
