@@ -4,6 +4,7 @@ import type { PingState } from '../../checks/heartbeat/spec.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { durationText } from '../../lib/figures/duration.ts';
 import type { Check } from '../checks/store.ts';
 import type { Repositories } from '../repositories.ts';
 import { measuredValues } from '../results/analytics/measured-values.ts';
@@ -178,7 +179,7 @@ export class HeartbeatRecorder {
       event.state === 'FAILING'
         ? failure(
             'PING_MISSED',
-            `No ping came within ${seconds(timer.period_ms)} and ${seconds(timer.grace_ms)} of grace.`,
+            `No ping came within ${durationText(timer.period_ms)} and ${durationText(timer.grace_ms)} of grace.`,
           )
         : undefined;
     const messages = failed ? [failed.message] : [];
@@ -229,8 +230,4 @@ export class HeartbeatRecorder {
 function ledgerRun(check: Check, at: { slotAt: number; checkRunId: number; now: number }): RunRow {
   const place = { ...at, location: noLocation, locationId: null, freshMs: 0 };
   return queuedRun({ ...check, neededRuntimeId: null }, place);
-}
-
-function seconds(ms: number): string {
-  return `${Math.round(ms / 100) / 10} s`;
 }

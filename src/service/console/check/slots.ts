@@ -1,6 +1,6 @@
 import { type Slot, slotRoutes } from '../../../protocol/runs/slot.ts';
 import { type Bar, bars } from '../elements/bars.ts';
-import { counted } from '../elements/format.ts';
+import { counted, countText, utc } from '../elements/format.ts';
 import { type SlotFacts, slotBar, slotState } from '../elements/slot-bar.ts';
 import { states } from '../elements/state.ts';
 import { section, visible } from '../elements/text.ts';
@@ -61,8 +61,8 @@ function lines(slots: readonly SlotFacts[]): Html[] {
     const all: Bar[] = line.map(slotBar);
     const at = new Date(line[0]?.at ?? 0).toISOString();
     list.push(
-      html`<div class="strip-line"><time class="small soft" datetime="${at}" title="${at.slice(0, 16).replace('T', ' ')} UTC" data-short>${at.slice(5, 16).replace('T', ' ')}</time>${bars(
-        `${line.length} runs from ${at.slice(0, 16).replace('T', ' ')} UTC on`,
+      html`<div class="strip-line"><time class="small soft" datetime="${at}" title="${utc(at)}" data-short>${at.slice(5, 16).replace('T', ' ')}</time>${bars(
+        `${counted(line.length, 'run')} from ${utc(at)} on`,
         all,
         { slots: barsPerLine, isFromLeft: true },
       )}</div>`,
@@ -75,7 +75,7 @@ function legend(slots: readonly SlotFacts[]): Html {
   const counts = Map.groupBy(slots, slotState);
   return html`<ul class="legend">${[...counts].map(
     ([state, list]) =>
-      html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="bar-${state}" width="10" height="10" rx="2"/></svg>${legendWord(state)} ${list.length}</li>`,
+      html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="bar-${state}" width="10" height="10" rx="2"/></svg>${legendWord(state)} ${countText(list.length)}</li>`,
   )}</ul>`;
 }
 

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Share, shareOfPercent } from '../../../lib/figures/share.ts';
 import { LruMap } from '../../../lib/lru.ts';
 import { analyticsRoutes } from '../../../protocol/results/analytics.ts';
+import { measuredShare } from '../../../protocol/runs/coverage.ts';
 import type { PageCall } from '../page.ts';
 
 /** What a check amounted to over a window. */
 export interface Figures {
   /** Share of runs that passed, of those that were measured; null without any. */
-  readonly availability: number | null;
+  readonly availability: Share | null;
   /** Share of slots that were measured, of those that were due; null when none was. */
-  readonly coverage: number | null;
+  readonly coverage: Share | null;
   readonly p95Ms: number | null;
 }
 
@@ -89,18 +91,12 @@ async function windowFigures(
     rows.map((row) => [
       row.checkId,
       {
-        availability: share(row['availability']),
-        coverage: share(row.coverage.percent),
+        availability: shareOfPercent(numberOf(row['availability'])),
+        coverage: measuredShare(row.coverage),
         p95Ms: numberOf(row['responseTime_p95'] ?? row['latency_p95'] ?? null),
       },
     ]),
   );
-}
-
-/** Analytics say percentages. */
-function share(value: unknown): number | null {
-  const percentage = numberOf(value);
-  return percentage === null ? null : percentage / 100;
 }
 
 function numberOf(value: unknown): number | null {

@@ -81,8 +81,7 @@ function cause(
     row.state === 'degraded'
       ? `Took ${duration(shown.responseTimeMs ?? 0)}`
       : causeOf(shown.code, shown.message).words;
-  const since =
-    began === null ? '' : html` <span class="soft">for ${duration(Math.max(0, now - began))}</span>`;
+  const since = began === null ? '' : html` <span class="soft">for ${duration(now - began)}</span>`;
   const owner = shown.owner === null ? undefined : faults[shown.owner];
   return html`<p class="cause"><a href="${slotHref(shown) ?? '#'}">${visible(shortened(words, 160))}</a>${
     owner === undefined ? '' : html` <span class="soft">${owner}</span>`
