@@ -37,6 +37,9 @@ const DashboardCheck = z.object({
         state: CheckState,
         responseTime: z.number().describe('Milliseconds'),
         runLocation: z.string(),
+        isOnDemand: z
+          .boolean()
+          .describe('Somebody asked for it: it is no part of the schedule, nor of any success ratio'),
         resultUrl: z
           .string()
           .nullable()

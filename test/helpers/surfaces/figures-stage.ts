@@ -103,6 +103,7 @@ export class FiguresStage {
     const paused = await createCheck(this.harness, { name: 'paused', activated: false, ...shown });
     this.ids.set('paused', paused.id);
     await this.#runEach();
+    await this.#runOnDemand('whole');
     const cards = [{ name: 'Core', services: [{ id: service.id }, { id: byHand.id }] }];
     await this.call('POST', '/v1/status-pages', { name: 'Ours', url: 'ours', cards });
     await this.call('POST', '/v1/dashboards', { header: 'Wall', customUrl: 'wall', tags: ['shown'] });
@@ -159,7 +160,10 @@ export class FiguresStage {
     const runs = ends.map((end, index): RunRow => {
       const slotAt = now - hourMs - (ends.length - index) * stepMs;
       const place = { location: 'lab', locationId: this.location.id, slotAt, freshMs: 60_000, now: slotAt };
-      const run = queuedRun({ ...check, neededRuntimeId: null }, { ...place, checkRunId: numbers.next(slotAt) });
+      const run = queuedRun(
+        { ...check, neededRuntimeId: null },
+        { ...place, checkRunId: numbers.next(slotAt) },
+      );
       return end === 'missed'
         ? { ...run, state: 'missed', reason: 'no-agent', ...endedAt(slotAt + 60_000) }
         : { ...run, state: 'final', ...endedAt(slotAt + 100) };
@@ -198,12 +202,25 @@ export class FiguresStage {
         waiting.delete(run.check.id);
         const ending = endings[name];
         const message = 'failure' in ending ? [ending.failure.message] : [];
-        await agent.report([
-          reportOf(run, { responseTimeMs: 1_234.5, errorMessages: message, ...ending }),
-        ]);
+        await agent.report([reportOf(run, { responseTimeMs: 1_234.5, errorMessages: message, ...ending })]);
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
+  }
+
+  /** A run that somebody asked for, and that fails: no figure counts it. */
+  async #runOnDemand(name: Named): Promise<void> {
+    const trigger = { target: { checkId: [this.id(name)] } };
+    const { sessions } = await this.call('POST', '/v1/check-sessions/trigger', trigger);
+    this.made.set('session', sessions[0].checkSessionId);
+    this.clock.advance(1_000);
+    const run = (await this.agent.claim()).find(({ check }) => check.id === this.id(name));
+    if (!run) throw new Error('the run on demand was not leased');
+    this.made.set('run on demand', run.resultId);
+    const failed = failure('STATUS_UNEXPECTED', 'Unexpected status 503');
+    await this.agent.report([
+      reportOf(run, { responseTimeMs: 30_000, failure: failed, errorMessages: [failed.message] }),
+    ]);
   }
 
   close(): Promise<void> {

@@ -9,7 +9,14 @@ import { readingTools } from '../../../src/service/mcp/tools/reading.ts';
 import { connectMcp, textsOf } from '../../helpers/service/mcp/client.ts';
 import { loggedIn, Visitor } from '../../helpers/service/visitor.ts';
 import { FiguresStage, historyNames } from '../../helpers/surfaces/figures-stage.ts';
-import { countOf, figureProblems, percentOf, percentsIn, textOf, timeOf } from '../../helpers/surfaces/oracle.ts';
+import {
+  countOf,
+  figureProblems,
+  percentOf,
+  percentsIn,
+  textOf,
+  timeOf,
+} from '../../helpers/surfaces/oracle.ts';
 
 // One account with awkward numbers: every surface that shows a number shows those of the API, whatever it is.
 let stage: FiguresStage;
@@ -124,6 +131,27 @@ async function wholeOverview(): Promise<string> {
   }
 }
 
+it('draws a run on demand, marks it, and counts it in no figure', async () => {
+  const [id, result] = [stage.id('whole'), stage.made.get('run on demand')];
+  expect(of('whole').successRatio).toBe(100);
+  const query = `metrics=availability&from=${stage.clock.wallMs() - 86_400_000}&to=${stage.clock.wallMs() + 1}`;
+  const analytics = await stage.call('GET', `/v1/analytics/url-monitors/${id}?${query}`);
+  expect(analytics.series[0].data[0].availability).toBe(100);
+  const row = partOf(await wholeOverview(), `id="check-${id}"`, 'id="check-');
+  const page = (await reader.get(`/checks/${id}?range=24h`)).body;
+  for (const body of [row, page]) {
+    expect(body).toContain(`/checks/${id}/runs/${result}`);
+    expect(body).toMatch(/on demand, failed/);
+    expect(body).toContain('class="bar-asked"');
+  }
+  expect(textOf(row)).toContain('Unexpected status 503');
+  expect(textOf(page)).toContain('On demand 1, no part of the availability');
+  const dashboard = await stage.call('GET', '/v1/public/dashboards/wall');
+  const shown = dashboard.checks.find((one: { checkId: string }) => one.checkId === id);
+  expect(shown.last24Hours.successRatio).toBe(100);
+  expect(shown.lastRuns.map((run: { isOnDemand: boolean }) => run.isOnDemand)).toContain(true);
+});
+
 it('counts on the public page from the first measured slot, and draws nothing of the days before', async () => {
   const page = await stage.call('GET', '/v1/public/status-pages/ours');
   const [shop, byHand] = page.cards[0].services;
@@ -181,7 +209,9 @@ describe('every page', () => {
       }
     };
     const paths = [
-      ...['last24Hrs', 'last7Days', 'last30Days', 'lastMonth'].map((range) => `/v1/reporting?quickRange=${range}`),
+      ...['last24Hrs', 'last7Days', 'last30Days', 'lastMonth'].map(
+        (range) => `/v1/reporting?quickRange=${range}`,
+      ),
       ...['/v1/public/dashboards/wall', '/v1/public/status-pages/ours', '/v1/check-statuses'],
       `/v1/slos/${stage.made.get('slo')}/status`,
       `/v1/private-locations/${stage.location.id}/coverage`,
@@ -193,7 +223,10 @@ describe('every page', () => {
     ];
     for (const path of paths) collect(await stage.call('GET', path), '');
     for (const quickRange of ['last24Hours', 'last7Days']) {
-      collect(await stage.call('POST', '/v1/analytics/checks', { checkIds: [...stage.ids.values()], quickRange }), '');
+      collect(
+        await stage.call('POST', '/v1/analytics/checks', { checkIds: [...stage.ids.values()], quickRange }),
+        '',
+      );
     }
     for (const id of stage.ids.values()) {
       for (const from of [1, 24, 168].map((hours) => stage.clock.wallMs() - hours * 3_600_000)) {
@@ -208,16 +241,26 @@ describe('every page', () => {
   async function everyDocument() {
     const patterns = pages
       .filter(({ method = 'GET', path }) => method === 'GET' && !/\/files\/\*$|\.\w+$|:file$/.test(path))
-      .map(({ path }) => ({ pattern: path, match: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`) }))
+      .map(({ path }) => ({
+        pattern: path,
+        match: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`),
+      }))
       .sort((left, right) => left.pattern.split(':').length - right.pattern.split(':').length);
-    const waiting = patterns.filter(({ pattern }) => !/[:*]/.test(pattern)).map(({ pattern }) => pattern);
+    const waiting = [
+      ...patterns.filter(({ pattern }) => !/[:*]/.test(pattern)).map(({ pattern }) => pattern),
+      `/sessions/checks/${stage.made.get('session')}`,
+    ];
     const known = new Set(waiting);
     const found = new Map<string, string>();
     const counts = new Map<string, number>();
     for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
       const pattern = patterns.find(({ match }) => match.test(address?.split('?')[0] ?? ''))?.pattern;
       const count = counts.get(pattern ?? '') ?? 0;
-      if (pattern === undefined || count >= (/^\/checks\/:checkId(\/runs\/:resultId)?$/.test(pattern) ? 12 : 4)) continue;
+      if (
+        pattern === undefined ||
+        count >= (/^\/checks\/:checkId(\/runs\/:resultId)?$/.test(pattern) ? 12 : 4)
+      )
+        continue;
       const { status, body } = await reader.get(address);
       if (status >= 400) continue;
       counts.set(pattern, count + 1);
@@ -292,7 +335,9 @@ describe('commands', () => {
       if (usage === 'slots <check>') {
         const { coverage } = of('gaps');
         const done = coverage.evaluated + coverage.errors;
-        expect(words).toContain(`${countOf(done)} carried out (${percentOf((100 * done) / (coverage.due - coverage.open))})`);
+        expect(words).toContain(
+          `${countOf(done)} carried out (${percentOf((100 * done) / (coverage.due - coverage.open))})`,
+        );
       }
       if (usage === 'logs <check>') expect(words).toMatch(/1\.23 s\s/);
     }
@@ -301,7 +346,9 @@ describe('commands', () => {
 
 describe('tools of language models', () => {
   /** Figures come as the API has them. A new tool is in one of both lists. */
-  const figures: Readonly<Record<string, () => readonly [arguments_: Record<string, unknown>, path: string]>> = {
+  const figures: Readonly<
+    Record<string, () => readonly [arguments_: Record<string, unknown>, path: string]>
+  > = {
     get_report: () => [{ quickRange: 'last24Hrs' }, '/v1/reporting?quickRange=last24Hrs'],
     get_slo_status: () => [
       { sloId: Number(stage.made.get('slo')) },
@@ -313,9 +360,10 @@ describe('tools of language models', () => {
     ],
     list_check_statuses: () => [{}, '/v1/check-statuses'],
   };
-  const others = 'list_checks get_check list_steps get_check_status list_check_groups list_check_results get_check_result read_artifact list_check_slots count_check_slots get_check_analytics list_analytics_metrics compare_checks list_open_alerts list_alerts list_alert_notifications list_alert_causes get_alert_cause list_monitoring_gaps list_silences list_error_groups get_error_group get_root_cause get_check_session wait_for_check_session list_test_sessions get_test_session get_test_session_result list_incidents get_incident list_status_pages list_status_page_services list_maintenance_windows list_private_locations list_location_events list_heartbeat_events list_slos list_audit_log get_account'.split(
-    ' ',
-  );
+  const others =
+    'list_checks get_check list_steps get_check_status list_check_groups list_check_results get_check_result read_artifact list_check_slots count_check_slots get_check_analytics list_analytics_metrics compare_checks list_open_alerts list_alerts list_alert_notifications list_alert_causes get_alert_cause list_monitoring_gaps list_silences list_error_groups get_error_group get_root_cause get_check_session wait_for_check_session list_test_sessions get_test_session get_test_session_result list_incidents get_incident list_status_pages list_status_page_services list_maintenance_windows list_private_locations list_location_events list_heartbeat_events list_slos list_audit_log get_account'.split(
+      ' ',
+    );
 
   it('are all known here, and answer with the numbers of the API', async () => {
     expect([...Object.keys(figures), ...others].toSorted()).toEqual(

@@ -20,6 +20,8 @@ export interface SlotFacts {
   readonly message: string | null;
   readonly code: string | null;
   readonly owner: string | null;
+  /** Somebody asked for it: it is no part of the schedule, nor of any availability. */
+  readonly isOnDemand: boolean;
 }
 
 const statesOfVerdicts = {
@@ -50,7 +52,11 @@ export function reasonWords(reason: string | null): string {
 export function slotBar(slot: SlotFacts): Bar {
   const state = slotState(slot);
   const at = `${utc(slot.at)}, ${slot.location}`;
-  return { state, href: slotHref(slot), title: `${at}: ${saying(slot, state)}` };
+  const asked = slot.isOnDemand ? 'on demand, ' : '';
+  return {
+    ...{ state, href: slotHref(slot), isOnDemand: slot.isOnDemand },
+    title: `${at}: ${asked}${saying(slot, state)}`,
+  };
 }
 
 function saying(slot: SlotFacts, state: State): string {

@@ -112,7 +112,8 @@ function spoken(slots: readonly SlotFacts[]): string {
   return slots.length === 0 ? 'No runs yet' : `Last ${counted(slots.length, 'run')}: ${parts.join(', ')}`;
 }
 
-function factsOf(slot: RecentSlot): SlotFacts {
+/** What is known of a slot, as the database has it. */
+export function factsOf(slot: RecentSlot): SlotFacts {
   return {
     id: slot.id,
     checkId: slot.check_id,
@@ -127,6 +128,7 @@ function factsOf(slot: RecentSlot): SlotFacts {
     message: slot.message,
     code: slot.code,
     owner: slot.owner,
+    isOnDemand: slot.isOnDemand,
   };
 }
 

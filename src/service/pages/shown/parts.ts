@@ -163,7 +163,7 @@ export async function measuredBy(
 
 /**
  * Since when something is watched: since it was first measured, or where nothing measures it and people announce its
- * incidents, since it was made, or since the first incident that they tell of.
+ * incidents, since it was made, or since the first incident that they announced.
  */
 export function watchedSince(
   measured: Measured | undefined,

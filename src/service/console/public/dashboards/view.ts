@@ -89,7 +89,8 @@ function runBar(run: Run): Bar {
   const word = run.state === 'unknown' ? 'could not be judged' : run.state;
   return {
     state: run.state === 'unknown' ? 'error' : states[run.state],
-    title: `${at}: ${word}, ${duration(run.responseTime)}`,
+    title: `${at}: ${run.isOnDemand ? 'on demand, ' : ''}${word}, ${duration(run.responseTime)}`,
+    isOnDemand: run.isOnDemand,
     href: null,
   };
 }
@@ -98,7 +99,7 @@ function runLine({ checkId }: Check, run: Run): Html {
   const state = run.state === 'unknown' ? 'error' : states[run.state];
   const id = run.resultUrl?.split('/').at(-1);
   const when = instant(run.startedAt);
-  return html`<li>${stateBadge(state)} <span>${id === undefined ? when : html`<a href="${path`/checks/${checkId}/runs/${id}`}">${when}</a>`}</span> <span>${duration(run.responseTime)}</span> <span class="soft">${visible(run.runLocation)}</span></li>`;
+  return html`<li>${stateBadge(state)} <span>${id === undefined ? when : html`<a href="${path`/checks/${checkId}/runs/${id}`}">${when}</a>`}</span> <span>${duration(run.responseTime)}</span> <span class="soft">${visible(run.runLocation)}${run.isOnDemand ? ', on demand' : ''}</span></li>`;
 }
 
 /** How often it passed next to how much was measured, and how fast it was. */
