@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { resultFlags } from '../checks/contract/failure.ts';
 import { EvaluatedAssertion } from '../checks/judging/assertion.ts';
 import { TracerouteDetail, type TracerouteHop } from '../checks/traceroute/detail.ts';
+import { durationText } from '../lib/figures/duration.ts';
 import type { ResultReport } from '../protocol/agent/agent.ts';
 
 export type Verdict = 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR';
@@ -37,7 +38,7 @@ export function runText(
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
     styleText(format, text, { stream, validateStream: true });
   const lines = [
-    `${paint(colours[verdict], verdict)}  ${paint('bold', check.name)}  (${check.checkType})  ${report.responseTimeMs.toFixed(1)} ms`,
+    `${paint(colours[verdict], verdict)}  ${paint('bold', check.name)}  (${check.checkType})  ${durationText(report.responseTimeMs)}`,
   ];
   if (report.failure) {
     lines.push(`  ${report.failure.code} (${report.failure.owner}): ${report.failure.message}`);
@@ -51,8 +52,8 @@ export function runText(
   if (phases) {
     lines.push(
       `  ${Object.entries(phases)
-        .map(([phase, ms]) => `${phase} ${ms.toFixed(1)}`)
-        .join('  ')}  (ms)`,
+        .map(([phase, ms]) => `${phase} ${durationText(ms)}`)
+        .join('  ')}`,
     );
   }
   for (const hop of TracerouteDetail.safeParse(report.detail).data?.response?.hops ?? []) {
@@ -74,7 +75,9 @@ function hopLine({ hopNumber, ips, mainHost, rtt, received, sent, error }: Trace
   const number = `  ${String(hopNumber).padStart(2)}`;
   if (ips.length === 0) return `${number}  *  ${error ?? 'no reply'}`;
   const who = `${ips.join(', ')}${mainHost === null ? '' : ` (${stripVTControlCharacters(mainHost)})`}`;
-  const times = rtt ? `${rtt.avg.toFixed(3)} ms (${rtt.best.toFixed(3)} to ${rtt.worst.toFixed(3)})` : '? ms';
+  const times = rtt
+    ? `${durationText(rtt.avg)} (${durationText(rtt.best)} to ${durationText(rtt.worst)})`
+    : '?';
   return [number, who, times, `${received} of ${sent}`, error].filter((part) => part !== null).join('  ');
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { utcText } from '../../lib/figures/time.ts';
 import type { AnswerReading, OutboundRequest } from './channel.ts';
 import { fillTemplate } from './fill-template.ts';
 import type { ChannelMessage } from './message.ts';
@@ -86,8 +87,8 @@ const maxTextLength = 450;
 
 function textOf({ title, cause, owner, locations, since, isOver, link }: ChannelMessage): string {
   const at = locations.length === 0 ? '' : ` at ${cut(locations.join(', '), 60)}`;
-  const time = new Date(since).toISOString().slice(0, 16).replace('T', ' ');
-  const details = isOver ? '' : ` ${cut(cause, 160)} (fault of ${owner}). Since ${time} UTC${at}.`;
+  const time = utcText(since);
+  const details = isOver ? '' : ` ${cut(cause, 160)} (fault of ${owner}). Since ${time}${at}.`;
   return cut(`${cut(title, 120)}.${details}${link === null ? '' : ` ${link}`}`, maxTextLength);
 }
 

@@ -1,3 +1,4 @@
+import { durationText } from '../../lib/figures/duration.ts';
 import type { DetailSummary, SummaryFact, SummarySection } from '../summary/detail-summary.ts';
 import type { GrpcDetail } from './detail.ts';
 
@@ -44,7 +45,10 @@ function answerSection(response: NonNullable<GrpcDetail['response']>): SummarySe
       fact('Messages', response.messageCount),
       fact('Stream', response.isStreamLeft ? 'left before its end, as it should be' : null),
       fact('Message', response.responseMessage === null ? null : cut(response.responseMessage)),
-      fact('Reflection took', response.reflectionTimeMs === null ? null : `${response.reflectionTimeMs} ms`),
+      fact(
+        'Reflection took',
+        response.reflectionTimeMs === null ? null : durationText(response.reflectionTimeMs),
+      ),
       fact('Methods of the service', response.discoveredMethods.join(', ') || null),
       fact('Certificate', certificate?.subject ?? null),
       fact('Certificate valid to', certificate?.validTo ?? null),

@@ -51,7 +51,7 @@ export const IcmpDetail = z
       /** Bytes of each request with its ICMP header, without the IP header. */
       packetSize: z.int(),
       /** Percent of the requests that were sent; null when none was. */
-      packetLoss: z.number().nullable(),
+      packetLoss: z.number().min(0).max(100).nullable(),
       dnsResolutionTime: z.number(),
       latency: IcmpLatency.nullable(),
       pingResults: z.array(PingResult),

@@ -1,3 +1,4 @@
+import { percentText, shareOfPercent } from '../../lib/figures/share.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { IcmpDetail, PingResult } from './detail.ts';
 
@@ -35,7 +36,7 @@ export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits):
   }
   if (received === 0) return { failure: noReplyFailure(sent, results), isDegraded: false };
   if (isOverMax) {
-    const message = `Packet loss ${lossPercent}% reached ${maxPacketLossThreshold}%${errorsIn(results)}`;
+    const message = `Packet loss ${percentText(shareOfPercent(lossPercent))} reached ${percentText(shareOfPercent(maxPacketLossThreshold))}${errorsIn(results)}`;
     return { failure: failure('PACKET_LOSS_EXCEEDED', message), isDegraded: false };
   }
   const isDegraded = degradedPacketLossThreshold !== null && lossPercent >= degradedPacketLossThreshold;

@@ -1,3 +1,4 @@
+import { utcText } from '../../lib/figures/time.ts';
 import type { DetailSummary, SummaryFact, SummarySection } from '../summary/detail-summary.ts';
 import type { SslCertificate, SslDetail } from './detail.ts';
 
@@ -111,7 +112,7 @@ function pathSection({ path }: NonNullable<SslDetail['response']>): SummarySecti
 
 /** `2027-02-21T19:00:00.000Z` as people read it. */
 function dateText(date: string | null): string | null {
-  return date && `${date.slice(0, 10)} ${date.slice(11, 16)} UTC`;
+  return date && utcText(date);
 }
 
 function daysText(days: number | null): string | null {

@@ -72,7 +72,7 @@ export const TracerouteDetail = z
         /** Of the target; null when it was not reached. */
         finalHopLatency: HopLatency.nullable(),
         /** Percent of the probes for the target that it did not answer; 100 when it was not reached. */
-        packetLoss: z.number().nullable(),
+        packetLoss: z.number().min(0).max(100).nullable(),
         timingPhases: z.object({ dns: z.number() }),
         hops: z.array(TracerouteHop),
       })

@@ -1,3 +1,5 @@
+import { durationText } from '../../lib/figures/duration.ts';
+import { percentText, shareOfPercent } from '../../lib/figures/share.ts';
 import type { DetailSummary, SummaryFact } from '../summary/detail-summary.ts';
 import type { HopLatency, TracerouteDetail, TracerouteHop } from './detail.ts';
 
@@ -26,7 +28,7 @@ export function summaryOf({ request, response }: TracerouteDetail): DetailSummar
           ),
           fact('Port', response.destinationPort),
           fact('Last that answered', destinationReached ? null : (last ?? 'nobody')),
-          fact('Loss at the target', packetLoss === null ? null : `${packetLoss} %`),
+          fact('Loss at the target', packetLoss === null ? null : percentText(shareOfPercent(packetLoss))),
           fact('Round trip', latency && latencyWords(latency)),
         ],
       },
@@ -46,7 +48,7 @@ function hopWords({ ips, mainHost }: TracerouteHop): string {
 }
 
 function latencyWords({ avg, best, worst }: HopLatency): string {
-  return `${avg} ms (${best} to ${worst} ms)`;
+  return `${durationText(avg)} (${durationText(best)} to ${durationText(worst)})`;
 }
 
 /** Why a way was not followed to its end. */

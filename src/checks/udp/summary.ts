@@ -1,3 +1,4 @@
+import { durationText } from '../../lib/figures/duration.ts';
 import type { DetailSummary, SummaryFact, SummarySection } from '../summary/detail-summary.ts';
 import type { UdpDetail } from './detail.ts';
 
@@ -44,7 +45,7 @@ function stepsSection(steps: NonNullable<UdpDetail['steps']>): SummarySection {
       const words =
         state === 'NOT_REACHED'
           ? 'not reached'
-          : `${answer ?? 'no answer'} (${waitMs} ms, sent ${sentCount === 1 ? 'once' : `${sentCount} times`})`;
+          : `${answer ?? 'no answer'} (${durationText(waitMs)}, sent ${sentCount === 1 ? 'once' : `${sentCount} times`})`;
       return fact(`Step ${index + 1}`, words, state === 'FAILED' ? 'this step failed' : null);
     }),
   };

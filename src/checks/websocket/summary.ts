@@ -1,3 +1,4 @@
+import { durationText } from '../../lib/figures/duration.ts';
 import type {
   DetailSummary,
   SummaryFact,
@@ -49,7 +50,7 @@ function stepSection(steps: WebSocketDetail['steps']): SummarySection[] {
     const passedOver = skippedCount === 1 ? '1 message passed over' : `${skippedCount} messages passed over`;
     const parts = [
       ...(state === 'FAILED' ? [] : [stateWords[state]]),
-      ...(type === 'SEND' || state === 'NOT_REACHED' ? [] : [`after ${waitMs} ms`]),
+      ...(type === 'SEND' || state === 'NOT_REACHED' ? [] : [`after ${durationText(waitMs)}`]),
       ...(skippedCount === 0 ? [] : [passedOver]),
     ];
     return fact(`${index + 1}. ${stepWords[type]}`, parts.join(', '), state === 'FAILED' ? 'failed' : null);
@@ -87,7 +88,7 @@ function closeSection(response: Response): SummarySection {
       fact('Close code', closeCode, closeCode === 1006 ? 'the server sent no close frame' : null),
       fact('Reason', closeReason || null),
       fact('Closed first by', closeCode === null ? null : isClosedByTarget ? 'the server' : 'the check'),
-      fact('Close took', closeTimeMs === null ? null : `${closeTimeMs} ms`),
+      fact('Close took', closeTimeMs === null ? null : durationText(closeTimeMs)),
     ],
   };
 }

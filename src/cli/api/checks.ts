@@ -1,3 +1,4 @@
+import { durationText } from '../../lib/figures/duration.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
 import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
 import { checkResultRoutes } from '../../protocol/results/check-result.ts';
@@ -84,7 +85,7 @@ export const showLogs: Run = async (api, [named = ''], { since, location, failur
     result.startedAt ?? result.scheduledAt,
     result.hasFailures || result.hasErrors ? 'failed' : result.isDegraded ? 'degraded' : 'passed',
     result.runLocation,
-    `${Math.round(result.responseTime)} ms`,
+    durationText(result.responseTime),
     result.failure === null ? '' : `${result.failure.owner}: ${result.failure.message}`,
   ]);
   const leftOutCount = entries.filter(({ isDetailLeftOut }) => isDetailLeftOut).length;

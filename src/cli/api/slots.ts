@@ -1,3 +1,5 @@
+import { counted, countText } from '../../lib/figures/count.ts';
+import { percentText, shareOf } from '../../lib/figures/share.ts';
 import { type SlotCounts, slotReasons, slotRoutes, slotStates } from '../../protocol/runs/slot.ts';
 import { ApiError } from './api-error.ts';
 import type { Run } from './command.ts';
@@ -33,7 +35,7 @@ export const showSlots: Run = async (api, [named = ''], { since, location, state
     slot.reason ?? '',
   ]);
   const lines = (width: number) => [
-    `${printable(name)}, since ${from}: ${countText(counts)}`,
+    `${printable(name)}, since ${from}: ${countsText(counts)}`,
     ...reasons.map((reason) => `  ${reason}`),
     ...(rows.length === 0
       ? []
@@ -42,16 +44,18 @@ export const showSlots: Run = async (api, [named = ''], { since, location, state
   return { json: { checkId: id, from, counts, slots: entries }, lines };
 };
 
-function countText({ due, final, missed, cancelled, onTheirWay }: SlotCounts): string {
+function countsText({ due, final, missed, cancelled, onTheirWay }: SlotCounts): string {
   if (due === 0) return 'no slot was due.';
   const ended = due - onTheirWay;
-  const share = ended === 0 ? '' : ` (${((100 * final) / ended).toFixed(1)} %)`;
-  const byReason = Object.entries({ ...missed, ...cancelled }).map(([reason, count]) => `${count} ${reason}`);
+  const part = shareOf(final, ended);
+  const byReason = Object.entries({ ...missed, ...cancelled }).map(
+    ([reason, count]) => `${countText(count)} ${reason}`,
+  );
   const parts = [
-    `${due} slots due`,
-    `${final} measured${share}`,
+    `${counted(due, 'slot')} due`,
+    `${countText(final)} carried out${part === null ? '' : ` (${percentText(part)})`}`,
     ...byReason,
-    ...(onTheirWay > 0 ? [`${onTheirWay} on their way`] : []),
+    ...(onTheirWay > 0 ? [`${countText(onTheirWay)} on their way`] : []),
   ];
   return `${parts.join(', ')}.`;
 }

@@ -1,3 +1,4 @@
+import { coarseDurationText } from '../../lib/figures/duration.ts';
 import type { OpenAlert } from '../../protocol/alerts/alert-handling.ts';
 
 const gap = '  ';
@@ -14,9 +15,7 @@ export function durationMs(text: string): number | undefined {
 
 /** How long ago, in one unit: `12 min`, `3 h`, `2 d`. */
 export function agoText(at: string, now: number): string {
-  const minutes = Math.max(0, Math.floor((now - Date.parse(at)) / minuteMs));
-  if (minutes < 120) return `${minutes} min`;
-  return minutes < 2880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} d`;
+  return coarseDurationText(now - Date.parse(at));
 }
 
 /** Rows below their titles, not wider than a line: the widest columns are cut, but for ids, which are copied. */

@@ -37,6 +37,9 @@ const DashboardCheck = z.object({
         state: CheckState,
         responseTime: z.number().describe('Milliseconds'),
         runLocation: z.string(),
+        isOnDemand: z
+          .boolean()
+          .describe('Somebody asked for it: it is no part of the schedule, nor of any success ratio'),
         resultUrl: z
           .string()
           .nullable()
@@ -73,7 +76,17 @@ export type DashboardData = z.output<typeof DashboardData>;
 export const ServiceState = z.enum(['OPERATIONAL', 'MINOR', 'MEDIUM', 'MAJOR', 'CRITICAL']);
 export type ServiceState = z.output<typeof ServiceState>;
 
-const uptime = z.number().describe('Percent of the last 90 days without an incident');
+const uptime = z
+  .number()
+  .nullable()
+  .describe('Percent of the time since `uptimeSince` without an incident; null where nothing is known yet');
+const uptimeSince = z.iso
+  .datetime()
+  .nullable()
+  .default(null)
+  .describe(
+    'When the first slot was due that was measured, or when the service was made where no check opens incidents of it; at most 90 days ago',
+  );
 const serviceCoverage = Coverage.nullable().describe(
   'How much of what was due in the last 90 days was measured; null where no check opens incidents of it',
 );
@@ -102,12 +115,10 @@ const ShownComponent = z
     description: z.string().nullable(),
     state: ComponentState,
     isExpanded: z.boolean().describe('Of a group: whether what is in it is shown at once'),
-    uptime: z
-      .number()
-      .nullable()
-      .describe(
-        'Percent of the last 90 days without an incident, maintenance aside; null where it shows no history',
-      ),
+    uptime: uptime.describe(
+      'Percent of the time since `uptimeSince` without an incident, maintenance aside; null where nothing is known yet, or it shows no history',
+    ),
+    uptimeSince,
     coverage: serviceCoverage,
     days: shownDays.describe('The last 90 days (UTC), oldest first; empty where it shows no history'),
   })
@@ -132,7 +143,8 @@ export const StatusPageData = z
       z.object({
         name: z.string(),
         state: ServiceState,
-        uptime: uptime.nullable().describe('Mean of its services; null without any'),
+        uptime: uptime.describe('Of its services together, each for as long as it is watched'),
+        uptimeSince,
         coverage: serviceCoverage,
         services: z.array(
           z.object({
@@ -140,6 +152,7 @@ export const StatusPageData = z
             name: z.string(),
             state: ServiceState,
             uptime,
+            uptimeSince,
             coverage: serviceCoverage,
             days: shownDays.describe('The last 90 days (UTC), oldest first'),
           }),

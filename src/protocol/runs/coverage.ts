@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { percentText, type Share, shareOf } from '../../lib/figures/share.ts';
 import { pausedReason, type SlotCounts } from './slot.ts';
 
 /** Slots by what became of them. */
@@ -123,12 +124,16 @@ export function measurementOf({ percent, evaluated }: Coverage): Measurement {
   return percent === 100 ? 'FULL' : 'PARTIAL';
 }
 
+/** The same as `percent`, as a share: evaluated slots of those due, without those still open. */
+export function measuredShare({ evaluated, due, open }: Coverage): Share | null {
+  return shareOf(evaluated, due - open);
+}
+
 export const notMeasured = 'not measured';
 
-/** What is to be said next to an availability; null at full coverage. Rounded down: 99.96 is not 100. */
+/** What is to be said next to an availability; null at full coverage. */
 export function coverageText(coverage: Coverage): string | null {
-  const { percent } = coverage;
+  const part = measuredShare(coverage);
   if (measurementOf(coverage) === 'NONE') return notMeasured;
-  if (percent === null || percent === 100) return null;
-  return `${Math.floor(percent * 10) / 10}% measured`;
+  return part === null || part === 1 ? null : `${percentText(part)} measured`;
 }

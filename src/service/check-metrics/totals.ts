@@ -66,10 +66,10 @@ export function noTotals(): Totals {
   return { outcomes: {}, response: emptyDistribution(responseBoundsUs), phases: {}, last: null };
 }
 
-/** Adds a run to totals. Runs may come in any order: what they add up to is the same. */
+/** Adds a run of the schedule to totals: runs on demand are no part of it. Runs may come in any order: what they add up to is the same. */
 export function addRun(totals: Totals, run: EndedRun): void {
+  if (run.check_session_id !== null) return;
   const outcome = countedOutcome(run);
-  if (outcome === undefined) return;
   totals.outcomes[outcome] = (totals.outcomes[outcome] ?? 0) + run.slot_count;
   if (run.state !== 'final') return;
   const { check_type: checkType, code, has_errors: hasErrors, response_time: responseTimeMs } = run;
@@ -115,14 +115,12 @@ export function mergeTotals(left: Totals, right: Totals): Totals {
   return merged;
 }
 
-/** Undefined for what is no slot of the schedule and measured nothing. */
-function countedOutcome(run: EndedRun): CountedOutcome | undefined {
+function countedOutcome(run: EndedRun): CountedOutcome {
   if (run.state === 'final') {
     if (run.has_errors === 1) return 'error';
     if (run.has_failures === 1) return 'failed';
     return run.is_degraded === 1 ? 'degraded' : 'passed';
   }
-  if (run.check_session_id !== null) return undefined;
   return run.reason === pausedReason ? 'maintenance' : run.state;
 }
 

@@ -5,7 +5,7 @@ import {
   measurementOf,
   noCoverage,
 } from '../../protocol/runs/coverage.ts';
-import { coverageByInterval, coverageOfDays } from './day-slots.ts';
+import { coverageByInterval, coverageOfDays, firstEvaluatedAt } from './day-slots.ts';
 import type { SlotDays } from './slot-days.ts';
 import type { Span } from './slot-segments.ts';
 
@@ -28,6 +28,8 @@ export interface IntervalCoverage {
 export interface CheckCoverage {
   readonly checkId: string;
   readonly total: Coverage;
+  /** When the first slot was due that was measured, at any location; null where none was, or no intervals were asked for. */
+  readonly firstMeasuredAt: number | null;
   /** Of each interval in which anything was due, oldest first. */
   readonly intervals: readonly IntervalCoverage[];
   readonly byLocation: Readonly<Record<string, Coverage>>;
@@ -45,6 +47,7 @@ export async function checkCoverages(days: SlotDays, query: CoverageQuery): Prom
   return [...found].map(([checkId, own]) => ({
     checkId,
     ...coverageOfDays(own, query, location),
+    firstMeasuredAt: intervalMs === null ? null : firstEvaluatedAt(own, query),
     intervals: intervalMs === null ? [] : coverageByInterval(own, query, location, intervalMs),
   }));
 }

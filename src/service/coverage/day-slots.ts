@@ -24,6 +24,15 @@ export class DaySlots {
     this.#to = segments.reduce((most, segment) => Math.max(most, lastAtOf(segment) + 1), 0);
   }
 
+  /** When the first slot of a span was due that was evaluated; null without any. */
+  firstEvaluatedAt(span: Span): number | null {
+    const first = this.#segments.reduce((least, segment) => {
+      if (segment.outcome !== 'evaluated' || segment.firstAt >= least) return least;
+      return Math.min(least, slotsWithin(segment, span)?.firstAt ?? least);
+    }, Number.POSITIVE_INFINITY);
+    return Number.isFinite(first) ? first : null;
+  }
+
   /** How much memory it takes, about. */
   get sizeBytes(): number {
     return 200 + 120 * this.#segments.length;
@@ -46,6 +55,12 @@ export type DayCache = LruMap<string, DaySlots>;
 
 export function dayCache(maxBytes: number): DayCache {
   return new LruMap(maxBytes, (day, key) => day.sizeBytes + key.length);
+}
+
+/** When the first slot of a span was due that was evaluated, in any of some days. */
+export function firstEvaluatedAt(days: readonly DaySlots[], span: Span): number | null {
+  const found = days.flatMap((day) => day.firstEvaluatedAt(span) ?? []);
+  return found.length === 0 ? null : Math.min(...found);
 }
 
 export function decodedDay(cache: DayCache, content: Uint8Array): DaySlots {

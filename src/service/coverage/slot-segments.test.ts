@@ -127,8 +127,8 @@ it('is a few bytes for a day on which all went well', () => {
 it.each([
   [{ evaluated: 10 }, null],
   [{ evaluated: 10, open: 1 }, null],
-  [{ evaluated: 99_999, 'missed:no-agent': 1 }, '99.9% measured'],
-  [{ evaluated: 1, error: 1 }, '50% measured'],
+  [{ evaluated: 99_999, 'missed:no-agent': 1 }, '99.99 % measured'],
+  [{ evaluated: 1, error: 1 }, '50 % measured'],
   [{ error: 3 }, 'not measured'],
   [{}, 'not measured'],
 ])('says next to an availability what %j slots leave unknown: %j', (counts, text) => {

@@ -4,6 +4,7 @@ import type { PingState } from '../../checks/heartbeat/spec.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { durationText } from '../../lib/figures/duration.ts';
 import type { Check } from '../checks/store.ts';
 import type { Repositories } from '../repositories.ts';
 import { measuredValues } from '../results/analytics/measured-values.ts';
@@ -230,7 +231,7 @@ function failureOf({ period_ms, grace_ms }: HeartbeatRow, said: string | null): 
   if (said !== null) {
     return failure('JOB_FAILED', `The job reported that it failed${said === '' ? '.' : `: ${said}`}`);
   }
-  const message = `No ping came within ${seconds(period_ms)} and ${seconds(grace_ms)} of grace.`;
+  const message = `No ping came within ${durationText(period_ms)} and ${durationText(grace_ms)} of grace.`;
   return failure('PING_MISSED', message);
 }
 
@@ -238,8 +239,4 @@ function failureOf({ period_ms, grace_ms }: HeartbeatRow, said: string | null): 
 function ledgerRun(check: Check, at: { slotAt: number; checkRunId: number; now: number }): RunRow {
   const place = { ...at, location: noLocation, locationId: null, freshMs: 0 };
   return queuedRun({ ...check, neededRuntimeId: null }, place);
-}
-
-function seconds(ms: number): string {
-  return `${Math.round(ms / 100) / 10} s`;
 }

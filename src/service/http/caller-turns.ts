@@ -51,7 +51,9 @@ export class CallerTurns {
 export function turnKeyOf(caller: Caller, { ip }: Pick<FastifyRequest, 'ip'>): string {
   if (caller.kind === 'account') return caller.account.accountId;
   // What agents bring does not wait for what people of the account ask.
-  return caller.kind === 'location' ? `agents of ${caller.location.account_id}` : `address ${callerNetwork(ip)}`;
+  return caller.kind === 'location'
+    ? `agents of ${caller.location.account_id}`
+    : `address ${callerNetwork(ip)}`;
 }
 
 /** The digest of what a request shows of who sends it: keys themselves are kept nowhere. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { incidentDays, stateAt, timelineOf, uptimePercent } from './timeline.ts';
+import { addedUptime, incidentDays, stateAt, timelineOf, uptimeOf, uptimeView } from './timeline.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -48,13 +48,32 @@ it('counts every minute of incidents once, as a count minute by minute has it', 
         const date = new Date(at).toISOString().slice(0, 10);
         perDay.set(date, (perDay.get(date) ?? 0) + 60);
       }
-      expect(uptimePercent(incidents, now)).toBeCloseTo((100 * (minutes - down)) / minutes, 9);
+      expect(uptimeView(uptimeOf(incidents, 0, now)).uptime).toBeCloseTo(
+        (100 * (minutes - down)) / minutes,
+        9,
+      );
       const days = incidentDays(incidents, now);
       // The first day shown begins after the window does.
       for (const { date, incidentSeconds } of days) expect(incidentSeconds).toBe(perDay.get(date) ?? 0);
     }),
     { numRuns: 40 },
   );
+});
+
+it('counts from the first measured slot on, and says since when', () => {
+  const since = now - 4 * minuteMs;
+  const outage = { started: since + minuteMs, ended: since + 2 * minuteMs };
+  const earlier = { started: now - dayMs, ended: now - dayMs + minuteMs };
+  expect(uptimeView(uptimeOf([outage, earlier], since, now))).toEqual({
+    uptime: 75,
+    uptimeSince: new Date(since).toISOString(),
+  });
+  expect(uptimeView(uptimeOf([outage], null, now))).toEqual({ uptime: null, uptimeSince: null });
+  // Watched for 4 minutes and for 12: each minute counts alike.
+  const longer = uptimeOf([outage], now - 12 * minuteMs, now);
+  const both = uptimeView(addedUptime([uptimeOf([outage], since, now), longer, null]));
+  expect(both).toEqual({ uptime: 87.5, uptimeSince: new Date(now - 12 * minuteMs).toISOString() });
+  expect(addedUptime([null])).toBeNull();
 });
 
 it('shows 90 days, the last of them today', () => {

@@ -50,10 +50,38 @@ function incidentMs(incidents: readonly Incident[], from: number, to: number): n
   return total;
 }
 
-/** Percent of the 90 days before an instant without an incident. */
-export function uptimePercent(incidents: readonly Incident[], now: number): number {
-  const windowMs = uptimeDays * dayMs;
-  return (100 * (windowMs - incidentMs(incidents, now - windowMs, now))) / windowMs;
+/** How long something was watched, at most for 90 days, and how much of that went without an incident. */
+export interface Uptime {
+  /** From when on it counts. */
+  readonly since: number;
+  readonly windowMs: number;
+  readonly upMs: number;
+}
+
+/** @param since when it was first measured, or made; null where nothing is known of it yet. */
+export function uptimeOf(incidents: readonly Incident[], since: number | null, now: number): Uptime | null {
+  if (since === null) return null;
+  const from = Math.max(Math.min(since, now - 1), now - uptimeDays * dayMs);
+  return { since: from, windowMs: now - from, upMs: now - from - incidentMs(incidents, from, now) };
+}
+
+/** Several together: each counts for as long as it was watched. */
+export function addedUptime(parts: readonly (Uptime | null)[]): Uptime | null {
+  const known = parts.filter((part) => part !== null);
+  if (known.length === 0) return null;
+  const sum = (read: (part: Uptime) => number) => known.reduce((total, part) => total + read(part), 0);
+  return {
+    since: Math.min(...known.map(({ since }) => since)),
+    windowMs: sum(({ windowMs }) => windowMs),
+    upMs: sum(({ upMs }) => upMs),
+  };
+}
+
+/** As the API shows it. */
+export function uptimeView(uptime: Uptime | null): { uptime: number | null; uptimeSince: string | null } {
+  if (uptime === null) return { uptime: null, uptimeSince: null };
+  const { since, windowMs, upMs } = uptime;
+  return { uptime: (100 * upMs) / windowMs, uptimeSince: new Date(since).toISOString() };
 }
 
 /** Seconds of incidents on each of the last 90 days in UTC, today included, oldest first. */

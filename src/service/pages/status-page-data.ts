@@ -2,7 +2,14 @@ import type { StatusPageData } from '../../protocol/pages/public-page.ts';
 import { addedCoverage, type Coverage } from '../../protocol/runs/coverage.ts';
 import type { CoverageSource } from '../coverage/coverage-query.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
-import { stateAt, uptimeDays, uptimePercent, worstServiceState } from '../incidents/timeline.ts';
+import {
+  addedUptime,
+  stateAt,
+  uptimeDays,
+  uptimeOf,
+  uptimeView,
+  worstServiceState,
+} from '../incidents/timeline.ts';
 import { isGoingOn } from '../maintenance/pages.ts';
 import type { Repositories } from '../repositories.ts';
 import { componentPageData } from './components/data.ts';
@@ -15,6 +22,7 @@ import {
   shownIncident,
   shownMaintenances,
   shownPage,
+  watchedSince,
 } from './shown/parts.ts';
 import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 
@@ -56,6 +64,7 @@ export async function statusPageData(
   if (page.version === 3) return componentPageData(repositories, analytics, page, now);
   const { cards, services } = layout ?? (await storedLayout(repositories, page.id));
   const serviceNames = new Map(services.map(({ id, name }) => [id, name]));
+  const created = new Map(services.map((service) => [service.id, service.created]));
   // A day more: the first of the days shown begins at midnight.
   const since = now - (uptimeDays + 1) * dayMs;
   const rows = await repositories.incidents.ofServices([...serviceNames.keys()], since);
@@ -83,23 +92,25 @@ export async function statusPageData(
   const serviceViews = new Map(
     [...serviceNames].map(([id, name]) => {
       const own = incidents.filter((incident) => serviceIdsOf.get(incident.id)?.includes(id));
-      const uptime = uptimePercent(own, now);
       const worked = maintenances.filter((one) => isGoingOn(one) && one.serviceIds.includes(id));
       const severities = worked.map(({ visibility }) => visibility.severity);
       const state = worstServiceState([stateAt(own, now), ...severities]);
       const known = measured.get(id);
+      const up = uptimeOf(own, watchedSince(known, created.get(id) ?? now, own), now);
       const days = shownDays(own, known, now);
-      return [id, { id, name, state, uptime, coverage: known?.total ?? null, days }] as const;
+      const view = { id, name, state, ...uptimeView(up), coverage: known?.total ?? null, days };
+      return [id, { view, up }] as const;
     }),
   );
   const cardViews = cards.map((card) => {
-    const shown = services
+    const own = services
       .filter((service) => service.card_id === card.id)
       .flatMap(({ id }) => serviceViews.get(id) ?? []);
+    const shown = own.map(({ view }) => view);
     return {
       name: card.name,
       state: worstServiceState(shown.map(({ state }) => state)),
-      uptime: shown.length === 0 ? null : shown.reduce((sum, { uptime }) => sum + uptime, 0) / shown.length,
+      ...uptimeView(addedUptime(own.map(({ up }) => up))),
       coverage: coverageOfCard(shown.map(({ coverage }) => coverage)),
       services: shown,
     };

@@ -60,6 +60,7 @@ export interface RecentRun {
   readonly response_time: number;
   readonly run_location: string;
   readonly started: number;
+  readonly measured: string | null;
 }
 
 /** What reports, dashboards and badges show of checks: read from the results themselves. */
@@ -162,7 +163,7 @@ export class Reports {
       const rows = await this.#db
         .selectFrom('results')
         .select(['check_id', 'id', 'has_failures', 'has_errors', 'is_degraded'])
-        .select(['response_time', 'run_location', 'started'])
+        .select(['response_time', 'run_location', 'started', 'measured'])
         .where('check_id', '=', checkId)
         .where('result_type', '=', 'FINAL')
         .where('created', '>=', since)

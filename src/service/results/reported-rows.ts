@@ -1,7 +1,7 @@
 import { resultFlags } from '../../checks/contract/failure.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import type { RunRow } from '../runs/tables.ts';
-import { wasMeasured } from './analytics/measured-values.ts';
+import { measuredOnDemand, wasMeasured } from './analytics/measured-values.ts';
 import { asJson, storedDetail } from './stored-detail.ts';
 import type { ArtifactRow, CountedResultRow, StaleResultRow } from './tables.ts';
 
@@ -62,7 +62,8 @@ export function resultRow(report: ResultReport, run: RunRow, origin: ReportOrigi
     error_messages: JSON.stringify(errorMessages),
     error_group_ids: '[]',
     detail,
-    measured: measure(hasTime ? report.responseTimeMs : null),
+    measured:
+      run.check_session_id === null ? measure(hasTime ? report.responseTimeMs : null) : measuredOnDemand,
   };
 }
 

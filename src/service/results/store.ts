@@ -2,9 +2,13 @@ import { type Kysely, sql } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
 import type { Change, ColumnTypes, Dialect } from '../store/engine/dialect.ts';
 import { batches, isBehind, readPage } from '../store/engine/queries.ts';
+import { storedValue } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
 import { isWhole, packRow, unpackRow } from './details/packed-detail.ts';
 import type { CountedResultRow, PackedRow, ResultRow, StaleResultRow } from './tables.ts';
+
+const countedFailures = 5_000;
+const groupIdsOf = storedValue<readonly string[]>('results.error_group_ids', []);
 
 export interface ResultFilter {
   readonly checkId: string;
@@ -113,6 +117,29 @@ export class Results {
   ): Promise<{ total: number; results: ResultRow[] }> {
     const { total, rows } = await readPage(this.#filtered(filter), page);
     return { total, results: rows.map((row) => unpackRow<CountedResultRow>(row)) };
+  }
+
+  /** How many runs ended in a span by each error, by its group; of the newest 5,000 failed runs. */
+  async runsByErrorGroup(
+    checkId: string,
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Promise<Map<string, number>> {
+    const rows = await this.#db
+      .selectFrom('results')
+      .select('error_group_ids')
+      .where('check_id', '=', checkId)
+      .where('created', '>=', from)
+      .where('created', '<', to)
+      .where('result_type', '=', 'FINAL')
+      .where((eb) => eb.or([eb('has_failures', '=', 1), eb('has_errors', '=', 1)]))
+      .orderBy('created', 'desc')
+      .limit(countedFailures)
+      .execute();
+    const counts = new Map<string, number>();
+    for (const row of rows) {
+      for (const id of groupIdsOf(row.error_group_ids)) counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    return counts;
   }
 
   /** Results from behind a cursor, newest first. */

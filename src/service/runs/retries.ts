@@ -52,7 +52,7 @@ const doubleCheckRules: Rules = {
  * immediate retry elsewhere, and only counts where there is no strategy.
  */
 export function decideRetry(failed: FailedAttempt, random: () => number = Math.random): Retry | null {
-  const rules = rulesOf(failed);
+  const rules = retryRules(failed);
   if (!rules || failed.attempt >= rules.maxRetries || isFinal(failed.failure.code)) return null;
   if (rules.onlyNetworkErrors && !isNetworkError(failed.failure.code)) return null;
   const readyAtMs = failed.nowMs + Math.round(waitSeconds(rules, failed.attempt + 1) * 1000);
@@ -64,7 +64,7 @@ export function decideRetry(failed: FailedAttempt, random: () => number = Math.r
 
 /** Whether a failure of that attempt may be followed by another one. */
 export function mayBeRetried(run: Pick<FailedAttempt, 'attempt' | 'retryStrategy' | 'doubleCheck'>): boolean {
-  const rules = rulesOf(run);
+  const rules = retryRules(run);
   return rules !== null && run.attempt < rules.maxRetries;
 }
 
@@ -78,7 +78,8 @@ function isFinal(code: string): boolean {
   return isFailureCode(code) && failureCatalogue[code].isFinal === true;
 }
 
-function rulesOf(failed: Pick<FailedAttempt, 'retryStrategy' | 'doubleCheck'>): Rules | null {
+/** How a failed attempt is repeated; null: not at all. */
+export function retryRules(failed: Pick<FailedAttempt, 'retryStrategy' | 'doubleCheck'>): Rules | null {
   const strategy = failed.retryStrategy;
   if (!strategy) return failed.doubleCheck ? doubleCheckRules : null;
   const isSingle = strategy.type === 'SINGLE_RETRY';

@@ -1,5 +1,10 @@
+import { counted, countText } from '../../lib/figures/count.ts';
+import { durationText } from '../../lib/figures/duration.ts';
+import { leftText, percentText, shareOfPercent } from '../../lib/figures/share.ts';
 import type { SloDefinition } from '../../protocol/results/slo.ts';
 import { burnRate, type MeasuredRuns } from './budget.ts';
+
+const hourMs = 3_600_000;
 
 /**
  * Burn alerts. A budget burns when in a long window more than a set part of it was spent, and the last part of that
@@ -63,25 +68,17 @@ export function burnText(
   const hours = longMinutes === 60 ? 'hour' : `${longMinutes / 60} hours`;
   const rate = burnRate(target, long) ?? 0;
   const lastsHours = (windowDays * 24) / rate;
-  const left = leftPercent === null ? '' : ` ${leftText(leftPercent)}`;
+  const left = leftPercent === null ? '' : ` ${leftWords(leftPercent)}`;
   return (
     `${failedText(long)} failed in the last ${hours} (${failedText(last[shortMinutes])} in the last ${shortMinutes} minutes); ` +
-    `the target is ${target} %. At this rate the budget of ${windowDays} days is spent in ${durationText(lastsHours)}.${left}`
+    `the target is ${percentText(shareOfPercent(target))}. At this rate the budget of ${windowDays} days is spent in ${durationText(lastsHours * hourMs)}.${left}`
   );
 }
 
 function failedText({ runCount, passedCount }: Runs): string {
-  return `${runCount - passedCount} of ${runCount} runs`;
+  return `${countText(runCount - passedCount)} of ${counted(runCount, 'run')}`;
 }
 
-function leftText(percent: number): string {
-  return percent < 0
-    ? 'It is overspent already.'
-    : `${percent.toFixed(percent < 10 ? 1 : 0)} % of it is left.`;
-}
-
-function durationText(hours: number): string {
-  if (hours >= 48) return `${Math.round(hours / 24)} days`;
-  if (hours >= 2) return `${Math.round(hours)} hours`;
-  return `${Math.max(1, Math.round(hours * 60))} minutes`;
+function leftWords(percent: number): string {
+  return percent < 0 ? 'It is overspent already.' : `${leftText(percent)} of it is left.`;
 }

@@ -100,7 +100,7 @@ describe('a location', () => {
     const { body } = await reader.get(path);
     expect(body.match(/<title>2026-\d\d-\d\d: /g)).toHaveLength(30);
     expect(body).toMatch(/<title>2026-11-22: 0 % of \d+ measured<\/title>/);
-    expect(body).toContain('<title>2026-11-21: nothing was due</title>');
+    expect(body).toContain('<title>2026-11-21: no data yet</title>');
     expect(body).toContain('Days that lack something (1)');
   });
 

@@ -1,6 +1,6 @@
 import { storedValue } from '../../store/stored-json.ts';
-import type { CauseMember, News, OpenCause } from './open-cause.ts';
 import type { FailingCheck } from './failing-check.ts';
+import type { CauseMember, News, OpenCause } from './open-cause.ts';
 import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';
 
 /** News of a check as they are stored while they wait; whether they are due shows when they are read. */

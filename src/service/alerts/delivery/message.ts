@@ -1,5 +1,6 @@
 import type { ChannelMessage } from '../../../channels/contract/message.ts';
 import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
+import { durationText } from '../../../lib/figures/duration.ts';
 import { causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
 import { endText, endTitle } from '../receivers/end-reason.ts';
@@ -82,7 +83,7 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   if (certificate)
     return `The certificate of ${oneLine(certificate.domain)} ends on ${iso(certificate.expiresAt)}.`;
   if (notice === 'degraded' && responseTimeMs !== null) {
-    return `It answered slowly, after ${Math.round(responseTimeMs)} ms.`;
+    return `It answered slowly, after ${durationText(responseTimeMs)}.`;
   }
   return notice === 'degraded' ? 'It is slower or worse than its limit.' : 'The run gave no reason.';
 }
@@ -253,7 +254,7 @@ export function factLines(
     // The cause is its first line.
     [facts.subject === 'gap' ? 'Gap' : 'Error', error === cause ? null : error],
     ['Response', status === '' ? null : status],
-    ['Response time', facts.responseTimeMs === null ? null : `${Math.round(facts.responseTimeMs)} ms`],
+    ['Response time', facts.responseTimeMs === null ? null : durationText(facts.responseTimeMs)],
     ['Certificate expires', certificate ? iso(certificate.expiresAt) : null],
     ['Check type', isOfCheck(facts) ? facts.checkType : null],
     ['Group', facts.groupName],
@@ -261,7 +262,7 @@ export function factLines(
     ['Time', iso(at)],
     [
       isEnd ? 'It lasted' : 'Duration',
-      facts.since === undefined || facts.since === null ? null : durationText(Math.max(0, at - since)),
+      facts.since === undefined || facts.since === null ? null : durationText(at - since),
     ],
     ['Run', message.resultLink],
   ];
@@ -303,12 +304,4 @@ function membersLine({ members }: AlertFacts): string {
   const { count, names } = members ?? { count: 0, names: [] };
   const others = count - names.length;
   return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
-}
-
-function durationText(ms: number): string {
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 1) return `${Math.round(ms / 1000)} s`;
-  const [days, hours] = [Math.floor(minutes / 1440), Math.floor((minutes % 1440) / 60)];
-  const parts = [days > 0 ? `${days} d` : '', hours > 0 ? `${hours} h` : '', `${minutes % 60} min`];
-  return parts.filter((part) => part !== '').join(' ');
 }

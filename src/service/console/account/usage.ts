@@ -1,5 +1,5 @@
 import { accountRoutes } from '../../../protocol/accounts/account.ts';
-import { bytes, counted } from '../elements/format.ts';
+import { bytes, counted, countText } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';
 import { html } from '../html.ts';
 import { heading } from '../layout.ts';
@@ -14,13 +14,10 @@ export async function showUsage({ api, viewer }: PageCall): Promise<View> {
   const main = html`${heading('Account')}${accountTabs('/account/usage', viewer)}
 <section><h2>${account.name}</h2>${facts([
     ['Account', html`<code>${account.id}</code>`],
-    [
-      'Checks',
-      `${usage.checks.toLocaleString('en-US')}, ${usage.activeChecks.toLocaleString('en-US')} of them active`,
-    ],
-    ['Private locations', usage.privateLocations.toLocaleString('en-US')],
-    ['Members', usage.members.toLocaleString('en-US')],
-    ['Results', usage.results.toLocaleString('en-US')],
+    ['Checks', `${countText(usage.checks)}, ${countText(usage.activeChecks)} of them active`],
+    ['Private locations', countText(usage.privateLocations)],
+    ['Members', countText(usage.members)],
+    ['Results', countText(usage.results)],
     ['Files of runs', `${counted(usage.artifacts, 'file')}, ${bytes(usage.artifactBytes)}`],
     ['Code bundles', bytes(usage.codeBundleBytes)],
   ])}</section>

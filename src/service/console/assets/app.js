@@ -18,7 +18,7 @@
 
   /** Times in the reader's zone; UTC stays at hand in the tooltip. */
   function showTimes(root) {
-    for (const element of root.querySelectorAll('time[datetime]:not([data-ago])')) {
+    for (const element of root.querySelectorAll('time[datetime]:not([data-ago], [data-day])')) {
       const at = new Date(element.dateTime);
       const isToday = at.toDateString() === new Date().toDateString();
       const usual = isToday ? formats.today : formats.day;

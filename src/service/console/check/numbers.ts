@@ -1,7 +1,8 @@
 import type { CheckType } from '../../../checks/contract/check-type.ts';
+import { shareOfPercent } from '../../../lib/figures/share.ts';
 import { type AnalyticsAnswer, typedAnalyticsRoute } from '../../../protocol/results/analytics.ts';
-import type { Coverage } from '../../../protocol/runs/coverage.ts';
-import { duration, percent } from '../elements/format.ts';
+import { type Coverage, measuredShare } from '../../../protocol/runs/coverage.ts';
+import { countText, duration, percent } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
 import { type ChartBucket, type ChartMark, timeChart } from '../elements/time-chart.ts';
@@ -170,20 +171,24 @@ function markLegend(marks: readonly ChartMark[]): Content {
 }
 
 /** How much of what was due is known, and what came in the way. */
-function coverageWords({ percent: measured, due, open, missed, errors, maintenance }: Coverage): string {
+function coverageWords(coverage: Coverage): string {
+  const { due, open, missed, errors, maintenance } = coverage;
+  const measured = measuredShare(coverage);
   if (measured === null) return '';
-  const runs = due - open;
-  if (measured === 100) return `all ${runs.toLocaleString('en-US')} runs measured`;
+  const runs = countText(due - open);
+  if (measured === 1) return `all ${runs} runs measured`;
   const reasons = [
-    ...Object.entries(missed).map(([reason, count]) => `${count} missed: ${reason.replaceAll('-', ' ')}`),
-    ...(errors > 0 ? [`${errors} not judged`] : []),
-    ...(maintenance > 0 ? [`${maintenance} in maintenance`] : []),
+    ...Object.entries(missed).map(
+      ([reason, count]) => `${countText(count)} missed: ${reason.replaceAll('-', ' ')}`,
+    ),
+    ...(errors > 0 ? [`${countText(errors)} not judged`] : []),
+    ...(maintenance > 0 ? [`${countText(maintenance)} in maintenance`] : []),
   ];
-  return `${percent(measured / 100)} of ${runs.toLocaleString('en-US')} runs measured (${reasons.join(', ')})`;
+  return `${percent(measured)} of ${runs} runs measured (${reasons.join(', ')})`;
 }
 
 function percentText(value: unknown): string {
-  return typeof value === 'number' ? percent(value / 100) : '–';
+  return typeof value === 'number' ? percent(shareOfPercent(value)) : '–';
 }
 
 function placeSection(

@@ -2,23 +2,24 @@ import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { AuditEntry } from '../../../protocol/accounts/audit-log.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
-import { type ErrorGroup, errorGroupRoutes } from '../../../protocol/results/error-group.ts';
 import { checkSessionRoutes } from '../../../protocol/sessions/check-session.ts';
 import { planSection } from '../agentic/plan-section.ts';
 import { textField } from '../elements/form.ts';
-import { ago, counted, duration, instant, shortened } from '../elements/format.ts';
+import { ago, duration, instant, shortened } from '../elements/format.ts';
 import { managedNotice } from '../elements/managed.ts';
 import { stateBadge } from '../elements/state.ts';
-import { facts, table } from '../elements/table.ts';
+import { facts } from '../elements/table.ts';
 import { block, section, visible } from '../elements/text.ts';
 import { changeList, lastAuthor, lastChangesOf } from '../history/last-changes.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import { sinceOf } from '../overview/since.ts';
 import type { Page, PageCall, View } from '../page.ts';
 import { runAgainForm } from '../run/parts.ts';
+import { errorSection, errorsIn } from './errors.ts';
 import { eventsIn } from './events.ts';
 import { numberSections } from './numbers.ts';
 import { type Range, rangeNames, rangeOf, ranges } from './range.ts';
+import { retryWords } from './retries.ts';
 import { slotSection, slotsIn } from './slots.ts';
 
 export const checkPages: readonly Page[] = [
@@ -48,22 +49,23 @@ async function checkPage(call: PageCall): Promise<View> {
   const happened = eventsIn(call, stored, range);
   const marks = happened.then((events) => events.marks);
   const resource = `checks/${check.id}`;
-  const [slots, numbers, groups, events, session, changes, plan] = await Promise.all([
+  const [slots, numbers, groups, events, session, changes, plan, retries] = await Promise.all([
     slotsIn(call, checkId, range),
     numberSections(call, { checkId, type, range, marks }),
-    api.call(errorGroupRoutes.listErrorGroupsOfCheck, { params: { checkId }, query: { limit: 20 } }),
+    errorsIn(call, checkId, range),
     happened,
     sessionNotice(call, checkId, query.get('session')),
     lastChangesOf(call, resource),
     planSection(call, checkId, type),
+    retryWords(call, stored, type),
   ]);
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
 <div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
-<p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(Math.max(0, now - since))}, since ${instant(since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
+<p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(now - since)}, since ${instant(since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
 ${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}
-${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${events.section}${plan}${configuration(check, { changes, list: changeList(resource, changes, now) })}`;
+${slotSection(slots)}${numbers.sections}${errorSection(groups, now)}${events.section}${plan}${configuration(check, { changes, list: changeList(resource, changes, now), retries })}`;
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
 }
 
@@ -108,33 +110,13 @@ async function sessionNotice({ api }: PageCall, checkId: string, id: string | nu
   return html`<p class="notice" role="status">${isOver ? 'The run that you asked for has ended.' : 'The run that you asked for is on its way.'}${links}${isOver && links.length === 0 ? ' No agent took it in time.' : ''}</p>`;
 }
 
-function groupSection(groups: readonly ErrorGroup[], now: number): Content {
-  if (groups.length === 0) return '';
-  return section(
-    'Failures by error',
-    table<ErrorGroup>({
-      caption: 'Errors of this check, the last seen first',
-      rows: groups,
-      empty: '',
-      columns: [
-        { title: 'Error', cell: ({ cleanedErrorMessage }) => visible(shortened(cleanedErrorMessage, 240)) },
-        {
-          title: 'Cause',
-          cell: ({ rootCauseAnalyses: [newest] }) =>
-            newest ? visible(shortened(newest.analysis.rootCause, 240)) : '',
-        },
-        { title: 'Times', cell: ({ count }) => count, isNumber: true },
-        { title: 'Last', cell: ({ lastSeen }) => ago(Date.parse(lastSeen), now) },
-        { title: 'First', cell: ({ firstSeen }) => instant(firstSeen), isMinor: true },
-      ],
-    }),
-    'errors',
-  );
-}
-
 function configuration(
   check: Readonly<Record<string, unknown>>,
-  { changes, list }: { readonly changes: readonly AuditEntry[]; readonly list: Content },
+  {
+    changes,
+    list,
+    retries,
+  }: { readonly changes: readonly AuditEntry[]; readonly list: Content; readonly retries: string },
 ): Content {
   const { request } = check;
   const url = typeof request === 'object' && request !== null && 'url' in request ? String(request.url) : '';
@@ -149,7 +131,7 @@ function configuration(
           (tag) => html`<a class="tag" href="${withQuery('/', { tag })}">${visible(shortened(tag, 40))}</a> `,
         ),
       ],
-      ['Retries', retryWords(check['retryStrategy'])],
+      ['Retries', retries],
       ['Degraded over', limitWords(check['degradedResponseTime'])],
       ['Fails over', limitWords(check['maxResponseTime'])],
       [
@@ -165,13 +147,4 @@ function configuration(
 
 function limitWords(value: unknown): string {
   return typeof value === 'number' ? duration(value) : '';
-}
-
-function retryWords(strategy: unknown): string {
-  if (typeof strategy !== 'object' || strategy === null || !('type' in strategy)) return 'none';
-  const most =
-    'maxRetries' in strategy && typeof strategy.maxRetries === 'number'
-      ? `, up to ${counted(strategy.maxRetries, 'time')}`
-      : '';
-  return `${String(strategy.type).toLowerCase().replaceAll('_', ' ')}${most}`;
 }

@@ -1,10 +1,11 @@
 import { type Slot, slotRoutes } from '../../../protocol/runs/slot.ts';
 import { type Bar, bars } from '../elements/bars.ts';
-import { counted } from '../elements/format.ts';
+import { counted, countText, utc } from '../elements/format.ts';
 import { type SlotFacts, slotBar, slotState } from '../elements/slot-bar.ts';
 import { states } from '../elements/state.ts';
 import { section, visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
+import { factsOf as storedFacts } from '../overview/row.ts';
 import type { PageCall } from '../page.ts';
 import type { Range } from './range.ts';
 
@@ -15,7 +16,7 @@ const barsPerLine = 150;
 
 /** The slots of a check in a range, newest first, as many as can be shown. */
 export async function slotsIn(
-  { api }: PageCall,
+  { api, store }: PageCall,
   checkId: string,
   { from, to }: Range,
 ): Promise<{ slots: SlotFacts[]; areMore: boolean }> {
@@ -29,7 +30,14 @@ export async function slotsIn(
     slots.push(...page.entries.map((slot) => factsOf(checkId, slot)));
     nextId = page.nextId ?? undefined;
   } while (nextId !== undefined && slots.length < mostSlots);
-  return { slots, areMore: nextId !== undefined };
+  const areMore = nextId !== undefined;
+  const first = areMore ? (slots.at(-1)?.at ?? from) : from;
+  const asked = await store.overviews.onDemandIn(checkId, { from: first, to });
+  if (asked.length > 0) {
+    slots.push(...asked.map(storedFacts));
+    slots.sort((left, right) => right.at - left.at);
+  }
+  return { slots, areMore };
 }
 
 /** Every slot of the range as one bar, one strip for each place. */
@@ -61,8 +69,8 @@ function lines(slots: readonly SlotFacts[]): Html[] {
     const all: Bar[] = line.map(slotBar);
     const at = new Date(line[0]?.at ?? 0).toISOString();
     list.push(
-      html`<div class="strip-line"><time class="small soft" datetime="${at}" title="${at.slice(0, 16).replace('T', ' ')} UTC" data-short>${at.slice(5, 16).replace('T', ' ')}</time>${bars(
-        `${line.length} runs from ${at.slice(0, 16).replace('T', ' ')} UTC on`,
+      html`<div class="strip-line"><time class="small soft" datetime="${at}" title="${utc(at)}" data-short>${at.slice(5, 16).replace('T', ' ')}</time>${bars(
+        `${counted(line.length, 'run')} from ${utc(at)} on`,
         all,
         { slots: barsPerLine, isFromLeft: true },
       )}</div>`,
@@ -73,10 +81,11 @@ function lines(slots: readonly SlotFacts[]): Html[] {
 
 function legend(slots: readonly SlotFacts[]): Html {
   const counts = Map.groupBy(slots, slotState);
+  const asked = slots.filter(({ isOnDemand }) => isOnDemand).length;
   return html`<ul class="legend">${[...counts].map(
     ([state, list]) =>
-      html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="bar-${state}" width="10" height="10" rx="2"/></svg>${legendWord(state)} ${list.length}</li>`,
-  )}</ul>`;
+      html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="bar-${state}" width="10" height="10" rx="2"/></svg>${legendWord(state)} ${countText(list.length)}</li>`,
+  )}${asked === 0 ? '' : html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><path class="bar-asked" d="M0 0h10l-5 8z"/></svg>On demand ${countText(asked)}, no part of the availability</li>`}</ul>`;
 }
 
 function legendWord(state: keyof typeof states): string {
@@ -103,5 +112,6 @@ function factsOf(checkId: string, slot: Slot): SlotFacts {
     message: null,
     code: null,
     owner: null,
+    isOnDemand: false,
   };
 }

@@ -6,6 +6,8 @@ export interface Bar {
   /** What a pointer on it shows. */
   readonly title: string;
   readonly href: string | null;
+  /** A run that somebody asked for: it has a mark, since no figure counts it. */
+  readonly isOnDemand?: boolean;
 }
 
 const heights: Readonly<Record<State, number>> = {
@@ -43,6 +45,6 @@ export function bars(
 function linked(bar: Bar, x: number): Html {
   const height = heights[bar.state];
   // The whole height takes the click.
-  const shapes = html`<title>${bar.title}</title><path class="hit" d="M${x} 0h${barWidth}v${barHeight}h-${barWidth}z"/><rect class="bar-${bar.state}" x="${x + 1}" y="${barHeight - height}" width="${barWidth - 2}" height="${height}" rx="1"/>`;
+  const shapes = html`<title>${bar.title}</title><path class="hit" d="M${x} 0h${barWidth}v${barHeight}h-${barWidth}z"/><rect class="bar-${bar.state}" x="${x + 1}" y="${barHeight - height}" width="${barWidth - 2}" height="${height}" rx="1"/>${bar.isOnDemand ? html`<path class="bar-asked" d="M${x + 1} 0h${barWidth - 2}l${1 - barWidth / 2} 4z"/>` : ''}`;
   return bar.href === null ? html`<g>${shapes}</g>` : html`<a href="${bar.href}" tabindex="-1">${shapes}</a>`;
 }

@@ -2,7 +2,7 @@ import { type SlotReason, slotReasons } from '../../../protocol/runs/slot.ts';
 import { path, withQuery } from '../html.ts';
 import type { Bar } from './bars.ts';
 import { causeOf } from './cause.ts';
-import { duration, shortened } from './format.ts';
+import { countText, duration, shortened, utc } from './format.ts';
 import type { State } from './state.ts';
 
 /** What is known of a slot, from the database or from the API. */
@@ -20,6 +20,8 @@ export interface SlotFacts {
   readonly message: string | null;
   readonly code: string | null;
   readonly owner: string | null;
+  /** Somebody asked for it: it is no part of the schedule, nor of any availability. */
+  readonly isOnDemand: boolean;
 }
 
 const statesOfVerdicts = {
@@ -49,14 +51,18 @@ export function reasonWords(reason: string | null): string {
 
 export function slotBar(slot: SlotFacts): Bar {
   const state = slotState(slot);
-  const at = `${new Date(slot.at).toISOString().slice(0, 16).replace('T', ' ')} UTC, ${slot.location}`;
-  return { state, href: slotHref(slot), title: `${at}: ${saying(slot, state)}` };
+  const at = `${utc(slot.at)}, ${slot.location}`;
+  const asked = slot.isOnDemand ? 'on demand, ' : '';
+  return {
+    ...{ state, href: slotHref(slot), isOnDemand: slot.isOnDemand },
+    title: `${at}: ${asked}${saying(slot, state)}`,
+  };
 }
 
 function saying(slot: SlotFacts, state: State): string {
   if (state === 'waiting') return 'on its way';
   if (state === 'missed') {
-    const several = slot.count > 1 ? `${slot.count} runs ` : '';
+    const several = slot.count > 1 ? `${countText(slot.count)} runs ` : '';
     return `${several}not measured. ${reasonWords(slot.reason)}`;
   }
   const time = slot.responseTimeMs === null ? '' : ` in ${duration(slot.responseTimeMs)}`;

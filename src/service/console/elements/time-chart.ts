@@ -1,5 +1,5 @@
 import { type Html, html } from '../html.ts';
-import { duration } from './format.ts';
+import { duration, utc } from './format.ts';
 import type { Phase } from './waterfall.ts';
 
 export interface ChartPart {
@@ -53,9 +53,10 @@ const marksHeight = 16;
 export function timeChart(chart: TimeChart): Html {
   const { label, from, to, buckets, lines, marks } = chart;
   const sums = buckets.map(({ parts }) => parts.reduce((sum, { ms }) => sum + ms, 0));
-  const highest = niceCeiling(
-    Math.max(...sums, ...buckets.flatMap(({ linesMs }) => linesMs.map((ms) => ms ?? 0)), 0.001),
-  );
+  const most = Math.max(...sums, ...buckets.flatMap(({ linesMs }) => linesMs.map((ms) => ms ?? 0)), 0);
+  // An axis of nothing but 0 says less than these words.
+  if (most === 0) return html`<p class="empty">Nothing in this range took any time.</p>`;
+  const highest = niceCeiling(most);
   const plot = { width: width - left, height: height - bottom - 6 };
   const y = (ms: number) => 6 + plot.height - (ms / highest) * plot.height;
   const step = plot.width / Math.max(1, buckets.length);
@@ -65,7 +66,7 @@ export function timeChart(chart: TimeChart): Html {
   const end = buckets.at(-1)?.to ?? to;
   const at = (instant: number) =>
     left + (Math.min(Math.max(instant - start, 0), end - start) / (end - start)) * plot.width;
-  const ticks = [0, 0.5, 1].map((share) => ({ y: y(share * highest), word: duration(share * highest) }));
+  const ticks = [0, 0.5, 1].map((share) => ({ y: y(share * highest), word: tickText(share * highest) }));
   const tickTexts = ticks.map(
     (tick) => html`<text class="tick" x="${left - 8}" y="${(tick.y + 4).toFixed(1)}">${tick.word}</text>`,
   );
@@ -89,7 +90,7 @@ function column(
     return html`<rect class="phase-${kind}" x="${(x + step * 0.1).toFixed(1)}" y="${from.toFixed(1)}" width="${(step * 0.8).toFixed(1)}" height="${Math.max(0, to - from).toFixed(1)}"/>`;
   });
   if (bucket.parts.length === 0 && bucket.linesMs.every((ms) => ms === null)) return html``;
-  const at = `${new Date(bucket.from).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const at = utc(bucket.from);
   const said = bucket.parts.map(({ name, ms }) => `${name} ${duration(ms)}`);
   const line = bucket.linesMs.flatMap((ms, index) =>
     ms === null ? [] : [`${lines[index]} ${duration(ms)}`],
@@ -131,6 +132,11 @@ function linePath(
     isDrawing = lineMs !== null;
   }
   return path;
+}
+
+/** A value of the axis, exactly: ticks are halves of round numbers, and two of them never read alike. */
+export function tickText(ms: number): string {
+  return ms > 0 && ms < 10 ? `${Number(ms.toPrecision(3))} ms` : duration(ms);
 }
 
 /** The next of 1, 2, 5, 10, … */

@@ -10,7 +10,7 @@ import {
   runningSessions,
 } from '../../locations/agents/sightings.ts';
 import type { AgentRow } from '../../locations/tables.ts';
-import { ago, counted, duration, instant, shortened } from '../elements/format.ts';
+import { ago, counted, countText, duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { facts, table } from '../elements/table.ts';
 import { confirmed, problemNotice } from '../forms/action.ts';
@@ -66,7 +66,7 @@ ${queueSection(
   queues.filter(({ locationId }) => locationId === location.id),
   { minutes, events, now },
 )}
-${coverageSection(month)}
+${coverageSection(month, location.created_at)}
 ${slotsSection(day, week)}
 <section><h2>Unhealthy times</h2>${table({
     caption: 'Times in which agents found the location unhealthy',
@@ -86,7 +86,7 @@ ${slotsSection(day, week)}
       {
         title: 'Runs not judged',
         isNumber: true,
-        cell: ({ affectedRuns }) => affectedRuns.toLocaleString('en-US'),
+        cell: ({ affectedRuns }) => countText(affectedRuns),
       },
     ],
   })}</section>
@@ -139,7 +139,7 @@ function agentTable({ api, clock }: PageCall, location: PrivateLocation, agents:
       {
         title: 'Results lost',
         isNumber: true,
-        cell: (agent) => agentCapabilities(agent).droppedResults.toLocaleString('en-US'),
+        cell: (agent) => countText(agentCapabilities(agent).droppedResults),
       },
     ],
   });

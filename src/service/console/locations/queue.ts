@@ -2,7 +2,7 @@ import { lanes } from '../../../checks/contract/check-type.ts';
 import type { LocationEvent } from '../../../protocol/locations/location-event.ts';
 import type { QueueState } from '../../locations/minute-store.ts';
 import type { LocationMinuteRow } from '../../locations/tables.ts';
-import { counted, duration } from '../elements/format.ts';
+import { counted, countText, duration } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';
 import { type ChartBucket, type ChartMark, timeChart } from '../elements/time-chart.ts';
 import { type Html, html } from '../html.ts';
@@ -35,9 +35,8 @@ export function queueSection(
   return html`<section><h2>Queue</h2>${facts([
     ...lanes.map((lane) => {
       const { queued = 0, inFlight = 0, waitingSince = null } = byLane.get(lane) ?? {};
-      const age =
-        waitingSince === null ? '' : `, the oldest for ${duration(Math.max(0, now - waitingSince))}`;
-      return [laneWords[lane], `${queued} waiting${age}; ${inFlight} running`] as const;
+      const age = waitingSince === null ? '' : `, the oldest for ${duration(now - waitingSince)}`;
+      return [laneWords[lane], `${countText(queued)} waiting${age}; ${countText(inFlight)} running`] as const;
     }),
   ])}${minutes.length < 2 ? '' : course(minutes, events, now)}</section>`;
 }
@@ -57,6 +56,9 @@ function course(minutes: readonly LocationMinuteRow[], events: readonly Location
     return to < first ? [] : [{ kind: 'incident', from, to, title: kindWords(kind), href: null }];
   });
   const most = Math.max(...minutes.map(({ queue_size }) => queue_size));
+  if (buckets.every(({ linesMs }) => (linesMs[0] ?? 0) === 0)) {
+    return html`<p class="after">No run had to wait in the last 24 hours.</p>`;
+  }
   return html`<h3 class="after">The longest wait in the last 24 hours</h3>${timeChart({
     label: 'How long the run had waited that waited longest, over the last 24 hours',
     from: first,

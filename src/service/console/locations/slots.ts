@@ -1,5 +1,6 @@
+import { shareOf } from '../../../lib/figures/share.ts';
 import type { SlotCounts } from '../../../protocol/runs/slot.ts';
-import { percent } from '../elements/format.ts';
+import { countText, percent } from '../elements/format.ts';
 import { reasonWords } from '../elements/slot-bar.ts';
 import { facts, table } from '../elements/table.ts';
 import { type Html, html } from '../html.ts';
@@ -11,7 +12,7 @@ interface ReasonRow {
   readonly week: number;
 }
 
-/** How much of what was due was measured, and why the rest was not. */
+/** How many of the runs that were due were carried out, and why the others were not. Whether they measured anything is another question. */
 export function slotsSection(day: SlotCounts, week: SlotCounts): Html {
   const rows = [
     ...rowsOf('missed', day.missed, week.missed),
@@ -22,21 +23,21 @@ export function slotsSection(day: SlotCounts, week: SlotCounts): Html {
     ['Last 7 days', words(week)],
   ])}
 <div class="after">${table({
-    caption: 'Runs that were not measured, by reason',
+    caption: 'Runs that were not carried out, by reason',
     rows,
     empty:
       week.due === 0
         ? 'No run was due here in the last 7 days.'
-        : 'Every run that was due in the last 7 days was measured, or is on its way.',
+        : 'Every run that was due in the last 7 days was carried out, or is on its way.',
     columns: [
       {
-        title: 'Why it was not measured',
+        title: 'Why it was not carried out',
         cell: ({ reason }) =>
           html`<code>${reason}</code><br><span class="small">${reasonWords(reason)}</span>`,
       },
       { title: 'What became of it', cell: ({ kind }) => kind },
-      { title: '24 hours', isNumber: true, cell: ({ day: count }) => count.toLocaleString('en-US') },
-      { title: '7 days', isNumber: true, cell: ({ week: count }) => count.toLocaleString('en-US') },
+      { title: '24 hours', isNumber: true, cell: ({ day: count }) => countText(count) },
+      { title: '7 days', isNumber: true, cell: ({ week: count }) => countText(count) },
     ],
   })}</div></section>`;
 }
@@ -44,8 +45,8 @@ export function slotsSection(day: SlotCounts, week: SlotCounts): Html {
 function words({ due, final, onTheirWay }: SlotCounts): string {
   if (due === 0) return 'none was due';
   const ended = due - onTheirWay;
-  const share = ended === 0 ? '' : ` (${percent(final / ended)})`;
-  return `${final.toLocaleString('en-US')} of ${ended.toLocaleString('en-US')} measured${share}`;
+  const part = shareOf(final, ended);
+  return `${countText(final)} of ${countText(ended)} were carried out${part === null ? '' : ` (${percent(part)})`}`;
 }
 
 function rowsOf(

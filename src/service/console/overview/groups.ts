@@ -1,4 +1,4 @@
-import { counted, shortened } from '../elements/format.ts';
+import { counted, countText, shortened } from '../elements/format.ts';
 import { stateBadge, states } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
 import { type Html, html } from '../html.ts';
@@ -26,7 +26,7 @@ function spoken(counts: ReadonlyMap<OverviewState, number>): string {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const parts = overviewStates.flatMap((state) => {
     const count = counts.get(state) ?? 0;
-    return count === 0 ? [] : [`${count.toLocaleString('en-US')} ${states[state].word.toLowerCase()}`];
+    return count === 0 ? [] : [`${countText(count)} ${states[state].word.toLowerCase()}`];
   });
   return `${counted(all, 'check')}: ${parts.join(', ')}`;
 }

@@ -1,4 +1,4 @@
-import { counted, duration, shortened } from '../elements/format.ts';
+import { counted, countText, duration, shortened } from '../elements/format.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import type { ShownCheck } from './row.ts';
 import type { OverviewState } from './store.ts';
@@ -40,18 +40,18 @@ function sentence(
   const checks = counted(active, 'check');
   switch (state) {
     case 'failed':
-      return `${failed.toLocaleString('en-US')} of ${checks} ${failed === 1 ? 'is' : 'are'} failing`;
+      return `${countText(failed)} of ${checks} ${failed === 1 ? 'is' : 'are'} failing`;
     case 'error':
       if (unsure === 0) return 'No target is failing';
-      return `No target is failing, but ${unsure.toLocaleString('en-US')} of ${checks} cannot be judged`;
+      return `No target is failing, but ${countText(unsure)} of ${checks} cannot be judged`;
     case 'degraded':
-      return `${degraded.toLocaleString('en-US')} of ${checks} ${degraded === 1 ? 'is' : 'are'} slower than allowed`;
+      return `${countText(degraded)} of ${checks} ${degraded === 1 ? 'is' : 'are'} slower than allowed`;
     case 'passed':
       if (active === 0) return 'Nothing is being checked yet';
       if (passed === 0) return 'No check has run yet';
       return passed === active
         ? `All ${checks} ${active === 1 ? 'passes' : 'pass'}`
-        : `${passed.toLocaleString('en-US')} of ${checks} ${passed === 1 ? 'passes' : 'pass'}, none fails`;
+        : `${countText(passed)} of ${checks} ${passed === 1 ? 'passes' : 'pass'}, none fails`;
   }
 }
 
@@ -62,5 +62,5 @@ function longest(shown: readonly ShownCheck[], now: number): Html | '' {
     .sort((left, right) => left.since - right.since);
   if (!first) return '';
   const { row, since } = first;
-  return html`For longest: <a href="${path`/checks/${row.id}`}">${shortened(row.name, 60)}</a>, for ${duration(Math.max(0, now - since))}.`;
+  return html`For longest: <a href="${path`/checks/${row.id}`}">${shortened(row.name, 60)}</a>, for ${duration(now - since)}.`;
 }

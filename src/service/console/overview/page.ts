@@ -12,7 +12,7 @@ import { groupedRows } from './groups.ts';
 import { headline } from './headline.ts';
 import { checkRow, type ShownCheck } from './row.ts';
 import { sinceOf } from './since.ts';
-import { type OverviewFilter, overviewStates } from './store.ts';
+import { type OverviewFilter, overviewStates, type RecentSlot } from './store.ts';
 
 const rowsPerPage = 50;
 export const barsPerRow = 30;
@@ -54,11 +54,11 @@ async function overviewOf(
   const known = isFiltered ? (page === 1 && rows.length < rowsPerPage ? rows.length : undefined) : all;
   const total = known ?? (await store.overviews.total(accountId, filter, now));
   const ids = rows.map(({ id }) => id);
-  const [slots, figures, checks] = await Promise.all([
+  const [slots, checks] = await Promise.all([
     store.overviews.recentSlots(ids, barsPerRow, now),
-    figuresOf(call, ids),
     store.checks.findMany(ids),
   ]);
+  const figures = await figuresOf(call, ids, newestSlots(slots));
   const warnings = await warningsOf(store, [...checks.values()], now);
   const groups = new Map(choices.groups.map(({ id, name }) => [id, name]));
   const shown = rows.map(
@@ -92,6 +92,18 @@ ${
       })}${isWhole ? '' : unfinished}</div>`
 }`;
   return { answer: { main, isLive: true, version }, isWhole };
+}
+
+/** The newest slot of the schedule of each check that has ended. */
+function newestSlots(slots: ReadonlyMap<string, readonly RecentSlot[]>): Map<string, string> {
+  return new Map(
+    [...slots].flatMap(([id, own]) => {
+      const newest = own.find(
+        (slot) => !slot.isOnDemand && slot.state !== 'queued' && slot.state !== 'leased',
+      );
+      return newest === undefined ? [] : [[id, newest.id] as const];
+    }),
+  );
 }
 
 /** Figures did not come in time: the page asks for itself once more. */

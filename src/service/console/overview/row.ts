@@ -81,8 +81,7 @@ function cause(
     row.state === 'degraded'
       ? `Took ${duration(shown.responseTimeMs ?? 0)}`
       : causeOf(shown.code, shown.message).words;
-  const since =
-    began === null ? '' : html` <span class="soft">for ${duration(Math.max(0, now - began))}</span>`;
+  const since = began === null ? '' : html` <span class="soft">for ${duration(now - began)}</span>`;
   const owner = shown.owner === null ? undefined : faults[shown.owner];
   return html`<p class="cause"><a href="${slotHref(shown) ?? '#'}">${visible(shortened(words, 160))}</a>${
     owner === undefined ? '' : html` <span class="soft">${owner}</span>`
@@ -113,7 +112,8 @@ function spoken(slots: readonly SlotFacts[]): string {
   return slots.length === 0 ? 'No runs yet' : `Last ${counted(slots.length, 'run')}: ${parts.join(', ')}`;
 }
 
-function factsOf(slot: RecentSlot): SlotFacts {
+/** What is known of a slot, as the database has it. */
+export function factsOf(slot: RecentSlot): SlotFacts {
   return {
     id: slot.id,
     checkId: slot.check_id,
@@ -128,6 +128,7 @@ function factsOf(slot: RecentSlot): SlotFacts {
     message: slot.message,
     code: slot.code,
     owner: slot.owner,
+    isOnDemand: slot.isOnDemand,
   };
 }
 

@@ -1,5 +1,6 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { RunRow, RunState } from '../../runs/tables.ts';
+import { onDemandRuns } from '../../sessions/stored/on-demand.ts';
 import { isSince } from '../../store/days/ended-day.ts';
 import { finalResultsOf } from '../../store/days/final-results.ts';
 import { dayMs } from '../../store/days/stretches.ts';
@@ -60,6 +61,8 @@ export interface RecentSlot {
   readonly owner: string | null;
   readonly code: string | null;
   readonly message: string | null;
+  /** Somebody asked for it: it is drawn, and is no part of the schedule. */
+  readonly isOnDemand: boolean;
 }
 
 const latestMs = 6 * 60_000;
@@ -68,7 +71,7 @@ const newestRunColumns = [
   ...(['id', 'check_id', 'slot_at', 'slot_location', 'slot_count'] as const),
   ...(['state', 'reason', 'ended', 'last_result_id'] as const),
 ] as const;
-type NewestRun = Pick<RunRow, (typeof newestRunColumns)[number]>;
+type NewestRun = Pick<RunRow, (typeof newestRunColumns)[number]> & { readonly isOnDemand?: true };
 
 /** What the overview shows, in few statements however many checks there are. */
 export class Overviews {
@@ -164,7 +167,7 @@ export class Overviews {
     }));
   }
 
-  /** The newest slots of some checks, newest first. Runs of sessions are no slots. */
+  /** The newest slots of some checks, and the runs on demand among them, newest first. */
   async recentSlots(
     checkIds: readonly string[],
     perCheck: number,
@@ -174,18 +177,38 @@ export class Overviews {
     const counts = Map.groupBy(newest, (run) => run.check_id);
     // Checks that seldom run, and new ones, are looked for in all days.
     const seldom = new Set(checkIds.filter((id) => (counts.get(id)?.length ?? 0) < perCheck));
-    const runs = [
+    const scheduled = [
       ...newest.filter((run) => !seldom.has(run.check_id)),
       ...(await this.#newestRuns([...seldom], perCheck)),
     ];
+    const asked = (await onDemandRuns(this.#db, this.#dialect, checkIds, now - dayMs)).map((run) => ({
+      ...run,
+      isOnDemand: true as const,
+    }));
+    const byCheck = Map.groupBy<string, NewestRun>([...scheduled, ...asked], (run) => run.check_id);
+    const runs = [...byCheck.values()].flatMap((list) =>
+      list.sort((left, right) => right.slot_at - left.slot_at).slice(0, perCheck),
+    );
+    return Map.groupBy(await this.#withResults(runs), (slot) => slot.check_id);
+  }
+
+  /** Runs of a check that somebody asked for in a span, newest first. */
+  async onDemandIn(checkId: string, { from, to }: { from: number; to: number }): Promise<RecentSlot[]> {
+    const runs = await onDemandRuns(this.#db, this.#dialect, [checkId], from - dayMs);
+    const within = runs.filter((run) => run.slot_at >= from && run.slot_at < to);
+    return this.#withResults(within.map((run) => ({ ...run, isOnDemand: true })));
+  }
+
+  async #withResults(runs: readonly NewestRun[]): Promise<RecentSlot[]> {
     const results = await finalResultsOf(this.#db, this.#dialect, runs, [
       ...(['id', 'has_failures', 'has_errors', 'is_degraded'] as const),
       ...(['response_time', 'owner', 'code', 'message'] as const),
     ]);
-    const slots = runs.map(({ ended: _ended, last_result_id: _attempt, ...run }): RecentSlot => {
+    return runs.map(({ ended: _ended, last_result_id: _attempt, isOnDemand = false, ...run }): RecentSlot => {
       const result = results.get(run.id);
       return {
         ...run,
+        isOnDemand,
         result_id: result?.id ?? null,
         has_failures: result?.has_failures ?? null,
         has_errors: result?.has_errors ?? null,
@@ -196,7 +219,6 @@ export class Overviews {
         message: result?.message ?? null,
       };
     });
-    return Map.groupBy(slots, (slot) => slot.check_id);
   }
 
   async choices(accountId: string): Promise<OverviewChoices> {

@@ -1,3 +1,4 @@
+import { utcDay } from '../../../lib/figures/time.ts';
 import { type Coverage, coverageText, type Measurement } from '../../../protocol/runs/coverage.ts';
 import { counted, duration } from '../elements/format.ts';
 import { type Html, html } from '../html.ts';
@@ -13,7 +14,13 @@ export interface Day {
   readonly coverage: Coverage | null;
 }
 
-type Kind = 'incident' | 'measured' | 'partly' | 'announced' | 'unmeasured';
+/** What is known of something, day by day, and since when. */
+export interface Watched {
+  readonly days: readonly Day[];
+  readonly uptimeSince: string | null;
+}
+
+type Kind = 'incident' | 'measured' | 'partly' | 'announced' | 'unmeasured' | 'before';
 
 const words: Readonly<Record<Kind, string>> = {
   measured: 'Measured, no incident',
@@ -21,14 +28,18 @@ const words: Readonly<Record<Kind, string>> = {
   incident: 'Incident',
   announced: 'No incident announced, nothing measures it',
   unmeasured: 'Not measured',
+  before: 'No data yet',
 };
 const barWidth = 6;
 const barHeight = 32;
 const lowHeight = 9;
 const announcedHeight = 3;
 
-function kindOf({ incidentSeconds, measurement }: Day): Kind {
+/** @param since when it was first measured, or made; null where nothing is known of it yet. */
+function kindOf({ date, incidentSeconds, measurement, coverage }: Day, since: string | null): Kind {
   if (incidentSeconds > 0) return 'incident';
+  const isBefore = since === null || date < utcDay(since);
+  if (isBefore && (coverage === null || coverage.due === 0)) return 'before';
   if (measurement === null) return 'announced';
   if (measurement === 'NONE') return 'unmeasured';
   return measurement === 'FULL' ? 'measured' : 'partly';
@@ -38,15 +49,14 @@ function kindOf({ incidentSeconds, measurement }: Day): Kind {
  * Days as bars, oldest first. A day that was not measured is a low grey bar; of one that was measured in part
  * the grey part stands on top of the green one. Signs other than colour: height, and the words on each bar.
  */
-export function dayBars(label: string, days: readonly Day[]): Html {
+export function dayBars(label: string, { days, uptimeSince }: Watched): Html {
   const width = days.length * barWidth;
-  return html`<div class="day-bars"><p class="hidden">${spoken(label, days)}</p><svg viewBox="0 0 ${width} ${barHeight}" preserveAspectRatio="none" aria-hidden="true">${days.map(
-    (day, index) => dayBar(day, index * barWidth),
+  return html`<div class="day-bars"><p class="hidden">${spoken(label, days, uptimeSince)}</p><svg viewBox="0 0 ${width} ${barHeight}" preserveAspectRatio="none" aria-hidden="true">${days.map(
+    (day, index) => dayBar(day, kindOf(day, uptimeSince), index * barWidth),
   )}</svg></div>`;
 }
 
-function dayBar(day: Day, x: number): Html {
-  const kind = kindOf(day);
+function dayBar(day: Day, kind: Kind, x: number): Html {
   const rect = (name: string, height: number, bottom = 0) =>
     html`<rect class="day-${name}" x="${x + 0.75}" y="${(barHeight - bottom - height).toFixed(1)}" width="${barWidth - 1.5}" height="${height.toFixed(1)}"/>`;
   const shapes = () => {
@@ -54,6 +64,7 @@ function dayBar(day: Day, x: number): Html {
     if (kind === 'measured') return rect('measured', 24);
     if (kind === 'announced') return rect('announced', announcedHeight);
     if (kind === 'unmeasured') return rect('unmeasured', lowHeight);
+    if (kind === 'before') return [];
     const green = Math.max(2, (24 * (day.coverage?.percent ?? 0)) / 100);
     return [rect('measured', green), rect('unmeasured', 24 - green, green)];
   };
@@ -69,8 +80,8 @@ function saying(day: Day, kind: Kind): string {
   return words[kind].toLowerCase();
 }
 
-function spoken(label: string, days: readonly Day[]): string {
-  const kinds = Map.groupBy(days, kindOf);
+function spoken(label: string, days: readonly Day[], since: string | null): string {
+  const kinds = Map.groupBy(days, (day) => kindOf(day, since));
   const parts = [...kinds].map(
     ([kind, list]) => `${words[kind].toLowerCase()}: ${counted(list.length, 'day')}`,
   );
@@ -78,8 +89,8 @@ function spoken(label: string, days: readonly Day[]): string {
 }
 
 /** What the bars of a page mean; only kinds that stand on it. */
-export function dayLegend(days: readonly Day[]): Html | '' {
-  const kinds = new Set(days.map(kindOf));
+export function dayLegend(all: readonly Watched[]): Html | '' {
+  const kinds = new Set(all.flatMap(({ days, uptimeSince }) => days.map((day) => kindOf(day, uptimeSince))));
   const shown = (Object.keys(words) as Kind[]).filter((kind) => kinds.has(kind));
   if (shown.length === 0) return '';
   return html`<ul class="legend">${shown.map(
@@ -102,5 +113,7 @@ function sample(kind: Kind): Html {
       return rect('announced', 12, 2);
     case 'unmeasured':
       return rect('unmeasured', 9, 5);
+    case 'before':
+      return html``;
   }
 }

@@ -1,3 +1,4 @@
+import { utcText } from '../../../lib/figures/time.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { visible } from '../elements/text.ts';
 import { html } from '../html.ts';
@@ -17,7 +18,7 @@ function entryOf(incident: Incident) {
   const { id, name, incidentUpdates, lastUpdateStatus } = incident;
   const told = incidentUpdates.map(
     ({ status, publicIncidentUpdateDate: at, description }) =>
-      `${at.slice(0, 16).replace('T', ' ')} UTC, ${statusWord(status)}: ${description}`,
+      `${utcText(at)}, ${statusWord(status)}: ${description}`,
   );
   return {
     id: `urn:uuid:${id}`,

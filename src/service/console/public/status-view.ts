@@ -1,7 +1,8 @@
+import { shareOfPercent } from '../../../lib/figures/share.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
-import { type Coverage, coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
+import { coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
 import { isUnmeasured } from '../../pages/unmeasured.ts';
-import { counted, instant, percent } from '../elements/format.ts';
+import { counted, day, instant, percent } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
@@ -16,6 +17,7 @@ import { type Notice, openNotice, pastNotice, since, statusWord } from './incide
 
 type Card = StatusPageData['cards'][number];
 type Service = Card['services'][number];
+type Availability = Pick<Service, 'uptime' | 'uptimeSince' | 'coverage'>;
 type Incident = StatusPageData['incidents'][number];
 type Maintenance = StatusPageData['maintenances'][number];
 
@@ -48,7 +50,6 @@ export function statusMain(data: StatusPageData, more: Content): Html {
   const planned = data.maintenances.filter(({ status }) => status === 'SCHEDULED');
   const over = data.maintenances.filter(({ status }) => status === 'COMPLETED' || status === 'CANCELLED');
   const shown = [...data.cards.flatMap(({ services }) => services), ...data.components];
-  const days = shown.flatMap((one) => one.days);
   const { state, word } =
     data.page.version === 3 ? componentsHeadline(data.components) : headline(data, open, running);
   return html`<h1 class="hidden">${visible(data.page.name)}</h1>
@@ -58,7 +59,7 @@ ${part('Open incidents', open.map(incidentNotice).map(openNotice))}
 ${part('Maintenance going on', running.map(maintenanceNotice).map(openNotice))}
 ${data.cards.map((card) => cardSection(card, open))}
 ${componentCards(data.components, availability)}
-${dayLegend(days)}
+${dayLegend(shown)}
 ${part('Planned maintenance', planned.map(maintenanceNotice).map(openNotice))}
 <section><h2>History</h2>${
     past.length + over.length === 0
@@ -106,9 +107,7 @@ function standingOf(service: Service, open: readonly Incident[]): Standing {
 
 function cardSection(card: Card, open: readonly Incident[]): Html {
   return html`<section class="card"><div class="card-line"><h2>${visible(card.name)}</h2>${
-    card.uptime === null
-      ? ''
-      : html`<span class="small soft">${availability(card.uptime, card.coverage)}</span>`
+    card.uptime === null ? '' : html`<span class="small soft">${availability(card)}</span>`
   }</div>
 ${
   card.services.length === 0
@@ -118,20 +117,22 @@ ${
 }
 
 function serviceRow(service: Service, open: readonly Incident[]): Html {
-  const { name, uptime, coverage, days } = service;
+  const { name, days } = service;
   const { state, word } = standingOf(service, open);
   return html`<li class="service"><div class="card-line"><h3>${visible(name)}</h3>${stateBadge(state, word)}</div>
-${dayBars(`${visible(name)}, ${days.length} days`, days)}
-<p class="axis small soft"><span>${days.length} days ago</span><span>${availability(uptime, coverage)}</span><span>Today</span></p></li>`;
+${dayBars(`${visible(name)}, ${days.length} days`, service)}
+<p class="axis small soft"><span>${days.length} days ago</span><span>${availability(service)}</span><span>Today</span></p></li>`;
 }
 
-/** Time without incidents never stands without how much of it was measured. */
-function availability(uptime: number, coverage: Coverage | null): string {
-  const up = percent(uptime / 100);
-  if (coverage === null) return `${up} without an announced incident`;
+/** Time without incidents never stands without since when, and how much of it was measured. */
+function availability({ uptime, uptimeSince, coverage }: Availability): Content {
+  if (uptime === null) return 'not measured yet';
+  const up = percent(shareOfPercent(uptime));
+  const since = uptimeSince === null ? '' : html` since ${day(uptimeSince)}`;
+  if (coverage === null) return html`${up} without an announced incident${since}`;
   const covered = coverageText(coverage);
   if (covered === notMeasured && uptime === 100) return notMeasured;
-  return `${up} without an incident, ${covered ?? 'all measured'}`;
+  return html`${up} without an incident${since}, ${covered ?? 'all measured'}`;
 }
 
 export function startOf({ incidentUpdates }: Incident): string {

@@ -1,12 +1,13 @@
+import { type Share, shareOfPercent } from '../../../lib/figures/share.ts';
 import type { CheckReport } from '../../../protocol/results/reporting.ts';
-import { addedCoverage, type Coverage } from '../../../protocol/runs/coverage.ts';
-import { duration, percent, shortened } from '../elements/format.ts';
+import { addedCoverage, type Coverage, coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
+import { countText, duration, percent, shortened } from '../elements/format.ts';
 import { type Column, table } from '../elements/table.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 
 interface Row {
   readonly name: Content;
-  readonly successPercent: number | null;
+  readonly succeeded: Share | null;
   readonly p95Ms: number | null;
   readonly coverage: Coverage;
 }
@@ -19,13 +20,13 @@ export function reportTable(reports: readonly CheckReport[]): Html {
   const rows = reports.map(
     ({ name, checkId, deactivated, aggregate }): Row => ({
       name: html`<a href="${path`/checks/${checkId}`}">${shortened(name, 120)}</a>${deactivated ? html` <span class="small soft">switched off</span>` : ''}`,
-      successPercent: aggregate.successRatio,
+      succeeded: shareOfPercent(aggregate.successRatio),
       p95Ms: aggregate.p95,
       coverage: aggregate.coverage,
     }),
   );
   const total = addedCoverage(rows.map(({ coverage }) => coverage));
-  const whole: Row = { name: html`<b>All together</b>`, successPercent: null, p95Ms: null, coverage: total };
+  const whole: Row = { name: html`<b>All together</b>`, succeeded: null, p95Ms: null, coverage: total };
   return table({
     caption: 'What was due of each check, and what became of it',
     rows: rows.length > 1 ? [...rows, whole] : rows,
@@ -35,10 +36,11 @@ export function reportTable(reports: readonly CheckReport[]): Html {
       {
         title: 'Succeeded',
         isNumber: true,
-        cell: ({ successPercent, coverage }) =>
-          successPercent === null
-            ? '–'
-            : html`${percent(successPercent)}${coverage.percent === null || coverage.percent >= 100 ? '' : html`<br><span class="small soft">of ${percent(coverage.percent)} measured</span>`}`,
+        cell: ({ succeeded, coverage }) => {
+          const covered = coverageText(coverage);
+          if (succeeded === null || covered === notMeasured) return succeeded === null ? '–' : notMeasured;
+          return html`${percent(succeeded)}${covered === null ? '' : html`<br><span class="small soft">${covered}</span>`}`;
+        },
       },
       { title: 'p95', isNumber: true, cell: ({ p95Ms }) => (p95Ms === null ? '–' : duration(p95Ms)) },
       ...slotColumns(total),
@@ -51,7 +53,7 @@ function slotColumns(total: Coverage): Column<Row>[] {
   const counts = (title: string, read: (coverage: Coverage) => number): Column<Row> => ({
     title,
     isNumber: true,
-    cell: ({ coverage }) => read(coverage).toLocaleString('en'),
+    cell: ({ coverage }) => countText(read(coverage)),
   });
   const ofReasons = (kind: 'missed' | 'cancelled') =>
     Object.keys(total[kind])

@@ -3,7 +3,8 @@ import type { HeartbeatDetail } from '../../../checks/heartbeat/check.ts';
 import type { CertificateDetail, HttpDetail, HttpRedirectDetail } from '../../../checks/http/detail.ts';
 import type { IcmpDetail, PingResult } from '../../../checks/icmp/detail.ts';
 import type { TcpDetail } from '../../../checks/tcp/detail.ts';
-import { duration, instant, shortened } from '../elements/format.ts';
+import { shareOfPercent } from '../../../lib/figures/share.ts';
+import { duration, instant, percent, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
 import { block, headerList, section, visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
@@ -196,7 +197,7 @@ export function icmpSections({ request, response }: IcmpDetail): Content[] {
         ['Target', html`<code>${visible(request.hostname)}</code>`],
         ['Address', response.resolvedIp],
         ['Answered', `${response.packetsReceived} of ${response.packetsSent}`],
-        ['Packet loss', response.packetLoss === null ? '' : `${response.packetLoss} %`],
+        ['Packet loss', response.packetLoss === null ? '' : percent(shareOfPercent(response.packetLoss))],
         ['Average', latency ? duration(latency.avg) : ''],
         ['Slowest', latency ? duration(latency.max) : ''],
       ])}${table<PingResult>({

@@ -1,8 +1,9 @@
+import { leftText, shareOfPercent } from '../../../lib/figures/share.ts';
 import { alertChannelRoutes } from '../../../protocol/alerts/alert-channel.ts';
 import { sloRoutes } from '../../../protocol/results/slo.ts';
 import { coverageText } from '../../../protocol/runs/coverage.ts';
 import { channelName } from '../alerts/channel-words.ts';
-import { counted, percent, shortened } from '../elements/format.ts';
+import { counted, countText, percent, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { facts } from '../elements/table.ts';
 import { section } from '../elements/text.ts';
@@ -59,15 +60,15 @@ export async function sloStanding({ api }: PageCall, { id }: Shown): Promise<Con
   const left =
     leftPercent === null
       ? undefined
-      : `${leftPercent.toFixed(1)} % (at worst ${(leftPercentAtWorst ?? leftPercent).toFixed(1)} %)`;
+      : `${leftText(leftPercent)} (at worst ${leftText(leftPercentAtWorst ?? leftPercent)})`;
   return section(
     'How it stands',
     facts([
       ['State', stateBadge(badge, word)],
       ['Checks', counted(checkIds.length, 'check')],
-      ['Availability', availability === null ? undefined : percent(availability / 100)],
+      ['Availability', availability === null ? undefined : percent(shareOfPercent(availability))],
       ['Measured', coverageText(coverage) ?? 'all of it'],
-      ['Failed runs', `${failedRuns} of ${allowedRuns.toFixed(1)} that the target allows`],
+      ['Failed runs', `${countText(failedRuns)} of ${allowedRuns.toFixed(1)} that the target allows`],
       ['Error budget left', left],
       [
         'Spent how fast',

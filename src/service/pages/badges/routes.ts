@@ -1,4 +1,5 @@
 import { AppError } from '../../../lib/errors.ts';
+import { durationText } from '../../../lib/figures/duration.ts';
 import { askedInPublic } from '../../../lib/turns/asker.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
@@ -60,7 +61,7 @@ export function badgeHandlers({
     const averageMs = responseTime ? await averageOf(active) : null;
     const message = [
       word === 'unknown' && measured === notMeasured ? notMeasured : word,
-      averageMs === null ? null : `${Math.round(averageMs)} ms`,
+      averageMs === null ? null : durationText(averageMs),
       measured === notMeasured ? null : measured,
     ]
       .filter((part) => part !== null)

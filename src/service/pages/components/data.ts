@@ -1,7 +1,7 @@
 import type { ComponentState, StatusPageData } from '../../../protocol/pages/public-page.ts';
 import type { CoverageSource } from '../../coverage/coverage-query.ts';
 import { severityOf, worstImpact } from '../../incidents/impact.ts';
-import { uptimeDays, uptimePercent } from '../../incidents/timeline.ts';
+import { uptimeDays, uptimeOf, uptimeView } from '../../incidents/timeline.ts';
 import { hiddenAmong } from '../../maintenance/affected.ts';
 import { isGoingOn } from '../../maintenance/pages.ts';
 import type { Repositories } from '../../repositories.ts';
@@ -15,6 +15,7 @@ import {
   shownIncident,
   shownMaintenances,
   shownPage,
+  watchedSince,
 } from '../shown/parts.ts';
 import type { ComponentRow, StatusPageRow } from '../tables.ts';
 
@@ -69,7 +70,7 @@ export async function componentPageData(
       description: row.description,
       state,
       isExpanded: row.is_expanded === 1,
-      uptime: hasHistory ? uptimePercent(down, now) : null,
+      ...uptimeView(hasHistory ? uptimeOf(down, watchedSince(known, row.created, down), now) : null),
       coverage: hasHistory ? (known?.total ?? null) : null,
       days: hasHistory ? shownDays(down, known, now) : [],
     } satisfies StatusPageData['components'][number];

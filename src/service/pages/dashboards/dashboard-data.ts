@@ -3,6 +3,7 @@ import type { DashboardData } from '../../../protocol/pages/public-page.ts';
 import { coverageDays, lastDays, windowCoverage } from '../../coverage/coverage-query.ts';
 import type { Repositories } from '../../repositories.ts';
 import type { AnalyticsThread } from '../../results/analytics/analytics-thread.ts';
+import { measuredOnDemand } from '../../results/analytics/measured-values.ts';
 import { aggregateView, shownState, stateOf } from '../../results/check-report.ts';
 import type { RecentRun, ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
@@ -119,6 +120,7 @@ function runView(
     }),
     responseTime: run.response_time,
     runLocation: run.run_location,
+    isOnDemand: run.measured === measuredOnDemand,
     resultUrl: hasLink ? `${base}/v1/check-results/${run.check_id}/${run.id}` : null,
   };
 }

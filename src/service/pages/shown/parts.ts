@@ -130,6 +130,8 @@ export async function maintenanceViews(
 
 export interface Measured {
   readonly total: Coverage;
+  /** When the first slot was due that was measured; null where none was. */
+  readonly firstMeasuredAt: number | null;
   /** By date. */
   readonly days: ReadonlyMap<string, DayCoverage>;
 }
@@ -151,9 +153,25 @@ export async function measuredBy(
     [...checks].map(([id, own]) => {
       const parts = own.flatMap((checkId) => found.get(checkId) ?? []);
       const days = coverageDays(parts, bars).map((day) => [day.date, day] as const);
-      return [id, { total: addedCoverage(parts.map(({ total }) => total)), days: new Map(days) }];
+      const first = parts.flatMap(({ firstMeasuredAt }) => firstMeasuredAt ?? []);
+      const firstMeasuredAt = first.length === 0 ? null : Math.min(...first);
+      const total = addedCoverage(parts.map((part) => part.total));
+      return [id, { total, firstMeasuredAt, days: new Map(days) }];
     }),
   );
+}
+
+/**
+ * Since when something is watched: since it was first measured, or where nothing measures it and people announce its
+ * incidents, since it was made, or since the first incident that they announced.
+ */
+export function watchedSince(
+  measured: Measured | undefined,
+  created: number,
+  incidents: readonly { readonly started: number }[],
+): number | null {
+  if (measured !== undefined) return measured.firstMeasuredAt;
+  return Math.min(created, ...incidents.map(({ started }) => started));
 }
 
 type Day = StatusPageData['cards'][number]['services'][number]['days'][number];

@@ -15,6 +15,12 @@ export type MeasuredValues = readonly (readonly [
 ])[];
 
 /**
+ * Of a run that somebody asked for: it is no part of the schedule, so analytics follow nothing of it. Results of every
+ * other run have an entry at least.
+ */
+export const measuredOnDemand = '[]';
+
+/**
  * Takes out of a detail what its type says is followed over time. It is stored next to the result, so that
  * nobody has to read details, which may be large, to answer a question about a month.
  *

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { onDemandResultIds } from '../../sessions/stored/on-demand.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
 import { measuredFailures } from '../check-report.ts';
@@ -25,6 +26,8 @@ export interface CheckAggregate extends RunAggregate {
 }
 
 const checksPerStatement = 200;
+/** From the beginning of a session to the result of its run, at most. */
+const longestRunMs = 24 * 3_600_000;
 
 /** Final runs that say something about the target, and the times that were measured. */
 interface Runs {
@@ -34,7 +37,7 @@ interface Runs {
 }
 
 /**
- * How the runs of checks ended in a window: of sealed results from their columns, of the others from the
+ * How the runs of the schedule of checks ended in a window: of sealed results from their columns, of the others from the
  * index alone. Percentiles are by nearest rank (check model 3.6): the smallest time that at least that
  * percentage of the measured runs did not exceed. Checks without runs are left out.
  */
@@ -98,6 +101,10 @@ async function countOthers(
   const measured = sql`code is null or ${dialect.inList('code', [...measuredFailures])}`;
   // PostgreSQL plans with it: of the instants in pairs it knows nothing.
   const earliest = Math.min(...since.map(([, at]) => at));
+  const checkIds = since.map(([id]) => id);
+  // By their ids, which the index has: of the results themselves nothing has to be read.
+  const onDemand = await onDemandResultIds(db, dialect, checkIds, earliest - longestRunMs);
+  const isScheduled = onDemand.length === 0 ? sql`true` : sql`not ${dialect.inList('results.id', onDemand)}`;
   const { rows } = await sql<{ check_id: string; runs: string }>`
     select asked.check_id, (
       select '[' || count(*) || ',' || coalesce(sum(1 - has_failures), 0) || ','
@@ -105,7 +112,8 @@ async function countOthers(
       from results
       where results.check_id = asked.check_id and result_type = 'FINAL'
         and results.created >= asked.since
-        and results.created >= ${earliest} and results.created < ${to} and has_errors = 0) as runs
+        and results.created >= ${earliest} and results.created < ${to} and has_errors = 0
+        and ${isScheduled}) as runs
     from ${dialect.pairRows(['check_id', 'since'], since)} as asked`.execute(db);
   for (const row of rows) {
     const [count, passed, times] = JSON.parse(row.runs) as [number, number, number[]];

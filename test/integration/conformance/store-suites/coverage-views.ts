@@ -172,7 +172,7 @@ export function coverageViewSuite(stage: StoreStage): void {
       const alone = await call('GET', `/v1/check-statuses/${id}`);
       return isDeepStrictEqual([status.coverage, alone.coverage], [coverage, coverage]) && shown;
     });
-    expect(partly.badge).toMatch(/shop: passing \d+(\.\d)?% measured</);
+    expect(partly.badge).toMatch(/shop: passing \d+(\.\d\d?)? % measured</);
     expect(partly.dashboard.checks[0]).toMatchObject({ state: 'passing' });
     expect(partly.dashboard.checks[0].last24Hours.coverage.percent).toBeLessThan(100);
     expect(partly.dashboard.checks[0].days).toHaveLength(7);

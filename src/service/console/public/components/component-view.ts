@@ -1,5 +1,4 @@
 import type { ComponentState, StatusPageData } from '../../../../protocol/pages/public-page.ts';
-import type { Coverage } from '../../../../protocol/runs/coverage.ts';
 import { isUnmeasured } from '../../../pages/unmeasured.ts';
 import { counted } from '../../elements/format.ts';
 import { type State, stateBadge } from '../../elements/state.ts';
@@ -60,7 +59,7 @@ export function incidentStanding({ components }: Incident): Standing | undefined
   return worst && standings[worst];
 }
 
-type Availability = (uptime: number, coverage: Coverage | null) => string;
+type Availability = (shown: Pick<Component, 'uptime' | 'uptimeSince' | 'coverage'>) => Content;
 
 /** The components of a page in their order: groups as cards of their own, the others together. */
 export function componentCards(components: readonly Component[], availability: Availability): Content {
@@ -82,15 +81,15 @@ function componentRow(
   children: ReadonlyMap<string | null, readonly Component[]>,
   availability: Availability,
 ): Html {
-  const { id, name, description, type, uptime, coverage, days, isExpanded, state } = component;
+  const { id, name, description, type, days, isExpanded, state } = component;
   const { state: sign, word } = standingOf(component);
   const line = html`<h3>${visible(name)}</h3>${stateBadge(sign, word)}`;
   const about = description === null ? '' : html`<p class="small soft">${visible(description)}</p>`;
   const history =
-    uptime === null
+    days.length === 0
       ? ''
-      : html`${dayBars(`${visible(name)}, ${days.length} days`, days)}
-<p class="axis small soft"><span>${days.length} days ago</span><span>${availability(uptime, coverage)}</span><span>Today</span></p>`;
+      : html`${dayBars(`${visible(name)}, ${days.length} days`, component)}
+<p class="axis small soft"><span>${days.length} days ago</span><span>${availability(component)}</span><span>Today</span></p>`;
   if (type === 'SERVICE') {
     return html`<li class="service"><div class="card-line">${line}</div>${about}${history}</li>`;
   }

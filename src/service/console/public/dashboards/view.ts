@@ -1,7 +1,8 @@
+import { shareOfPercent } from '../../../../lib/figures/share.ts';
 import type { DashboardData } from '../../../../protocol/pages/public-page.ts';
 import { coverageText, notMeasured } from '../../../../protocol/runs/coverage.ts';
 import { type Bar, bars } from '../../elements/bars.ts';
-import { counted, duration, instant, percent } from '../../elements/format.ts';
+import { counted, duration, instant, percent, utc } from '../../elements/format.ts';
 import { type State, stateBadge } from '../../elements/state.ts';
 import { pager } from '../../elements/table.ts';
 import { visible } from '../../elements/text.ts';
@@ -69,23 +70,27 @@ ${
 
 /** How much of each day was measured, whatever the runs said: the grey part was not. */
 function coverageBars(days: Check['days']): Html {
-  const words = days.map(({ date, coverage }) => `${date}: ${coverageText(coverage) ?? 'all measured'}`);
+  const words = days.map(
+    ({ date, coverage }) =>
+      `${date}: ${coverage.due === 0 ? 'nothing was due' : (coverageText(coverage) ?? 'all measured')}`,
+  );
   return html`<p class="hidden">${words.join('; ')}.</p><svg class="coverage" viewBox="0 0 ${days.length * 16} 20" width="${days.length * 16}" height="20" aria-hidden="true">${days.map(
     ({ coverage }, index) => {
       const known = coverage.evaluated === 0 ? 0 : Math.max(2, (20 * (coverage.percent ?? 0)) / 100);
       const rect = (name: string, y: number, height: number) =>
         html`<rect class="${name}" x="${index * 16 + 1}" y="${y.toFixed(1)}" width="14" height="${height.toFixed(1)}"/>`;
-      return html`<g><title>${words[index]}</title>${rect('day-unmeasured', 0, 20 - known)}${rect('day-known', 20 - known, known)}</g>`;
+      return html`<g><title>${words[index]}</title>${coverage.due === 0 ? '' : [rect('day-unmeasured', 0, 20 - known), rect('day-known', 20 - known, known)]}</g>`;
     },
   )}</svg>`;
 }
 
 function runBar(run: Run): Bar {
-  const at = `${run.startedAt.slice(0, 16).replace('T', ' ')} UTC, ${run.runLocation}`;
+  const at = `${utc(run.startedAt)}, ${run.runLocation}`;
   const word = run.state === 'unknown' ? 'could not be judged' : run.state;
   return {
     state: run.state === 'unknown' ? 'error' : states[run.state],
-    title: `${at}: ${word}, ${duration(run.responseTime)}`,
+    title: `${at}: ${run.isOnDemand ? 'on demand, ' : ''}${word}, ${duration(run.responseTime)}`,
+    isOnDemand: run.isOnDemand,
     href: null,
   };
 }
@@ -94,14 +99,14 @@ function runLine({ checkId }: Check, run: Run): Html {
   const state = run.state === 'unknown' ? 'error' : states[run.state];
   const id = run.resultUrl?.split('/').at(-1);
   const when = instant(run.startedAt);
-  return html`<li>${stateBadge(state)} <span>${id === undefined ? when : html`<a href="${path`/checks/${checkId}/runs/${id}`}">${when}</a>`}</span> <span>${duration(run.responseTime)}</span> <span class="soft">${visible(run.runLocation)}</span></li>`;
+  return html`<li>${stateBadge(state)} <span>${id === undefined ? when : html`<a href="${path`/checks/${checkId}/runs/${id}`}">${when}</a>`}</span> <span>${duration(run.responseTime)}</span> <span class="soft">${visible(run.runLocation)}${run.isOnDemand ? ', on demand' : ''}</span></li>`;
 }
 
 /** How often it passed next to how much was measured, and how fast it was. */
 function figures(title: string, figure: Figures, options: DashboardData['dashboard']): Html {
   const covered = coverageText(figure.coverage);
   const isKnown = covered !== notMeasured && figure.successRatio !== null;
-  const ratio = isKnown ? percent((figure.successRatio ?? 0) / 100) : notMeasured;
+  const ratio = isKnown ? percent(shareOfPercent(figure.successRatio ?? 0)) : notMeasured;
   const times = [
     figure.avg === null ? [] : `avg ${duration(figure.avg)}`,
     options.showP95 && figure.p95 !== null ? `p95 ${duration(figure.p95)}` : [],
@@ -125,7 +130,7 @@ function noticeOf(incident: Incident): Notice {
     when:
       lengthMs === null
         ? html`since ${instant(startedAt)}`
-        : html`${instant(startedAt)}, ${duration(Math.max(0, lengthMs))}`,
+        : html`${instant(startedAt)}, ${duration(lengthMs)}`,
     services: [],
     updates: incidentUpdates.map(({ status, description, created_at: at }) => ({ status, description, at })),
   };

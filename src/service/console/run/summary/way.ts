@@ -1,7 +1,8 @@
 import { TracerouteDetail, type TracerouteHop } from '../../../../checks/traceroute/detail.ts';
 import { reasonWords } from '../../../../checks/traceroute/summary.ts';
+import { shareOfPercent } from '../../../../lib/figures/share.ts';
 import { type CheckResult, checkResultRoutes } from '../../../../protocol/results/check-result.ts';
-import { duration, instant } from '../../elements/format.ts';
+import { duration, instant, percent } from '../../elements/format.ts';
 import { facts, table } from '../../elements/table.ts';
 import { section, visible } from '../../elements/text.ts';
 import { type Content, type Html, html, path } from '../../html.ts';
@@ -36,7 +37,7 @@ export async function waySection(call: PageCall, result: CheckResult): Promise<C
       ['Probes', `${probes}, ${request.probesPerHop} for each hop`],
       ['Answers', answerWords(response)],
       ['Port', destinationPort],
-      ['Loss at the target', packetLoss === null ? '' : `${packetLoss} %`],
+      ['Loss at the target', packetLoss === null ? '' : percent(shareOfPercent(packetLoss))],
       [
         'Round trip',
         latency ? `${duration(latency.avg)} (${duration(latency.best)} to ${duration(latency.worst)})` : '',

@@ -1,0 +1,58 @@
+import type { Kysely } from 'kysely';
+import type { RunRow } from '../../runs/tables.ts';
+import { finalResultsOf } from '../../store/days/final-results.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import type { Tables } from '../../tables.ts';
+
+const columns = [
+  ...(['id', 'check_id', 'slot_at', 'slot_location', 'slot_count'] as const),
+  ...(['state', 'reason', 'ended', 'last_result_id'] as const),
+] as const;
+export type OnDemandRun = Pick<RunRow, (typeof columns)[number]>;
+
+/** Checks that people or programs have run this often in the time looked at: the newest runs are known. */
+const mostRuns = 2_000;
+
+/**
+ * Runs of checks that somebody asked for, newest first. They are no part of the schedule, and so of no availability. There
+ * are few of them, and they are found by their sessions: the ledger has no order of them.
+ *
+ * @param since sessions that began at or after it.
+ */
+export async function onDemandRuns(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  checkIds: readonly string[],
+  since: number,
+): Promise<OnDemandRun[]> {
+  if (checkIds.length === 0) return [];
+  const sessions = await db
+    .selectFrom('check_sessions')
+    .select('id')
+    .where(dialect.inList('check_id', checkIds))
+    .where('started', '>=', since)
+    .orderBy('started', 'desc')
+    .limit(mostRuns)
+    .execute();
+  if (sessions.length === 0) return [];
+  const ids = sessions.map(({ id }) => id);
+  const runs = await db
+    .selectFrom('runs')
+    .select(columns)
+    .where(dialect.inList('check_session_id', ids))
+    .orderBy('slot_at', 'desc')
+    .execute();
+  return runs;
+}
+
+/** The final results of such runs, by their ids. */
+export async function onDemandResultIds(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  checkIds: readonly string[],
+  since: number,
+): Promise<string[]> {
+  const runs = await onDemandRuns(db, dialect, checkIds, since);
+  const results = await finalResultsOf(db, dialect, runs, ['id']);
+  return [...results.values()].map(({ id }) => id);
+}

@@ -1,0 +1,67 @@
+/**
+ * How numbers have to read, written apart from the program: by digits of decimal texts, not by arithmetic on floating
+ * point numbers, so that both are not wrong alike.
+ */
+
+/** A percentage of the API, 0 to 100, as people read it. */
+export function percentOf(percent: number | null): string {
+  if (percent === null) return '–';
+  if (!(percent >= 0 && percent <= 100)) throw new Error(`${percent} is no percentage`);
+  if (percent === 100) return '100 %';
+  if (percent === 0) return '0 %';
+  // 12 significant digits: what is behind them is how a computer divides.
+  const text = Number(percent.toPrecision(12)).toFixed(12);
+  const [whole = '0', digits = ''] = text.split('.');
+  if (Number(whole) === 100) return '99.99 %';
+  const two = digits.slice(0, 2);
+  if (whole === '0' && two === '00') return '< 0.01 %';
+  return `${`${whole}.${two}`.replace(/\.?0+$/, '') || '0'} %`;
+}
+
+/** Milliseconds of the API as people read them. */
+export function timeOf(ms: number | null): string {
+  if (ms === null) return '–';
+  if (ms > 0 && ms < 0.005) return '< 0.01 ms';
+  if (ms < 1) return `${Number(ms.toFixed(2))} ms`;
+  if (ms < 9.95) return `${Number(ms.toFixed(1))} ms`;
+  if (ms < 999.5) return `${ms.toFixed(0)} ms`;
+  if (ms < 9_995) return `${Number((ms / 1_000).toFixed(2))} s`;
+  if (ms < 59_950) return `${Number((ms / 1_000).toFixed(1))} s`;
+  const seconds = Math.max(60, Math.floor(ms / 1_000));
+  if (seconds >= 3_600) throw new Error('the fixture has no time of an hour');
+  return seconds % 60 === 0 ? `${seconds / 60} min` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/** A count as people read it. */
+export function countOf(count: number): string {
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** What people read of a document: the text between its tags, without what is code, or typed into a field. */
+export function textOf(document: string): string {
+  return document
+    .replaceAll(/<(style|script|pre|code|textarea|option|title)\b[\s\S]*?<\/\1>/g, ' ')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/&lt;/g, '<')
+    .replaceAll(/&(#39|quot|amp|gt);/g, ' ')
+    .replaceAll(/\s+/g, ' ');
+}
+
+/** What is wrong with the figures of a text, whatever they mean. */
+export function figureProblems(text: string): string[] {
+  const wrong = [
+    // No number of people is without commas, but for years, ports and codes that stand in code.
+    ...text.matchAll(/(?<![\d.,:#/-])(?!20\d\d\b)\d{4,}(?![\d.:/-])(?: \w+)?/g),
+    ...text.matchAll(/\bNaN\b|\bInfinity\b|\bundefined\b|Invalid Date|\[object/g),
+    ...text.matchAll(/[-−]\d[\d.,]* ?(?:ms|s|min|h|d)\b/g),
+    ...text.matchAll(/\b(?:60 s|60 min|1000 ms|24 h 60)\b/g),
+    // More digits than anybody measures.
+    ...text.matchAll(/\d+\.\d{4,}/g),
+  ];
+  return wrong.map(([found]) => found);
+}
+
+/** Percentages in a text. */
+export function percentsIn(text: string): string[] {
+  return [...text.matchAll(/(?:< )?−?[\d.,]+ ?%/g)].map(([found]) => found);
+}
