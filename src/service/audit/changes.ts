@@ -14,7 +14,7 @@ export interface Changes {
 export const noChanges: Changes = { before: null, after: null, secrets: [] };
 
 /** Fields that say nothing of what somebody meant to change. */
-const ownFields = new Set(['updated_at', 'updatedAt', 'warnings', 'lastUsedAt']);
+const ownFields = new Set(['updated_at', 'updatedAt', 'warnings', 'state', 'lastUsedAt']);
 const longestText = 2_000;
 const largestBytes = 64 * 1024;
 

@@ -3,12 +3,14 @@ import { type CheckDefinition, completeDefinition, maskedValues } from '../../ch
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AnyCheck } from '../../protocol/checks/check.ts';
+import type { CheckState } from '../../protocol/checks/check-state.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { describeIssues } from '../http/validation.ts';
 import { type CheckChannel, channelsView } from './alert-channels.ts';
 import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';
+import type { StandingCheck } from './state/states.ts';
 import type { Check } from './store.ts';
 import { warningsOf } from './warnings.ts';
 
@@ -24,6 +26,7 @@ function checkView(
   publicUrl: string | undefined,
   subscribed: readonly CheckChannel[] = [],
   warnings: readonly Warning[] = [],
+  state: CheckState = 'pending',
 ) {
   const type = findCheckType(check.checkType);
   const stored = completeDefinition(type, check.definition);
@@ -37,6 +40,7 @@ function checkView(
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
     ...channelsView(subscribed),
     warnings: [...warnings],
+    state,
     created_at: new Date(check.created).toISOString(),
     updated_at: check.updated === null ? null : new Date(check.updated).toISOString(),
   };
@@ -65,7 +69,9 @@ export async function oneCheckView(
 ): Promise<CheckView> {
   const channels = await channelsOf(store, [check], kind);
   const warnings = await warningsOf(store, [check], clock.wallMs());
-  return checkView(check, publicUrl, channels(check), warnings.get(check.id));
+  const states = await store.states.of(check.accountId, [check.id], clock.wallMs());
+  const state = states.get(check.id)?.state;
+  return checkView(check, publicUrl, channels(check), warnings.get(check.id), state);
 }
 
 /**
@@ -79,8 +85,10 @@ export async function checkListView(
 ): Promise<CheckView[]> {
   const channels = await channelsOf(store, checks, kind);
   const warnings = await warningsOf(store, checks, clock.wallMs());
+  const states = await statesOf(store, checks, clock.wallMs());
   return checks.flatMap((check) => {
-    const view = checkView(check, publicUrl, channels(check), warnings.get(check.id));
+    const state = states.get(check.id)?.state;
+    const view = checkView(check, publicUrl, channels(check), warnings.get(check.id), state);
     const encoded = z.safeEncode(AnyCheck, view);
     if (encoded.success) return [view];
     logger.error(
@@ -89,4 +97,10 @@ export async function checkListView(
     );
     return [];
   });
+}
+
+async function statesOf(store: ViewDeps['store'], checks: readonly Check[], now: number) {
+  const [first] = checks;
+  const ids = checks.map(({ id }) => id);
+  return first ? store.states.of(first.accountId, ids, now) : new Map<string, StandingCheck>();
 }

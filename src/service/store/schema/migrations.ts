@@ -20,6 +20,7 @@ import {
   roomForChanges,
   runDays,
 } from './ledger-migration.ts';
+import { agentGoodbyes } from './location-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration, memberOrigins } from './member-migration.ts';
 import { customDomains, pages, statusPageKeys } from './page-migration.ts';
@@ -355,4 +356,5 @@ export const migrations: readonly Migration[] = [
   customDomains,
   memberOrigins,
   storedAnswers,
+  agentGoodbyes,
 ];
