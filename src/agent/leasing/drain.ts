@@ -18,7 +18,7 @@ const releaseTimeoutMs = 1500;
 /**
  * The way out, after the first signal.
  *
- * 1. NO MORE WORK: the claim under way is given up, and the service is told that this agent leaves; leases that have not
+ * 1. NO MORE WORK: the claim under way is given up, and the agent says goodbye; leases that have not
  * started are given back at once.
  * 2. FINISHING: runs under way go on, their results are sent and their leases renewed, for the grace at most.
  * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases

@@ -63,7 +63,7 @@ it('tells the page of a check of that check only, and the overview of all', asyn
   feed.close();
 });
 
-it('tells of a state that turns by time alone, which is no event', async () => {
+it('notifies pages of a state that turns by time alone, which is no event', async () => {
   const feed = open();
   const [overview, one, other] = [page(feed, null), page(feed, 'one'), page(feed, 'other')];
   turn = 2;

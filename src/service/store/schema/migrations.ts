@@ -12,6 +12,7 @@ import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
 import {
+  agentGoodbyes,
   checkTotals,
   leanLedger,
   packedDetails,
@@ -20,7 +21,6 @@ import {
   roomForChanges,
   runDays,
 } from './ledger-migration.ts';
-import { agentGoodbyes } from './location-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration, memberOrigins } from './member-migration.ts';
 import { customDomains, pages, statusPageKeys } from './page-migration.ts';
