@@ -62,6 +62,10 @@ export class StateSurfaces {
     };
   }
 
+  pageOf(checkId: string): Promise<string> {
+    return this.#text(`/checks/${checkId}`);
+  }
+
   async #ofList(path: string, idField: string): Promise<Map<string, Said>> {
     const { body } = await this.#service.call('GET', path);
     return new Map(body.map((one: Record<string, string>) => [one[idField], one['state']]));

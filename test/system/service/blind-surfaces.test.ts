@@ -167,6 +167,7 @@ it.each(engines)(
       await watchUntil('one of two', (said) => all(said, both.id, ['passing']));
       const { body } = await service.call('GET', `/v1/check-statuses/${both.id}`);
       expect([body.state, body.notMeasuredAt]).toEqual(['passing', ['here']]);
+      expect(await surfaces.pageOf(both.id)).toContain('Not measured at here.');
       const { body: alone } = await service.call('GET', `/v1/check-statuses/${good.id}`);
       expect(alone.state).toBe('not-measured');
       await moved.process.kill('SIGTERM');
