@@ -13,6 +13,7 @@ import { AuditLog } from './audit/store.ts';
 import { CheckTotals } from './check-metrics/store.ts';
 import { CheckGroups } from './checks/groups/store.ts';
 import { CheckPlans } from './checks/plans/store.ts';
+import { CheckStates } from './checks/state/states.ts';
 import { Checks } from './checks/store.ts';
 import { LoginSessions } from './console/login/store.ts';
 import { Overviews } from './console/overview/store.ts';
@@ -75,6 +76,7 @@ export function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     agentErrors: new AgentErrors(db),
     checks: new Checks(db, dialect),
     checkTotals: new CheckTotals(db, dialect),
+    states: new CheckStates(db, dialect),
     overviews: new Overviews(db, dialect),
     groups: new CheckGroups(db, dialect),
     maintenances: new Maintenances(db),

@@ -134,10 +134,14 @@ export class ServiceClient {
     });
   }
 
-  release(leases: readonly LeaseRef[], timeoutMs: number): Promise<Answer<ReleaseResponse>> {
+  release(
+    leases: readonly LeaseRef[],
+    timeoutMs: number,
+    { isLeaving = false }: { readonly isLeaving?: boolean } = {},
+  ): Promise<Answer<ReleaseResponse>> {
     return this.#call({
       route: agentRoutes.release,
-      body: JSON.stringify({ ...this.#identity, leases }),
+      body: JSON.stringify({ ...this.#identity, leases, isLeaving }),
       schema: agentRoutes.release.response,
       timeoutMs,
     });

@@ -18,8 +18,8 @@ const releaseTimeoutMs = 1500;
 /**
  * The way out, after the first signal.
  *
- * 1. NO MORE WORK: the claim under way is given up, of which the service is notified; leases that have not started are
- * given back at once.
+ * 1. NO MORE WORK: the claim under way is given up, and the agent says goodbye; leases that have not
+ * started are given back at once.
  * 2. FINISHING: runs under way go on, their results are sent and their leases renewed, for the grace at most.
  * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases
  * given back.
@@ -90,13 +90,25 @@ export class Drain {
     }
   }
 
+  /** Behind the last claim, which would say that the agent is there. A service that misses it notices the silence. */
+  async #sayGoodbye(): Promise<void> {
+    const { poller, client, log } = this.#options;
+    await poller.tellLost(releaseTimeoutMs);
+    try {
+      await client.release([], releaseTimeoutMs, { isLeaving: true });
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      log.debug({ reason: thrown.message }, 'failed to say goodbye to the service');
+    }
+  }
+
   /** Goes the whole way. Resolves with true when nothing was left behind and nobody hurried. */
   async run(): Promise<boolean> {
     const { poller, dispatcher, judged, delivery, leaseKeeper, clock, graceMs, log } = this.#options;
     const { reporter, spool, uploader } = delivery;
     const graceEndMs = clock.monotonicMs() + graceMs;
     await poller.stop();
-    this.#givingBack.add(poller.tellLost(releaseTimeoutMs));
+    this.#givingBack.add(this.#sayGoodbye());
     this.giveBack(dispatcher.dropUnstarted());
     const idle = dispatcher.idle();
     await this.#wait(idle, graceMs);

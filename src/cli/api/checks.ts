@@ -1,6 +1,6 @@
 import { durationText } from '../../lib/figures/duration.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
-import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
+import { type CheckState, checkStates } from '../../protocol/checks/check-state.ts';
 import { checkResultRoutes } from '../../protocol/results/check-result.ts';
 import { ApiError } from './api-error.ts';
 import type { Run } from './command.ts';
@@ -16,20 +16,19 @@ export const listChecks: Run = async (api, _given, { tag, search }) => {
   const tags = Array.isArray(tag) ? tag : [];
   const all = await api.all(checkRoutes.listChecks, query);
   const checks = tags.length === 0 ? all : all.filter((one) => tags.some((name) => one.tags.includes(name)));
-  const statuses = await statusesById(api);
   const rows = checks.map((check) => ({
     id: check.id,
     name: check.name,
     checkType: check.checkType,
     activated: check.activated,
-    state: stateOf(check.activated, statuses.get(check.id)),
+    state: check.state,
   }));
   const lines = (width: number) =>
     rows.length === 0
       ? ['There is no such check.']
       : table(
           ['STATE', 'TYPE', 'NAME', 'ID'],
-          rows.map((one) => [one.state, one.checkType, one.name, one.id]),
+          rows.map((one) => [wordOf(one.state), one.checkType, one.name, one.id]),
           width,
         );
   return { json: rows, lines };
@@ -38,26 +37,24 @@ export const listChecks: Run = async (api, _given, { tag, search }) => {
 /** `picket status` */
 export const showStatus: Run = async (api) => {
   const checks = await api.all(checkRoutes.listChecks);
-  const statuses = await statusesById(api);
-  const states = checks.map(({ id, name, activated }) => ({
-    ...{ id, name },
-    state: stateOf(activated, statuses.get(id)),
-  }));
+  const states = checks.map(({ id, name, state }) => ({ id, name, state }));
   const counts = Object.fromEntries(
-    stateNames.map((state) => [state, states.filter((one) => one.state === state).length]),
+    checkStates.map((state) => [state, states.filter((one) => one.state === state).length]),
   );
-  const shown = states.filter(({ state }) => state === 'failing' || state === 'degraded');
+  const shown = checkStates
+    .filter((state) => !['passing', 'pending', 'paused'].includes(state))
+    .flatMap((state) => states.filter((one) => one.state === state));
   const lines = (width: number) => [
     checks.length === 0
       ? 'There is no check.'
-      : `${checks.length} checks: ${stateNames.flatMap((state) => (counts[state] ? [`${counts[state]} ${state}`] : [])).join(', ')}.`,
+      : `${checks.length} checks: ${checkStates.flatMap((state) => (counts[state] ? [`${counts[state]} ${wordOf(state)}`] : [])).join(', ')}.`,
     ...(shown.length === 0
       ? []
       : [
           '',
           ...table(
             ['STATE', 'NAME', 'ID'],
-            shown.map((one) => [one.state, one.name, one.id]),
+            shown.map((one) => [wordOf(one.state), one.name, one.id]),
             width,
           ),
         ]),
@@ -83,7 +80,13 @@ export const showLogs: Run = async (api, [named = ''], { since, location, failur
   });
   const rows = entries.map((result) => [
     result.startedAt ?? result.scheduledAt,
-    result.hasFailures || result.hasErrors ? 'failed' : result.isDegraded ? 'degraded' : 'passed',
+    result.hasFailures
+      ? 'failed'
+      : result.hasErrors
+        ? 'not judged'
+        : result.isDegraded
+          ? 'degraded'
+          : 'passed',
     result.runLocation,
     durationText(result.responseTime),
     result.failure === null ? '' : `${result.failure.owner}: ${result.failure.message}`,
@@ -103,16 +106,4 @@ export const showLogs: Run = async (api, [named = ''], { since, location, failur
   return { json: { checkId: id, results: entries }, lines };
 };
 
-const stateNames = ['failing', 'degraded', 'passing', 'not run', 'off'] as const;
-
-function stateOf(activated: boolean, status: CheckStatus | undefined): (typeof stateNames)[number] {
-  if (!activated) return 'off';
-  if (!status || status.lastCheckRunId === null) return 'not run';
-  if (status.hasFailures || status.hasErrors) return 'failing';
-  return status.isDegraded ? 'degraded' : 'passing';
-}
-
-async function statusesById(api: Parameters<Run>[0]): Promise<ReadonlyMap<string, CheckStatus>> {
-  const statuses = await api.call(checkStatusRoutes.listCheckStatuses);
-  return new Map(statuses.map((one) => [one.checkId, one]));
-}
+const wordOf = (state: CheckState) => state.replace('-', ' ');

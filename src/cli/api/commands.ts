@@ -6,7 +6,7 @@ const comment = ['--comment <text>', 'why, for the others'] as const;
 export const apiCommands: readonly ApiCommand[] = [
   {
     usage: 'status',
-    description: 'how many checks pass, fail or have not run, and those that do not pass',
+    description: 'how many checks stand in each state, and those that need a look',
     load: async () => (await import('./checks.ts')).showStatus,
   },
   {

@@ -201,7 +201,14 @@ export const RenewResponse = z
 export type RenewResponse = z.output<typeof RenewResponse>;
 
 export const ReleaseRequest = z
-  .object({ ...AgentIdentity, leases: z.array(LeaseRef).max(10_000) })
+  .object({
+    ...AgentIdentity,
+    leases: z.array(LeaseRef).max(10_000),
+    isLeaving: z
+      .boolean()
+      .default(false)
+      .describe('The agent stops and claims nothing more: its location is without it at once'),
+  })
   .meta({ id: 'ReleaseRequest' });
 export type ReleaseRequest = z.output<typeof ReleaseRequest>;
 
@@ -323,7 +330,7 @@ export const agentRoutes = {
     ...agentRoute,
     path: '/v1/agent/leases/release',
     operationId: 'releaseLeases',
-    summary: 'Give unstarted leases back at once',
+    summary: 'Give unstarted leases back at once; say goodbye',
     body: ReleaseRequest,
     response: ReleaseResponse,
   }),

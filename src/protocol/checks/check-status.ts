@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { QueryBoolean } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
 import { Coverage } from '../runs/coverage.ts';
+import { CheckState } from './check-state.ts';
 
 /** The present state of a check (spec.md "Check status"). */
 export const CheckStatus = z
@@ -11,6 +13,12 @@ export const CheckStatus = z
     hasFailures: z.boolean(),
     hasErrors: z.boolean(),
     isDegraded: z.boolean(),
+    state: CheckState,
+    notMeasuredAt: z
+      .array(z.string())
+      .describe(
+        'Locations of a check that runs in parallel that are not measured now; the others make its state',
+      ),
     longestRun: z.number().nullable(),
     shortestRun: z.number().nullable(),
     lastRunLocation: z.string().nullable(),
@@ -39,7 +47,12 @@ export const checkStatusRoutes = {
     ...statusRoute,
     path: '/v1/check-statuses',
     operationId: 'listCheckStatuses',
-    summary: 'The state of every check that has run, and of every one that cannot',
+    summary: 'The state of every check that has run',
+    query: z.object({
+      neverRun: QueryBoolean.default(false).describe(
+        'Also checks that have not run yet, with the reason why they cannot',
+      ),
+    }),
     response: z.array(CheckStatus),
   }),
   getCheckStatus: defineRoute({

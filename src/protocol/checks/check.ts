@@ -7,6 +7,7 @@ import { Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
 import { ManagedFields } from '../projects/project.ts';
+import { CheckState } from './check-state.ts';
 
 const AlertChannels = z
   .object({
@@ -35,6 +36,7 @@ const ServiceFields = {
   alertChannels: AlertChannels,
   ...ManagedFields,
   warnings: z.array(Warning).describe('Why it does not run as things are; empty when it does'),
+  state: CheckState,
 };
 
 /** A check of one type as the API answers it. Masked values (secret, locked, passwords) are shown as "". */
@@ -136,7 +138,11 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
         .describe('Checks with any of these tags'),
       checkType: z.enum(checkTypeNames).optional(),
       search: z.string().max(255).optional().describe('Part of the name, in any case'),
-      status: z.enum(['passing', 'failing', 'degraded']).optional(),
+      status: z
+        .enum(['passing', 'failing', 'degraded'])
+        .optional()
+        .describe('By its state; failing: also those not judged'),
+      state: CheckState.optional(),
       apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
       applyGroupSettings,
     }),

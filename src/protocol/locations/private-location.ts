@@ -35,7 +35,16 @@ export const PrivateLocation = z
       .datetime()
       .nullable()
       .describe('The first slot that was missed because no agent is there; null while one is'),
-    agentCount: z.int(),
+    agentCount: z.int().describe('Agents that were seen in the last two minutes and did not say goodbye'),
+    health: z.object({
+      state: z
+        .enum(['healthy', 'unhealthy', 'no-agent', 'never-seen'])
+        .describe(
+          'no-agent: none is there now, because it stopped or has not called for 45 seconds; unhealthy: an agent there found something wrong',
+        ),
+      since: z.iso.datetime().nullable(),
+      presentAgents: z.int().describe('Agents that are there now'),
+    }),
     minAgentVersion: z.string().nullable(),
     runningAgents: z.array(
       z.object({

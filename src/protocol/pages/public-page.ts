@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkTypeNames } from '../../checks/index.ts';
+import { CheckState } from '../checks/check-state.ts';
 import { accepted, defineRoute, noContent, successful } from '../http/route.ts';
 import { Aggregate } from '../results/reporting.ts';
 import { Coverage, Measurement } from '../runs/coverage.ts';
@@ -10,13 +11,11 @@ import { Maintenance, MaintenanceUpdate } from './maintenance.ts';
 import { StatusPageOptions } from './status-page.ts';
 import { ComponentImpact, componentImpacts, componentTypes } from './status-page-component.ts';
 
-/** What a page says of a check: how its newest final run ended. */
-export const CheckState = z
+/** What a page says of a run. */
+const RunVerdict = z
   .enum(['passing', 'degraded', 'failing', 'unknown'])
-  .describe(
-    'unknown: not measured in the last 24 hours, or the last run ended by a fault of the monitoring itself',
-  );
-export type CheckState = z.output<typeof CheckState>;
+  .describe('unknown: it ended by a fault of the monitoring itself');
+export type RunVerdict = z.output<typeof RunVerdict>;
 
 const DashboardCheck = z.object({
   checkId: z.string(),
@@ -34,7 +33,7 @@ const DashboardCheck = z.object({
     .array(
       z.object({
         startedAt: z.iso.datetime(),
-        state: CheckState,
+        state: RunVerdict,
         responseTime: z.number().describe('Milliseconds'),
         runLocation: z.string(),
         isOnDemand: z
@@ -57,7 +56,11 @@ export const DashboardData = z
       passing: z.int(),
       degraded: z.int(),
       failing: z.int(),
-      unknown: z.int(),
+      notJudged: z.int(),
+      notMeasured: z.int(),
+      pending: z.int(),
+      paused: z.int(),
+      unknown: z.int().describe('The last four together'),
     }),
     checks: z.array(DashboardCheck),
     incidents: z

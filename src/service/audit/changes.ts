@@ -18,7 +18,7 @@ export const noChanges: Changes = { before: null, after: null, secrets: [] };
 export const storedChanges = storedValue<Changes>('audit_log.changes', noChanges);
 
 /** Fields that say nothing of what somebody meant to change. */
-const ownFields = new Set(['updated_at', 'updatedAt', 'warnings', 'lastUsedAt']);
+const ownFields = new Set(['updated_at', 'updatedAt', 'warnings', 'state', 'lastUsedAt']);
 const longestText = 2_000;
 const largestBytes = 64 * 1024;
 

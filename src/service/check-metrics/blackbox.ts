@@ -21,8 +21,10 @@ const httpPhases = [
  * `instance` is the name of the check.
  */
 export const blackboxFamilies: readonly Family[] = [
-  ofPlace('probe_success', 'Whether the last run passed', ({ last }) =>
-    last ? Number(last.hasPassed) : undefined,
+  ofPlace(
+    'probe_success',
+    'Whether the last run passed; absent while nothing is measured',
+    ({ last, isMeasured }) => (last && isMeasured ? Number(last.hasPassed) : undefined),
   ),
   ofPlace('probe_duration_seconds', 'Response time of the last run', ({ last }) =>
     last?.responseUs == null ? undefined : last.responseUs / 1e6,

@@ -111,11 +111,12 @@ export class CheckMetrics {
 
   async #samples({ query, accountId }: Omit<Request, 'format'>) {
     const scope: Scope = { accountId, tags: query.tags };
-    await this.#totals.refresh(this.#clock.wallMs());
+    const now = this.#clock.wallMs();
+    await this.#totals.refresh(now);
     const isBlackbox = query.names === 'blackbox';
     const totals = this.#totals.byCheck();
     const labels = isBlackbox ? this.#blackboxLabels : this.#ownLabels;
-    const { subjects, isCut } = await subjectsOf(this.#store, scope, totals, labels);
+    const { subjects, isCut } = await subjectsOf(this.#store, scope, now, totals, labels);
     const families = isBlackbox
       ? blackboxFamilies
       : [cutFamily(isCut), ...ownFamilies({ areBucketsShown: query.phases === 'buckets' })];

@@ -13,6 +13,8 @@ export interface SubjectAt {
   readonly labels: LabelSet;
   readonly totals: Totals;
   readonly last: LastRun | null;
+  /** Whether the last run says how the target is now. */
+  readonly isMeasured: boolean;
 }
 
 /** A check with what is said of it. */

@@ -1,5 +1,6 @@
 import type { Metric } from '../../checks/contract/metric.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { isMeasured } from '../../protocol/checks/check-state.ts';
 import {
   type Family,
   joined,
@@ -77,25 +78,28 @@ const activated = ofCheck('picket_check_activated', 'Whether a check is switched
 
 const up = ofCheck(
   'picket_check_up',
-  'Whether a check passes, degraded or not; absent while the monitoring itself fails, and before the first run',
-  ({ check }) =>
-    check.activated === 0 || check.has_failures === null || check.has_errors === 1
-      ? undefined
-      : 1 - check.has_failures,
+  'Whether a check passes, degraded or not; absent while it is not measured or not judged',
+  ({ check: { state } }) => (isMeasured(state) ? Number(state !== 'failing') : undefined),
 );
+
+const state: Family = {
+  name: 'picket_check_state',
+  type: 'gauge',
+  help: 'How a check stands: 1 with its state as label',
+  write: (sink, { check, labels }) => sink.add(state.name, 1, labels, labelOf('state', check.state)),
+};
 
 const degraded = ofCheck(
   'picket_check_degraded',
-  'Whether a check passes, but slowly',
-  ({ check: { activated: isOn, is_degraded: isDegraded } }) =>
-    isOn === 0 ? undefined : (isDegraded ?? undefined),
+  'Whether a check passes, but slowly; absent while it is not measured or not judged',
+  ({ check: { state } }) => (isMeasured(state) ? Number(state === 'degraded') : undefined),
 );
 
 const error = ofCheck(
   'picket_check_error',
-  'Whether the monitoring itself failed at the last run, so that nothing is known of the target',
-  ({ check: { activated: isOn, has_errors: hasErrors } }) =>
-    isOn === 0 ? undefined : (hasErrors ?? undefined),
+  'Whether the monitoring itself failed at the last run, so that nothing is known of the target; absent while nothing runs',
+  ({ check: { state } }) =>
+    isMeasured(state) || state === 'not-judged' ? Number(state === 'not-judged') : undefined,
 );
 
 const certificate = ofCheck(
@@ -150,6 +154,7 @@ export function ownFamilies({ areBucketsShown }: { readonly areBucketsShown: boo
     info,
     activated,
     up,
+    state,
     degraded,
     error,
     runs,

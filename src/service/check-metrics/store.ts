@@ -1,4 +1,9 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { findCheckType } from '../../checks/index.ts';
+import type { CheckState } from '../../protocol/checks/check-state.ts';
+import { stateAt, stateOf } from '../checks/state/check-state.ts';
+import type { PausedChecks } from '../checks/state/paused-checks.ts';
+import { longestSilenceMs } from '../checks/state/silence.ts';
 import { hasEndedWithin } from '../store/days/ended-day.ts';
 import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
@@ -36,9 +41,9 @@ export interface MetricsSubject {
   readonly check_type: string;
   readonly activated: 0 | 1;
   readonly group_name: string | null;
-  readonly has_failures: 0 | 1 | null;
-  readonly has_errors: 0 | 1 | null;
-  readonly is_degraded: 0 | 1 | null;
+  readonly state: CheckState;
+  /** How long each of its places may be without a measurement; null where nothing has slots. */
+  readonly longest_silence_ms: number | null;
   readonly certificate_expires: number | null;
   readonly target_host: string | null;
 }
@@ -213,7 +218,9 @@ export class CheckTotals {
     id: string,
     scope: { readonly accountId?: string | undefined; readonly tags: readonly string[] },
     limit: number,
+    at: { readonly now: number; readonly paused: PausedChecks },
   ): Promise<MetricsSubject[]> {
+    const rank = stateOf(at.now, at.paused);
     let query = this.#db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
@@ -228,7 +235,7 @@ export class CheckTotals {
           .where(this.#dialect.inList('check_tags.tag', scope.tags)),
       );
     }
-    return query
+    const rows = await query
       .select([
         'checks.id',
         'checks.account_id',
@@ -236,15 +243,31 @@ export class CheckTotals {
         'checks.check_type',
         'checks.activated',
         'check_groups.name as group_name',
-        'statuses.has_failures',
-        'statuses.has_errors',
-        'statuses.is_degraded',
+        'checks.interval_ms',
+        'checks.run_parallel',
         'statuses.certificate_expires',
         'statuses.target_host',
       ])
+      .select(rank.as('rank'))
+      .select((eb) =>
+        eb
+          .selectFrom('check_locations')
+          .whereRef('check_locations.check_id', '=', 'checks.id')
+          .select((own) => own.fn.countAll<number>().as('count'))
+          .as('place_count'),
+      )
       .orderBy('checks.id')
       .limit(limit)
       .execute();
+    return rows.map(
+      ({ rank: ranked, interval_ms: intervalMs, run_parallel: isParallel, place_count: places, ...row }) => ({
+        ...row,
+        state: stateAt(ranked),
+        longest_silence_ms: findCheckType(row.check_type)?.pings
+          ? null
+          : longestSilenceMs(intervalMs, isParallel === 1 ? 1 : Math.max(1, Number(places))),
+      }),
+    );
   }
 
   /** The tags of some checks, in their order. */

@@ -26,15 +26,20 @@ export interface Subjects {
  * The checks of a scope with their labels, by id.
  */
 export async function subjectsOf(
-  store: Pick<Store, 'checkTotals'>,
+  store: Pick<Store, 'checkTotals' | 'states'>,
   scope: Scope,
+  now: number,
   totals: ReadonlyMap<string, readonly LocationTotals[]>,
   labels: SubjectLabels,
 ): Promise<Subjects> {
+  const paused = await store.states.paused(
+    scope.accountId === undefined ? undefined : [scope.accountId],
+    now,
+  );
   const rows: MetricsSubject[] = [];
   const tags = new Map<string, string[]>();
   for (let after = ''; rows.length <= mostChecks; ) {
-    const read = await store.checkTotals.subjectsAfter(after, scope, checksPerRead);
+    const read = await store.checkTotals.subjectsAfter(after, scope, checksPerRead, { now, paused });
     rows.push(...read);
     for (const [id, own] of await store.checkTotals.tagsOf(read.map(({ id }) => id))) tags.set(id, own);
     const last = read.at(-1);
@@ -50,8 +55,16 @@ export async function subjectsOf(
       labels: own.at(one.location),
       totals: one.totals,
       last: one.totals.last,
+      isMeasured: isMeasuredAt(check, one, now),
     }));
     return { check, labels: own.labels, infoLabels: own.infoLabels, places };
   });
   return { subjects, isCut: rows.length > mostChecks };
+}
+
+/** Whether the last run at a place says how the target is now. What has no slots is always measured. */
+function isMeasuredAt(check: MetricsSubject, { totals }: LocationTotals, now: number): boolean {
+  if (totals.last === null || totals.last.isJudged === false) return false;
+  if (['not-measured', 'pending', 'paused'].includes(check.state)) return false;
+  return check.longest_silence_ms === null || totals.last.ended >= now - check.longest_silence_ms;
 }

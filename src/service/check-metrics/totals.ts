@@ -32,6 +32,8 @@ export interface Distribution {
 export interface LastRun {
   readonly ended: number;
   readonly hasPassed: boolean;
+  /** False where the run ended by a fault of the monitoring; absent in what older builds stored. */
+  readonly isJudged?: boolean;
   /** Null when the target gave no answer to time. */
   readonly responseUs: number | null;
   readonly measured: MeasuredValues;
@@ -91,6 +93,7 @@ export function addRun(totals: Totals, run: EndedRun): void {
   totals.last = {
     ended: run.ended,
     hasPassed: outcome === 'passed' || outcome === 'degraded',
+    isJudged: outcome !== 'error',
     responseUs,
     measured: measured.slice(0, rememberedItems),
   };

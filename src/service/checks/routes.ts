@@ -4,6 +4,7 @@ import { checkTypes } from '../../checks/index.ts';
 import { runtimes } from '../../checks/tables/runtimes.ts';
 import { AppError } from '../../lib/errors.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
+import type { CheckState } from '../../protocol/checks/check-state.ts';
 import { runtimeRoutes } from '../../protocol/checks/runtime.ts';
 import { type AnyHandler, baseUrlOf, type Call, handlersById } from '../http/handler.ts';
 import { describePage, pageOffset } from '../http/paging.ts';
@@ -23,13 +24,14 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
   const viewOf = (check: Check, request: FastifyRequest) => oneCheckView(reachedBy(request), check);
   const generic = handlersById(checkRoutes, {
     async listChecks({ caller, query, request, reply }) {
+      const states = wantedStates(query);
       const { total, checks } = await deps.store.checks.list(
         caller.accountId,
         {
           tags: query.tag === undefined ? undefined : [query.tag].flat(),
           checkType: query.checkType,
           search: query.search,
-          status: query.status,
+          standing: states && { states, now: deps.clock.wallMs() },
           urlPart: query.apiCheckUrlFilterPattern,
         },
         { limit: query.limit, offset: pageOffset(query) },
@@ -117,4 +119,18 @@ export function runtimeHandlers(): [string, AnyHandler][] {
       return runtime;
     },
   });
+}
+
+/** Both filters hold. Older clients count what was not judged among what fails (check model 1.1). */
+function wantedStates({
+  status,
+  state,
+}: {
+  readonly status?: 'passing' | 'failing' | 'degraded' | undefined;
+  readonly state?: CheckState | undefined;
+}): readonly CheckState[] | undefined {
+  const ofStatus: readonly CheckState[] =
+    status === 'failing' ? ['failing', 'not-judged'] : [status ?? []].flat();
+  if (state === undefined) return status === undefined ? undefined : ofStatus;
+  return status === undefined || ofStatus.includes(state) ? [state] : [];
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { intervalMs, offsetRule } from '../../checks/contract/frequency.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { longestFreshnessMs } from './state/silence.ts';
 import type { Check } from './store.ts';
 
 /**
@@ -82,8 +83,6 @@ export function locationsOf(definition: {
   );
   return [...new Set(named)];
 }
-
-const longestFreshnessMs = 6 * 60_000;
 
 /**
  * How long a slot may wait in the queue before it is missed: its interval, at most six minutes (design,

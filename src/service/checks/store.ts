@@ -1,9 +1,12 @@
-import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
+import type { Kysely, RawBuilder, Selectable } from 'kysely';
 import { sql } from 'kysely';
+import { type CheckState, checkStates } from '../../protocol/checks/check-state.ts';
 import { type Dialect, escapeLike } from '../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../store/engine/queries.ts';
 import { isInParts, schedulePartCount } from '../store/engine/schedule-parts.ts';
 import type { Tables } from '../tables.ts';
+import { stateOf } from './state/check-state.ts';
+import { CheckStates } from './state/states.ts';
 import { checkDefinition } from './stored-definition.ts';
 import type { CheckRow } from './tables.ts';
 
@@ -54,7 +57,8 @@ export interface CheckFilter {
   readonly tags?: readonly string[] | undefined;
   readonly checkType?: string | undefined;
   readonly search?: string | undefined;
-  readonly status?: 'passing' | 'failing' | 'degraded' | undefined;
+  /** Those in one of some states at an instant. */
+  readonly standing?: { readonly states: readonly CheckState[]; readonly now: number } | undefined;
   readonly urlPart?: string | undefined;
 }
 
@@ -167,7 +171,7 @@ export class Checks {
     filter: CheckFilter,
     page: Page,
   ): Promise<{ total: number; checks: Check[] }> {
-    const filtered = this.#filtered(accountId, filter);
+    const filtered = this.#filtered(accountId, filter, await this.#isStanding(accountId, filter));
     const ordered = filtered
       .selectAll('checks')
       .orderBy('checks.created', 'desc')
@@ -176,9 +180,17 @@ export class Checks {
     return { total, checks: rows.map(fromRow) };
   }
 
-  #filtered(accountId: string, filter: CheckFilter) {
+  async #isStanding(accountId: string, { standing }: CheckFilter): Promise<RawBuilder<boolean> | undefined> {
+    if (standing === undefined) return undefined;
+    const { states, now } = standing;
+    const rank = stateOf(now, await new CheckStates(this.#db, this.#dialect).paused([accountId], now));
+    const ranks = states.map((state) => sql.lit(checkStates.indexOf(state)));
+    return ranks.length === 0 ? sql`false` : sql`${rank} in (${sql.join(ranks)})`;
+  }
+
+  #filtered(accountId: string, filter: CheckFilter, isStanding: RawBuilder<boolean> | undefined) {
     let query = this.#db.selectFrom('checks').where('checks.account_id', '=', accountId);
-    const { tags, checkType, search, status, urlPart } = filter;
+    const { tags, checkType, search, urlPart } = filter;
     if (checkType !== undefined) query = query.where('checks.check_type', '=', checkType);
     if (search !== undefined) {
       const pattern = `%${escapeLike(search.toLowerCase())}%`;
@@ -196,7 +208,15 @@ export class Checks {
           .where(this.#dialect.inList('check_tags.tag', tags)),
       );
     }
-    return status === undefined ? query : withStatus(query, status);
+    if (isStanding === undefined) return query;
+    return query.where('checks.id', 'in', (eb) =>
+      eb
+        .selectFrom('checks')
+        .leftJoin('statuses', 'statuses.check_id', 'checks.id')
+        .where('checks.account_id', '=', accountId)
+        .where(isStanding)
+        .select('checks.id'),
+    );
   }
 
   /** A page of the checks of a group: by their place in it, then the oldest first. */
@@ -322,19 +342,6 @@ export class Checks {
     const checks = this.#db.selectFrom('checks');
     return parts.length === schedulePartCount ? checks : checks.where(isInParts('checks.id', parts));
   }
-}
-
-/** Restricts to checks whose status derives to the word (check model 1.1). */
-function withStatus<Query extends SelectQueryBuilder<Tables, 'checks', object>>(
-  query: Query,
-  status: 'passing' | 'failing' | 'degraded',
-): Query {
-  const condition = {
-    failing: sql`has_failures = 1 or has_errors = 1`,
-    degraded: sql`has_failures = 0 and has_errors = 0 and is_degraded = 1`,
-    passing: sql`has_failures = 0 and has_errors = 0 and is_degraded = 0`,
-  }[status];
-  return query.where(sql<boolean>`checks.id in (select check_id from statuses where ${condition})`) as Query;
 }
 
 function columns(write: CheckWrite) {

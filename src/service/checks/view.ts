@@ -3,12 +3,14 @@ import { type CheckDefinition, completeDefinition, maskedValues } from '../../ch
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AnyCheck } from '../../protocol/checks/check.ts';
+import type { CheckState } from '../../protocol/checks/check-state.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { describeIssues } from '../http/validation.ts';
 import { type CheckChannel, channelsView } from './alert-channels.ts';
 import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';
+import type { StandingCheck } from './state/states.ts';
 import type { Check } from './store.ts';
 import { warningsOf } from './warnings.ts';
 import { effectWarnings } from './without-effect.ts';
@@ -25,6 +27,7 @@ function checkView(
   publicUrl: string | undefined,
   subscribed: readonly CheckChannel[] = [],
   warnings: readonly Warning[] = [],
+  state: CheckState = 'pending',
 ) {
   const type = findCheckType(check.checkType);
   const stored = completeDefinition(type, check.definition);
@@ -38,6 +41,7 @@ function checkView(
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
     ...channelsView(subscribed),
     warnings: [...warnings],
+    state,
     created_at: new Date(check.created).toISOString(),
     updated_at: check.updated === null ? null : new Date(check.updated).toISOString(),
   };
@@ -70,9 +74,11 @@ async function allWarningsOf(
 
 /** The same of one check whose channels are still to be looked up. */
 export async function oneCheckView(deps: ViewDeps, check: Check, kind: ViewKind = 'own'): Promise<CheckView> {
-  const channels = await channelsOf(deps.store, [check], kind);
+  const { store, clock, publicUrl } = deps;
+  const channels = await channelsOf(store, [check], kind);
   const warnings = await allWarningsOf(deps, [check], kind);
-  return checkView(check, deps.publicUrl, channels(check), warnings(check));
+  const states = await store.states.of(check.accountId, [check.id], clock.wallMs());
+  return checkView(check, publicUrl, channels(check), warnings(check), states.get(check.id)?.state);
 }
 
 /**
@@ -84,11 +90,13 @@ export async function checkListView(
   checks: readonly Check[],
   kind: ViewKind = 'own',
 ): Promise<CheckView[]> {
-  const { store, publicUrl, logger } = deps;
+  const { store, clock, publicUrl, logger } = deps;
   const channels = await channelsOf(store, checks, kind);
   const warnings = await allWarningsOf(deps, checks, kind);
+  const states = await statesOf(store, checks, clock.wallMs());
   return checks.flatMap((check) => {
-    const view = checkView(check, publicUrl, channels(check), warnings(check));
+    const state = states.get(check.id)?.state;
+    const view = checkView(check, publicUrl, channels(check), warnings(check), state);
     const encoded = z.safeEncode(AnyCheck, view);
     if (encoded.success) return [view];
     logger.error(
@@ -97,4 +105,10 @@ export async function checkListView(
     );
     return [];
   });
+}
+
+async function statesOf(store: ViewDeps['store'], checks: readonly Check[], now: number) {
+  const [first] = checks;
+  const ids = checks.map(({ id }) => id);
+  return first ? store.states.of(first.accountId, ids, now) : new Map<string, StandingCheck>();
 }

@@ -5,7 +5,7 @@ import { isGapReason, type Miss, missOf } from '../alerts/gaps/gap.ts';
 import { noteMissed } from '../alerts/gaps/watch.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { canRun } from '../checks/warnings.ts';
-import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
+import { agentPresentMs, agentSeenWindowMs } from '../locations/agents/sightings.ts';
 import { beginOutages } from '../locations/outages.ts';
 import type { AgentRow } from '../locations/tables.ts';
 import type { ServiceMetrics } from '../metrics.ts';
@@ -205,9 +205,6 @@ function silentSessions(ended: readonly RunRow[]): Signal[] {
   return [...byId.values()];
 }
 
-/** Longer than a poll waits, and than what it takes to write down that an agent was seen. */
-const heardWithinMs = 45_000;
-
 /**
  * Why nobody took a run in time. Agents that are gone count as seen for a while; so one was too busy only if
  * it has work in hand, or called while the run waited. An idle one would have taken it.
@@ -217,7 +214,7 @@ function reasonOf(
   seen: { readonly agents: readonly AgentRow[]; readonly busy: ReadonlySet<string>; readonly now: number },
 ): MissedReason {
   const here = seen.agents.filter(
-    (agent) => agent.location_id === run.location_id && agent.last_seen > seen.now - heardWithinMs,
+    (agent) => agent.location_id === run.location_id && agent.last_seen > seen.now - agentPresentMs,
   );
   if (here.length === 0) return 'no-agent';
   const need = { checkType: run.check_type, runtimeId: run.runtime_id };

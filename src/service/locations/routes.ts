@@ -14,6 +14,8 @@ import type { Repositories } from '../repositories.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import { cancelledSignals } from '../store/engine/signals.ts';
 import { agentCapabilities, agentSeenWindowMs, isOutdated, runningSessions } from './agents/sightings.ts';
+import { reportedWithinMs } from './event-store.ts';
+import { healthOf, type KnownOfLocation } from './health.ts';
 import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 const maxKeys = 2;
@@ -171,7 +173,7 @@ function inUse(slugName: string, users: readonly string[], kind: string): AppErr
 }
 
 async function views(
-  repositories: Pick<Repositories, 'locations'>,
+  repositories: Pick<Repositories, 'locations' | 'locationEvents'>,
   rows: readonly PrivateLocationRow[],
   now: number,
 ): Promise<PrivateLocation[]> {
@@ -183,6 +185,7 @@ async function views(
   );
   const lastSeen = await repositories.locations.lastSeen(ids);
   const lastUsed = await repositories.locations.keysLastUsed(ids);
+  const lasting = await repositories.locationEvents.lastingAt(ids, now - reportedWithinMs);
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
@@ -197,7 +200,21 @@ async function views(
     lastSeen: optionalIso(lastSeen.get(row.id)),
     noAgentSince: optionalIso(row.no_agent_since ?? undefined),
     ...describeAgents(agents.get(row.id) ?? []),
+    health: healthView(
+      {
+        sessions: agents.get(row.id) ?? [],
+        lastSeen: lastSeen.get(row.id),
+        noAgentSince: row.no_agent_since,
+        lasting: (lasting.get(row.id) ?? []).map(({ started }) => started),
+      },
+      now,
+    ),
   }));
+}
+
+function healthView(known: KnownOfLocation, now: number): PrivateLocation['health'] {
+  const { since, ...health } = healthOf(known, now);
+  return { ...health, since: since === null ? null : iso(since) };
 }
 
 function keyView(

@@ -126,10 +126,10 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
   }
 
   /** Notes that a session was seen, with what it said about itself. */
-  async agentSeen(row: AgentRow): Promise<void> {
+  async agentSeen(row: Omit<AgentRow, 'left_at'>): Promise<void> {
     await this.db
       .insertInto('agents')
-      .values(row)
+      .values({ ...row, left_at: null })
       .onConflict((conflict) =>
         conflict.columns(['location_id', 'agent_id', 'session_id']).doUpdateSet((eb) => ({
           version: eb.ref('excluded.version'),
@@ -138,6 +138,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
           capabilities: eb.ref('excluded.capabilities'),
           key_id: eb.ref('excluded.key_id'),
           last_seen: eb.ref('excluded.last_seen'),
+          left_at: null,
         })),
       )
       .execute();
@@ -154,7 +155,18 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** Sessions seen at or after an instant with a key that is still active, newest first. */
+  /** Notes that a session said goodbye. */
+  async sessionLeft(locationId: string, agentId: string, sessionId: string, now: number): Promise<void> {
+    await this.db
+      .updateTable('agents')
+      .set({ last_seen: now, left_at: now })
+      .where('location_id', '=', locationId)
+      .where('agent_id', '=', agentId)
+      .where('session_id', '=', sessionId)
+      .execute();
+  }
+
+  /** Sessions seen at or after an instant that did not say goodbye, with a key that is still active, newest first. */
   async agents(locationIds: readonly string[], since: number): Promise<AgentRow[]> {
     if (locationIds.length === 0) return [];
     return this.db
@@ -162,6 +174,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .selectAll()
       .where(this.dialect.inList('location_id', [...new Set(locationIds)]))
       .where('last_seen', '>=', since)
+      .where('left_at', 'is', null)
       .where((eb) =>
         eb.or([eb('key_id', 'is', null), eb('key_id', 'in', eb.selectFrom('location_keys').select('id'))]),
       )

@@ -36,6 +36,8 @@ export interface AgentRow {
   capabilities: string;
   first_seen: number;
   last_seen: number;
+  /** When it said goodbye; null while it has not. */
+  left_at: number | null;
 }
 
 /** Errors of one kind that agents of a location reported of themselves. */

@@ -1,8 +1,8 @@
 import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
 import { findCheckType } from '../../checks/index.ts';
-import type { CheckState } from '../../protocol/pages/public-page.ts';
+import type { RunVerdict } from '../../protocol/pages/public-page.ts';
 import type { Aggregate } from '../../protocol/results/reporting.ts';
-import { type Coverage, measurementOf } from '../../protocol/runs/coverage.ts';
+import type { Coverage } from '../../protocol/runs/coverage.ts';
 import type { ReportedCheck, RunAggregate } from './report-store.ts';
 
 /** Failures after which the response time still counts: the target answered. */
@@ -37,32 +37,15 @@ export function hasSlots({ checkType }: Pick<ReportedCheck, 'checkType'>): boole
   return !findCheckType(checkType)?.pings;
 }
 
-/**
- * The state that pages and badges show: an old one says nothing where nothing was measured in the last 24 hours.
- * Slots that are all open, as of a check that runs once a day, leave it as it was.
- */
-export function shownState(
-  { checkType, flags }: Pick<ReportedCheck, 'checkType' | 'flags'>,
-  lastDay: Coverage,
-): CheckState {
-  if (!hasSlots({ checkType })) return stateOf(flags);
-  const isOpenOnly = lastDay.due > 0 && lastDay.due === lastDay.open;
-  return measurementOf(lastDay) === 'NONE' && !isOpenOnly ? 'unknown' : stateOf(flags);
-}
-
-/** What the newest result says. A fault of the monitoring says nothing about the target. */
-export function stateOf(flags: ReportedCheck['flags']): CheckState {
-  if (flags === null) return 'unknown';
-  if (flags.hasFailures) return 'failing';
-  if (flags.hasErrors) return 'unknown';
-  return flags.isDegraded ? 'degraded' : 'passing';
-}
-
-const worstFirst: readonly CheckState[] = ['failing', 'degraded', 'unknown', 'passing'];
-
-/** The state of several checks together: the worst one. */
-export function worstState(states: readonly CheckState[]): CheckState {
-  return worstFirst.find((state) => states.includes(state)) ?? 'unknown';
+/** How a run ended. A fault of the monitoring says nothing about the target. */
+export function verdictOf(run: {
+  readonly hasFailures: boolean;
+  readonly hasErrors: boolean;
+  readonly isDegraded: boolean;
+}): RunVerdict {
+  if (run.hasFailures) return 'failing';
+  if (run.hasErrors) return 'unknown';
+  return run.isDegraded ? 'degraded' : 'passing';
 }
 
 /** Whether a check with these tags is among those a dashboard or report asks for. */

@@ -16,7 +16,7 @@ export interface ReportFilter {
   readonly isActivated?: boolean | undefined;
 }
 
-/** A check with how its newest final run ended. */
+/** A check as reports and pages name it. */
 export interface ReportedCheck {
   readonly id: string;
   readonly accountId: string;
@@ -27,12 +27,6 @@ export interface ReportedCheck {
   /** Its own and those of its group. */
   readonly tags: readonly string[];
   readonly groupName: string | null;
-  /** null when it has not run yet. */
-  readonly flags: {
-    readonly hasFailures: boolean;
-    readonly hasErrors: boolean;
-    readonly isDegraded: boolean;
-  } | null;
 }
 
 /** How the runs of a check ended in a window. Times in milliseconds; null when nothing was measured. */
@@ -135,7 +129,6 @@ export class Reports {
   #select() {
     return this.#db
       .selectFrom('checks')
-      .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .leftJoin('check_groups', (join) =>
         join
           .onRef('check_groups.id', '=', 'checks.group_id')
@@ -150,9 +143,6 @@ export class Reports {
         'checks.definition',
         'check_groups.name as group_name',
         'check_groups.definition as group_definition',
-        'statuses.has_failures',
-        'statuses.has_errors',
-        'statuses.is_degraded',
       ]);
   }
 
@@ -193,9 +183,6 @@ function reportedCheck(row: {
   definition: string;
   group_name: string | null;
   group_definition: string | null;
-  has_failures: number | null;
-  has_errors: number | null;
-  is_degraded: number | null;
 }): ReportedCheck {
   const own = taggedOf(row.definition);
   const group = row.group_definition === null ? {} : taggedOf(row.group_definition);
@@ -207,13 +194,5 @@ function reportedCheck(row: {
     isActivated: row.activated === 1 && group.activated !== false,
     tags: [...new Set([...(own.tags ?? []), ...(group.tags ?? [])])],
     groupName: row.group_name,
-    flags:
-      row.has_failures === null
-        ? null
-        : {
-            hasFailures: row.has_failures === 1,
-            hasErrors: row.has_errors === 1,
-            isDegraded: row.is_degraded === 1,
-          },
   };
 }

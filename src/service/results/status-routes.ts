@@ -1,6 +1,7 @@
 import { AppError } from '../../lib/errors.ts';
 import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
+import type { StandingCheck } from '../checks/state/states.ts';
 import type { Check } from '../checks/store.ts';
 import { warningsOf } from '../checks/warnings.ts';
 import { type CoverageSource, windowCoverage } from '../coverage/coverage-query.ts';
@@ -15,24 +16,28 @@ export function checkStatusHandlers(
   const lastDay = (ids: readonly string[]) =>
     windowCoverage(deps.analytics, ids, namedWindow('last24Hrs', deps.clock.wallMs()));
   return handlersById(checkStatusRoutes, {
-    async listCheckStatuses({ caller }) {
+    async listCheckStatuses({ caller, query }) {
       const { accountId } = caller;
       const now = deps.clock.wallMs();
       const rows = await deps.store.statuses.list(accountId);
-      const { warnings, unrun } = await allWarnings(
+      const { warnings, unrun: all } = await allWarnings(
         deps,
         accountId,
         new Set(rows.map((row) => row.check_id)),
       );
+      const unrun = query.neverRun ? all : [];
+      const states = await deps.store.states.of(accountId, undefined, now);
       const ids = [...rows.map((row) => row.check_id), ...unrun.map(({ id }) => id)];
       const coverage = await lastDay(ids);
       return [
         ...rows.map((row) => ({
           ...statusView(row, row.name, warnings.get(row.check_id), now),
+          ...standing(states.get(row.check_id)),
           coverage: coverage(row.check_id),
         })),
         ...unrun.map((check) => ({
           ...unrunView(check, warnings.get(check.id) ?? []),
+          ...standing(states.get(check.id)),
           coverage: coverage(check.id),
         })),
       ];
@@ -44,15 +49,16 @@ export function checkStatusHandlers(
       const now = deps.clock.wallMs();
       const warnings = (await warningsOf(deps.store, [check], now)).get(check.id);
       const coverage = (await lastDay([check.id]))(check.id);
-      if (row) return { ...statusView(row, check.name, warnings, now), coverage };
-      return warnings ? { ...unrunView(check, warnings), coverage } : null;
+      const state = standing((await deps.store.states.of(caller.accountId, [check.id], now)).get(check.id));
+      if (row) return { ...statusView(row, check.name, warnings, now), ...state, coverage };
+      return warnings ? { ...unrunView(check, warnings), ...state, coverage } : null;
     },
   });
 }
 
 const checksAtOnce = 500;
 
-/** The warnings of all checks of an account, and those checks that have some and no status. */
+/** The warnings of all checks of an account, and the checks that have not run yet. */
 async function allWarnings(
   { store, clock }: HandlerDeps,
   accountId: string,
@@ -65,18 +71,18 @@ async function allWarnings(
     const found = await warningsOf(store, checks, clock.wallMs());
     for (const [id, some] of found) warnings.set(id, some);
     for (const { id, name, created } of checks) {
-      if (found.has(id) && !withStatus.has(id)) unrun.push({ id, name, created });
+      if (!withStatus.has(id)) unrun.push({ id, name, created });
     }
     if (checks.length < checksAtOnce) return { warnings, unrun };
   }
 }
 
-/** All but what is asked of another thread. */
-type CheckState = Omit<CheckStatus, 'coverage'>;
+/** What a status says of runs, and why there are none. */
+type RunFacts = Omit<CheckStatus, 'coverage' | 'state' | 'notMeasuredAt'>;
 type ShownCheck = Pick<Check, 'id' | 'name' | 'created'>;
 
-/** The state of a check that has not run, and does not. */
-function unrunView({ id, name, created }: ShownCheck, warnings: readonly Warning[]): CheckState {
+/** A check that has not run. */
+function unrunView({ id, name, created }: ShownCheck, warnings: readonly Warning[]): RunFacts {
   return {
     name,
     checkId: id,
@@ -94,6 +100,11 @@ function unrunView({ id, name, created }: ShownCheck, warnings: readonly Warning
   };
 }
 
+/** A check that was deleted a moment ago is not measured any more. */
+function standing(known: StandingCheck | undefined): Pick<CheckStatus, 'state' | 'notMeasuredAt'> {
+  return { state: known?.state ?? 'not-measured', notMeasuredAt: [...(known?.notMeasuredAt ?? [])] };
+}
+
 const dayMs = 86_400_000;
 
 function statusView(
@@ -101,7 +112,7 @@ function statusView(
   name: string,
   warnings: readonly Warning[] | undefined,
   now: number,
-): CheckState {
+): RunFacts {
   return {
     name,
     checkId: row.check_id,

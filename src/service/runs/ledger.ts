@@ -2,7 +2,7 @@ import { lanes } from '../../checks/contract/check-type.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { FairQueue, type QueueFigures } from '../../lib/turns/fair-queue.ts';
-import type { ClaimRequest, LeasedRun, RenewRequest } from '../../protocol/agent/agent.ts';
+import type { ClaimRequest, LeasedRun, ReleaseRequest, RenewRequest } from '../../protocol/agent/agent.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import { AgentSightings } from '../locations/agents/sightings.ts';
 import { endOutage } from '../locations/outages.ts';
@@ -211,8 +211,10 @@ export class Ledger {
   }
 
   /** Puts leases an agent gives back into the queue; returns how many were still its own. */
-  async release(location: LocationCaller, request: RenewRequest): Promise<number> {
-    await this.sightings.heard(location.id, request, this.#clock.wallMs());
+  async release(location: LocationCaller, request: ReleaseRequest): Promise<number> {
+    const now = this.#clock.wallMs();
+    if (request.isLeaving) await this.sightings.left(location.id, request, now);
+    else await this.sightings.heard(location.id, request, now);
     return this.#release(sessionLeases(location, request));
   }
 

@@ -81,6 +81,36 @@ describe('a location', () => {
     expect(body).not.toContain('<script>alert');
   });
 
+  it('is healthy while an agent is there, and empty once it said goodbye or was silent for longer than a poll', async () => {
+    const location = await createLocation(harness, 'shift');
+    const health = async () => {
+      const { body } = await harness.call('GET', `/v1/private-locations/${location.id}`);
+      const page = await reader.get(`/locations/${location.id}`);
+      return [
+        body.health.state,
+        body.health.presentAgents,
+        /state-\w+">.*?<\/span>([^<]+)/.exec(page.body)?.[1],
+      ];
+    };
+    expect(await health()).toEqual(['never-seen', 0, 'No agent yet']);
+    const agent = new TestAgent(harness, location);
+    await agent.claim();
+    expect(await health()).toEqual(['healthy', 1, 'Healthy']);
+    // What an agent of an older build sends when it gives leases back.
+    await agent.call('leases/release', { ...agent.identity, leases: [] });
+    expect(await health()).toEqual(['healthy', 1, 'Healthy']);
+    await agent.call('leases/release', { ...agent.identity, leases: [], isLeaving: true });
+    expect(await health()).toEqual(['no-agent', 0, 'No agent']);
+    await agent.call('leases/renew', { ...agent.identity, leases: [] });
+    expect(await health()).toEqual(['no-agent', 0, 'No agent']);
+    await new TestAgent(harness, location).claim();
+    expect(await health()).toEqual(['healthy', 1, 'Healthy']);
+    clock.advance(31_000);
+    expect((await reader.get(`/locations/${location.id}`)).body).toContain('last heard 31 s ago');
+    clock.advance(14_000);
+    expect(await health()).toEqual(['no-agent', 0, 'No agent']);
+  });
+
   it('says why runs were missed', async () => {
     await createLocation(harness, 'silent');
     await createCheck(harness, { name: 'missed', frequency: 1, privateLocations: ['silent'] });

@@ -32,8 +32,8 @@ describe('a dashboard', () => {
     await addDashboard('grey', { tags: ['grey'] });
     const { status, body, headers } = await visitor.get('/dashboards/GREY');
     expect(status).toBe(200);
-    expect(textOf(body)).toContain('None failing; 1 of 1 check not measured');
-    expect(textOf(body)).toMatch(/never run – Not measured/);
+    expect(textOf(body)).toContain('None failing; 1 of 1 check not run yet');
+    expect(textOf(body)).toMatch(/never run · No run yet/);
     expect(textOf(body)).toMatch(/24 h not measured/);
     expect(body).not.toMatch(/day-known" x="\d+" y="[^"]*" width="14" height="[1-9]|bar-passed|100 %|named/);
     expect(headers['cache-control']).toMatch(/^public, max-age=10, .*stale-if-error/);

@@ -328,8 +328,14 @@ describe('results', () => {
     expect(status.body).toMatchObject({ hasFailures: false, longestRun: 100, shortestRun: 50 });
     const unrun = await own.call('GET', `/v1/check-statuses/${elsewhere.id}`);
     expect(unrun.body).toMatchObject({ lastCheckRunId: null, warnings: [{ code: 'NO_LOCATION' }] });
-    expect((await own.call('GET', '/v1/check-statuses')).body).toEqual([status.body, unrun.body]);
-    expect((await own.call('GET', '/v1/checks?status=passing')).body).toHaveLength(1);
+    expect((await own.call('GET', '/v1/check-statuses')).body).toEqual([status.body]);
+    expect((await own.call('GET', '/v1/check-statuses?neverRun=true')).body).toEqual([
+      status.body,
+      unrun.body,
+    ]);
+    // No agent measures it any longer: it passed last, and is not passing.
+    expect((await own.call('GET', '/v1/checks?status=passing')).body).toEqual([]);
+    expect((await own.call('GET', '/v1/checks?state=not-measured')).body).toHaveLength(1);
     expect((await own.call('GET', '/v1/checks?status=failing')).body).toEqual([]);
     await own.close();
   });

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { DashboardOptions } from '../../../src/protocol/pages/dashboard.ts';
+import { CheckStates } from '../../../src/service/checks/state/states.ts';
 import { checkCoverages } from '../../../src/service/coverage/coverage-query.ts';
 import { SlotDays } from '../../../src/service/coverage/slot-days.ts';
 import { dashboardChecks, dashboardData } from '../../../src/service/pages/dashboards/dashboard-data.ts';
@@ -75,6 +76,7 @@ async function shown(connection: Kysely<Tables>) {
   const repositories = {
     reports: new Reports(connection, dialect),
     dashboardIncidents: new DashboardIncidents(connection, dialect),
+    states: new CheckStates(connection, dialect),
   };
   const columns = new ResultColumns(connection, dialect);
   const byCheck = <T extends { readonly checkId: string }>(found: readonly T[]) =>

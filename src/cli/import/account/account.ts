@@ -18,6 +18,7 @@ const ofAnswers = new Set([
     'updated_at',
     'accountId',
     'warnings',
+    'state',
     'alertChannels',
     'dashboardId',
     'keys',

@@ -3,6 +3,7 @@ import { AppError } from '../../../lib/errors.ts';
 import type { AuditEntry } from '../../../protocol/accounts/audit-log.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
 import { checkSessionRoutes } from '../../../protocol/sessions/check-session.ts';
+import type { StandingCheck } from '../../checks/state/states.ts';
 import { planSection } from '../agentic/plan-section.ts';
 import { textField } from '../elements/form.ts';
 import { ago, duration, instant, shortened } from '../elements/format.ts';
@@ -40,6 +41,7 @@ async function checkPage(call: PageCall): Promise<View> {
     { checkId },
     { page: { limit: 1, offset: 0 }, now },
   );
+  const standing = (await store.states.of(viewer.accountId, [checkId], now)).get(checkId);
   const type = findCheckType(check.checkType);
   if (!row || !stored || !type) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
   const since = sinceOf(row);
@@ -62,11 +64,17 @@ async function checkPage(call: PageCall): Promise<View> {
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
 <div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
 <p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(now - since)}, since ${instant(since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
-${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}
+${notMeasuredNotice(standing)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}
 ${slotSection(slots)}${numbers.sections}${errorSection(groups, now)}${events.section}${plan}${configuration(check, { changes, list: changeList(resource, changes, now), retries })}`;
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
+}
+
+/** The other locations make the state of the check. */
+function notMeasuredNotice(standing: StandingCheck | undefined): Content {
+  if (!standing || standing.state === 'not-measured' || standing.notMeasuredAt.length === 0) return '';
+  return html`<p class="notice">Not measured at ${visible(shortened(standing.notMeasuredAt.join(', '), 200))}.</p>`;
 }
 
 function editLink({ api }: PageCall, checkId: string): Content {

@@ -1,13 +1,10 @@
 import { alertChannelRoutes } from '../../../protocol/alerts/alert-channel.ts';
 import { privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
 import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
-import { reportedWithinMs } from '../../locations/event-store.ts';
 import { channelName } from '../alerts/channel-words.ts';
 import { shortened } from '../elements/format.ts';
-import { stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
-import { html } from '../html.ts';
-import { healthOf } from '../locations/health.ts';
+import { healthBadge } from '../locations/health.ts';
 import type { PageCall } from '../page.ts';
 import type { KnownChoice } from './fields/view.ts';
 
@@ -47,17 +44,11 @@ export async function choicesOf(call: PageCall): Promise<Choices> {
 }
 
 /** Private locations, each with its health: where nothing can be measured, people see it before they save. */
-export async function locationChoices({ api, store, clock }: PageCall): Promise<KnownChoice[]> {
+export async function locationChoices({ api, clock }: PageCall): Promise<KnownChoice[]> {
   const locations = await api.call(privateLocationRoutes.listPrivateLocations, { query: {} });
-  const ids = locations.map(({ id }) => id);
-  const lasting = await store.locationEvents.lastingAt(ids, clock.wallMs() - reportedWithinMs);
-  return locations.map((location) => {
-    const since = (lasting.get(location.id) ?? []).map(({ started }) => started);
-    const { state, word } = healthOf(location, since);
-    return {
-      value: location.slugName,
-      word: `${visible(shortened(location.name, wordLength))} (${location.slugName})`,
-      note: html`${stateBadge(state, word)}`,
-    };
-  });
+  return locations.map((location) => ({
+    value: location.slugName,
+    word: `${visible(shortened(location.name, wordLength))} (${location.slugName})`,
+    note: healthBadge(location, clock.wallMs()),
+  }));
 }

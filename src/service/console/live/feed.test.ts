@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../lib/clock.ts';
 import { createLogger } from '../../../lib/log.ts';
 import type { Store } from '../../store.ts';
 import { LiveFeed } from './feed.ts';
@@ -9,9 +10,10 @@ const accountId = 'account';
 let version = 1;
 let changes: [string, number][] = [];
 let looks = 0;
+let turn = 0;
 
 beforeEach(() => {
-  [version, changes, looks] = [1, [], 0];
+  [version, changes, looks, turn] = [1, [], 0, 0];
   vi.useFakeTimers();
 });
 afterEach(() => vi.useRealTimers());
@@ -25,8 +27,9 @@ function open() {
       },
       changesOf: async () => new Map(changes),
     },
+    states: { lastTurn: async () => turn, turnsOf: async () => new Map(turn === 0 ? [] : [['one', turn]]) },
   } as unknown as Store;
-  return new LiveFeed({ store, logger: createLogger('test', 'silent') });
+  return new LiveFeed({ store, clock: systemClock, logger: createLogger('test', 'silent') });
 }
 
 /** An open page; says how often it was notified. */
@@ -56,6 +59,15 @@ it('tells the page of a check of that check only, and the overview of all', asyn
   await vi.advanceTimersByTimeAsync(2_500);
   expect([overview(), one(), other()]).toEqual([1, 1, 0]);
   await vi.advanceTimersByTimeAsync(20_000);
+  expect([overview(), one(), other()]).toEqual([1, 1, 0]);
+  feed.close();
+});
+
+it('notifies pages of a state that turns by time alone, which is no event', async () => {
+  const feed = open();
+  const [overview, one, other] = [page(feed, null), page(feed, 'one'), page(feed, 'other')];
+  turn = 2;
+  await vi.advanceTimersByTimeAsync(6_500);
   expect([overview(), one(), other()]).toEqual([1, 1, 0]);
   feed.close();
 });

@@ -1,6 +1,8 @@
 import type { FastifyReply } from 'fastify';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { LruMap } from '../../../lib/lru.ts';
+import type { HandlerDeps } from '../../http/handler.ts';
 import type { Store } from '../../store.ts';
 
 /** How often the database is asked whether anything changed, for all readers of an account together. */
@@ -13,6 +15,8 @@ const longestRestMs = 60_000;
 const keepAliveMs = 20_000;
 /** Then browsers connect anew, and are asked again who they are. */
 const longestMs = 10 * 60_000;
+/** What turns by time alone is looked for as often, for all readers of an account together. */
+const turnKeptMs = lookMs;
 /** Looking for the version of an account reads all of its statuses: pages that are opened share one look. */
 const versionKeptMs = 500;
 const keptVersions = 1_000;
@@ -49,10 +53,13 @@ export class LiveFeed {
   readonly #versions = new LruMap<string, { readonly at: number; readonly version: Promise<number> }>(
     keptVersions,
   );
+  readonly #turns = new LruMap<string, { readonly at: number; readonly turn: Promise<number> }>(keptVersions);
+  readonly #clock: Pick<Clock, 'wallMs'>;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ store, logger }: { readonly store: Store; readonly logger: Logger }) {
+  constructor({ store, clock, logger }: Pick<HandlerDeps, 'store' | 'clock' | 'logger'>) {
     this.#store = store;
+    this.#clock = clock;
     this.#logger = logger;
   }
 
@@ -61,10 +68,23 @@ export class LiveFeed {
     const now = performance.now();
     const known = this.#versions.get(accountId);
     if (known && now - known.at < versionKeptMs) return known.version;
-    const version = this.#store.statuses.lastChange(accountId);
+    const version = Promise.all([this.#store.statuses.lastChange(accountId), this.#turnOf(accountId)]).then(
+      (changes) => Math.max(...changes),
+    );
     this.#versions.set(accountId, { at: now, version });
     version.catch(() => this.#versions.delete(accountId));
     return version;
+  }
+
+  /** When a state of an account turned last by time alone: nobody notifies of what does not happen. */
+  async #turnOf(accountId: string): Promise<number> {
+    const at = performance.now();
+    const known = this.#turns.get(accountId);
+    if (known && at - known.at < turnKeptMs) return known.turn;
+    const turn = this.#store.states.lastTurn(accountId, this.#clock.wallMs());
+    this.#turns.set(accountId, { at, turn });
+    turn.catch(() => this.#turns.delete(accountId));
+    return turn;
   }
 
   /** Keeps the connection of a request open and reports what happens. */
@@ -104,15 +124,19 @@ export class LiveFeed {
       try {
         const version = readers.some(({ checkId }) => checkId === null) ? await this.versionOf(accountId) : 0;
         const checkIds = new Set(readers.flatMap(({ checkId }) => checkId ?? []));
-        const changes =
-          checkIds.size === 0
-            ? new Map<string, number>()
-            : await this.#store.statuses.changesOf(accountId, [...checkIds]);
+        const changes = await this.#changesOf(accountId, [...checkIds]);
         for (const reader of readers) this.#tell(reader, version, changes);
       } catch (thrown) {
         this.#logger.debug({ err: thrown, accountId }, 'live pages wait for the database');
       }
     }
+  }
+
+  async #changesOf(accountId: string, checkIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (checkIds.length === 0) return new Map();
+    const changes = await this.#store.statuses.changesOf(accountId, checkIds);
+    const turns = await this.#store.states.turnsOf(accountId, checkIds, this.#clock.wallMs());
+    return new Map(checkIds.map((id) => [id, Math.max(changes.get(id) ?? 0, turns.get(id) ?? 0)]));
   }
 
   #tell(reader: Reader, version: number, changes: ReadonlyMap<string, number>): void {

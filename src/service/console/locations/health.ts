@@ -1,29 +1,32 @@
 import type { PrivateLocation } from '../../../protocol/locations/private-location.ts';
-import type { State } from '../elements/state.ts';
+import { ago } from '../elements/format.ts';
+import { type State, stateBadge } from '../elements/state.ts';
+import { type Html, html } from '../html.ts';
 
-/** How a location is: whether anything can be measured there, and whether what is measured can be trusted. */
-export interface Health {
-  readonly state: State;
-  readonly word: string;
-  /** Since when; null where nothing says. */
-  readonly since: number | null;
+const words = {
+  healthy: { state: 'passed', word: 'Healthy' },
+  unhealthy: { state: 'error', word: 'Unhealthy' },
+  'no-agent': { state: 'missed', word: 'No agent' },
+  'never-seen': { state: 'waiting', word: 'No agent yet' },
+} as const satisfies Record<PrivateLocation['health']['state'], { state: State; word: string }>;
+
+/** An idle agent calls every 25 seconds: a longer silence is worth a word before it means that the agent is gone. */
+const quietMs = 30_000;
+
+/** The health of a location as a badge, with since when, or with a silence that begins. */
+export function healthBadge({ health, lastSeen }: Known, now: number): Html {
+  const { state, word } = words[health.state];
+  const silentMs = lastSeen === null ? 0 : now - Date.parse(lastSeen);
+  const more =
+    health.since !== null
+      ? html`since ${ago(Date.parse(health.since), now)}`
+      : silentMs > quietMs
+        ? `last heard ${Math.round(silentMs / 1000)} s ago`
+        : '';
+  return html`${stateBadge(state, word)}${more === '' ? '' : html` <span class="small soft">${more}</span>`}`;
 }
 
-type Known = Pick<PrivateLocation, 'agentCount' | 'lastSeen' | 'noAgentSince'>;
-
-/**
- * @param lastingSince since when each thing lasts that agents find wrong there at this moment.
- */
-export function healthOf(location: Known, lastingSince: readonly number[]): Health {
-  const instant = (text: string | null) => (text === null ? null : Date.parse(text));
-  if (location.agentCount === 0) {
-    return location.lastSeen === null
-      ? { state: 'waiting', word: 'No agent yet', since: instant(location.noAgentSince) }
-      : { state: 'missed', word: 'No agent', since: instant(location.noAgentSince ?? location.lastSeen) };
-  }
-  if (lastingSince.length === 0) return { state: 'passed', word: 'Healthy', since: null };
-  return { state: 'error', word: 'Unhealthy', since: Math.min(...lastingSince) };
-}
+type Known = Pick<PrivateLocation, 'health' | 'lastSeen'>;
 
 /** What can be wrong with a location, in words. */
 export function kindWords(kind: string): string {

@@ -1,12 +1,10 @@
 import { privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
-import { reportedWithinMs } from '../../locations/event-store.ts';
 import { ago, counted, duration, shortened } from '../elements/format.ts';
-import { stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';
 import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
-import { healthOf } from './health.ts';
+import { healthBadge } from './health.ts';
 
 /** All private locations of the account: which of them measure. */
 export async function listLocations({ api, store, viewer, clock }: PageCall): Promise<View> {
@@ -14,21 +12,11 @@ export async function listLocations({ api, store, viewer, clock }: PageCall): Pr
   const locations = await api.call(privateLocationRoutes.listPrivateLocations, {
     query: { versions: 'true' },
   });
-  const [lasting, queues] = await Promise.all([
-    store.locationEvents.lastingAt(
-      locations.map(({ id }) => id),
-      now - reportedWithinMs,
-    ),
-    store.locationMinutes.queues(now, viewer.accountId),
-  ]);
+  const queues = await store.locationMinutes.queues(now, viewer.accountId);
   const queueOf = Map.groupBy(queues, ({ locationId }) => locationId);
   const mayWrite = api.allows(privateLocationRoutes.createPrivateLocation);
   const rows = locations.map((location) => ({
     ...location,
-    health: healthOf(
-      location,
-      (lasting.get(location.id) ?? []).map(({ started }) => started),
-    ),
     queues: queueOf.get(location.id) ?? [],
   }));
   const main = html`${heading(
@@ -50,15 +38,14 @@ ${table({
     },
     {
       title: 'State',
-      cell: ({ health }) =>
-        html`${stateBadge(health.state, health.word)}${health.since === null ? '' : html`<br><span class="small soft">since ${ago(health.since, now)}</span>`}`,
+      cell: (location) => healthBadge(location, now),
     },
     {
       title: 'Agents',
-      cell: ({ agentCount, runningAgents = [] }) =>
-        agentCount === 0
+      cell: ({ health: { presentAgents }, runningAgents = [] }) =>
+        presentAgents === 0
           ? '–'
-          : html`${counted(agentCount, 'agent')}<br><span class="small soft">${runningAgents
+          : html`${counted(presentAgents, 'agent')}<br><span class="small soft">${runningAgents
               .slice(0, 4)
               .map(({ version, isOutdated }) => `${shortened(version, 24)}${isOutdated ? ' (outdated)' : ''}`)
               .join(', ')}</span>`,

@@ -19,7 +19,7 @@ import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { coverageSection } from './coverage.ts';
-import { healthOf, kindWords } from './health.ts';
+import { healthBadge, kindWords } from './health.ts';
 import { keysSection } from './keys.ts';
 import { courseMs, queueSection } from './queue.ts';
 import { slotsSection } from './slots.ts';
@@ -46,14 +46,10 @@ export async function showLocation(
     store.locationMinutes.queues(now, viewer.accountId),
     store.locationMinutes.list(location.id, now - courseMs, now),
   ]);
-  const health = healthOf(
-    location,
-    events.flatMap(({ endedAt, startedAt }) => (endedAt === null ? Date.parse(startedAt) : [])),
-  );
   const main = html`<nav class="crumbs"><a href="/locations">Locations</a></nav>
 ${heading(shortened(location.name, 200), actions(call, location))}
 ${problemNotice(done.problems)}
-<p class="lead">${stateBadge(health.state, health.word)}${health.since === null ? '' : html` <span class="soft">since ${ago(health.since, now)}</span>`}</p>
+<p class="lead">${healthBadge(location, now)}</p>
 ${done.newKey === undefined ? '' : keysSection.once(call.request, done.newKey)}
 ${facts([
   ['Short name, as checks say it', html`<code>${location.slugName}</code>`],

@@ -20,6 +20,7 @@ function storeOf(): Store {
   return {
     audit: { lastWrite: async () => written },
     statuses: { lastChange: async () => version },
+    states: { lastTurn: async () => 0 },
     overviews: {
       counts: async () => {
         looks += 1;

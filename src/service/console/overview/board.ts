@@ -107,7 +107,10 @@ async function readBoard(
   written: string,
 ): Promise<Board> {
   // Asked before the rest: what changes meanwhile is news.
-  const version = await store.statuses.lastChange(accountId);
+  const version = Math.max(
+    await store.statuses.lastChange(accountId),
+    await store.states.lastTurn(accountId, now),
+  );
   const [counts, choices] = [
     await store.overviews.counts(accountId, now),
     await knownChoices(store, accountId, written),

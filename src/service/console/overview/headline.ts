@@ -22,7 +22,7 @@ export function headline(
     rest.push(`${counted(unsure, 'other')} could not be judged: that is ours, not the targets'.`);
   if (state !== 'degraded' && degraded > 0) rest.push(`${counted(degraded, 'check')} degraded.`);
   if (of('waiting') > 0) rest.push(`${counted(of('waiting'), 'check')} had no run yet.`);
-  if (of('off') > 0) rest.push(`${counted(of('off'), 'check')} switched off.`);
+  if (of('off') > 0) rest.push(`${counted(of('off'), 'check')} paused.`);
   return html`<div class="headline headline-${state === 'passed' && passed === 0 ? 'waiting' : state}"><h1>${sentence(state, { active, passed, failed, unsure, degraded })}${unmeasured === 0 ? '' : html`; <a href="/alerts">${counted(unmeasured, 'check')} not measured</a>`}</h1>
 <p>${failed > 0 ? longest(shown, now) : ''} ${rest.map((part) => html`${part} `)}</p></div>`;
 }

@@ -1,4 +1,7 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
+import { type CheckState, checkStates } from '../../../protocol/checks/check-state.ts';
+import { stateAt, stateOf } from '../../checks/state/check-state.ts';
+import { CheckStates } from '../../checks/state/states.ts';
 import type { RunRow, RunState } from '../../runs/tables.ts';
 import { onDemandRuns } from '../../sessions/stored/on-demand.ts';
 import { isSince } from '../../store/days/ended-day.ts';
@@ -7,10 +10,11 @@ import { dayMs } from '../../store/days/stretches.ts';
 import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
 import type { Page } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
+import { shownStates } from '../elements/state.ts';
 
-/** How a check stands, the worst first. The numbers are those of `stateOf` below. */
-export const overviewStates = ['failed', 'error', 'missed', 'degraded', 'waiting', 'passed', 'off'] as const;
-export type OverviewState = (typeof overviewStates)[number];
+/** How a check stands, the worst first: the words of pages for `checkStates`. */
+export const overviewStates = checkStates.map((state) => shownStates[state]);
+export type OverviewState = (typeof shownStates)[CheckState];
 
 export interface OverviewFilter {
   readonly checkId?: string | undefined;
@@ -65,8 +69,6 @@ export interface RecentSlot {
   readonly isOnDemand: boolean;
 }
 
-const latestMs = 6 * 60_000;
-
 const newestRunColumns = [
   ...(['id', 'check_id', 'slot_at', 'slot_location', 'slot_count'] as const),
   ...(['state', 'reason', 'ended', 'last_result_id'] as const),
@@ -85,8 +87,9 @@ export class Overviews {
 
   /** How many checks of an account stand how. */
   async counts(accountId: string, now: number): Promise<Map<OverviewState, number>> {
-    const rows = await this.#of(accountId, {}, now)
-      .select(stateOf(now).as('rank'))
+    const rank = await this.#rank(accountId, now);
+    const rows = await this.#of(accountId, {}, rank)
+      .select(rank.as('rank'))
       .select((eb) => eb.fn.countAll<number>().as('count'))
       .groupBy('rank')
       .execute();
@@ -95,7 +98,7 @@ export class Overviews {
 
   /** How many checks fit. */
   async total(accountId: string, filter: OverviewFilter, now: number): Promise<number> {
-    const { total } = await this.#of(accountId, filter, now)
+    const { total } = await this.#of(accountId, filter, await this.#rank(accountId, now))
       .select((eb) => eb.fn.countAll<number>().as('total'))
       .executeTakeFirstOrThrow();
     return Number(total);
@@ -107,9 +110,10 @@ export class Overviews {
     filter: OverviewFilter,
     now: number,
   ): Promise<Map<number | null, Map<OverviewState, number>>> {
-    const rows = await this.#of(accountId, filter, now)
+    const rank = await this.#rank(accountId, now);
+    const rows = await this.#of(accountId, filter, rank)
       .select('checks.group_id')
-      .select(stateOf(now).as('rank'))
+      .select(rank.as('rank'))
       .select((eb) => eb.fn.countAll<number>().as('count'))
       .groupBy(['checks.group_id', 'rank'])
       .execute();
@@ -127,7 +131,8 @@ export class Overviews {
       isByGroup = false,
     }: { readonly page: Page; readonly now: number; readonly isByGroup?: boolean },
   ): Promise<OverviewRow[]> {
-    const rows = await this.#of(accountId, filter, now)
+    const rank = await this.#rank(accountId, now);
+    const rows = await this.#of(accountId, filter, rank)
       .$if(isByGroup, (query) =>
         query
           .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
@@ -143,7 +148,7 @@ export class Overviews {
         'checks.group_id',
         'statuses.last_slot_at',
       ])
-      .select(stateOf(now).as('rank'))
+      .select(rank.as('rank'))
       .orderBy('rank')
       .orderBy('checks.name_search')
       .orderBy('checks.id')
@@ -157,7 +162,7 @@ export class Overviews {
       id: row.id,
       name: row.name,
       checkType: row.check_type,
-      state: overviewStates[Number(row.rank)] ?? 'waiting',
+      state: shownStates[stateAt(row.rank)],
       isMuted: row.muted === 1,
       groupId: row.group_id,
       tags: tags.get(row.id) ?? [],
@@ -262,7 +267,12 @@ export class Overviews {
     };
   }
 
-  #of(accountId: string, filter: OverviewFilter, now: number) {
+  async #rank(accountId: string, now: number): Promise<RawBuilder<number>> {
+    const paused = await new CheckStates(this.#db, this.#dialect).paused([accountId], now);
+    return stateOf(now, paused);
+  }
+
+  #of(accountId: string, filter: OverviewFilter, rank: RawBuilder<number>) {
     const { checkId, search, state, checkType, tag, groupId, location } = filter;
     let query = this.#db
       .selectFrom('checks')
@@ -279,7 +289,7 @@ export class Overviews {
     if (groupId !== undefined) query = query.where('checks.group_id', '=', groupId);
     if (tag !== undefined) query = query.where((eb) => listed(eb, 'check_tags', 'tag', tag));
     if (location !== undefined) query = query.where((eb) => listed(eb, 'check_locations', 'name', location));
-    return state === undefined ? query : query.where(stateOf(now), '=', overviewStates.indexOf(state));
+    return state === undefined ? query : query.where(rank, '=', overviewStates.indexOf(state));
   }
 
   #newestRuns(
@@ -335,12 +345,7 @@ export class Overviews {
 function stateCounts(
   rows: readonly { readonly rank: number; readonly count: number }[],
 ): Map<OverviewState, number> {
-  return new Map(
-    rows.flatMap(({ rank, count }) => {
-      const state = overviewStates[Number(rank)];
-      return state ? [[state, Number(count)] as const] : [];
-    }),
-  );
+  return new Map(rows.map(({ rank, count }) => [shownStates[stateAt(rank)], Number(count)]));
 }
 
 function listed(
@@ -357,26 +362,4 @@ function listsOf(pairs: readonly (readonly [string, string])[]): Map<string, str
   const lists = new Map<string, string[]>();
   for (const [id, text] of pairs) lists.set(id, [...(lists.get(id) ?? []), text]);
   return lists;
-}
-
-/**
- * The place of a check in `overviewStates`. A check is not measured when its last two slots came to nothing,
- * or its last one that had minutes to be measured: what the run before them said is not how things are. One
- * that never was has the same time from its creation on.
- */
-function stateOf(now: number): RawBuilder<number> {
-  return sql<number>`case
-    when checks.activated = 0 then 6
-    when statuses.check_id is null then case
-      when checks.next_slot_at is not null
-        and checks.created < ${now - latestMs} - checks.interval_ms then 2
-      else 4 end
-    when checks.next_slot_at is not null and (
-      statuses.last_slot_at < checks.next_slot_at - checks.interval_ms * 5 / 2
-      or (statuses.last_slot_at < checks.next_slot_at - checks.interval_ms * 3 / 2
-        and checks.next_slot_at - checks.interval_ms < ${now - latestMs})) then 2
-    when statuses.has_failures = 1 then 0
-    when statuses.has_errors = 1 then 1
-    when statuses.is_degraded = 1 then 3
-    else 5 end`;
 }

@@ -20,6 +20,9 @@ export const agentCheckTypes = storedValue<readonly string[]>('agents.check_type
 /** An agent counts as running for this long after it was seen (check model 4.5). */
 export const agentSeenWindowMs = 2 * 60_000;
 
+/** An agent is there for this long after it was seen: longer than a poll waits, and than what it takes to write down that it was seen. */
+export const agentPresentMs = 45_000;
+
 const writeEveryMs = 10_000;
 /** Sessions whose last write is remembered; what is forgotten is written once more than needed. */
 const maxRemembered = 20_000;
@@ -96,13 +99,23 @@ export class AgentSightings {
     await this.#store.locations.sessionSeen(locationId, session.agentId, session.sessionId, now);
   }
 
+  /** A session said goodbye: its location is without it at once. */
+  async left(
+    locationId: string,
+    { agentId, sessionId }: { readonly agentId: string; readonly sessionId: string },
+    now: number,
+  ): Promise<void> {
+    this.#seen.delete(keyOf(locationId, { agentId, sessionId }));
+    await this.#store.locations.sessionLeft(locationId, agentId, sessionId, now);
+  }
+
   #isDue(
     locationId: string,
     session: { readonly agentId: string; readonly sessionId: string },
     now: number,
     fingerprint?: string,
   ): boolean {
-    const key = `${locationId} ${session.sessionId} ${session.agentId}`;
+    const key = keyOf(locationId, session);
     const last = this.#seen.get(key);
     const isFresh = last !== undefined && now - last.writtenAt < writeEveryMs && now >= last.writtenAt;
     if (isFresh && (fingerprint === undefined || fingerprint === last.fingerprint)) return false;
@@ -116,6 +129,13 @@ export class AgentSightings {
     this.#forgottenAt = now;
     await this.#store.locations.forgetAgents(now - forgetAfterMs);
   }
+}
+
+function keyOf(
+  locationId: string,
+  { agentId, sessionId }: { readonly agentId: string; readonly sessionId: string },
+): string {
+  return `${locationId} ${sessionId} ${agentId}`;
 }
 
 /** What a stored session said of itself; nothing when it was written by an older build. */

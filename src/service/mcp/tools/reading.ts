@@ -12,7 +12,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_checks',
     title: 'List checks',
     description:
-      'Checks (monitors) of the account with their settings, newest first. Filter by tag, type, status or a word of the name; use it to find the id of a check.',
+      'Checks (monitors) of the account with their settings, newest first. Filter by tag, type, state or a word of the name; use it to find the id of a check.',
     operations: ['listChecks'],
   },
   {
@@ -35,7 +35,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_check_statuses',
     title: 'List check statuses',
     description:
-      'How every check stands now: failing, with errors, degraded, or why it cannot run. Begin here to see what is wrong.',
+      'How every check stands now, by its state: failing, not-judged, not-measured, degraded, pending, passing or paused. A check that is not measured is neither up nor down, whatever hasFailures says. With neverRun=true also checks that have not run yet, with the reason. Begin here to see what is wrong.',
     operations: ['listCheckStatuses'],
   },
   {

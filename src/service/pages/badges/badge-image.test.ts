@@ -7,7 +7,7 @@ const badge: Badge = { label: 'API', message: 'passing', state: 'passing', style
 it('draws another picture for every style and theme and state', () => {
   const images = badgeStyles.flatMap((style) =>
     badgeThemes.flatMap((theme) =>
-      (['passing', 'degraded', 'failing', 'unknown'] as const).map((state) =>
+      (['passing', 'degraded', 'failing', 'not-measured'] as const).map((state) =>
         badgeImage({ ...badge, style, theme, state }),
       ),
     ),

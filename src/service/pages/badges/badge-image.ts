@@ -1,5 +1,5 @@
+import type { CheckState } from '../../../protocol/checks/check-state.ts';
 import type { badgeStyles, badgeThemes } from '../../../protocol/pages/badge.ts';
-import type { CheckState } from '../../../protocol/pages/public-page.ts';
 
 export interface Badge {
   readonly label: string;
@@ -13,7 +13,10 @@ const stateColors: Record<CheckState, string> = {
   passing: '#2f9e44',
   degraded: '#c98a00',
   failing: '#d6336c',
-  unknown: '#868e96',
+  'not-judged': '#868e96',
+  'not-measured': '#868e96',
+  pending: '#868e96',
+  paused: '#868e96',
 };
 
 /**

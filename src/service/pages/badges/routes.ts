@@ -1,14 +1,15 @@
 import { AppError } from '../../../lib/errors.ts';
 import { durationText } from '../../../lib/figures/duration.ts';
 import { askedInPublic } from '../../../lib/turns/asker.ts';
+import { isMeasured, worstOf } from '../../../protocol/checks/check-state.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
-import { addedCoverage, coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
+import { addedCoverage, coverageText } from '../../../protocol/runs/coverage.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
 import type { AccountCaller } from '../../http/auth.ts';
 import { type AnyHandler, handlersById } from '../../http/handler.ts';
 import type { AnalyticsDeps } from '../../results/analytics/routes.ts';
-import { hasSlots, matchesTags, shownState, worstState } from '../../results/check-report.ts';
+import { hasSlots, matchesTags } from '../../results/check-report.ts';
 import type { ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
 import { etagOf, isKnown } from '../answers/shared-answer.ts';
@@ -53,16 +54,17 @@ export function badgeHandlers({
     const active = checks.filter(({ isActivated }) => isActivated);
     const ids = active.map(({ id }) => id);
     const coverage = await windowCoverage(analytics, ids, namedWindow('last24Hrs', clock.wallMs()));
-    const state = worstState(active.map((check) => shownState(check, coverage(check.id))));
+    const standing = await store.states.of(active[0]?.accountId ?? '', ids, clock.wallMs());
+    const state = worstOf([...standing.values()].map((one) => one.state));
     const scheduled = active.filter(hasSlots).map(({ id }) => coverage(id));
-    // Where all is unknown the words say why; else what is known comes with how much that is.
+    // What is known comes with how much that is.
     const measured = scheduled.length === 0 ? null : coverageText(addedCoverage(scheduled));
-    const word = active.length === 0 ? 'inactive' : state;
+    const word = active.length === 0 ? 'inactive' : state.replace('-', ' ');
     const averageMs = responseTime ? await averageOf(active) : null;
     const message = [
-      word === 'unknown' && measured === notMeasured ? notMeasured : word,
+      word,
       averageMs === null ? null : durationText(averageMs),
-      measured === notMeasured ? null : measured,
+      isMeasured(state) ? measured : null,
     ]
       .filter((part) => part !== null)
       .join(' ');
@@ -113,7 +115,7 @@ export function badgeHandlers({
 function pageWords({ state, cards, components }: StatusPageData): Pick<Badge, 'message' | 'state'> {
   if (state === 'OPERATIONAL') {
     return [...cards.flatMap(({ services }) => services), ...components].some(isUnmeasured)
-      ? { message: 'no known incident', state: 'unknown' }
+      ? { message: 'no known incident', state: 'not-measured' }
       : { message: 'operational', state: 'passing' };
   }
   const isBad = state === 'MAJOR' || state === 'CRITICAL';

@@ -1,10 +1,11 @@
+import type { CheckState } from '../../../protocol/checks/check-state.ts';
 import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
 import type { DashboardData } from '../../../protocol/pages/public-page.ts';
 import { coverageDays, lastDays, windowCoverage } from '../../coverage/coverage-query.ts';
 import type { Repositories } from '../../repositories.ts';
 import type { AnalyticsThread } from '../../results/analytics/analytics-thread.ts';
 import { measuredOnDemand } from '../../results/analytics/measured-values.ts';
-import { aggregateView, shownState, stateOf } from '../../results/check-report.ts';
+import { aggregateView, verdictOf } from '../../results/check-report.ts';
 import type { RecentRun, ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
 import { dashboardIncidentView } from './incident-routes.ts';
@@ -45,7 +46,7 @@ export async function dashboardChecks(
 
 /** Everything a dashboard shows: its checks, one page of them in detail. */
 export async function dashboardData(
-  repositories: Pick<Repositories, 'reports' | 'dashboardIncidents'>,
+  repositories: Pick<Repositories, 'reports' | 'dashboardIncidents' | 'states'>,
   analytics: Pick<AnalyticsThread, 'report' | 'coverage'>,
   { dashboard, options, checks, page, now, publicUrl }: DashboardRequest,
 ): Promise<DashboardData> {
@@ -68,7 +69,12 @@ export async function dashboardData(
     windowCoverage(analytics, ids, lastWeek),
     analytics.coverage({ ...bars, checkIds: ids, location: null }),
   ]);
-  const states = checks.map((check) => shownState(check, dayCoverage(check.id)));
+  const standing = await repositories.states.of(
+    dashboard.account_id,
+    checks.map(({ id }) => id),
+    now,
+  );
+  const stateOf = (id: string) => standing.get(id)?.state ?? 'not-measured';
   const runs = Map.groupBy(
     await repositories.reports.recentRuns(ids, now - dayMs, runsShown),
     (run) => run.check_id,
@@ -76,17 +82,12 @@ export async function dashboardData(
   const { tags: _, useTagsAndOperator: __, ...looks } = options;
   return {
     dashboard: looks,
-    summary: {
-      passing: states.filter((state) => state === 'passing').length,
-      degraded: states.filter((state) => state === 'degraded').length,
-      failing: states.filter((state) => state === 'failing').length,
-      unknown: states.filter((state) => state === 'unknown').length,
-    },
+    summary: summaryOf(checks.map(({ id }) => stateOf(id))),
     checks: shown.map((check) => ({
       checkId: check.id,
       name: check.name,
       checkType: check.checkType,
-      state: shownState(check, dayCoverage(check.id)),
+      state: stateOf(check.id),
       groupName: options.showGroupNames ? check.groupName : null,
       tags: options.hideTags ? [] : [...check.tags],
       last24Hours: aggregateView(check.checkType, day.get(check.id), dayCoverage(check.id)),
@@ -105,6 +106,23 @@ export async function dashboardData(
   };
 }
 
+function summaryOf(states: readonly CheckState[]): DashboardData['summary'] {
+  const count = (wanted: CheckState) => states.filter((state) => state === wanted).length;
+  const unknown = {
+    notJudged: count('not-judged'),
+    notMeasured: count('not-measured'),
+    pending: count('pending'),
+    paused: count('paused'),
+  };
+  return {
+    passing: count('passing'),
+    degraded: count('degraded'),
+    failing: count('failing'),
+    ...unknown,
+    unknown: Object.values(unknown).reduce((sum, one) => sum + one, 0),
+  };
+}
+
 function runView(
   run: RecentRun,
   hasLink: boolean,
@@ -113,7 +131,7 @@ function runView(
   const base = publicUrl?.replace(/\/+$/, '') ?? '';
   return {
     startedAt: new Date(run.started).toISOString(),
-    state: stateOf({
+    state: verdictOf({
       hasFailures: run.has_failures === 1,
       hasErrors: run.has_errors === 1,
       isDegraded: run.is_degraded === 1,

@@ -13,6 +13,7 @@ import { auditMigration } from './audit-migration.ts';
 import { alertCauses, causeUpdates } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
 import {
+  agentGoodbyes,
   checkTotals,
   leanLedger,
   packedDetails,
@@ -356,6 +357,7 @@ export const migrations: readonly Migration[] = [
   customDomains,
   memberOrigins,
   storedAnswers,
+  agentGoodbyes,
   receiverIncidents,
   causeUpdates,
 ];

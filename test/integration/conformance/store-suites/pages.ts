@@ -113,9 +113,10 @@ export function pageSuite(stage: StoreStage): void {
 
     const first = await shown();
     expect(names(first)).toEqual(['alpha passing', 'beta failing']);
-    expect(first.summary).toEqual({ passing: 1, degraded: 0, failing: 1, unknown: 1 });
+    const unknown = { notJudged: 0, notMeasured: 0, pending: 1, paused: 0, unknown: 1 };
+    expect(first.summary).toEqual({ passing: 1, degraded: 0, failing: 1, ...unknown });
     expect(first.pagination).toEqual({ page: 1, pages: 2, checksPerPage: 2, total: 3 });
-    expect(names(await shown('?page=2'))).toEqual(['gamma unknown']);
+    expect(names(await shown('?page=2'))).toEqual(['gamma pending']);
     expect(first.checks[0]).toMatchObject({
       tags: ['web', 'prod'],
       last24Hours: { successRatio: 100, avg: 80, p95: 80, p99: 80 },
@@ -142,11 +143,11 @@ export function pageSuite(stage: StoreStage): void {
     const { resultUrl } = both.checks[0].lastRuns[0];
     expect(await call('GET', resultUrl)).toMatchObject({ checkId: alpha, responseTime: 80 });
     await call('PUT', `/v1/dashboards/${dashboard.dashboardId}`, { tags: [] });
-    expect(names(await shown())).toEqual(['alpha passing', 'beta failing', 'gamma unknown']);
+    expect(names(await shown())).toEqual(['alpha passing', 'beta failing', 'gamma pending']);
 
     await report(beta, { isDegraded: true });
     await report(alpha, { failure: ours });
-    expect(names(await shown())).toEqual(['alpha unknown', 'beta degraded', 'gamma unknown']);
+    expect(names(await shown())).toEqual(['alpha not-judged', 'beta degraded', 'gamma pending']);
   });
 
   it('opens a private dashboard with its key only', async () => {

@@ -6,6 +6,7 @@ import { availabilitySuite } from './availability.ts';
 import { changeSuite } from './changes.ts';
 import { checkMetricsSuite } from './check-metrics.ts';
 import { checkPlanSuite } from './check-plans.ts';
+import { checkStateSuite } from './check-states.ts';
 import { clockSuite } from './clocks.ts';
 import { consoleRecordSuite } from './console-records.ts';
 import { coverageSuite } from './coverage.ts';
@@ -46,6 +47,7 @@ export function storeSuites(stage: StoreStage): void {
   coverageSuite(stage);
   coverageViewSuite(stage);
   consoleRecordSuite(stage);
+  checkStateSuite(stage);
   clockSuite(stage);
   apiSuite(stage);
   auditSuite(stage);

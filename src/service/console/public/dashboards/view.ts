@@ -3,7 +3,7 @@ import type { DashboardData } from '../../../../protocol/pages/public-page.ts';
 import { coverageText, notMeasured } from '../../../../protocol/runs/coverage.ts';
 import { type Bar, bars } from '../../elements/bars.ts';
 import { counted, duration, instant, percent, utc } from '../../elements/format.ts';
-import { type State, stateBadge } from '../../elements/state.ts';
+import { type State, shownStates, stateBadge } from '../../elements/state.ts';
 import { pager } from '../../elements/table.ts';
 import { visible } from '../../elements/text.ts';
 import { type Html, html, path } from '../../html.ts';
@@ -14,7 +14,7 @@ type Run = Check['lastRuns'][number];
 type Figures = Check['last24Hours'];
 type Incident = DashboardData['incidents'][number];
 
-const states = { passing: 'passed', degraded: 'degraded', failing: 'failed', unknown: 'missed' } as const;
+const verdicts = { passing: 'passed', degraded: 'degraded', failing: 'failed', unknown: 'error' } as const;
 const runsShown = 20;
 
 /** What a dashboard shows: all checks in one line, then each of this page of them. */
@@ -38,13 +38,20 @@ ${over.length === 0 ? '' : html`<section><h2>History</h2>${over.map(noticeOf).ma
 
 /** How all checks of all pages stand. What is not known is not called well. */
 function headline({ summary }: DashboardData): { state: State; word: string } {
-  const { passing, degraded, failing, unknown } = summary;
+  const { passing, degraded, failing, notJudged, notMeasured, pending, paused, unknown } = summary;
   const total = passing + degraded + failing + unknown;
   const of = counted(total, 'check');
   if (total === 0) return { state: 'missed', word: 'No checks' };
   if (failing > 0) return { state: 'failed', word: `${failing} of ${of} failing` };
   if (degraded > 0) return { state: 'degraded', word: `${degraded} of ${of} degraded` };
-  if (unknown > 0) return { state: 'missed', word: `None failing; ${unknown} of ${of} not measured` };
+  const unsure = [
+    notMeasured > 0 ? `${notMeasured} of ${of} not measured` : [],
+    notJudged > 0 ? `${notJudged} of ${of} not judged` : [],
+    pending > 0 ? `${pending} of ${of} not run yet` : [],
+  ].flat();
+  if (unsure.length > 0) return { state: 'missed', word: `None failing; ${unsure.join(', ')}` };
+  if (passing === 0) return { state: 'off', word: total === 1 ? 'The check is paused' : `All ${of} paused` };
+  if (paused > 0) return { state: 'passed', word: `${passing} of ${of} passing, ${paused} paused` };
   return { state: 'passed', word: total === 1 ? 'The check is passing' : `All ${of} passing` };
 }
 
@@ -52,10 +59,7 @@ function checkRow(check: Check, options: DashboardData['dashboard']): Html {
   const { name, state, groupName, tags, last24Hours, last7Days, lastRuns, days } = check;
   const shown = lastRuns.toReversed();
   const label = `The last ${counted(shown.length, 'run')} of ${visible(name)}`;
-  return html`<li class="service"><div class="card-line"><h3>${visible(name)}</h3>${stateBadge(
-    states[state],
-    state === 'unknown' ? 'Not measured' : undefined,
-  )}</div>
+  return html`<li class="service"><div class="card-line"><h3>${visible(name)}</h3>${stateBadge(shownStates[state])}</div>
 <p class="small soft">${groupName === null ? '' : visible(groupName)} ${tags.map((tag) => html`<span class="tag">${visible(tag)}</span> `)}</p>
 <div class="dashboard-line"><div>${bars(label, shown.map(runBar), { slots: runsShown })}<p class="small soft">Last ${counted(shown.length, 'run')}</p></div>
 <div>${coverageBars(days)}<p class="small soft">Measured, ${days.length} days</p></div>
@@ -88,7 +92,7 @@ function runBar(run: Run): Bar {
   const at = `${utc(run.startedAt)}, ${run.runLocation}`;
   const word = run.state === 'unknown' ? 'could not be judged' : run.state;
   return {
-    state: run.state === 'unknown' ? 'error' : states[run.state],
+    state: verdicts[run.state],
     title: `${at}: ${run.isOnDemand ? 'on demand, ' : ''}${word}, ${duration(run.responseTime)}`,
     isOnDemand: run.isOnDemand,
     href: null,
@@ -96,7 +100,7 @@ function runBar(run: Run): Bar {
 }
 
 function runLine({ checkId }: Check, run: Run): Html {
-  const state = run.state === 'unknown' ? 'error' : states[run.state];
+  const state = verdicts[run.state];
   const id = run.resultUrl?.split('/').at(-1);
   const when = instant(run.startedAt);
   return html`<li>${stateBadge(state)} <span>${id === undefined ? when : html`<a href="${path`/checks/${checkId}/runs/${id}`}">${when}</a>`}</span> <span>${duration(run.responseTime)}</span> <span class="soft">${visible(run.runLocation)}${run.isOnDemand ? ', on demand' : ''}</span></li>`;

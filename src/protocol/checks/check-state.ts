@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+/** How a check stands, the worst first. */
+export const checkStates = [
+  'failing',
+  'not-judged',
+  'not-measured',
+  'degraded',
+  'pending',
+  'passing',
+  'paused',
+] as const;
+
+export const CheckState = z
+  .enum(checkStates)
+  .describe(
+    'failing, degraded, passing: what its newest run said of the target. not-judged: that run ended by a fault of the monitoring itself. ' +
+      'not-measured: two slots in a row were not measured, and twice the interval has passed since the last one that was. ' +
+      'pending: it has not run yet. paused: it or its group is switched off, or a maintenance window pauses it',
+  )
+  .meta({ id: 'CheckState' });
+export type CheckState = z.output<typeof CheckState>;
+
+/** The states that say something of the target now. */
+export function isMeasured(state: CheckState): boolean {
+  return state === 'passing' || state === 'degraded' || state === 'failing';
+}
+
+/** The state of several checks together: the worst one. Those that are paused say nothing. */
+export function worstOf(states: readonly CheckState[]): CheckState {
+  return checkStates.find((state) => states.includes(state)) ?? 'pending';
+}

@@ -1,0 +1,85 @@
+import { type RawBuilder, sql } from 'kysely';
+import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
+import { type CheckState, checkStates } from '../../../protocol/checks/check-state.ts';
+import { isOnItsWay } from '../../store/days/ended-day.ts';
+import type { PausedChecks } from './paused-checks.ts';
+import { longestFreshnessMs } from './silence.ts';
+
+/**
+ * The one state of a check: everything that says how a check stands selects this expression, in a statement that reads
+ * `checks` and left joins `statuses`. It is computed when it is read, so it turns by time alone: a check whose agents
+ * died sends no event.
+ *
+ * A check is not measured from the moment at which the second slot after the last measured one can no longer be
+ * measured: two intervals, and the time for which a slot is fresh. A run that an agent holds is a measurement under
+ * way, so its check stands as it stood. The baseline of a check that never ran is its last change.
+ *
+ * A check that runs in parallel is as good as those of its locations that are measured; `unmeasuredPlaces` in
+ * states.ts names the others.
+ *
+ * It is an expression of the database, not a function of a row, because the overview sorts and filters 10,000 checks
+ * by it. test/integration/service/check-state.test.ts compares it with a plain model, on every engine.
+ */
+export function stateOf(now: number, paused: PausedChecks): RawBuilder<number> {
+  const since = freshSince(now);
+  return sql<number>`case
+    when checks.activated = 0 or ${paused.condition} then ${rankOf('paused')}
+    when checks.check_type in (${sql.join(pinged)}) then
+      case when statuses.check_id is null then ${rankOf('pending')} else ${verdict(flag)} end
+    when coalesce(statuses.last_slot_at, checks.updated, checks.created) < ${since} and not ${isUnderWay()}
+      then ${rankOf('not-measured')}
+    when statuses.check_id is null then ${rankOf('pending')}
+    when checks.run_parallel = 1 then ${verdict((name) => flagOfPlaces(name, since))}
+    else ${verdict(flag)} end`;
+}
+
+/** The state that `stateOf` ranked. */
+export function stateAt(rank: number): CheckState {
+  const state = checkStates[Number(rank)];
+  if (!state) throw new RangeError(`no state has the rank ${rank}`);
+  return state;
+}
+
+/** How long a check may be without a measurement: `longestSilenceMs` for the database. */
+const longestSilence = sql<number>`(checks.interval_ms * 2 + case when checks.interval_ms < ${sql.lit(longestFreshnessMs)}
+  then checks.interval_ms else ${sql.lit(longestFreshnessMs)} end)`;
+
+/** What was measured last before it says no longer how a check stands. */
+export function freshSince(now: number): RawBuilder<number> {
+  return sql<number>`(${now} - ${longestSilence})`;
+}
+
+/** When a check turns to not measured, if nothing is measured before. */
+export const turnsAt = sql<number>`(coalesce(statuses.last_slot_at, checks.updated, checks.created) + ${longestSilence})`;
+
+/** Whether an agent holds a run of the check, at one of its places if one is named. */
+export function isUnderWay(place?: RawBuilder<string>): RawBuilder<boolean> {
+  const there = place === undefined ? sql`true` : sql`runs.slot_location = ${place}`;
+  return sql<boolean>`exists (select 1 from runs where runs.check_id = checks.id and runs.state = 'leased'
+    and ${isOnItsWay} and runs.test_session_id is null and ${there})`;
+}
+
+/** Types whose targets call us: a missed call is a result, so they are always measured. */
+export const pinged = checkTypeNames
+  .filter((name) => findCheckType(name)?.pings !== undefined)
+  .map((name) => sql.lit(name));
+
+type Flag = 'has_failures' | 'has_errors' | 'is_degraded';
+
+const rankOf = (state: CheckState) => sql.lit(checkStates.indexOf(state));
+const flag = (name: Flag): RawBuilder<number> => sql.ref(`statuses.${name}`);
+
+function verdict(flagOf: (name: Flag) => RawBuilder<number>): RawBuilder<number> {
+  return sql<number>`case when ${flagOf('has_failures')} = 1 then ${rankOf('failing')}
+    when ${flagOf('has_errors')} = 1 then ${rankOf('not-judged')}
+    when ${flagOf('is_degraded')} = 1 then ${rankOf('degraded')}
+    else ${rankOf('passing')} end`;
+}
+
+/** The worst that the measured ones of a check's present places said last. */
+function flagOfPlaces(name: Flag, since: RawBuilder<number>): RawBuilder<number> {
+  return sql<number>`coalesce((select max(place.${sql.ref(name)}) from location_statuses as place
+    join check_locations as named on named.check_id = place.check_id and named.name = place.slot_location
+    where place.check_id = checks.id
+      and (place.slot_at >= ${since} or ${isUnderWay(sql.ref('place.slot_location'))})), statuses.${sql.ref(name)})`;
+}

@@ -1,0 +1,37 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { WindowDefinition } from '../../../protocol/pages/maintenance-window.ts';
+
+/** A maintenance window that is in effect. */
+export interface WindowInEffect {
+  readonly accountId: string;
+  readonly definition: Pick<WindowDefinition, 'pauseAllChecks' | 'tags'>;
+}
+
+/** Which checks do not run though they are switched on, as a condition on `checks`. */
+export class PausedChecks {
+  readonly #windows: readonly WindowInEffect[];
+
+  constructor(windows: readonly WindowInEffect[]) {
+    this.#windows = windows.filter(
+      ({ definition: { pauseAllChecks, tags } }) => pauseAllChecks || tags.length > 0,
+    );
+  }
+
+  /** Of checks whose group is switched off, and of those that a window pauses. */
+  get condition(): RawBuilder<boolean> {
+    return sql`(${sql.join([groupIsOff, ...this.#windows.map(isPausedBy)], sql` or `)})`;
+  }
+}
+
+/** SQLite reads `false` as 0, PostgreSQL as text. */
+const groupIsOff = sql<boolean>`(checks.group_id is not null and exists (select 1 from check_groups as paused_group
+  where paused_group.id = checks.group_id
+    and cast(paused_group.definition ->> 'activated' as text) in ('0', 'false')))`;
+
+function isPausedBy({ accountId, definition }: WindowInEffect): RawBuilder<boolean> {
+  const ofAccount = sql<boolean>`checks.account_id = ${accountId}`;
+  if (definition.pauseAllChecks) return sql`(${ofAccount})`;
+  const tags = sql.join(definition.tags.map((tag) => sql`${tag}`));
+  return sql`(${ofAccount} and (checks.id in (select check_id from check_tags where tag in (${tags}))
+    or checks.group_id in (select group_id from check_group_tags where tag in (${tags}))))`;
+}

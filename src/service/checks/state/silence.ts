@@ -1,0 +1,10 @@
+/** How long a slot may wait in the queue at most before it is missed (design, decision 9). */
+export const longestFreshnessMs = 6 * 60_000;
+
+/**
+ * How long a place may be without a measurement that gets every n-th slot: until its second slot after the last
+ * measured one can no longer be measured.
+ */
+export function longestSilenceMs(intervalMs: number, everyNth = 1): number {
+  return intervalMs * everyNth * 2 + Math.min(intervalMs, longestFreshnessMs);
+}
