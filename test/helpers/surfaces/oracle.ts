@@ -37,10 +37,11 @@ export function countOf(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** What people read of a document: the text between its tags, without what is code, or typed into a field. */
+/** What people read of a document: the text between its tags, without what is code, typed into a field, an id, or a setting as it was written. */
 export function textOf(document: string): string {
   return document
-    .replaceAll(/<(style|script|pre|code|textarea|option|title)\b[\s\S]*?<\/\1>/g, ' ')
+    .replaceAll(/<(style|script|pre|code|textarea|option|title|del|ins)\b[\s\S]*?<\/\1>/g, ' ')
+    .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, ' ')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/&lt;/g, '<')
     .replaceAll(/&(#39|quot|amp|gt);/g, ' ')

@@ -141,7 +141,7 @@ it('says how much of a check was measured, and why the rest was not', async () =
   await stage.advanceUntil('slots are recorded', async () => (await stage.runsOf(id)).length > 1);
   const [first, reason, , titles, row] = await lines('slots Shop', { since: '7d' });
   expect(first).toMatch(
-    /^Shop, since .*: \d+ slots due, 0 measured \(0\.0 %\), \d+ service-away, 1 on their way\.$/,
+    /^Shop, since .*: \d+ slots due, 0 carried out \(0 %\), \d+ service-away, 1 on their way\.$/,
   );
   expect(reason).toContain('service-away: The service was not running');
   expect(titles).toMatch(/^DUE +LOCATION +STATE +SLOTS +REASON$/);

@@ -185,7 +185,10 @@ describe('every page', () => {
     const problems = [...found].flatMap(([address, body]) => {
       const text = textOf(body);
       return [
-        ...figureProblems(text).map((problem) => `${address}: ${problem}`),
+        // Forms show settings as they are written.
+        ...(/\/(edit|new)$/.test(address) ? [] : figureProblems(text)).map(
+          (problem) => `${address}: ${problem}`,
+        ),
         ...percentsIn(text)
           .filter((percent) => !allowed.has(percent))
           .map((percent) => `${address}: ${percent} is nothing that the API says`),
@@ -229,7 +232,7 @@ describe('every page', () => {
       );
     }
     for (const id of stage.ids.values()) {
-      for (const from of [1, 24, 168].map((hours) => stage.clock.wallMs() - hours * 3_600_000)) {
+      for (const from of [1, 6, 24, 168].map((hours) => stage.clock.wallMs() - hours * 3_600_000)) {
         const query = `metrics=availability&from=${from}&to=${stage.clock.wallMs()}`;
         collect(await stage.call('GET', `/v1/analytics/url-monitors/${id}?${query}`), '');
       }

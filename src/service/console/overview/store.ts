@@ -3,9 +3,9 @@ import { type CheckState, checkStates } from '../../../protocol/checks/check-sta
 import { stateAt, stateOf } from '../../checks/state/check-state.ts';
 import { CheckStates } from '../../checks/state/states.ts';
 import type { RunRow, RunState } from '../../runs/tables.ts';
-import { onDemandRuns } from '../../sessions/stored/on-demand.ts';
 import { isSince } from '../../store/days/ended-day.ts';
 import { finalResultsOf } from '../../store/days/final-results.ts';
+import { onDemandRuns } from '../../store/days/on-demand-runs.ts';
 import { dayMs } from '../../store/days/stretches.ts';
 import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
 import type { Page } from '../../store/engine/queries.ts';

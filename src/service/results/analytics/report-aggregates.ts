@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { onDemandResultIds } from '../../sessions/stored/on-demand.ts';
+import { onDemandResultIds } from '../../store/days/on-demand-runs.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
 import { measuredFailures } from '../check-report.ts';

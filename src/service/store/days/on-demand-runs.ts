@@ -1,14 +1,13 @@
 import type { Kysely } from 'kysely';
-import type { RunRow } from '../../runs/tables.ts';
-import { finalResultsOf } from '../../store/days/final-results.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
+import type { Dialect } from '../engine/dialect.ts';
+import { finalResultsOf } from './final-results.ts';
 
 const columns = [
   ...(['id', 'check_id', 'slot_at', 'slot_location', 'slot_count'] as const),
   ...(['state', 'reason', 'ended', 'last_result_id'] as const),
 ] as const;
-export type OnDemandRun = Pick<RunRow, (typeof columns)[number]>;
+export type OnDemandRun = Pick<Tables['runs'], (typeof columns)[number]>;
 
 /** Checks that people or programs have run this often in the time looked at: the newest runs are known. */
 const mostRuns = 2_000;
