@@ -114,11 +114,11 @@ export const apiCommands: readonly ApiCommand[] = [
   {
     usage: 'domain list',
     description: 'the domains of status pages and dashboards, and whether they are proven',
-    load: async () => (await import('./domains.ts')).listDomains,
+    load: async () => (await import('../domains/domains.ts')).listDomains,
   },
   {
     usage: 'domain check <host>',
     description: 'look for the proof of a domain now, and say which record is missing',
-    load: async () => (await import('./domains.ts')).checkDomain,
+    load: async () => (await import('../domains/domains.ts')).checkDomain,
   },
 ];

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../../src/cli/api/client.ts';
-import { checkDomain, listDomains } from '../../../src/cli/api/domains.ts';
+import { checkDomain, listDomains } from '../../../src/cli/domains/domains.ts';
 import { answerTo, cname, type DnsTestServer, startDnsServer } from '../../helpers/dns/dns-server.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {

@@ -1,10 +1,10 @@
 import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
 import type { CustomDomainState } from '../../protocol/pages/page-fields.ts';
 import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
-import { ApiError } from './api-error.ts';
-import type { ApiClient } from './client.ts';
-import type { Run } from './command.ts';
-import { table } from './text.ts';
+import { ApiError } from '../api/api-error.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Run } from '../api/command.ts';
+import { table } from '../api/text.ts';
 
 interface Domain extends CustomDomainState {
   readonly domain: string;
