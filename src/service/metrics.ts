@@ -3,6 +3,8 @@ import { lanes } from '../checks/contract/check-type.ts';
 import type { ModelOutcome } from '../checks/model/client.ts';
 import { ModelTotals } from '../checks/model/totals.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
+import type { DomainProof } from './custom-domains/domain-proof.ts';
+import { registerDomains } from './custom-domains/figures.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
 import { type MeasuredQueue, registerQueues } from './queue-metrics.ts';
 import type { Repositories } from './repositories.ts';
@@ -48,6 +50,8 @@ export class ServiceMetrics {
   queues: readonly MeasuredQueue[] = [];
   /** Whose disk is measured. */
   artifactStore: ArtifactStore | undefined;
+  /** What says in which state the custom domains of pages are. */
+  domainProof: DomainProof | undefined;
   /** Connections for live results that are open at this process. */
   liveConnections = 0;
 
@@ -239,6 +243,7 @@ export class ServiceMetrics {
       this.#setLive(registers);
       this.#setTelemetry(registers);
       await registerStore(registers, repositories, now, this.artifactStore);
+      if (this.domainProof) await registerDomains(registers, repositories, this.domainProof);
       registerQueues(registers, this.queues);
       const feed = this.clickHouse && (await repositories.fedResults.feed());
       this.clickHouse?.register(registers, now, feed?.levelAt);

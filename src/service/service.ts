@@ -184,6 +184,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       everyNthPass: config.DETAIL_OF_EVERY_NTH_PASS,
     });
     const domainProof = configuredDomainProof(config);
+    metrics.domainProof = domainProof;
     const deploymentProgress = new Map<string, number>();
     const routeDeps: RouteDeps = {
       store,

@@ -111,4 +111,14 @@ export const apiCommands: readonly ApiCommand[] = [
     description: 'send a test to a channel and say whether it arrived',
     load: async () => (await import('./channels.ts')).testChannel,
   },
+  {
+    usage: 'domain list',
+    description: 'the domains of status pages and dashboards, and whether they are proven',
+    load: async () => (await import('../domains/domains.ts')).listDomains,
+  },
+  {
+    usage: 'domain check <host>',
+    description: 'look for the proof of a domain now, and say which record is missing',
+    load: async () => (await import('../domains/domains.ts')).checkDomain,
+  },
 ];

@@ -31,10 +31,12 @@ export const CustomDomain = z
   );
 
 /** Whether a page answers at its custom domain, and what is to be done for it. */
+export const customDomainStatuses = ['PENDING', 'PROVEN', 'LOST'] as const;
+
 export const CustomDomainState = z
   .object({
     status: z
-      .enum(['PENDING', 'PROVEN', 'LOST'])
+      .enum(customDomainStatuses)
       .describe(
         'PENDING: not proven yet, the page does not answer there. PROVEN: it does. LOST: the proof is gone; the page answers until `servesUntil`',
       ),

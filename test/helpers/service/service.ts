@@ -154,6 +154,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ...{ publicUrl, artifactsUrl: options.artifactsUrl, nameServers: options.nameServers },
     isAllowed: options.isDomainAllowed ?? (() => false),
   });
+  metrics.domainProof = domainProof;
   const deploymentProgress = new Map<string, number>();
   const routeDeps: RouteDeps = {
     store,

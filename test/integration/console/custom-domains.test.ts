@@ -1,9 +1,12 @@
 import { Resolver } from 'node:dns/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiClient } from '../../../src/cli/api/client.ts';
+import { checkDomain, listDomains } from '../../../src/cli/domains/domains.ts';
 import { answerTo, cname, type DnsTestServer, startDnsServer } from '../../helpers/dns/dns-server.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   createLocation,
+  metricsToken,
   openHarness,
   type ServiceHarness,
   TestAgent,
@@ -189,6 +192,43 @@ describe('a custom domain', () => {
   });
 });
 
+it('is counted by state for operators, and listed and checked by commands', async () => {
+  const { body } = await page('commands', 'commands.test');
+  const address = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+  const api = new ApiClient({ PICKET_URL: address, PICKET_API_KEY: harness.key });
+  const listed = (await listDomains(api, [], {})).lines(200);
+  expect(listed[0]).toMatch(/^STATE +DOMAIN +PAGE +PROBLEM$/);
+  expect(listed.find((line) => line.includes('commands.test'))).toMatch(/^PENDING +commands\.test +commands/);
+  const missing = await checkDomain(api, ['Commands.test.'], {});
+  const { record } = body.customDomainState;
+  expect(missing.exitCode).toBe(1);
+  expect(missing.lines(80)).toEqual([
+    'commands.test of the status page "commands": PENDING',
+    expect.stringContaining('has no TXT record'),
+    'Either of these records proves it:',
+    `  ${record.name} TXT "${record.value}"`,
+    '  commands.test CNAME picket.example.com',
+  ]);
+  texts.set(record.name, record.value);
+  const proven = await checkDomain(api, ['commands.test'], {});
+  expect([proven.exitCode, proven.lines(80)]).toEqual([
+    0,
+    ['commands.test of the status page "commands": PROVEN by TXT'],
+  ]);
+  await expect(checkDomain(api, ['nowhere.test'], {})).rejects.toThrow(
+    'No page of the account has the domain',
+  );
+  const metrics = async (key: string) => (await harness.call('GET', '/metrics', undefined, { key })).body;
+  const counted = [
+    ...String(await metrics(metricsToken)).matchAll(/^picket_custom_domains\{state="(\w+)"\} (\d+)/gm),
+  ];
+  const rows = await harness.store.customDomains.all();
+  expect(counted.map(([, state]) => state)).toEqual(['PENDING', 'PROVEN', 'LOST']);
+  expect(counted.reduce((sum, [, , count]) => sum + Number(count), 0)).toBe(rows.length);
+  expect(Number(counted[1]?.[2])).toBeGreaterThan(0);
+  expect(await metrics(harness.key)).not.toContain('picket_custom_domains');
+});
+
 describe('addresses of pages in a deployment', () => {
   const project = { logicalId: 'pages', name: 'Pages' };
   const statusPage = (logicalId: string, fields: object) => ({
@@ -199,14 +239,16 @@ describe('addresses of pages in a deployment', () => {
     ...{ type: 'dashboard', logicalId },
     payload: { header: logicalId, ...fields },
   });
+  const endOf = (id: string) =>
+    until('the deployment is over', async () => {
+      clock.advance(1_000);
+      const { body } = await harness.call('GET', `/v1/projects/pages/deployments/${id}`);
+      return ['SUCCEEDED', 'FAILED'].includes(body.status) && body;
+    });
   const deploy = async (resources: readonly object[]) => {
     const begun = await harness.call('POST', '/v1/projects/deploy', { project, resources });
     expect([begun.status, begun.body.message]).toEqual([202, undefined]);
-    const { status, body } = await harness.call(
-      'GET',
-      `/v1/projects/pages/deployments/${begun.body.id}/completion`,
-    );
-    expect([status, body.status, body.error]).toEqual([200, 'SUCCEEDED', null]);
+    expect(await endOf(begun.body.id)).toMatchObject({ status: 'SUCCEEDED', error: null });
   };
   const addresses = async () => {
     const { body: pages } = await harness.call('GET', '/v1/status-pages');
@@ -255,7 +297,6 @@ describe('addresses of pages in a deployment', () => {
       project,
       resources: [statusPage('a', { url: 'swap-two', customDomain: 'outside.swap.test' })],
     });
-    const path = `/v1/projects/pages/deployments/${body.id}/completion`;
-    expect((await harness.call('GET', path)).body).toMatchObject({ status: 'FAILED' });
+    expect(await endOf(body.id)).toMatchObject({ status: 'FAILED' });
   });
 });

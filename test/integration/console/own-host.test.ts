@@ -73,6 +73,54 @@ describe('a host name of a page', () => {
     expect(page.headers['set-cookie']).toBeUndefined();
   });
 
+  it('sends people who are logged in to places of the service only, also by /login?next=', async () => {
+    const visitor = new Visitor(harness.app, { address: '203.0.113.78' });
+    await visitor.post('/login', { key: harness.key });
+    const cookie = visitor.cookieHeader();
+    const places = [
+      ['/alerts?x=1', '/alerts?x=1'],
+      ['/.//evil.example/phish', '/evil.example/phish'],
+      ['/..//evil.example', '/evil.example'],
+      ['//evil.example', '/'],
+      ['/\\\\evil.example', '/'],
+      ['https://evil.example/', '/'],
+      ['https://status.acme.test/', '/'],
+    ] as const;
+    for (const host of ['picket.example.com', 'status.acme.test', 'wall.acme.test']) {
+      for (const [next, place] of places) {
+        const answer = await at(host, `/login?next=${encodeURIComponent(next)}`, { cookie });
+        expect([host, next, answer.statusCode, answer.headers['location']]).toEqual([host, next, 303, place]);
+      }
+    }
+  });
+
+  it('takes the reports of agents, as it takes all that comes with a key', async () => {
+    const { body } = await harness.call('POST', '/v1/private-locations', { name: 'lab', slugName: 'lab' });
+    const send = (host: string, key: string) =>
+      harness.app.inject({
+        method: 'POST',
+        url: '/api/agent/envelope/',
+        headers: {
+          host,
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/x-sentry-envelope',
+        },
+        payload: 'no envelope',
+      });
+    for (const key of [body.keys[0].rawKey, 'pl_unknown']) {
+      const here = await send('picket.example.com', key);
+      for (const host of ['status.acme.test', 'wall.acme.test']) {
+        const there = await send(host, key);
+        expect([host, there.statusCode, there.json().message]).toEqual([
+          host,
+          here.statusCode,
+          here.json().message,
+        ]);
+      }
+      expect(here.statusCode).toBe(key === 'pl_unknown' ? 401 : 400);
+    }
+  });
+
   it('leaves the name of the service, addresses and unknown names to the console', async () => {
     for (const host of [
       'picket.example.com',

@@ -22,6 +22,7 @@ it('asks for metrics that the service has, with labels that they have', () => {
     'service/metrics.ts',
     'service/store-metrics.ts',
     'service/queue-metrics.ts',
+    'service/custom-domains/figures.ts',
     'service/results/clickhouse/figures.ts',
     'checks/model/totals.ts',
   ];

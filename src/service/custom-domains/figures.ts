@@ -1,0 +1,21 @@
+import { Gauge, type Registry } from 'prom-client';
+import { customDomainStatuses } from '../../protocol/pages/page-fields.ts';
+import type { Repositories } from '../repositories.ts';
+import type { DomainProof } from './domain-proof.ts';
+import { stateOf } from './domain-state.ts';
+
+/** Domains of all accounts: whether a page is about to stop answering is for the operator to see, too. */
+export async function registerDomains(
+  registers: Registry[],
+  { customDomains }: Pick<Repositories, 'customDomains'>,
+  proof: DomainProof,
+): Promise<void> {
+  const gauge = new Gauge({
+    name: 'picket_custom_domains',
+    help: 'Custom domains of status pages and dashboards by their state',
+    labelNames: ['state'] as const,
+    registers,
+  });
+  for (const state of customDomainStatuses) gauge.set({ state }, 0);
+  for (const row of await customDomains.all()) gauge.inc({ state: stateOf(row, proof).status });
+}
