@@ -66,6 +66,8 @@ export class Ledger {
   readonly #queue = new FairQueue({
     name: 'claims',
     atOnce: claimsAtOnce,
+    // One is there for locations that come later.
+    atOnceOfKey: (all) => all - 1,
     waitingPerKey: pollsOfLocation,
   });
   readonly #draining = new AbortController();

@@ -1,11 +1,32 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { openStore } from '../../../src/service/store.ts';
 import { startServiceProcess } from '../../helpers/picket-process.ts';
+import { quietLogger, temporaryFolder } from '../../helpers/service/service.ts';
 import { fairnessSuite } from '../conformance/fairness-suite.ts';
 
 describe('fairness on SQLite', () => fairnessSuite(async () => ({})));
+
+it('has a primary key in every table, without which long transactions on SQLite would lose rows', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder.path, 'picket.sqlite');
+  const store = await openStore({ path, logger: quietLogger });
+  await store.close();
+  const database = new DatabaseSync(path, { readOnly: true });
+  const bare = database
+    .prepare(
+      `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'
+        and not exists (select 1 from pragma_table_info(sqlite_schema.name) where pk > 0)`,
+    )
+    .all();
+  database.close();
+  folder.remove();
+  expect(bare).toEqual([]);
+});
 
 const rush = 1_500;
 const mostUnaccepted = Number(await readFile('/proc/sys/net/core/somaxconn', 'utf8').catch(() => 0));

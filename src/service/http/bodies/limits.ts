@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../../protocol/http/route.ts';
+import { turnKeyOf } from '../caller-turns.ts';
 import { badRequestLine } from '../errors.ts';
-import { callerNetwork } from '../limits.ts';
 import type { BodyRoom } from './body-room.ts';
 import { isCompressed } from './compressed-body.ts';
 
@@ -47,14 +47,8 @@ export async function enterRoom(
 ): Promise<void> {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  const { caller } = request;
-  // Callers of several accounts may share an address.
-  const sender =
-    caller.kind === 'location'
-      ? caller.location.id
-      : caller.kind === 'account'
-        ? caller.account.accountId
-        : callerNetwork(request.ip);
+  // Callers of several accounts may share an address, and an account may have any number of locations.
+  const sender = turnKeyOf(request.caller, request);
   const leave = await room.enter(sender, largestBody(route, request.raw), gone.signal);
   if (reply.raw.closed) leave();
   else reply.raw.once('close', leave).once('finish', leave);

@@ -1,4 +1,4 @@
-import { constants } from 'node:sqlite';
+import { constants, type DatabaseSync, type Session } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type DatabaseConnection,
@@ -31,7 +31,8 @@ class Overtaken extends Error {}
  * changed is taken as a changeset (SQLite's session extension) and rolled back, so others never see it, nor wait for
  * it. The next slice applies the changesets again, which takes microseconds a row, and goes on from there; the last
  * one commits. A changeset knows what each row was before: when another transaction has changed the same in a pause,
- * or the version has become another one, the work begins anew. A process that is killed leaves nothing.
+ * or the version has become another one, the work begins anew. A process that is killed leaves nothing. ADR 43 says
+ * what else was looked at.
  */
 export class SlicedTransactions {
   readonly #db: Kysely<Tables>;
@@ -74,6 +75,7 @@ export class SlicedTransactions {
         const { database } = open;
         const db = onConnection(open.connection);
         const beganMs = performance.now();
+        let session: Session | undefined;
         database.exec('begin immediate');
         try {
           const present = JSON.stringify(await long.version(db));
@@ -81,7 +83,7 @@ export class SlicedTransactions {
           const isAsBefore =
             version === present && kept.every((one) => database.applyChangeset(one, { onConflict }));
           if (!isAsBefore) throw new Overtaken();
-          const session = database.createSession();
+          session = database.createSession();
           const now = performance.now();
           endsAtMs = now + Math.max(sliceMs, (now - beganMs) / 2);
           paused = Promise.withResolvers();
@@ -89,11 +91,16 @@ export class SlicedTransactions {
           else work = long.work(db, pause);
           const end = await Promise.race([work.then((value) => ({ value })), paused.promise]);
           if (end === 'paused') kept.push(session.changeset());
+          // An open one goes on recording what anybody changes.
           session.close();
+          session = undefined;
           tookMs = performance.now() - beganMs;
+          const numbers = end === 'paused' ? countedUp(database) : [];
           database.exec(end === 'paused' ? 'rollback' : 'commit');
+          keepNumbers(database, numbers);
           return end;
         } catch (thrown) {
+          session?.close();
           if (database.isTransaction) database.exec('rollback');
           throw thrown;
         }
@@ -101,6 +108,29 @@ export class SlicedTransactions {
       if (end !== 'paused') return end.value;
       // Requests of others take more than one turn of the event loop.
       await sleep(tookMs / 2);
+    }
+  }
+}
+
+type Counted = { readonly name: string; readonly seq: number };
+
+/** The last number of each table whose key the database counts up. */
+function countedUp(database: DatabaseSync): Counted[] {
+  return database.prepare('select name, seq from sqlite_sequence').all() as unknown as Counted[];
+}
+
+/**
+ * Keeps the numbers that a slice has taken for it: they were rolled back, and the next row of anybody else would get
+ * the same. As of PostgreSQL's sequences, those of work that fails are given to no row.
+ */
+function keepNumbers(database: DatabaseSync, numbers: readonly Counted[]): void {
+  const present = new Map(countedUp(database).map(({ name, seq }) => [name, seq]));
+  for (const { name, seq } of numbers) {
+    const known = present.get(name);
+    if (known === undefined) {
+      database.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(name, seq);
+    } else if (known < seq) {
+      database.prepare('update sqlite_sequence set seq = ? where name = ?').run(seq, name);
     }
   }
 }

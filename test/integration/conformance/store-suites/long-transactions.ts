@@ -54,6 +54,37 @@ export function longTransactionSuite(stage: StoreStage): void {
       expect(await store.accounts.find(other.accountId)).toBeDefined();
     });
 
+    it('do not begin anew because others add rows that are counted up, too', async () => {
+      const { store } = stage.harness;
+      const other = await stage.harness.addAccount();
+      const channelOf = (account_id: string) =>
+        ({
+          account_id,
+          type: 'WEBHOOK',
+          definition: '{}',
+          created: 0,
+          updated: null,
+        }) as unknown as Parameters<typeof store.alertChannels.insert>[0];
+      let begun = 0;
+      const others: Promise<{ id: number }>[] = [];
+      const own = await store.longTransaction(async ({ alertChannels }, pause) => {
+        begun += 1;
+        const ids: number[] = [];
+        for (let number = 0; number < 4; number += 1) {
+          ids.push((await alertChannels.insert(channelOf(stage.harness.accountId))).id);
+          // Not awaited: on SQLite it waits for the pause.
+          others.push(store.alertChannels.insert(channelOf(other.accountId)));
+          work();
+          await pause();
+        }
+        return ids;
+      }, never);
+      const ids = [...own, ...(await Promise.all(others)).map(({ id }) => id)];
+      expect(begun).toBe(1);
+      expect(new Set(ids).size).toBe(8);
+      expect((await store.alertChannels.all(stage.harness.accountId)).map(({ id }) => id)).toEqual(own);
+    });
+
     it('leave nothing when they fail after a pause', async () => {
       const { store } = stage.harness;
       const failing = store.longTransaction(async ({ projects }, pause) => {
