@@ -23,9 +23,9 @@ import {
 import { freeBytesOf, type StorageFigures } from './store/engine/disk/free-space.ts';
 import { asOpenError, placeOf } from './store/engine/disk/open-errors.ts';
 import { WriteWatch } from './store/engine/disk/write-watch.ts';
+import type { PostgresHosts } from './store/engine/postgres/postgres-hosts.ts';
+import type { ReplicaObserver } from './store/engine/postgres/replica-pool.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
-import type { PostgresHosts } from './store/engine/postgres-hosts.ts';
-import type { ReplicaObserver } from './store/engine/replica-pool.ts';
 import { allScheduleParts, unheldParts } from './store/engine/schedule-parts.ts';
 import { poolSizeThatFits, withoutConnections } from './store/engine/server-room.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';

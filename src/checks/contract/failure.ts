@@ -25,7 +25,7 @@ interface FailureEntry {
   readonly fromLateness?: 'time-limit' | 'hang-up' | undefined;
   /**
    * Which part of the location can bring the failure about where the target is well: its resolver or its
-   * network. `if-named`: only when the message names a failure of the network (see network-text.ts), as scripts do
+   * network. `if-named`: only when the message names a failure of the network (see checks/named-failures/network-text.ts), as scripts do
    * that also fail by what they find. Absent: none, as for every failure by content. While the agent finds that
    * part unhealthy (any, for `if-named`), such a failure says nothing against the target.
    */

@@ -4,11 +4,11 @@ import { toError } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
 import { noteStatement } from '../commits.ts';
 import { type Connection, postgresSql } from './dialect.ts';
-import { inTurns, poolTurns } from './pool-turns.ts';
 import { PooledPostgresDialect } from './pooled-driver.ts';
-import { PostgresHosts } from './postgres-hosts.ts';
+import { inTurns, poolTurns } from './postgres/pool-turns.ts';
+import { PostgresHosts } from './postgres/postgres-hosts.ts';
+import { type ReplicaObserver, ReplicaPool } from './postgres/replica-pool.ts';
 import { applicationName } from './queries.ts';
-import { type ReplicaObserver, ReplicaPool } from './replica-pool.ts';
 import { PatientPool } from './server-room.ts';
 
 /** How long a reader waits for a copy of the database; what it reads is in the database itself, too. */

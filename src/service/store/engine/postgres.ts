@@ -7,7 +7,7 @@ import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Tables } from '../../tables.ts';
 import { poolerError } from './disk/open-errors.ts';
-import type { PostgresHosts } from './postgres-hosts.ts';
+import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 import { ScheduleParts } from './schedule-parts.ts';
 import { LocalSignals, merged, type Relay, readMessage, type Signal, type Signals } from './signals.ts';
 

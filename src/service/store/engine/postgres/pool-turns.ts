@@ -1,6 +1,6 @@
 import type { PostgresPool } from 'kysely';
-import { presentAsker } from '../../../lib/turns/asker.ts';
-import { FairQueue } from '../../../lib/turns/fair-queue.ts';
+import { presentAsker } from '../../../../lib/turns/asker.ts';
+import { FairQueue } from '../../../../lib/turns/fair-queue.ts';
 
 /** Of five connections one is there for accounts that have none. */
 const shareForOthers = 5;
