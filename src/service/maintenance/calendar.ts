@@ -1,5 +1,13 @@
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
-import { lastEnd, type Occurrence, occurrence, occurrencesFrom, type RepeatRule, ruleOf } from './rule.ts';
+import {
+  lastEnd,
+  latestStarted,
+  type Occurrence,
+  occurrence,
+  occurrencesFrom,
+  type RepeatRule,
+  ruleOf,
+} from './rule.ts';
 import type { MaintenanceRow } from './tables.ts';
 
 /**
@@ -98,9 +106,13 @@ export class MaintenanceCalendar {
     const ends = this.#changed
       .filter(({ effect }) => effect.from <= to && from < effect.to)
       .map(({ effect }) => effect.to);
-    for (const { index, startsAt, endsAt } of occurrencesFrom(this.#rule, from)) {
-      if (startsAt > to) break;
-      if (!this.#changes.has(index + 1)) ends.push(endsAt);
+    // Later ones end later. Long occurrences overlap, by the million where somebody wants it so.
+    for (let index = latestStarted(this.#rule, to) ?? -1; index >= 0; index -= 1) {
+      const planned = occurrence(this.#rule, index);
+      if (planned && planned.endsAt <= from) break;
+      if (!planned || this.#changes.has(index + 1)) continue;
+      ends.push(planned.endsAt);
+      break;
     }
     return ends.length === 0 ? null : Math.max(...ends);
   }

@@ -86,7 +86,7 @@ export function lastEnd(rule: RepeatRule): number | null {
 }
 
 /** The index of the occurrence that started last by an instant, or null before the first one. */
-function latestStarted(rule: RepeatRule, instant: number): number | null {
+export function latestStarted(rule: RepeatRule, instant: number): number | null {
   if (instant < rule.startsAt) return null;
   const until = rule.repeatEndsAt === null ? instant : Math.min(instant, rule.repeatEndsAt);
   let index = Math.max(0, indexNear(rule, until));
