@@ -127,7 +127,8 @@ it('a failed run is compared with the last one that passed', async () => {
 it('a failed run shows its root cause, which is judged and looked for again', async () => {
   const agent = new TestAgent(harness, await createLocation(harness, 'yard'));
   await agent.claim();
-  const check = await createCheck(harness, { privateLocations: ['yard'] });
+  const once = { retryStrategy: null, doubleCheck: false };
+  const check = await createCheck(harness, { privateLocations: ['yard'], ...once });
   await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
   const [leased] = await agent.claim();
   if (!leased) throw new Error('nothing to run');

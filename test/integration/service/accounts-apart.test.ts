@@ -73,6 +73,7 @@ const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
     'results/store',
   ],
   'metrics of all accounts': [
+    'checks/state/states',
     'check-metrics/store',
     'incidents/rules/failure-store',
     'locations/minute-store',

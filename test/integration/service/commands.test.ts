@@ -155,13 +155,13 @@ it('lists checks, sums them up and shows runs with what they failed by', async (
   const id = await failingCheck();
   await createCheck(stage.harness, { name: 'Quiet', activated: false });
   expect(await lines('status')).toEqual([
-    ...['2 checks: 1 failing, 1 off.', '', expect.stringMatching(/^STATE +NAME +ID$/)],
+    ...['2 checks: 1 failing, 1 paused.', '', expect.stringMatching(/^STATE +NAME +ID$/)],
     expect.stringMatching(new RegExp(`^failing +Shop +${id}$`)),
   ]);
   expect((await lines('checks', { tag: ['shop'] })).slice(1)).toEqual([
     expect.stringMatching(new RegExp(`^failing +URL +Shop +${id}$`)),
   ]);
-  expect((await typed('checks', { search: 'qui' })).json).toMatchObject([{ name: 'Quiet', state: 'off' }]);
+  expect((await typed('checks', { search: 'qui' })).json).toMatchObject([{ name: 'Quiet', state: 'paused' }]);
   expect((await typed('logs Shop', { since: '1d' })).json).toMatchObject({
     results: [{ failure: { message: 'refused' } }],
   });

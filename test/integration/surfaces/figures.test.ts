@@ -319,6 +319,7 @@ describe('commands', () => {
   /** What each is called with; null: it changes something, or shows no figures. */
   const calls: Readonly<Record<string, readonly string[] | null>> = {
     ...{ status: [], checks: [], alerts: [], causes: [], 'silence list': [], 'channel list': [] },
+    ...{ 'domain list': [], 'domain check <host>': null },
     ...{ 'logs <check>': ['nothing'], 'why <check>': ['nothing'], 'slots <check>': ['gaps'] },
     ...{ 'judge <analysis> <verdict>': null, 'steps show <check>': null },
     ...{ 'steps restore <check> <version>': null, 'steps forget <check>': null, 'ack <check>': null },
