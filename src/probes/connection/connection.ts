@@ -1,6 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { errorCodeOf } from '../../lib/errors.ts';
-import { hostAndPort, isIpv6Enabled, type ResolvedAddress } from '../address.ts';
+import { isIpv6Enabled, type ResolvedAddress } from '../address.ts';
 import { quickestHandshakeStartMs, usualHandshakeStartMs } from '../kernel-thread/send-time.ts';
 import type { SentMoment, SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
@@ -11,6 +10,7 @@ import { egressRefusal } from './egress-question.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
 import type { ForwardProxy } from './forward-proxy.ts';
 import { beginHandshake, type HandshakeOptions } from './handshake.ts';
+import { explainedBy, placeOf } from './place.ts';
 import { openTunnel } from './proxy-tunnel.ts';
 import { usableContext } from './secure-contexts.ts';
 import type { ConnectionMeans, ConnectionTarget, ConnectionTimes, Upgrade } from './target.ts';
@@ -51,6 +51,7 @@ export class Connection {
   #tlsError: Error | undefined;
   /** The step that is being timed. */
   #step: { readonly name: keyof ConnectionTimes; readonly start: SentMoment } | undefined;
+  #connectedMs = 0;
   #isDestroyed = false;
   #callback: ((error: Error | null, socket: Socket | null) => void) | undefined;
 
@@ -61,16 +62,7 @@ export class Connection {
 
   /** The peer of the present step, for messages. */
   get where(): string {
-    const { hostname, port, proxy } = this.#target;
-    const target = hostAndPort(hostname, port);
-    if (proxy) {
-      const proxyName = `proxy ${hostAndPort(proxy.hostname, proxy.port)}`;
-      return this.phase === 'proxy' && !this.isOpen ? proxyName : `${target} through ${proxyName}`;
-    }
-    if (this.phase === 'dns') return hostname;
-    return this.phase === 'tcp' && !this.isOpen && this.address !== null
-      ? hostAndPort(this.address, port)
-      : target;
+    return placeOf(this.#target, this);
   }
 
   /** What the target showed of itself in TLS. */
@@ -81,6 +73,13 @@ export class Connection {
   /** Whose stamps the times are made of. */
   get clock(): StampClock {
     return this.#watch?.clock === 'event' ? 'event' : this.#lookupClock;
+  }
+
+  /** When the peer could begin to speak. To be asked as soon as the connection is open, before anything is sent. */
+  get readyMs(): number {
+    if (this.#socket !== this.#tcpSocket) return performance.now();
+    if (this.#target.proxy) return this.arrivalOf(this.receivedBytes, performance.now());
+    return this.#watch?.readyAt(this.#connectedMs) ?? this.#connectedMs;
   }
 
   /** By how much the times may be off in all, as far as is known. */
@@ -99,14 +98,9 @@ export class Connection {
     return (handle?.writeQueueSize ?? 0) > 0;
   }
 
-  /**
-   * Why TLS failed, where that is behind an error: in TLS 1.3 a server refuses a client's certificate after the
-   * handshake, and all that is heard of it afterwards is that the connection was closed.
-   */
+  /** What is behind an error where TLS failed before it. */
   explained(error: Error): Error {
-    const isAboutItsEnd = !(error instanceof ProbeError) || error.kind === 'connection-reset';
-    const isOfTls = errorCodeOf(this.#tlsError)?.startsWith('ERR_SSL_') === true;
-    return isAboutItsEnd && isOfTls && this.#tlsError ? this.#tlsError : error;
+    return explainedBy(this.#tlsError, error);
   }
 
   /** For how long the connection has been silent on either side, as far as the kernel knows. */
@@ -262,6 +256,7 @@ export class Connection {
     socket.once('connect', () => {
       socket.off('error', onError);
       const eventMs = performance.now();
+      this.#connectedMs = eventMs;
       this.isConnected = !this.#target.proxy;
       if (this.#watch) this.#noted(this.#watch.answeredAt(eventMs), eventMs);
       this.#complete(this.#watch?.connectMs(eventMs) ?? eventMs - startMs);
@@ -321,10 +316,16 @@ export class Connection {
   ): void {
     let knownBytes = this.receivedBytes;
     this.#begin(step);
+    let hasSpoken = this.#target.proxy !== undefined;
+    const complete = () => {
+      // A peer that speaks first has waited for nobody.
+      if (!hasSpoken) this.#begin(step, this.readyMs);
+      this.#completeExchange();
+    };
     upgrade(socket, {
       send: (data) => {
-        // Who speaks first has waited for nobody.
-        if (this.receivedBytes > knownBytes) this.#completeExchange();
+        if (this.receivedBytes > knownBytes) complete();
+        hasSpoken = true;
         knownBytes = this.receivedBytes;
         this.beforeSending();
         const beforeMs = performance.now();
@@ -333,7 +334,7 @@ export class Connection {
       },
       done: (error) => {
         if (this.#isDestroyed) return;
-        this.#completeExchange();
+        complete();
         if (error) this.#fail(error);
         else onReady();
       },

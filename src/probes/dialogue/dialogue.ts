@@ -30,14 +30,14 @@ export class Dialogue {
   tlsMs = 0;
   readonly #connection: Connection;
   readonly #tls: DialogueTls;
-  readonly #readyMs = performance.now();
+  readonly #readyMs: number;
   readonly #reader = new LineReader();
   readonly #certificate = new CertificateReader();
   #socket: Socket;
-  #sinceMs = this.#readyMs;
+  #sinceMs: number;
   #stepStartMs = 0;
   /** When the bytes that came last arrived. */
-  #arrivedMs = this.#readyMs;
+  #arrivedMs: number;
   #end: Error | undefined;
   #wake: (() => void) | undefined;
   /** True while a handshake has the socket. */
@@ -46,6 +46,9 @@ export class Dialogue {
   constructor(socket: Socket, connection: Connection, tls: DialogueTls) {
     this.#socket = socket;
     this.#connection = connection;
+    this.#readyMs = connection.readyMs;
+    this.#sinceMs = this.#readyMs;
+    this.#arrivedMs = this.#readyMs;
     this.#tls = tls;
     this.#listen(socket);
   }

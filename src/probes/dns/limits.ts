@@ -79,7 +79,7 @@ export function withinLimits<Value>(
 }
 
 /**
- * @param waitedMs how long ago the last was sent that an answer may come to; 0 where that is not known.
+ * @param waitedMs for how long an answer would have been heard, had there been one; 0 where that is not known.
  * @param remark more about it, such as what was ignored meanwhile.
  */
 export function noAnswer(where: string, timeoutMs: number, waitedMs = 0, remark = ''): ProbeError {

@@ -71,6 +71,8 @@ export class KernelWatch implements SocketWatch {
   #read = { bytes: 0, atMs: 0 };
   /** By how much the moments of sending may be off. */
   #sendDoubtMs = 0;
+  /** By how much the moment from which the peer could speak may be off, where that was asked for. */
+  #readyDoubtMs = 0;
   /** When the last write sent its data. */
   #write: WriteMoment | undefined;
   /** When the last write began. */
@@ -100,7 +102,7 @@ export class KernelWatch implements SocketWatch {
   get doubtMs(): number {
     return [...this.#doubts.values()].reduce(
       (sum, doubtMs) => sum + doubtMs,
-      this.#unknownMs + this.#sendDoubtMs,
+      this.#unknownMs + this.#sendDoubtMs + this.#readyDoubtMs,
     );
   }
 
@@ -117,6 +119,18 @@ export class KernelWatch implements SocketWatch {
   answeredAt(eventMs: number): number {
     const atMs = this.#row.answeredAtMs();
     return atMs === undefined ? this.#asLateAs(eventMs) : this.#within({ atMs, doubtMs: 0 }, eventMs);
+  }
+
+  readyAt(eventMs: number): number {
+    const notedMs = this.answeredAt(eventMs);
+    if (!this.#info.read(this.#descriptor)) return notedMs;
+    const { rttMs, retransmissionCount } = this.#info;
+    if (retransmissionCount > 0 || rttMs <= 0) return notedMs;
+    // Not before the SYN and its way there and back. The thread that noted it may have been late, as may this one have been
+    // after it had looked at the clock for the start: which of them, nobody knows.
+    const earliestMs = this.#startedMs + rttMs;
+    this.#readyDoubtMs = Math.max(0, notedMs - earliestMs);
+    return notedMs;
   }
 
   sentAt(eventMs: number): number {

@@ -13,6 +13,8 @@ export interface SocketWatch {
   connectMs(eventMs: number): number;
   /** When the peer's refusal came. */
   answeredAt(eventMs: number): number;
+  /** When the peer's consent to connect came: from then on it may speak. @param eventMs of the event of the connection. */
+  readyAt(eventMs: number): number;
   /** When data was sent last, if that was long before an event that should have come right after it. */
   sentAt(eventMs: number): number;
   /** When what has just been written was sent; see writeMoment. */
@@ -74,6 +76,10 @@ export class EventWatch implements SocketWatch {
   }
 
   answeredAt(eventMs: number): number {
+    return eventMs;
+  }
+
+  readyAt(eventMs: number): number {
     return eventMs;
   }
 

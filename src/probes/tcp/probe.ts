@@ -136,13 +136,15 @@ class Conversation {
   #converse(socket: Socket): void {
     const { data, isAnswerWanted, idleGapMs } = this.#request;
     socket.on('error', (error) => this.#finish({ error }));
-    this.connection.beforeSending();
-    this.#dataStartMs = performance.now();
     if (data !== '') {
+      this.connection.beforeSending();
+      const beforeMs = performance.now();
       socket.write(data);
-      this.#dataStartMs = this.connection.sentSince(this.#dataStartMs);
-    } else if (!isAnswerWanted) {
-      this.#finish({ endMs: this.#dataStartMs });
+      this.#dataStartMs = this.connection.sentSince(beforeMs);
+    } else if (isAnswerWanted) {
+      this.#dataStartMs = this.connection.readyMs;
+    } else {
+      this.#finish({});
       return;
     }
     socket.on('data', (chunk: Buffer) => {

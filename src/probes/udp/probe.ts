@@ -100,6 +100,8 @@ class Asking {
   #dnsMs = 0;
   #address: string | null = null;
   #answer: Buffer | undefined;
+  /** When the first datagram of the present exchange was sent, and the last. */
+  #firstSentMs = 0;
   #sentMs = 0;
   #times: PacketTimes | undefined;
   #lagMs = 0;
@@ -225,11 +227,13 @@ class Asking {
   #silence(): ProbeError {
     const last = this.#exchanged.at(-1);
     this.#endedMs = performance.now();
-    const waitMs = last ? this.#endedMs - this.#sentMs : 0;
-    if (last) last.waitMs = waitMs;
+    // An answer to any datagram of the exchange would have been heard, and earlier answers took their time.
+    const answeredMs = this.#exchanged.reduce((sum, exchanged) => sum + exchanged.waitMs, 0);
+    const waitedMs = last ? answeredMs + this.#endedMs - this.#firstSentMs : 0;
+    if (last) last.waitMs = this.#endedMs - this.#sentMs;
     const sentCount = last?.sentCount ?? 0;
     const count = sentCount > 1 ? `; the datagram was sent ${sentCount} times` : '';
-    return noAnswer(this.#where, this.#endedMs - this.#startMs, waitMs, count);
+    return noAnswer(this.#where, this.#endedMs - this.#startMs, waitedMs, count);
   }
 
   /** How often the datagram has been sent now. */
@@ -240,6 +244,7 @@ class Asking {
     socket.send(data);
     this.#times?.afterSending();
     this.#sentMs = performance.now();
+    if (exchanged.sentCount === 0) this.#firstSentMs = this.#sentMs;
     exchanged.sentCount += 1;
     return exchanged.sentCount;
   }

@@ -12,7 +12,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 /** What the server is. */
 export interface WireTargetOptions {
-  readonly kind: 'http' | 'https' | 'h2' | 'banner' | 'late-proxy';
+  readonly kind: 'http' | 'https' | 'h2' | 'banner' | 'greeting' | 'late-proxy';
   readonly identity?: { readonly key: string; readonly cert: string };
   readonly maxVersion?: SecureVersion;
   /** Curve the server insists on: one the client does not guess makes a HelloRetryRequest. */
@@ -55,6 +55,12 @@ function server(): Server {
           await delay(30);
           socket.end(chunk);
         });
+      });
+    case 'greeting':
+      return createTcpServer(async (socket) => {
+        socket.on('error', () => socket.destroy());
+        await delay(60);
+        socket.end('hello\r\n');
       });
     case 'late-proxy':
       return createTcpServer((socket) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isSpoilt } from '../../../src/agent/runners/lag/starvation.ts';
 import type { RunContext } from '../../../src/checks/contract/check-type.ts';
 import { UdpDetail } from '../../../src/checks/udp/detail.ts';
 import { runUdp } from '../../../src/checks/udp/run.ts';
@@ -91,6 +92,30 @@ describe('a UDP monitor', () => {
     expect(failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
     expect(failure?.message).toContain('sent 2 times');
     expect(detail.response?.sentCount).toBe(2);
+  });
+
+  it('is silent for the target while it sends again: two busy cores make no outage the agent’s', async () => {
+    await using target = await startUdpTarget(udpAnswers.silent);
+    const startMs = performance.now();
+    const silent = await run({ port: target.port, attempts: 3, attemptTimeoutMs: 300 });
+    const durationMs = performance.now() - startMs;
+    expect(silent.failure?.code).toBe('RESPONSE_TIMEOUT');
+    // An answer to any of the three would have been heard.
+    expect(silent.measurement?.waitedMs).toBeGreaterThanOrEqual(890);
+    // Late by a quarter of a second at most, but two thirds of the time in all, as two burners make it.
+    const lateness = { lagMs: 60, awayMs: (durationMs * 2) / 3, durationMs };
+    expect(isSpoilt(silent, lateness)).toBe(false);
+    // An agent that stood still for most of it could have heard none.
+    expect(isSpoilt(silent, { ...lateness, lagMs: 600 })).toBe(true);
+  });
+
+  it('counts what an earlier answer took as the target’s, too', async () => {
+    await using target = await startUdpTarget((data, number) => (number === 1 ? data : undefined));
+    const { measurement } = await run({
+      ...{ port: target.port, attempts: 2, attemptTimeoutMs: 200 },
+      steps: [{ data: 'a' }, { data: 'b' }],
+    });
+    expect(measurement?.waitedMs).toBeGreaterThanOrEqual(390);
   });
 
   it('that should get no answer passes on silence and on a closed port alone', async () => {

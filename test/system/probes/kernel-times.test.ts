@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Connection } from '../../../src/probes/connection/connection.ts';
+import { ProbeError } from '../../../src/probes/connection/errors.ts';
 import { proxyFromUrl } from '../../../src/probes/connection/forward-proxy.ts';
+import { probeDialogue } from '../../../src/probes/dialogue/probe.ts';
+import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { eventTimekeeper, KernelTimekeeper } from '../../../src/probes/kernel-thread/timekeeper.ts';
+import { systemResolver } from '../../../src/probes/resolver.ts';
 import { SysUnavailable } from '../../../src/probes/sys/libc.ts';
 import { freePort } from '../../helpers/free-port.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
@@ -124,6 +129,46 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(phases?.data).toBeGreaterThanOrEqual(29);
     expect(measurement.lagMs).toBeGreaterThan(blockMs / 2);
     expect(elapsedMs + measurement.lagMs).toBeLessThanOrEqual(wallMs);
+  });
+
+  it('begin at the connection where the server speaks first, though this thread hears of it later', async () => {
+    await using target = await startWireTarget({ kind: 'greeting' });
+    const { hostname, port } = { hostname: '127.0.0.1', port: target.port };
+    const means = { resolver: systemResolver, egress: createEgressPolicy(), timekeeper };
+    const until = { signal: new AbortController().signal, timeoutMs: 60_000 };
+    const line = { kind: 'expect', take: () => 'taken' as const, timeoutMs: 60_000 } as const;
+    using _busy = keepBusy(blockMs);
+
+    const tcp = await measuredByKernel(() =>
+      converse({ host: hostname, port }, { timekeeper, idleGapMs: 60_000 }),
+    );
+    expect(tcp.phases?.data).toBeGreaterThanOrEqual(58);
+    expect(tcp.elapsedMs + tcp.measurement.lagMs).toBeLessThanOrEqual(tcp.wallMs);
+
+    const to = {
+      hostname,
+      port,
+      family: 4,
+      isSecure: false,
+      isCertificateChecked: false,
+      proxy: undefined,
+    } as const;
+    const dialogue = await measuredByKernel(() =>
+      probeDialogue({ target: to, steps: [line] }, { ...means, ...until }),
+    );
+    expect(dialogue.phases.data).toBeGreaterThanOrEqual(58);
+    expect(dialogue.lines[0]?.atMs).toBeGreaterThanOrEqual(58);
+    expect(dialogue.outcomes[0]?.waitMs).toBeGreaterThanOrEqual(58);
+
+    const greeted = Promise.withResolvers<Connection>();
+    const connection = new Connection({
+      ...{ ...to, isSecure: true, clientIdentity: undefined, alpnProtocols: [] },
+      upgrade: (socket, { done }) => {
+        socket.once('data', () => done(new ProbeError('response-malformed', 'starttls', 'greeted')));
+      },
+    });
+    connection.open(means, () => greeted.resolve(connection));
+    expect((await greeted.promise).times.startTlsMs).toBeGreaterThanOrEqual(58);
   });
 
   it('know when a connection was refused', async () => {
