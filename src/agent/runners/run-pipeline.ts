@@ -26,6 +26,7 @@ import type { FinishedRun, RunFacts, RunOrder, Verdict } from '../run/contracts.
 import { isRepeatable } from '../run/repeatable.ts';
 import { withDeadline } from '../run/run-deadline.ts';
 import { secretsOf } from '../run/run-variables.ts';
+import { credentialsInFiles } from '../scrub/files/credentials-in-files.ts';
 import { Scrubber } from '../scrub/scrubber.ts';
 import { SecretFinder, unmaskableNames } from '../scrub/secret-finder.ts';
 import { seenCredentials } from '../scrub/seen-credentials.ts';
@@ -127,7 +128,12 @@ export class RunPipeline {
     }
     const { startedMs, stoppedMs, artifacts } = last;
     const lagMs = round(last.lagMs);
-    const found = secretsSeen(last.outcome, log);
+    const limitMs = sealLimitMs[findCheckType(order.checkType)?.lane ?? 'probe'];
+    const isAborted = outcome.failure?.code === 'RUN_ABORTED';
+    const inFiles = isAborted
+      ? []
+      : await credentialsInFiles((await artifacts?.rawPaths()) ?? [], AbortSignal.timeout(limitMs));
+    const found = [...new Set([...secretsSeen(last.outcome, log), ...inFiles])];
     const scrubber = this.#scrubberFor(order, found);
     const verdict = verdictOf(outcome);
     const isDoubtful = isTimingDoubtful(last.outcome, last.lagMs);
@@ -140,9 +146,7 @@ export class RunPipeline {
       crash = crashSite(toError(thrown));
       outcome = { ...outcome, errorMessages: [...outcome.errorMessages, 'The detail could not be written.'] };
     }
-    const isAborted = outcome.failure?.code === 'RUN_ABORTED';
     if (isAborted) await artifacts?.discard();
-    const limitMs = sealLimitMs[findCheckType(order.checkType)?.lane ?? 'probe'];
     const sealed = isAborted
       ? undefined
       : await artifacts?.seal(this.#fileScrubberFor(order, found), limitMs, scrubber);

@@ -30,6 +30,9 @@ const minOddLineLength = 8;
 /** and every line of a key. */
 const keyBlock = /-----BEGIN [^-]+-----/;
 
+/** Marks within marks within marks. */
+const maxMarkDepth = 3;
+
 /** Whether a secret's value is long and special enough to be looked for. */
 export function isMaskable(secret: string): boolean {
   const { length } = secret.trim();
@@ -148,10 +151,18 @@ export class SecretFinder {
     const { ranges, hasMarks } = this.#search(bytes);
     if (hasMarks || (!this.isEmpty && hasPlainMarks(bytes))) {
       // Once more without what was put into the middle of texts, such as the colours of a comparison.
-      const unmarked = new UnmarkedBytes(bytes);
-      for (const range of this.#search(unmarked.bytes).ranges) ranges.push(unmarked.original(range));
+      for (const range of this.#searchUnmarked(bytes)) ranges.push(range);
     }
     return ranges.length > 1 ? merged(ranges) : ranges;
+  }
+
+  /** Marks may stand within marks, as in a comparison that colours a text with colours. */
+  #searchUnmarked(bytes: Buffer, depth = 1): readonly SecretRange[] {
+    const unmarked = new UnmarkedBytes(bytes);
+    if (unmarked.bytes.length === bytes.length) return [];
+    const { ranges } = this.#search(unmarked.bytes);
+    if (depth < maxMarkDepth) ranges.push(...this.#searchUnmarked(unmarked.bytes, depth + 1));
+    return ranges.map((range) => unmarked.original(range));
   }
 
   #search(bytes: Buffer): { readonly ranges: SecretRange[]; readonly hasMarks: boolean } {

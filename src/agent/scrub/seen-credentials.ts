@@ -2,7 +2,7 @@ import { SecretFinder } from './secret-finder.ts';
 import { credentialHeaderShapes } from './shapes/credentials/credential-header-shape.ts';
 
 /** Enough for what one run sends; looking for more would make each text of it slow. */
-const maxValues = 50;
+export const maxSeenCredentials = 50;
 const maxValueLength = 8192;
 /** Long, without blanks, and with letters and digits: no word, language or setting of a page. */
 const telling = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+/=:%|!-]{16,}$/;
@@ -19,16 +19,16 @@ const headers = new SecretFinder([], credentialHeaderShapes());
  * in: they are secrets of this run wherever else they stand. Short ones and words are not, because a cookie may be
  * called `dark`.
  */
-export function seenCredentials(texts: Iterable<string>): string[] {
+export function seenCredentials(texts: Iterable<string | Buffer>): string[] {
   const values = new Set<string>();
   for (const text of texts) {
-    const bytes = Buffer.from(text);
+    const bytes = typeof text === 'string' ? Buffer.from(text) : text;
     for (const { start, end } of headers.find(bytes)) {
       if (end - start > maxValueLength) continue;
       for (const part of bytes.toString('utf8', start, end).split(parts)) {
         const value = part.replace(scheme, '').trim();
         for (const one of [value, value.replace(cookie, '')]) if (telling.test(one)) values.add(one);
-        if (values.size >= maxValues) return [...values];
+        if (values.size >= maxSeenCredentials) return [...values];
       }
     }
   }

@@ -22,6 +22,8 @@ const live = {
   cookie: 'live-session-0a1b2c3d4e5f6a7b',
   gitlab: 'glpat-4d3c2b1a0f9e8d7c6b5a',
   auth: 'live-auth-token-77f1e2d3c4b5',
+  /** Sent in requests that succeed: only the trace shows it. */
+  quiet: 'live-quiet-3f2e1d0c9b8a7766',
 };
 
 /** What a run can do with a secret, and with credentials it was given while it ran. */
@@ -72,6 +74,13 @@ test('attaches and compares', async ({ page }) => {
   expect.soft('a\\n' + text + '\\nb').toBe('a\\n' + text.replace(part, 'xx') + '\\nb');
   expect.soft([text, 'c']).toEqual([text.replace(part, '') , 'c']);
   expect.soft(page.url()).toBe('x');
+});
+
+test('calls what answers', async ({ request }) => {
+  const { quiet } = await (await request.get('${url}/login')).json();
+  await request.get('${url}/shop', { headers: { Authorization: 'Bearer ' + quiet } });
+  await request.post('${url}/shop', { data: { again: quiet } });
+  console.log('the log has ' + quiet + ', too');
 });
 
 test('calls what hangs', async ({ request }) => {

@@ -78,6 +78,12 @@ export class RunArtifacts implements ArtifactSink {
     return added;
   }
 
+  /** Where the files lie as the run left them; those that it may still add come too late. */
+  async rawPaths(): Promise<readonly string[]> {
+    await this.#last;
+    return this.#entries.flatMap((entry) => ('kept' in entry ? [entry.kept.rawPath] : []));
+  }
+
   /** @returns undefined when the run left nothing, not even something that was refused. */
   async seal(
     artifactScrubber: ArtifactScrubber,

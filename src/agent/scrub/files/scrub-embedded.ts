@@ -63,7 +63,11 @@ export class EmbeddedFiles {
       const { end, isOpen } = runFrom(bytes, start);
       if (isOpen && !isLast) {
         const isTooLong = bytes.length - start > maxRunBytes;
-        if (!isTooLong) return { pieces: [...pieces, bytes.subarray(at, start)], upTo: start, count };
+        if (!isTooLong) {
+          // With what says that a run begins: it is looked for again with the next bytes.
+          const upTo = Math.max(at, start - startReachBytes);
+          return { pieces: [...pieces, bytes.subarray(at, upTo)], upTo, count };
+        }
         if (!isPacked(decodedRun(bytes, start, start + headLength))) break;
         this.#isDropping = true;
         pieces.push(bytes.subarray(at, start), Buffer.from(this.#options.mask));

@@ -1,5 +1,5 @@
 import { innerBase64 } from './base64-shapes.ts';
-import { bodySpellings, protocolSpellings, spellingsFrom } from './spellings.ts';
+import { allEscaped, bodySpellings, protocolSpellings, spellingsFrom } from './spellings.ts';
 
 /** Of a secret that is longer, no more than this is recognised where it was cut. */
 const maxCutLength = 16 * 1024;
@@ -106,6 +106,8 @@ function cutSpellings(secret: string): CutSpelling[] {
   const publicLength = publicLengthOf(text);
   const all = spellingsFrom(text, publicLength);
   for (const name of protocolSpellings(text)) all.set(name, publicLength);
+  const starts = allEscaped(text.slice(0, publicLength));
+  for (const [index, spelling] of allEscaped(text).entries()) all.set(spelling, starts[index]?.length ?? 0);
   const hex = Buffer.from(text).toString('hex');
   all.set(hex, 2 * publicLength);
   // What is printed of a long Buffer.

@@ -11,6 +11,11 @@ const marks: readonly { readonly mark: string; readonly minBytes: number }[] = [
 /** What may stand between a text that was cut and the mark of it: a quote, a blank. */
 const between: ReadonlySet<number> = new Set(Array.from(' "\'`\\', (one) => one.charCodeAt(0)));
 const maxBetweenBytes = 4;
+/** The same, escaped for HTML and URLs. */
+const escapedBetween = ['&quot;', '&apos;', '&#39;', '&#x27;', '%22', '%27', '%20'].map((one) =>
+  Buffer.from(one),
+);
+const maxEscapedBytes = Math.max(...escapedBetween.map(({ length }) => length));
 /** What is decoded from half a character. */
 const replacement = Buffer.from('\ufffd');
 const none: readonly SecretRange[] = [];
@@ -29,7 +34,7 @@ class CutMarkShape implements SecretShape {
     this.#areDots = mark === '...';
     this.#cut = cut;
     this.#minBytes = minBytes;
-    this.reachBackBytes = cut.reachBytes + maxBetweenBytes + replacement.length;
+    this.reachBackBytes = cut.reachBytes + maxBetweenBytes + maxEscapedBytes + replacement.length;
     this.reachForwardBytes = this.anchor.length + this.reachBackBytes;
   }
 
@@ -60,6 +65,10 @@ function endsBefore(bytes: Buffer, mark: number): number[] {
   if (half >= 0 && bytes.compare(replacement, 0, replacement.length, half, mark) === 0) ends.push(half);
   for (let at = mark; mark - at < maxBetweenBytes && between.has(bytes[at - 1] ?? 0); at -= 1)
     ends.push(at - 1);
+  for (const escaped of escapedBetween) {
+    const end = mark - escaped.length;
+    if (end >= 0 && bytes.compare(escaped, 0, escaped.length, end, mark) === 0) ends.push(end);
+  }
   return ends;
 }
 
@@ -71,6 +80,11 @@ function startsAfter(bytes: Buffer, mark: number): number[] {
   }
   for (let at = mark; at - mark < maxBetweenBytes && between.has(bytes[at] ?? 0); at += 1)
     starts.push(at + 1);
+  for (const escaped of escapedBetween) {
+    const start = mark + escaped.length;
+    if (start <= bytes.length && bytes.compare(escaped, 0, escaped.length, mark, start) === 0)
+      starts.push(start);
+  }
   return starts;
 }
 

@@ -7,8 +7,8 @@ const escapeByte = 0x1b;
  */
 const marks = new RegExp(
   [
-    String.raw`(?:${String.fromCodePoint(escapeByte)}|\\+(?:u001b|u\{1b\}|x1b)|%1b)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]`,
-    String.raw`<\/?(?:span|mark)\b[^<>]{0,300}>`,
+    String.raw`(?:${String.fromCodePoint(escapeByte)}|(?:\\|%(?:25){0,4}5c){1,64}(?:u001b|u\{1b\}|x1b)|%1b)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]`,
+    String.raw`(?:<|&lt;|\\{1,64}u003c|%3c)(?:\/|%2f)?(?:span|mark)\b(?:(?!&gt;|\\{1,64}u003e|%3e)[^<>]){0,300}(?:>|&gt;|\\{1,64}u003e|%3e)`,
   ].join('|'),
   'gi',
 );
@@ -24,8 +24,19 @@ const escapedAnchors = ['b', 'B'].flatMap((letter) => [
     `\\x1${letter}[${code}m`,
     `%1${letter}%5${letter}${code}m`,
   ]),
+  ...['%5C', '%5c'].flatMap((escaped) => [`${escaped}u001${letter}`, `${escaped}x1${letter}`]),
 ]);
-const anchors = [...escapedAnchors, '</span>', '</mark>'];
+const anchors = [
+  ...escapedAnchors,
+  ...['span', 'mark'].flatMap((name) => [
+    `</${name}>`,
+    `&lt;/${name}&gt;`,
+    `u003c/${name}`,
+    `u003C/${name}`,
+    `%3C%2F${name}`,
+    `%3c%2f${name}`,
+  ]),
+];
 
 /** Stands among the shapes so that marks are seen on the same way through the bytes. */
 class MarkShape implements SecretShape {

@@ -11,6 +11,7 @@ const maxUnpackedBytes = 16 * 1024 * 1024;
 /** Packed texts within packed texts. */
 const maxDepth = 3;
 const run = /^(?:[A-Za-z0-9+/_-]|\r?\n[ \t]{0,16}|\\+[rn/]|%0[aAdD]|%2[bBfF])*(?:=|%3[dD]){0,2}/;
+const lineBreak = /\r?\n|\\+[rn]|%0[aAdD]/;
 const none: readonly SecretRange[] = [];
 
 /** How files that hold packed texts begin in Base64, and how those are read; of a text that was cut, what is left. */
@@ -43,14 +44,14 @@ class PackedShape implements SecretShape {
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
     const [written = ''] =
       run.exec(bytes.toString('latin1', anchorStart, anchorStart + maxPackedBytes)) ?? [];
-    const encoded = written
-      .replaceAll(/\\+[rn]|%0[aAdD]/g, '')
-      .replaceAll(/%2[bB]/g, '+')
-      .replaceAll(/%2[fF]/g, '/');
-    const texts = this.#unpacked(Buffer.from(encoded.replaceAll('\\', ''), 'base64'));
-    return texts.some((text) => this.#holdsSecret(text))
-      ? [{ start: anchorStart, end: anchorStart + written.length }]
-      : none;
+    // Behind a line break the text may go on with something else.
+    const [firstLine = ''] = written.split(lineBreak, 1);
+    for (const one of firstLine === written ? [written] : [written, firstLine]) {
+      const texts = this.#unpacked(bytesOf(one));
+      if (texts.some((text) => this.#holdsSecret(text)))
+        return [{ start: anchorStart, end: anchorStart + one.length }];
+    }
+    return none;
   }
 
   #unpacked(packed: Buffer): Buffer[] {
@@ -61,6 +62,14 @@ class PackedShape implements SecretShape {
       return [];
     }
   }
+}
+
+function bytesOf(written: string): Buffer {
+  const encoded = written
+    .replaceAll(/\\+[rn]|%0[aAdD]/g, '')
+    .replaceAll(/%2[bB]/g, '+')
+    .replaceAll(/%2[fF]/g, '/');
+  return Buffer.from(encoded.replaceAll('\\', ''), 'base64');
 }
 
 /** Shapes for packed texts in Base64. */

@@ -80,12 +80,17 @@ export function spellings(text: string): string[] {
   ];
 }
 
+/** JSON as Node shows it between backticks. */
+function printedJson(text: string): string {
+  return jsonEscaped(text).replaceAll('\\', '\\\\');
+}
+
 /** How long the beginning of a text is in each of its spellings. */
 export function spellingsFrom(text: string, startLength: number): Map<string, number> {
   const wellFormed = text.toWellFormed();
   const start = wellFormed.slice(0, startLength);
   const all = new Map<string, number>();
-  for (const encode of encoders) {
+  for (const encode of [...encoders, printedJson, (one: string) => jsonEscaped(printedJson(one))]) {
     const spelling = encode(wellFormed);
     const { length } = encode(start);
     for (const written of [spelling, lowerCodes(spelling), upperCodes(spelling)]) all.set(written, length);
@@ -117,6 +122,9 @@ const maxNameTextLength = 2048;
 /** A URL, a mail address or what may be a part of one: scheme, user, host, and what follows it. */
 const nameParts = /^((?:[a-z][a-z0-9+.-]*:)?\/\/)?([^\s/?#@]*@)?([^\s/?#:@]+)(.*)$/is;
 
+/** Texts that are all escapes, within JSON within JSON: results of programs that print them, in reports. */
+const maxJsonDepth = 4;
+
 /** Spellings of encoders that leave no character alone. */
 export function completeSpellings(text: string): string[] {
   const pairs = Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
@@ -135,12 +143,13 @@ export function completeSpellings(text: string): string[] {
       .trimEnd(),
     digits.map((one) => `\\${one.padStart(6, '0')}`).join(''),
   ];
-  // Once and twice within JSON.
-  const inJson = backslashed.map(jsonEscaped);
   return [
-    ...inJson,
-    ...inJson.map(jsonEscaped),
+    ...Array.from({ length: maxJsonDepth }, (_, depth) => depth + 1).flatMap((depth) =>
+      backslashed.map((spelling) => repeated(jsonEscaped, spelling, depth)),
+    ),
     ...backslashed.slice(-2),
+    encodeURIComponent(escapes),
+    encodeURIComponent(jsonEscaped(escapes)),
     pairs,
     pairs.toUpperCase(),
     bytes,
@@ -151,6 +160,16 @@ export function completeSpellings(text: string): string[] {
     references.replaceAll(/#x[^;]+/g, (digits) => `#x${digits.slice(2).toUpperCase()}`),
     points.map((point) => `&#${point};`).join(''),
   ];
+}
+
+/** Those of them that tools show the beginning of: a text that is all escapes of JSON or of style sheets. */
+export function allEscaped(text: string): string[] {
+  const escapes = text.replaceAll(/[\s\S]/g, unicodeEscape);
+  const style = Array.from(text, (one) => `\\${(one.codePointAt(0) ?? 0).toString(16)} `).join('');
+  const inJson = [0, 1, 2, 3].flatMap((depth) =>
+    [escapes, style].map((spelling) => repeated(jsonEscaped, spelling, depth)),
+  );
+  return [...inJson, encodeURIComponent(escapes), encodeURIComponent(jsonEscaped(escapes))];
 }
 
 /** What is made of a text that becomes a part of a file name: ours, and Playwright's. */

@@ -8,6 +8,8 @@ const maxPercentNesting = 4;
 const maxBackslashes = 64;
 /** Before letters and digits, which are escaped by code points or not at all. */
 const maxBackslashesOfPlain = 7;
+/** Each takes three bytes, or more where it was encoded again. */
+const maxPercentBackslashes = 7;
 const maxAmpersandNesting = 3;
 const maxEntityBytes = 12;
 const maxCodePointDigits = 8;
@@ -83,17 +85,13 @@ export class TextUnit implements Unit {
     this.#misread = isMisread
       ? []
       : misread(character).map((wrong) => Array.from(wrong, (one) => new TextUnit(one, { isMisread: true })));
-    const percentBytes = this.#utf8.length * (3 + 2 * maxPercentNesting);
-    const escapeBytes = Math.max(this.#units.length, this.#utf8.length) * (this.#maxBackslashes + 10);
+    const percentBytes = (this.#utf8.length + maxPercentBackslashes) * (3 + 2 * maxPercentNesting);
+    const referenceBytes = 1 + 4 * maxAmpersandNesting + maxEntityBytes;
+    const escapeBytes =
+      Math.max(this.#units.length, this.#utf8.length) * (this.#maxBackslashes + 10) + referenceBytes;
     const quotedBytes = this.#utf8.length * (3 + maxSoftBreakBytes);
     const misreadBytes = this.#misread.map((units) => units.reduce((sum, { maxBytes }) => sum + maxBytes, 0));
-    const oneBytes = Math.max(
-      percentBytes,
-      escapeBytes,
-      quotedBytes,
-      1 + 4 * maxAmpersandNesting + maxEntityBytes,
-      ...misreadBytes,
-    );
+    const oneBytes = Math.max(percentBytes, escapeBytes, quotedBytes, referenceBytes, ...misreadBytes);
     this.maxBytes = oneBytes * (isQuote(this.#codePoint) ? 2 : 1) + (isFirst ? 0 : maxSoftBreakBytes);
   }
 
@@ -158,6 +156,8 @@ export class TextUnit implements Unit {
       if (/^[\da-f]+$/i.test(digits) && Number.parseInt(digits, 16) === this.#codePoint) add(close + 1);
     }
     if (this.#codePoint !== backslash) {
+      // Escaped for JSON, then for HTML.
+      if (bytes[after] === ampersand) this.#addReferences(bytes, after, add);
       add(literalEnd(bytes, after, this.#utf8));
       if (this.#isLatin && bytes[after] === this.#codePoint) add(after + 1);
       return;
@@ -204,6 +204,26 @@ export class TextUnit implements Unit {
       if (carriageEnd >= 0) add(percentEnd(bytes, carriageEnd, this.#utf8));
     }
     add(this.#unicodeEscapeEnd(bytes, at, percent));
+    // Escaped for JSON, then for a URL.
+    let after = at;
+    for (let count = 0; count < maxPercentBackslashes; count += 1) {
+      const end = this.#codePoint === backslash ? -1 : percentEnd(bytes, after, Buffer.of(backslash));
+      if (end < 0) break;
+      after = end;
+    }
+    if (after === at) return;
+    add(percentEnd(bytes, after, this.#utf8));
+    add(literalEnd(bytes, after, this.#utf8));
+    const control = controlEscapes[this.#codePoint];
+    if (control !== undefined && bytes[after] === code(control)) add(after + 1);
+    for (const end of this.#percentUnicodeEnds(bytes, after)) add(end);
+  }
+
+  /** `u00fc` behind a backslash that is percent-encoded. */
+  #percentUnicodeEnds(bytes: Buffer, after: number): readonly number[] {
+    const [unit] = this.#units;
+    const isOne = this.#units.length === 1 && unit !== undefined;
+    return isOne && isHex(bytes, after, 'u', unit, 4) ? [after + 5] : none;
   }
 
   #addReferences(bytes: Buffer, at: number, add: (end: number) => void): void {

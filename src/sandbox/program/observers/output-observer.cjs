@@ -64,6 +64,12 @@ class HeldOutput {
   }
 }
 
+/** Makes one text of each of the streams of a test's result. */
+function joinOutputOf(result) {
+  for (const stream of ['stdout', 'stderr'])
+    if (result[stream].length > 1) result[stream] = [joinedOutput(result[stream])];
+}
+
 /** What a stream of a test's result holds, as one text. @param chunks texts and buffers. */
 function joinedOutput(chunks) {
   const decoder = new StringDecoder('utf8');
@@ -72,4 +78,4 @@ function joinedOutput(chunks) {
   );
 }
 
-module.exports = { observeOutput, joinedOutput };
+module.exports = { observeOutput, joinOutputOf };

@@ -2,7 +2,7 @@
 /** Playwright's reporter for the agent: writes what happens to descriptor 3 as it happens. */
 const { StringDecoder } = require('node:string_decoder');
 const { send, text, describe } = require('../events.cjs');
-const { joinedOutput } = require('../observers/output-observer.cjs');
+const { joinOutputOf } = require('../observers/output-observer.cjs');
 
 const maxSteps = 1000;
 /**
@@ -79,10 +79,7 @@ class EventReporter {
   onEnd(result) {
     // The reporter that comes next writes these into the report, which is searched for secrets as a whole.
     for (const { results } of this.#suite?.allTests() ?? []) {
-      for (const one of results) {
-        for (const stream of ['stdout', 'stderr'])
-          if (one[stream].length > 1) one[stream] = [joinedOutput(one[stream])];
-      }
+      for (const one of results) joinOutputOf(one);
     }
     send({ event: 'end', status: result.status, durationMs: result.duration });
   }

@@ -8,7 +8,8 @@
 require('../own-user.cjs');
 const fs = require('node:fs');
 const path = require('node:path');
-const { createRequire } = require('node:module');
+const Module = require('node:module');
+const { observeOutput } = require('../observers/output-observer.cjs');
 const { watchSecrets } = require('../secret-watch.cjs');
 const { adaptConfig } = require('./suite-config.cjs');
 
@@ -19,6 +20,7 @@ const settings = JSON.parse(process.env.PICKET_SUITE ?? 'null');
 
 if (settings) {
   watchSecrets();
+  joinOutputOfTraces();
   // The configuration of ours finds it here, in the runner and in every worker.
   Object.defineProperty(globalThis, Symbol.for('picket.suite-config'), {
     value: (config) => adaptConfig(config, settings),
@@ -28,6 +30,16 @@ if (settings) {
     process.env.PLAYWRIGHT_BROWSERS_PATH = plantBrowsers(cli);
     redirectConfig();
   }
+}
+
+/** Traces get what a test prints in lines, so that secrets which come in pieces are found. */
+function joinOutputOfTraces() {
+  const load = Module._load;
+  Module._load = function loadObserved(request, ...rest) {
+    const loaded = load.call(this, request, ...rest);
+    if (typeof request === 'string' && /(^|[\\/])testTracing(\.js)?$/.test(request)) observeOutput(loaded);
+    return loaded;
+  };
 }
 
 /** The real path of Playwright's command line, if this process is to run tests with it. */
@@ -74,8 +86,8 @@ function plantBrowsers(cli) {
 function coreDirectory(cli) {
   let from = cli;
   if (/@playwright[\\/]test[\\/]cli\.js$/.test(cli))
-    from = createRequire(cli).resolve('playwright/package.json');
-  return path.dirname(createRequire(from).resolve('playwright-core/package.json'));
+    from = Module.createRequire(cli).resolve('playwright/package.json');
+  return path.dirname(Module.createRequire(from).resolve('playwright-core/package.json'));
 }
 
 /** Has the command line read a file of ours instead of the suite's configuration, in the same folder. */

@@ -4,6 +4,7 @@
  * the run's file of notes: descriptors do not survive npx and scripts of package.json.
  */
 const { note, text, describe } = require('../events.cjs');
+const { joinOutputOf } = require('../observers/output-observer.cjs');
 
 class SuiteReporter {
   #suite;
@@ -18,6 +19,8 @@ class SuiteReporter {
   }
 
   onTestEnd(test, result) {
+    // Reporters that write at the end, as those of JSON and HTML do, find it in one piece.
+    joinOutputOf(result);
     const [, project = '', file = '', ...titles] = test.titlePath();
     const isExpected = result.status === 'skipped' || result.status === test.expectedStatus;
     note({

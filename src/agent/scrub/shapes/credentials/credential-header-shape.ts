@@ -35,9 +35,9 @@ const schemeAfter =
   /^\s*(?::|=>?)\s*["'`]?(?=(?:Bearer|Basic|Digest|Token|Negotiate|NTLM|ApiKey|DPoP|Hawk|AWS4-HMAC-SHA256)\s+[^\s"'`])/i;
 const cookieAfter = /^\s*:\s*(?=[\w!#$%&*+.^|~-]+=[^\s"'`;,])/;
 const keyLikeAfter = /^\s*:\s*(?=[^\s"'`,;]*\d)(?=[^\s"'`,;]{8})/;
-/** What stands in code and documents where the value will be: `${token}`, `{{TOKEN}}`, `$TOKEN`, `<key>`, a mask. */
+/** What stands in code and documents where the value will be: `${token}`, `{{TOKEN}}`, `$TOKEN`, `<key>`, a mask; and the version of a package of that name. */
 const placeholder =
-  /^(?:[A-Za-z][\w-]*\s+)?(?:\$\{[^{}]*\}|\$\([^()]*\)|\{\{[^{}]*\}\}|\$[A-Z_][A-Z0-9_]*|<[\w -]*>|…|\*+)$/;
+  /^(?:[A-Za-z][\w-]*\s+)?(?:\$\{[^{}]*\}|\$\([^()]*\)|\{\{[^{}]*\}\}|\$[A-Z_][A-Z0-9_]*|<[\w -]*>|…|\*+|[~^]?\d+(?:\.\d+){1,3})$/;
 const maxPlaceholderBytes = 256;
 /** A string that ends there, rather than begins. */
 const closingAfter = /^\s*(?:[,;:+)\]}]|\\n|$)/;
