@@ -148,7 +148,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     await stage.delivered();
     const [failed, recovered] = mail.received.map(({ source }) => source.replaceAll('=\r\n', ''));
     expect(failed).toContain('Target: http://target.test/shop\r\n');
-    expect(failed).toContain('Duration: 0 ms\r\n');
+    expect(failed).toContain('Duration: 5 ms\r\n');
     expect(recovered).toContain('It lasted: 1 min\r\n');
     expect(`${failed}${recovered}`).not.toMatch(/hush|password/);
     const link = new URL(
