@@ -61,8 +61,10 @@ export interface Uptime {
 /** @param since when it was first measured, or made; null where nothing is known of it yet. */
 export function uptimeOf(incidents: readonly Incident[], since: number | null, now: number): Uptime | null {
   if (since === null) return null;
-  const from = Math.max(Math.min(since, now - 1), now - uptimeDays * dayMs);
-  return { since: from, windowMs: now - from, upMs: now - from - incidentMs(incidents, from, now) };
+  const from = Math.max(since, now - uptimeDays * dayMs);
+  // In its first moment it is up.
+  const windowMs = Math.max(1, now - from);
+  return { since: from, windowMs, upMs: windowMs - incidentMs(incidents, from, now) };
 }
 
 /** Several together: each counts for as long as it was watched. */

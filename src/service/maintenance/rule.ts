@@ -149,15 +149,20 @@ interface RuleFields {
   readonly timezone?: string;
 }
 
-/** The rule of a window as it is written. */
+/** The rule of a window as it is written. One whose times cannot be read lasts for no time. */
 export function ruleOf(window: Readonly<Record<string, unknown>>): RepeatRule {
   const fields = window as unknown as RuleFields;
   const { repeatInterval: interval, repeatUnit: unit, repeatEndsAt } = fields;
   return {
-    startsAt: Date.parse(fields.startsAt),
-    endsAt: Date.parse(fields.endsAt),
+    startsAt: firstTime(fields.startsAt, fields.endsAt),
+    endsAt: firstTime(fields.endsAt, fields.startsAt),
     repeat: interval === null || unit === null ? null : { interval, unit },
     repeatEndsAt: repeatEndsAt === null ? null : Date.parse(repeatEndsAt),
     timeZone: fields.timezone ?? 'UTC',
   };
+}
+
+/** The first of some times that can be read; 0 without one. */
+function firstTime(...times: readonly string[]): number {
+  return times.map((time) => Date.parse(time)).find(Number.isFinite) ?? 0;
 }

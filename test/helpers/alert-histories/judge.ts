@@ -8,6 +8,10 @@ export interface Sent {
   /** What the receiver files it under. */
   readonly key: string;
   readonly isOver: boolean;
+  /** Of a check, while others of its cause may fail still. */
+  readonly isRecovery: boolean;
+  /** Whether it only adds to what was told of its cause: checks that joined, or passed again. */
+  readonly isUpdate: boolean;
   /** The check that its alert is of, by index. */
   readonly check: number;
   readonly causeId: string | null;
@@ -49,7 +53,9 @@ export function judged(history: History, sent: readonly Sent[], raised: readonly
     ...sent.flatMap((one) => (isMove(one, history) ? [] : wronglySent(one, truth))),
     ...incidentsLeft(sent),
   ];
-  const ofChat = sent.filter(({ channel, isOver }) => channel === 'chat' && !isOver);
+  const ofChat = sent.filter(
+    ({ channel, isRecovery, isUpdate }) => channel === 'chat' && !isRecovery && !isUpdate,
+  );
   return {
     violations: violations.map((text) => `history ${history.seed}: ${text}`),
     messages: ofChat.length,
@@ -93,7 +99,7 @@ function isTold(
   sent: readonly Sent[],
   raised: readonly Raised[],
 ): boolean {
-  const begun = sent.filter((one) => one.channel === channel && !one.isOver && one.at <= by);
+  const begun = sent.filter((one) => one.channel === channel && !one.isRecovery && one.at <= by);
   if (begun.some((one) => one.check === check && one.at >= from)) return true;
   const causes = raised.flatMap((one) =>
     one.check === check && one.at >= from && one.at <= by && !one.isSuppressed ? (one.causeId ?? []) : [],
@@ -113,7 +119,7 @@ function isMove({ channel, at }: Sent, { deeds }: History): boolean {
 /** News of what is held, of what does not fail, and of what the channel is not subscribed to. */
 function wronglySent(one: Sent, truth: readonly CheckTruth[]): string[] {
   const of = truth[one.check];
-  if (!of || one.isOver) {
+  if (!of || one.isRecovery) {
     const isMutedChat =
       one.channel === 'chat' && of && holdsAt(of.muted, one.at) && holdsAt(of.muted, one.at - slackMs);
     // A cause that is over says so for all of its checks.
@@ -135,8 +141,8 @@ function incidentsLeft(sent: readonly Sent[]): string[] {
   for (const one of sent) {
     if (one.channel === 'chat') continue;
     const name = `${one.channel} ${one.key}`;
-    if (!one.isOver) open.set(name, open.get(name) ?? one);
-    else if (!open.delete(name))
+    if (!one.isRecovery) open.set(name, open.get(name) ?? one);
+    else if (one.isOver && !open.delete(name))
       wrong.push(`${one.channel} was told the end of what is not open: "${one.title}"`);
   }
   return [

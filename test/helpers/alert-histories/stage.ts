@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CauseWatch } from '../../../src/service/alerts/causes/cause-watch.ts';
+import { summaryOf } from '../../../src/service/alerts/causes/summary.ts';
 import { channelMessage } from '../../../src/service/alerts/delivery/message.ts';
 import { storedFacts } from '../../../src/service/alerts/raise.ts';
 import { AlertTimers } from '../../../src/service/alerts/timers.ts';
@@ -288,7 +289,7 @@ class HistoryStage {
 
   /** Delivers what is due, in its order. Returns whether anything was. */
   async #deliver(now: number): Promise<boolean> {
-    const { notifications, alerts, alertChannels, receiverIncidents } = this.#harness.store;
+    const { notifications, alerts, alertCauses, alertChannels, receiverIncidents } = this.#harness.store;
     const nobody = { channelIds: [], accountIds: [] };
     const due = await notifications.due(now, 1_000, nobody);
     if (due.length === 0) return false;
@@ -306,7 +307,8 @@ class HistoryStage {
         ? (JSON.parse(former.definition) as { config: { serviceKey?: string } })
         : (await alertChannels.find(row.account_id, row.channel_id))?.definition;
       if (alert && course && present) {
-        const facts = storedFacts(alert);
+        const causes = await alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
+        const facts = { ...storedFacts(alert), cause: summaryOf(causes.get(alert.cause_id ?? ''), row) };
         const message = channelMessage({
           ...{ id: row.id, alertId: alert.id, type: alert.alert_type, notice: alert.notice },
           ...{ checkId: alert.check_id, filedUnder: row.check_id, resultId: alert.result_id },
@@ -319,6 +321,8 @@ class HistoryStage {
           channel: row.channel_type === 'PAGERDUTY' ? desk : 'chat',
           key: message.incidentKey,
           isOver: message.isOver,
+          isRecovery: alert.notice === 'recovery',
+          isUpdate: facts.cause?.update !== undefined,
           check: indexOf(facts.checkName),
           causeId: alert.cause_id ?? null,
           title: message.title,

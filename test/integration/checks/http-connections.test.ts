@@ -101,7 +101,8 @@ describe('TLS', () => {
   it('asks for another name than that of the host, but not of hosts it is redirected to', async () => {
     const asked: unknown[] = [];
     const named = await startHttpsTarget({
-      identity: await authority.issue({ hosts: ['shop.example'] }),
+      // It lasts longer than that of the host it redirects to, which is shown then.
+      identity: await authority.issue({ hosts: ['shop.example'], toDays: 300 }),
       onSecureConnection: ({ servername }) => asked.push(servername),
     });
     const context = { clientCertificates: trusting() };

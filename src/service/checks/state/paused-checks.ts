@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { WindowDefinition } from '../../../protocol/pages/maintenance-window.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
 
 /** A maintenance window that is in effect. */
 export interface WindowInEffect {
@@ -10,8 +11,10 @@ export interface WindowInEffect {
 /** Which checks do not run though they are switched on, as a condition on `checks`. */
 export class PausedChecks {
   readonly #windows: readonly WindowInEffect[];
+  readonly #groupIsOff: RawBuilder<boolean>;
 
-  constructor(windows: readonly WindowInEffect[]) {
+  constructor(windows: readonly WindowInEffect[], { name }: Pick<Dialect, 'name'>) {
+    this.#groupIsOff = groupIsOff(name === 'sqlite');
     this.#windows = windows.filter(
       ({ definition: { pauseAllChecks, tags } }) => pauseAllChecks || tags.length > 0,
     );
@@ -19,14 +22,19 @@ export class PausedChecks {
 
   /** Of checks whose group is switched off, and of those that a window pauses. */
   get condition(): RawBuilder<boolean> {
-    return sql`(${sql.join([groupIsOff, ...this.#windows.map(isPausedBy)], sql` or `)})`;
+    return sql`(${sql.join([this.#groupIsOff, ...this.#windows.map(isPausedBy)], sql` or `)})`;
   }
 }
 
-/** SQLite reads `false` as 0, PostgreSQL as text. */
-const groupIsOff = sql<boolean>`(checks.group_id is not null and exists (select 1 from check_groups as paused_group
-  where paused_group.id = checks.group_id
-    and cast(paused_group.definition ->> 'activated' as text) in ('0', 'false')))`;
+function groupIsOff(isSqlite: boolean): RawBuilder<boolean> {
+  const stored = sql.ref('paused_group.definition');
+  // One broken row of SQLite would fail the whole query; PostgreSQL stores none.
+  const definition = isSqlite ? sql`case when json_valid(${stored}) then ${stored} end` : stored;
+  // SQLite reads `false` as 0, PostgreSQL as text.
+  return sql`(checks.group_id is not null and exists (select 1 from check_groups as paused_group
+    where paused_group.id = checks.group_id
+      and cast((${definition}) ->> 'activated' as text) in ('0', 'false')))`;
+}
 
 function isPausedBy({ accountId, definition }: WindowInEffect): RawBuilder<boolean> {
   const ofAccount = sql<boolean>`checks.account_id = ${accountId}`;

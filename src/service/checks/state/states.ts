@@ -29,12 +29,13 @@ export class CheckStates {
     const windows = new MaintenanceWindows(this.#db, this.#dialect);
     const ids = accountIds ?? (await this.#accountsWithWindows());
     const begun = await windows.ofAccountsWithin(ids, { from: now, to: now });
-    if (begun.length === 0) return new PausedChecks([]);
+    if (begun.length === 0) return new PausedChecks([], this.#dialect);
     const changes = await windows.maintenances.changes(begun.map(({ id }) => id));
     return new PausedChecks(
       begun.filter(({ id, definition }) =>
         new MaintenanceCalendar(definition, changes.get(id) ?? []).isInEffect(now),
       ),
+      this.#dialect,
     );
   }
 
