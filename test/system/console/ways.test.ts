@@ -44,7 +44,7 @@ it('draws the way, and says which hops are others than in the run before', async
   await window.go(same);
   expect(await way.innerText()).toContain('The same way as in the run before');
   expect(await way.locator('tbody tr').count()).toBe(8);
-  expect(await way.getByRole('img', { name: '0.3 ms to 0.6 ms, 0.4 ms on average' }).count()).toBe(1);
+  expect(await way.getByRole('img', { name: '0.32 ms to 0.6 ms, 0.4 ms on average' }).count()).toBe(1);
   await window.go(other);
   expect(await way.innerText()).toContain('1 hop is another router');
   expect(await way.locator('tbody tr').nth(2).innerText()).toContain('before: 198.51.100.33');
