@@ -6,7 +6,7 @@ import { findCheckType } from '../../../../src/checks/index.ts';
 import { type CheckState, checkStates } from '../../../../src/protocol/checks/check-state.ts';
 import { shownStates } from '../../../../src/service/console/elements/state.ts';
 import type { StatusChange } from '../../../../src/service/results/status-store.ts';
-import { createCheck, createLocation, reportOf } from '../../../helpers/service/service.ts';
+import { createCheck, createLocation, reportOf, until } from '../../../helpers/service/service.ts';
 import { ledgerRow } from './coverage.ts';
 import type { StoreStage } from './stage.ts';
 
@@ -184,13 +184,21 @@ export function checkStateSuite(stage: StoreStage): void {
       });
       const ids: string[] = [passing.id, failing.id, unjudged.id];
       const measure = async () => {
-        for (const id of ids) await stage.queueNextSlot(id);
-        const runs = await agent.claim();
         const faults = new Map([
           [failing.id, failure('CONNECTION_REFUSED', 'refused')],
           [unjudged.id, failure('AGENT_STARVED', 'late')],
         ]);
-        await agent.report(runs.map((run) => reportOf(run, { failure: faults.get(run.check.id) ?? null })));
+        for (const id of ids) {
+          await stage.queueNextSlot(id);
+          // A claim passes over a run that the scheduler still has in hand.
+          await until('its run is measured', async () => {
+            const runs = await agent.claim();
+            await agent.report(
+              runs.map((run) => reportOf(run, { failure: faults.get(run.check.id) ?? null })),
+            );
+            return runs.some((run) => run.check.id === id);
+          });
+        }
       };
       const surfaces = async () => {
         // What anybody may ask for is kept for some seconds.
