@@ -123,8 +123,7 @@ export class ZstdFrames extends Transform {
 }
 
 /**
- * Decodes all frames of Zstandard data, and of a last one that breaks off what is there. Bytes behind the frames that
- * are none are left out.
+ * Decodes all frames of Zstandard data, and what is there of a last frame that breaks off. Bytes behind the frames are left out.
  *
  * @throws RangeError when it is more than the limit, Error where the first frame is damaged
  */

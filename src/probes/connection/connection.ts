@@ -318,7 +318,7 @@ export class Connection {
     this.#begin(step);
     let hasSpoken = this.#target.proxy !== undefined;
     const complete = () => {
-      // A peer that speaks first has waited for nobody.
+      // A peer that speaks first does not wait for the client.
       if (!hasSpoken) this.#begin(step, this.readyMs);
       this.#completeExchange();
     };

@@ -126,8 +126,8 @@ export class KernelWatch implements SocketWatch {
     if (!this.#info.read(this.#descriptor)) return notedMs;
     const { rttMs, retransmissionCount } = this.#info;
     if (retransmissionCount > 0 || rttMs <= 0) return notedMs;
-    // Not before the SYN and its way there and back. The thread that noted it may have been late, as may this one have been
-    // after it had looked at the clock for the start: which of them, nobody knows.
+    // Not before the SYN and its way there and back. Either the thread that noted it was late, or this one was after it
+    // had read the clock for the start; the stamps do not tell which.
     const earliestMs = this.#startedMs + rttMs;
     this.#readyDoubtMs = Math.max(0, notedMs - earliestMs);
     return notedMs;

@@ -29,7 +29,7 @@ export class CallerTurns {
     const enter = (request: FastifyRequest, _reply: unknown, done: () => void) =>
       askedBy(this.#turnOf(request), done);
     app.addHook('onRequest', enter);
-    // A body is read between the two, and what goes on then does not know any more where it began.
+    // Reading a body loses the context of the first hook, so the second one enters again.
     app.addHook('preValidation', enter);
   }
 

@@ -46,7 +46,7 @@ export interface CauseMember {
   readonly left?: number | null;
   /** When it was last run ahead of its time, since another member had recovered. */
   readonly hurriedAt?: number;
-  /** The alert that says so; null while there is none, and where nobody may be notified of it. */
+  /** The alert that says so; null while there is none, and where no channel may be notified of it. */
   readonly recovery: { readonly alertId: string; readonly channelIds: readonly number[] } | null;
 }
 
@@ -88,7 +88,7 @@ export type News =
   | {
       readonly kind: 'recovery';
       readonly checkId: string;
-      /** null where nobody may be notified of it. */
+      /** null where no channel may be notified of it. */
       readonly alertId: string | null;
       readonly channelIds: readonly number[];
     }

@@ -22,13 +22,13 @@ const stateOf = storedValue<Omit<OpenCause, 'id'>>('alert_causes.state', {
 
 const contentOf = storedValue<Partial<StoredNews>>('alert_cause_news.content', {});
 
-/** A cause as any build stored it. One that cannot be read has no members, and so it is over at the next look. */
+/** A cause, whichever build stored it. One that cannot be read has no members, and so it is over at the next look. */
 export function storedCause({ id, state }: Pick<AlertCauseRow, 'id' | 'state'>): OpenCause {
   const cause = stateOf(state);
   return { ...cause, id, members: cause.members.map(withWholeFact) };
 }
 
-/** News as any build stored them; undefined where they cannot be read, or are of a kind that this build does not know. */
+/** News of a check, whichever build stored them; undefined where they cannot be read or their kind is unknown here. */
 export function storedNews(
   { content, created, due }: Pick<AlertCauseNewsRow, 'content' | 'created' | 'due'>,
   now: number,

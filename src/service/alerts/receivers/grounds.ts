@@ -139,7 +139,7 @@ export class Grounds {
     return this.#withoutCheck(row) ?? 'over';
   }
 
-  /** Why nobody is to hear of a check there at all. */
+  /** Why the channel gets no alerts of a check at all; null where it does. */
   #withoutCheck({ filed_under: id, channel_id: channelId }: ReceiverIncidentRow): EndReason | null {
     const { checks, policies, heard } = this.#known;
     const check = checks.get(id);

@@ -76,7 +76,7 @@ export class LiveFeed {
     return version;
   }
 
-  /** When a state of an account turned last by time alone: nobody notifies of what does not happen. */
+  /** When a state of an account turned last by time alone: no event reports a run that did not happen. */
   async #turnOf(accountId: string): Promise<number> {
     const at = performance.now();
     const known = this.#turns.get(accountId);

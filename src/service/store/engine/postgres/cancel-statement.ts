@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type pg from 'pg';
@@ -25,10 +24,12 @@ export async function cancelStatement({ host, port, processID, secretKey }: Post
   }
   const isSocket = host.startsWith('/');
   const socket = isSocket ? connect(join(host, `.s.PGSQL.${port}`)) : connect(port, host);
+  // A request that does not arrive changes nothing: the statement ends at its time limit.
   socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.setTimeout(5_000, () => socket.destroy());
   socket.end(request);
   // The server answers nothing and hangs up.
   socket.resume();
-  await once(socket, 'close').catch(() => undefined);
+  await closed;
 }
