@@ -54,12 +54,13 @@ const readRequestsAfterMs = 5;
 
 /**
  * A queue in which keys take turns by the time their work has taken: a key that has used less comes first, and at
- * the same use the one that was served longer ago. Time costs more the more of the key waits, by the logarithm: who
- * asks little waits little behind who asks much, who still gets its part of the time. A key that comes back starts at the least use of those that are
- * there, so that it neither saves up turns nor pays for the past. Work that is cut into pieces lets others in
- * between; all of its pieces are to wait at once. A piece may be done without waiting for anything outside of the
- * process, as with SQLite: then turns follow each other without the event loop going round, and a request that has
- * come would not even be read until no work is left. So they pause for it every few milliseconds.
+ * the same use the one that was served longer ago. Time costs more the more work of the key waits, by the logarithm: a
+ * key with little work waits only a little behind one with much, which still gets its part of the time. A key that comes
+ * back starts at the least use of those that are there, so that it neither saves up turns nor pays for the past. Work
+ * that is cut into pieces lets others in between; all of its pieces are to wait at once.
+ *
+ * Work that waits for nothing outside the process, as with SQLite, would make turns follow each other without the event
+ * loop going round, and new requests would not even be read until no work is left. So turns pause every few milliseconds.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
