@@ -7,6 +7,10 @@ const maxCutLength = 16 * 1024;
 export const minCutBytes = 4;
 const tableBits = 18;
 const gramBytes = 4;
+/** An escape is no longer than this. */
+const escapeReachBytes = 12;
+const backslash = 0x5c;
+const percent = 0x25;
 
 interface CutSpelling {
   readonly bytes: Buffer;
@@ -19,15 +23,15 @@ interface CutSpelling {
  * logs and reports use. Nearly every place is ruled out by the four bytes next to it.
  */
 export class CutSecrets {
-  readonly #values: Iterable<string>;
-  /** Made when the first mark of a cut is met: most texts have none. */
-  #spellings: readonly CutSpelling[] | undefined;
-  readonly #grams = new Uint8Array(1 << (tableBits - 3));
+  readonly #usual: CutSpellings;
+  /** Most texts have no escapes next to a mark, and those of many secrets would make every look slow. */
+  readonly #escaped: CutSpellings;
   /** No spelling takes more bytes than this. */
   readonly reachBytes: number;
 
   constructor(values: ReadonlySet<string>) {
-    this.#values = values;
+    this.#usual = new CutSpellings(values, usualSpellings);
+    this.#escaped = new CutSpellings(values, escapedSpellings);
     this.reachBytes = [...values].reduce(
       (reach, { length }) => Math.max(reach, Math.min(length, maxCutLength) * 40),
       0,
@@ -36,6 +40,45 @@ export class CutSecrets {
 
   /** Where the beginning of a secret begins that was cut off at a place; -1 when there is none. */
   beginningBefore(bytes: Buffer, end: number, minBytes = minCutBytes): number {
+    const first = this.#usual.beginningBefore(bytes, end, minBytes);
+    if (first >= 0 || !hasEscape(bytes, end)) return first;
+    return this.#escaped.beginningBefore(bytes, end, minBytes);
+  }
+
+  /** Where the end of a secret ends whose beginning was cut off at a place; -1 when there is none. */
+  endingAfter(bytes: Buffer, start: number): number {
+    const last = this.#usual.endingAfter(bytes, start);
+    return last >= 0 || !hasEscape(bytes, start) ? last : this.#escaped.endingAfter(bytes, start);
+  }
+
+  /** Whether a text that was cut on both sides is a piece of a secret. */
+  isPiece(bytes: Buffer, start: number, end: number): boolean {
+    if (this.#usual.isPiece(bytes, start, end)) return true;
+    return hasEscape(bytes, start) && this.#escaped.isPiece(bytes, start, end);
+  }
+}
+
+/** Whether an escape stands next to a place, as it is or percent-encoded. */
+function hasEscape(bytes: Buffer, at: number): boolean {
+  for (let place = Math.max(0, at - escapeReachBytes); place < at + escapeReachBytes; place += 1)
+    if (bytes[place] === backslash || bytes[place] === percent) return true;
+  return false;
+}
+
+/** Secrets in some of the spellings in which they may have been cut. */
+class CutSpellings {
+  readonly #values: Iterable<string>;
+  readonly #spellingsOf: (secret: string) => readonly CutSpelling[];
+  /** Made when the first mark of a cut is met: most texts have none. */
+  #spellings: readonly CutSpelling[] | undefined;
+  readonly #grams = new Uint8Array(1 << (tableBits - 3));
+
+  constructor(values: ReadonlySet<string>, spellingsOf: (secret: string) => readonly CutSpelling[]) {
+    this.#values = values;
+    this.#spellingsOf = spellingsOf;
+  }
+
+  beginningBefore(bytes: Buffer, end: number, minBytes: number): number {
     const gramStart = end - gramBytes;
     if (gramStart < 0 || !this.#isKnown(bytes, gramStart)) return -1;
     const gram = bytes.subarray(gramStart, end);
@@ -51,7 +94,6 @@ export class CutSecrets {
     return first;
   }
 
-  /** Where the end of a secret ends whose beginning was cut off at a place; -1 when there is none. */
   endingAfter(bytes: Buffer, start: number): number {
     if (!this.#isKnown(bytes, start)) return -1;
     const gram = bytes.subarray(start, start + gramBytes);
@@ -66,7 +108,6 @@ export class CutSecrets {
     return last;
   }
 
-  /** Whether a text that was cut on both sides is a piece of a secret. */
   isPiece(bytes: Buffer, start: number, end: number): boolean {
     if (end - start < gramBytes || !this.#isKnown(bytes, start)) return false;
     const piece = bytes.subarray(start, end);
@@ -86,7 +127,7 @@ export class CutSecrets {
   }
 
   #spelled(): readonly CutSpelling[] {
-    const spellings = [...this.#values].flatMap(cutSpellings);
+    const spellings = [...this.#values].flatMap(this.#spellingsOf);
     for (const { bytes } of spellings) {
       for (let at = 0; at + gramBytes <= bytes.length; at += 1) {
         const place = gramHash(bytes, at);
@@ -101,13 +142,11 @@ function gramHash(bytes: Buffer, at: number): number {
   return Math.imul(bytes.readInt32LE(at), -1640531535) >>> (32 - tableBits);
 }
 
-function cutSpellings(secret: string): CutSpelling[] {
+function usualSpellings(secret: string): CutSpelling[] {
   const text = secret.slice(0, maxCutLength);
   const publicLength = publicLengthOf(text);
   const all = spellingsFrom(text, publicLength);
   for (const name of protocolSpellings(text)) all.set(name, publicLength);
-  const starts = allEscaped(text.slice(0, publicLength));
-  for (const [index, spelling] of allEscaped(text).entries()) all.set(spelling, starts[index]?.length ?? 0);
   const hex = Buffer.from(text).toString('hex');
   all.set(hex, 2 * publicLength);
   // What is printed of a long Buffer.
@@ -122,6 +161,15 @@ function cutSpellings(secret: string): CutSpelling[] {
     }
   }
   return Array.from(all, ([spelling, publicBytes]) => ({ bytes: Buffer.from(spelling), publicBytes }));
+}
+
+function escapedSpellings(secret: string): CutSpelling[] {
+  const text = secret.slice(0, maxCutLength);
+  const starts = allEscaped(text.slice(0, publicLengthOf(text)));
+  return allEscaped(text).map((spelling, index) => ({
+    bytes: Buffer.from(spelling),
+    publicBytes: starts[index]?.length ?? 0,
+  }));
 }
 
 /** Of a key its first line; of a URL with a path or a query, what names the host; of others, the scheme. */
