@@ -159,7 +159,9 @@ export const failureCatalogue = {
   BUNDLE_UNAVAILABLE: agent('This agent could not get the code bundle of the suite from the service.'),
   PACKAGE_MANAGER_MISSING: agent('This agent does not have the package manager of the suite.'),
   RUNTIME_MISSING: agent('This agent does not have the runtime of the check.'),
-  BROWSER_MISSING: agent('This agent has no browser to run browser checks with.'),
+  BROWSER_MISSING: agent(
+    'This agent does not have the browser that the run opens, or it does not start: nothing can be said about the target.',
+  ),
   SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),
   PING_MISSED: target('No ping came in by the end of the grace time.'),
   MODEL_PROVIDER_MISSING: agent('No model provider is configured, and a prompt needs one to be followed.'),

@@ -1,5 +1,5 @@
-import { type FailureCode, failureCatalogue } from './failure.ts';
-import { parseHostname } from './target.ts';
+import { type FailureCode, failureCatalogue } from '../contract/failure.ts';
+import { parseHostname } from '../contract/target.ts';
 
 /** A network failure that the text of a script, a browser or Node names. */
 export interface NetworkText {
