@@ -25,7 +25,7 @@ interface FailureEntry {
   readonly fromLateness?: 'time-limit' | 'hang-up' | undefined;
   /**
    * Which part of the location can bring the failure about where the target is well: its resolver or its
-   * network. `if-named`: only when the message names a failure of the network (see checks/named-failures/network-text.ts), as scripts do
+   * network. `if-named`: only when the message names a failure of the network (see checks/judging/network-text.ts), as scripts do
    * that also fail by what they find. Absent: none, as for every failure by content. While the agent finds that
    * part unhealthy (any, for `if-named`), such a failure says nothing against the target.
    */
@@ -159,7 +159,9 @@ export const failureCatalogue = {
   BUNDLE_UNAVAILABLE: agent('This agent could not get the code bundle of the suite from the service.'),
   PACKAGE_MANAGER_MISSING: agent('This agent does not have the package manager of the suite.'),
   RUNTIME_MISSING: agent('This agent does not have the runtime of the check.'),
-  BROWSER_MISSING: agent('This agent has no browser to run browser checks with.'),
+  BROWSER_MISSING: agent(
+    'This agent does not have the browser that the run opens, or it does not start: nothing can be said about the target.',
+  ),
   SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),
   PING_MISSED: target('No ping came in by the end of the grace time.'),
   JOB_FAILED: target('The job reported by its ping that it failed.'),

@@ -3,6 +3,7 @@ import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-job.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
+import { browserFailure } from '../script/browser-text.ts';
 import { tooManySecrets } from '../script/verdict.ts';
 import type { SuiteError } from './detail.ts';
 
@@ -136,8 +137,10 @@ export function because(failed: Failure, errors: readonly SuiteError[] = []): Su
 }
 
 function failed(code: FailureCode, errors: readonly SuiteError[]): SuiteVerdict {
-  const messages = messagesOf(errors).slice(0, maxMessages);
-  return { failure: failure(code, messages[0] ?? 'The suite failed'), errors, errorMessages: messages };
+  const all = messagesOf(errors);
+  const messages = all.slice(0, maxMessages);
+  const why = browserFailure(all) ?? failure(code, messages[0] ?? 'The suite failed');
+  return { failure: why, errors, errorMessages: messages };
 }
 
 function messagesOf(errors: readonly SuiteError[]): string[] {

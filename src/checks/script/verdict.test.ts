@@ -35,3 +35,29 @@ it.each([
   expect(failure).toMatchObject({ code, message: died.message });
   expect(errorMessages).toEqual([died.message]);
 });
+
+it.each([
+  [
+    "browserType.launch: Executable doesn't exist at /root/.cache/ms-playwright/firefox-1489/firefox/firefox\nbox",
+    /no firefox: only Chromium/,
+  ],
+  ["browserType.launch: Executable doesn't exist at /b/webkit-2191/pw_run.sh", /no webkit/],
+  [
+    "browserType.launch: Chromium distribution 'chrome' is not found at /opt/google/chrome/chrome",
+    /no browser "chrome"/,
+  ],
+  [
+    'browserType.launch: Target page, context or browser has been closed\nBrowser logs:',
+    /does not start: Target page/,
+  ],
+  ['browserType.launch: Timeout 30000ms exceeded.\nCall log:', /does not start: Timeout/],
+  ["browserContext.newPage: Executable doesn't exist at /b/ffmpeg-1011/ffmpeg-linux", /no ffmpeg/],
+])("calls a browser that is missing or does not start the agent's: %s", (message, words) => {
+  const broken = { ...died, message: `Error: ${message}` };
+  const { failure } = judgeScript({ ...report(2), errors: [broken] }, 1000, undefined);
+  expect(failure).toMatchObject({ owner: 'agent', code: 'BROWSER_MISSING' });
+  expect(failure?.message).toMatch(words);
+  // What else went wrong is the target's still.
+  const both = judgeScript({ ...report(2), errors: [broken, died] }, 1000, undefined);
+  expect(both.failure).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });
+});

@@ -3,6 +3,7 @@ import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
 import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
+import { browserFailure } from './browser-text.ts';
 
 /** An error of the script with the title of its test, if it was in one. */
 export type ScriptError = SaidError & { readonly test: string | null };
@@ -106,7 +107,7 @@ function passed(report: ScriptReport): ScriptVerdict {
 function failed(code: FailureCode, errors: readonly ScriptError[]): ScriptVerdict {
   const messages = messagesOf(errors);
   return {
-    failure: failure(code, messages[0] ?? 'The script failed'),
+    failure: browserFailure(messages) ?? failure(code, messages[0] ?? 'The script failed'),
     isDegraded: false,
     errors,
     errorMessages: messages.slice(0, maxMessages),

@@ -58,13 +58,48 @@ function text(value, maxLength = maxTextLength) {
   return whole.length > maxLength ? `${whole.slice(0, maxLength - 1)}…` : whole;
 }
 
-/** An error as events carry it, whatever was thrown. */
+/** As many errors that lie behind one are named. */
+const maxCauses = 5;
+
+/** Why an error happened, as far as the errors behind it say: `connect ECONNREFUSED 127.0.0.1:9`. */
+function reasonsOf(error) {
+  const reasons = [];
+  let cause = error.cause;
+  for (let depth = 0; depth < maxCauses && typeof cause === 'object' && cause !== null; depth += 1) {
+    // What failed at each address of a name has no message of its own.
+    const parts = Array.isArray(cause.errors) ? cause.errors.map((one) => one?.message) : [];
+    const said = [cause.message || cause.value, ...parts].filter(Boolean).join(', ');
+    // Playwright puts the name before the message.
+    const reason = String(said || cause.code || '').replace(/^\w*Error: /, '');
+    if (reason !== '' && !reasons.includes(reason)) reasons.push(reason);
+    cause = cause.cause;
+  }
+  return reasons;
+}
+
+/** The line of the script that an error comes from: `check.spec.ts:4:11`. */
+function lineOf(error, stack) {
+  const { file, line, column } = error.location ?? {};
+  if (typeof file === 'string') return `${file.split('/').pop()}:${line}:${column}`;
+  const own = (stack ?? '')
+    .split('\n')
+    .find((frame) => /^\s+at /.test(frame) && !/node:|node_modules|<anonymous>/.test(frame));
+  return /([^/\s(]+:\d+:\d+)\)?$/.exec(own ?? '')?.[1];
+}
+
+/**
+ * An error as events carry it, whatever was thrown. Of one that only says that something else failed, as `fetch
+ * failed` does, the message names that, and the line.
+ */
 function describe(error) {
   if (typeof error !== 'object' || error === null) {
     return { name: 'Error', message: text(error), stack: null };
   }
-  const message = text(error.message ?? error.value ?? error);
   const stack = typeof error.stack === 'string' ? text(error.stack) : null;
+  const reasons = reasonsOf(error);
+  const line = reasons.length === 0 ? undefined : lineOf(error, stack);
+  const said = String(error.message ?? error.value ?? error);
+  const message = text([said, ...reasons].join(': ') + (line === undefined ? '' : ` (${line})`));
   const named = /^(\w*Error)\b/.exec(message) ?? /^(\w*Error)\b/.exec(stack ?? '');
   return { name: text(error.name ?? named?.[1] ?? 'Error'), message, stack };
 }

@@ -42,7 +42,7 @@ function unknown({ run, before, target }: Case): Conclusion {
   return {
     certainty: 'OPEN',
     classification: 'UNKNOWN',
-    cause: `No rule explains this failure of ${target}. ${sentence(run.message)}${before ? ` It passed at ${before.facts.startedAt},.` : ' It has not passed before.'}`,
+    cause: `No rule explains this failure of ${target}. ${sentence(run.message)}${before ? ` It passed at ${before.facts.startedAt}.` : ' It has not passed before.'}`,
     impact: 'What the check looks at did not pass.',
     next: before ? 'Compare the run with the last pass.' : 'Look at the run: its log and what it found.',
     evidence: [shown(run.message, 'error', ...run.files)],

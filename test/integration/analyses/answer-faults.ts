@@ -74,6 +74,16 @@ export const answerFaults: readonly SeededFault[] = [
     },
   },
   {
+    name: 'a plain server that refuses for now, and says why',
+    code: 'STATUS_UNEXPECTED',
+    evidence: () => status(503),
+    ...{
+      cause: /^Likely: The server at .* refuses for now: it answers 503\. .*It says: “\S/,
+      classification: 'APPLICATION_ERROR',
+      certainty: 'LIKELY',
+    },
+  },
+  {
     name: 'redirects in a circle',
     code: 'REDIRECT_LIMIT',
     evidence: async () => evidenceOf(await url({ request: { url: `${web.url}/ring/a` } })),

@@ -1,6 +1,6 @@
 import { type FailureCode, failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
 import { parseHostname } from '../../../checks/contract/target.ts';
-import { locationPart, networkFailureIn } from '../../../checks/named-failures/network-text.ts';
+import { locationPart, networkFailureIn } from '../../../checks/judging/network-text.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import type { FailingCheck, Symptom } from './failing-check.ts';
 

@@ -126,6 +126,17 @@ function gateway({ run, target }: Case, status: number): Explained {
   const isThere =
     run.headers.has('via') ||
     /nginx|envoy|haproxy|cloudflare|awselb|varnish|traefik|caddy|apache|gateway|proxy/i.test(via ?? '');
+  const body = run.body.trim();
+  const said = body === '' ? '' : ` It says: “${quoted(body)}”`;
+  if (status === 503 && !isThere) {
+    return {
+      certainty: 'LIKELY',
+      classification: 'APPLICATION_ERROR',
+      cause: `The server at ${target} refuses for now: it answers 503. The connection to it works.${said}`,
+      impact: 'Users get this answer in place of the service.',
+      next: 'Look at the server: whether it is overloaded, is being maintained, or lacks what it depends on; its answer and its log name the reason.',
+    };
+  }
   const what =
     status === 502
       ? 'got no usable answer from the service behind it'
@@ -135,7 +146,7 @@ function gateway({ run, target }: Case, status: number): Explained {
   return {
     certainty: 'LIKELY',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `A gateway or load balancer of ${target} answers ${status}${isThere && via ? ` (it calls itself ${quoted(via)})` : ''}: it ${what}. The connection to it works.`,
+    cause: `A gateway or load balancer of ${target} answers ${status}${isThere && via ? ` (it calls itself ${quoted(via)})` : ''}: it ${what}. The connection to it works.${said}`,
     impact: 'Users get an error page in place of the service.',
     next: 'Look at the service behind the gateway: whether it runs, passes its health checks and is not overloaded; the log of the gateway names the one that failed.',
   };
@@ -145,7 +156,7 @@ function serverError({ run, target, before }: Case, status: number): Explained {
   return {
     certainty: 'CERTAIN',
     classification: 'APPLICATION_ERROR',
-    cause: `The program at ${target} fails while it answers ${run.url ?? 'the request'} (${status}); network, TLS and name are in order${before ? '' : ', and the check has not passed before'}.`,
+    cause: `The program at ${target} fails while it answers ${run.url ?? 'the request'} (${status}); network, TLS and name are in order${before ? '' : ', and the check has not passed before'}.${run.body.trim() === '' ? '' : ` It says: “${quoted(run.body.trim())}”`}`,
     impact: 'Users who ask for the same get an error.',
     next: 'Look at the log of the program at the time of the run, and at its last release.',
   };

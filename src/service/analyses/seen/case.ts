@@ -1,5 +1,5 @@
 import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
-import { locationPart } from '../../../checks/named-failures/network-text.ts';
+import { locationPart } from '../../../checks/judging/network-text.ts';
 import type { Evidence } from '../evidence.ts';
 import { type RunView, viewOf } from './run-view.ts';
 

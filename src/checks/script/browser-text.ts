@@ -1,0 +1,39 @@
+import { type Failure, failure } from '../contract/failure.ts';
+
+/** What Playwright says where a browser, or a program that belongs to it, is not there. */
+const missing =
+  /\b(?:browser\w*|electron)\.\w+: (?:Executable doesn't exist at (?<path>\S+)|[Cc]hromium distribution '(?<channel>[\w-]+)' is not found)/;
+/** What it says where the browser is there and does not come up. */
+const broken =
+  /\bbrowserType\.launch\w*: (?<why>Failed to launch[^\n]*|Timeout \d+ms exceeded[^\n]*|Target page, context or browser has been closed[^\n]*|spawn [^\n]*)/;
+
+/**
+ * The failure of a run whose every error is that a browser is missing here or does not start: that is the agent's,
+ * whatever the target does. Undefined where anything else went wrong, too.
+ */
+export function browserFailure(messages: readonly string[]): Failure | undefined {
+  const whys = messages.map(whyOf);
+  const [first] = whys;
+  if (first === undefined || whys.some((why) => why === undefined)) return undefined;
+  return failure('BROWSER_MISSING', [...new Set(whys)].join(' '));
+}
+
+function whyOf(message: string): string | undefined {
+  const { path, channel } = missing.exec(message)?.groups ?? {};
+  if (channel !== undefined) {
+    return `This agent has no browser "${channel}": only its own Chromium can be opened here. Leave out \`channel\`, or set CHROMIUM_PATH of the agent to that browser.`;
+  }
+  if (path?.includes('ffmpeg')) {
+    return `This agent has no ffmpeg for Playwright at ${path}, which videos need. Install it with "npm run runtimes:install", or turn videos off.`;
+  }
+  if (path !== undefined) {
+    const name = /(firefox|webkit)/.exec(path)?.[1];
+    return name === undefined
+      ? `There is no browser at ${path} on this agent: only its own Chromium can be opened here.`
+      : `This agent has no ${name}: only Chromium can be opened here. Leave out the projects of ${name}, or run them elsewhere.`;
+  }
+  const why = broken.exec(message)?.groups?.why;
+  return why === undefined
+    ? undefined
+    : `The browser of this agent does not start: ${why.trim()}. "picket doctor" on its host examines it; CHROMIUM_PATH names another one.`;
+}
