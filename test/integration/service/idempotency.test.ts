@@ -151,6 +151,35 @@ it('carries out one of many requests at once', async () => {
   expect(await countOf('at once')).toBe(1);
 });
 
+it('looks again when the first request is answered between the look and its evaluation', async () => {
+  const { storedAnswers } = harness.store;
+  const looked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const [find, complete] = [storedAnswers.find, storedAnswers.complete];
+  storedAnswers.complete = async (...args) => {
+    await looked.promise;
+    await complete.apply(storedAnswers, args);
+  };
+  storedAnswers.find = async (...args) => {
+    storedAnswers.find = find;
+    const row = await find.apply(storedAnswers, args);
+    looked.resolve();
+    await answered.promise;
+    return row;
+  };
+  const key = randomUUID();
+  const one = post('/v1/snippets', snippet('stale look'), key);
+  const other = post('/v1/snippets', snippet('stale look'), key);
+  const first = await Promise.race([one, other]);
+  answered.resolve();
+  storedAnswers.complete = complete;
+  expect(first.status).toBe(201);
+  expect((await Promise.all([one, other])).map(({ status, body }) => [status, body])).toEqual([
+    [201, first.body],
+    [201, first.body],
+  ]);
+});
+
 it('never carries out again what a service was killed in', async () => {
   const { store } = harness;
   const key = randomUUID();

@@ -114,8 +114,11 @@ export class Idempotency {
       return;
     }
     this.#underWay.delete(row.process_id);
-    const earlier = await store.storedAnswers.find(keyHash);
-    // It failed just now.
+    let earlier = await store.storedAnswers.find(keyHash);
+    // It may have been answered, or have failed, between the look and now.
+    if (earlier?.sealed_answer === null && !this.#isUnderWay(earlier, now)) {
+      earlier = await store.storedAnswers.find(keyHash);
+    }
     if (!earlier) throw this.#inProgress(reply);
     if (earlier.request_hash !== requestHash) {
       throw new AppError(
@@ -153,15 +156,16 @@ export class Idempotency {
     return reserved ? watchCommits(reserved.watch, work) : work();
   }
 
-  #withoutAnswer({ process_id, created }: StoredAnswerRow, now: number, reply: FastifyReply): AppError {
-    const isUnderWay =
-      process_id.split('/')[0] === this.#processId
-        ? this.#underWay.has(process_id)
-        : this.#deps.store.engine === 'postgres' && now - created < longestRequestMs;
-    if (isUnderWay) return this.#inProgress(reply);
+  #isUnderWay({ process_id, created }: StoredAnswerRow, now: number): boolean {
+    if (process_id.split('/')[0] === this.#processId) return this.#underWay.has(process_id);
+    return this.#deps.store.engine === 'postgres' && now - created < longestRequestMs;
+  }
+
+  #withoutAnswer(row: StoredAnswerRow, now: number, reply: FastifyReply): AppError {
+    if (this.#isUnderWay(row, now)) return this.#inProgress(reply);
     return new AppError(
       'IDEMPOTENCY_KEY_IN_USE',
-      `A request with this Idempotency-Key began at ${new Date(created).toISOString()}, and its outcome is unknown: the service ` +
+      `A request with this Idempotency-Key began at ${new Date(row.created).toISOString()}, and its outcome is unknown: the service ` +
         'ended or failed before it had stored the answer. Look whether it was carried out; if it was not, send it again with a new key.',
     );
   }
