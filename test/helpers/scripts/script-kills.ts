@@ -8,6 +8,9 @@ import { Stage } from '../agent/stage.ts';
 import { temporaryFolder } from '../service/service.ts';
 import { runtimesDirectory } from './script-stage.ts';
 
+/** What a run fails by whose browser is killed: while the script uses it, or while it starts. */
+const endsOfKills: ReadonlySet<string> = new Set(['SCRIPT_FAILED', 'BROWSER_MISSING']);
+
 /** What is killed: the process that runs a script's tests, the browser's main process, or one that draws a page. */
 export const victimKinds = ['worker', 'browser', 'renderer'] as const;
 export type VictimKind = (typeof victimKinds)[number];
@@ -17,7 +20,7 @@ export interface KillFigures {
   readonly kills: Readonly<Record<VictimKind, number>>;
   /** Runs by what became of them: `passed`, or the code of their failure. */
   readonly ends: Readonly<Record<string, number>>;
-  /** What the runs say that neither passed nor failed of their script, for a reader of a failed test. */
+  /** Messages of runs that neither passed nor ended as kills make them end, for a reader of a failed test. */
   readonly otherFailures: readonly string[];
   /** Processes of runs that are over, five seconds after the last result; processes that wait for a script are none. */
   readonly strayProcesses: number;
@@ -129,7 +132,7 @@ export async function runUnderKills(options: {
       const failure = stage.service.resultOf(runId)?.failure;
       const code = failure?.code ?? 'passed';
       ends[code] = (ends[code] ?? 0) + 1;
-      if (failure && code !== 'SCRIPT_FAILED') otherFailures.push(`${code}: ${failure.message}`);
+      if (failure && !endsOfKills.has(code)) otherFailures.push(`${code}: ${failure.message}`);
     }
     const used = usedSlots(sandboxes.path);
     const strayProcesses = view.processes().filter(({ home }) => isOver(home)).length;
