@@ -61,7 +61,8 @@ export const errorCatalogue = {
   ADMIN_ONLY: {
     statusCode: 403,
     phrase: 'Forbidden',
-    meaning: 'People and API keys are for the role ADMIN only.',
+    meaning:
+      'People and API keys are for the role ADMIN only, and so are variables that would send hidden values of checks to another address.',
     fix: 'Use a key, or log in as a member, with the role ADMIN.',
     isRetryable: false,
   },

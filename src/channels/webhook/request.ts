@@ -83,10 +83,22 @@ export function templateProblems(config: WebhookConfig): { key: string; message:
     if (/^[!#$%&'*+.^_`|~\w-]+$/.test(key)) continue;
     problems.push({ key: `config.headers.${index}.key`, message: 'is not the name of a header' });
   }
+  const sendsLocked = [...config.headers, ...config.queryParameters].some(({ locked }) => locked);
+  if (sendsLocked && hasOpenOrigin(config.url)) {
+    problems.push({
+      key: 'config.url',
+      message: 'must have no template in scheme, host and port while a header or query parameter is locked',
+    });
+  }
   if (!/^(https?:\/\/\S|\{\{)/i.test(config.url)) {
     problems.push({ key: 'config.url', message: 'must be an http or https URL, or begin with a template' });
   }
   return problems;
+}
+
+/** Whether a template says which server is asked. */
+function hasOpenOrigin(url: string): boolean {
+  return !/^https?:\/\/[^{\\/?#]+(?:[\\/?#]|$)/i.test(url.trim());
 }
 
 function bodyOf(

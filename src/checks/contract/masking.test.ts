@@ -73,9 +73,9 @@ describe('a masked value', () => {
     },
   };
   const change = (request: object) =>
-    keepMasked(masked, { request }, stored, ({ request: patch }) => ({
-      request: { ...stored.request, ...(patch as object) },
-    }));
+    keepMasked(masked, { request }, stored, {
+      merge: ({ request: patch }) => ({ request: { ...stored.request, ...(patch as object) } }),
+    });
   const headers = [{ key: 'x', value: '', locked: true }];
   const both = ['request.headers.0.value', 'request.password'];
 

@@ -1,4 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
+import { type AddressValues, originOf } from './address.ts';
 
 /**
  * Values of a definition that answers never show: they are there as "". Which ones they are is data, declared
@@ -12,7 +13,10 @@ export interface MaskedValue {
   readonly flags?: readonly string[];
   /** For texts in which nothing is filled in: one that looks like the name of a variable is a value, too. */
   readonly isLiteral?: true;
-  /** The fields that say where the value is sent to: a stored value does not follow a change of one of them. */
+  /**
+   * The fields that say where the value is sent to: a stored value does not follow a change of one of them, or of
+   * what the variables in it stand for.
+   */
   readonly sentTo?: readonly Path[];
 }
 
@@ -44,18 +48,36 @@ export function maskDefinition(masked: readonly MaskedValue[], definition: Defin
  * the stored value. Entries are matched by their key; of those with one key the first goes with the first,
  * and so on. A value stays with the address that it was entered for.
  *
- * @param merge how the body becomes the definition; it replaces the stored one when absent.
  * @throws AppError VALIDATION_FAILED for values that would be sent to another origin without being entered again.
  */
 export function keepMasked(
   masked: readonly MaskedValue[],
   body: Definition,
   stored: Definition,
-  merge = (patch: Definition) => patch,
+  { merge = (patch) => patch, valuesBefore = {}, valuesAfter = {} }: Keeping = {},
 ): Definition {
   const patch = withKept(masked, body, stored);
-  refuseMoved(masked, { body, stored, after: merge(patch) });
+  refuseMoved(masked, { body, stored, after: merge(patch), valuesBefore, valuesAfter });
   return patch;
+}
+
+/** How a body becomes a definition, and what the variables in addresses stand for before and after. */
+export interface Keeping {
+  /** The body replaces the stored definition when absent. */
+  readonly merge?: ((patch: Definition) => Definition) | undefined;
+  readonly valuesBefore?: AddressValues | undefined;
+  readonly valuesAfter?: AddressValues | undefined;
+}
+
+/** The fields of a definition whose hidden values go to another origin because variables stand for something else. */
+export function movedFields(
+  masked: readonly MaskedValue[],
+  definition: Definition,
+  valuesBefore: AddressValues,
+  valuesAfter: AddressValues,
+): string[] {
+  const change = { body: {}, stored: definition, after: definition, valuesBefore, valuesAfter };
+  return masked.flatMap((value) => (movedAddress(value, change) ? keptFields(value, change) : []));
 }
 
 function withKept(masked: readonly MaskedValue[], body: Definition, stored: Definition): Definition {
@@ -89,6 +111,8 @@ interface Change {
   readonly body: Definition;
   readonly stored: Definition;
   readonly after: Definition;
+  readonly valuesBefore: AddressValues;
+  readonly valuesAfter: AddressValues;
 }
 
 /**
@@ -99,9 +123,7 @@ interface Change {
  */
 function refuseMoved(masked: readonly MaskedValue[], change: Change): void {
   const problems = masked.flatMap((value) => {
-    const address = value.sentTo?.find(
-      (path) => originOf(valueAt(change.after, path)) !== originOf(valueAt(change.stored, path)),
-    );
+    const address = movedAddress(value, change);
     if (!address) return [];
     const name = address.join('.');
     return keptFields(value, change).map((key) => ({
@@ -113,6 +135,14 @@ function refuseMoved(masked: readonly MaskedValue[], change: Change): void {
   throw new AppError('VALIDATION_FAILED', problems.map(({ text }) => text).join('; '), {
     validation: { source: 'payload', keys: problems.map(({ key }) => key) },
   });
+}
+
+/** The field by which a value is sent to another place than before. */
+function movedAddress({ sentTo }: MaskedValue, change: Change): Path | undefined {
+  const { stored, after, valuesBefore, valuesAfter } = change;
+  return sentTo?.find(
+    (path) => originOf(valueAt(after, path), valuesAfter) !== originOf(valueAt(stored, path), valuesBefore),
+  );
 }
 
 /** The fields with a stored value that is not shown, and that was not entered again. */
@@ -133,18 +163,6 @@ function keptFields({ path, flags, isLiteral }: MaskedValue, { body, stored, aft
     const isKept = isMasked(entry, flags) && entry.value !== '' && known.has(entry.value);
     return isKept && !isEntered ? [`${name}.${index}.value`] : [];
   });
-}
-
-/** Scheme, host and port of a URL; any other text or value as it is. */
-function originOf(value: unknown): string {
-  if (value === undefined || value === null || value === false) return '';
-  if (typeof value !== 'string') return JSON.stringify(value);
-  const text = value.trim();
-  const [start = '', authority = ''] = /^[a-z][a-z\d+.-]*:[\\/]{2}([^\\/?#]*)/i.exec(text) ?? [];
-  if (start === '') return text.toLowerCase();
-  // With a template in it the text is all that is known.
-  const url = authority.includes('{{') ? null : URL.parse(text);
-  return url ? `${url.protocol}//${url.host}` : start.toLowerCase();
 }
 
 function keepEntries(

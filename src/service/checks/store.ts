@@ -283,6 +283,27 @@ export class Checks {
     return rows.map(fromRow);
   }
 
+  /** Checks of an account whose address has a template, of one group or with one word in it. */
+  async withTemplates(
+    accountId: string,
+    { groupId, name }: { readonly groupId?: number; readonly name?: string },
+  ): Promise<Check[]> {
+    let query = this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('url_search', 'like', '%{{%');
+    if (groupId !== undefined) query = query.where('group_id', '=', groupId);
+    if (name !== undefined) {
+      // Blocks find a variable without its name, too.
+      const parts = [name.toLowerCase(), 'each', 'lookup', 'this', 'with', '@', '..'].map(escapeLike);
+      query = query.where(({ or }) =>
+        or(parts.map((part) => sql<boolean>`url_search like ${`%${part}%`} escape '\\'`)),
+      );
+    }
+    return (await query.execute()).map(fromRow);
+  }
+
   /** Names of the checks that use a location, at most `limit`. */
   async namesUsing(accountId: string, slugName: string, limit: number): Promise<string[]> {
     const rows = await this.#db

@@ -15,6 +15,7 @@ import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import type { Repositories } from '../repositories.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { cancelledSignals } from '../store/engine/signals.ts';
+import { asWritten, keepingOf } from './address-values.ts';
 import { changeSubscriptions, subscribeNew } from './alert-channels.ts';
 import { type EffectiveCheck, withGroups } from './effective-check.ts';
 import { writeParents } from './parents.ts';
@@ -114,9 +115,11 @@ export class CheckWriter {
       }
       const storedType = typeNamed(stored.checkType);
       const kept = [...maskedValues(storedType), ...(storedType.keptWhenEmpty ?? [])];
-      const patch = keepMasked(kept, body, stored.definition, (written) =>
-        mergeDefinition(stored.definition, written),
-      );
+      const merge = (written: AnyBody) => mergeDefinition(stored.definition, written);
+      const patch = keepMasked(kept, body, stored.definition, {
+        merge,
+        ...(await keepingOf(repositories, stored, asWritten(merge(body)))),
+      });
       const parsed = parseDefinition(
         storedType,
         id,

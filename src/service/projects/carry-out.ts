@@ -159,7 +159,9 @@ class Errand {
       await this.#create(wished, kind, body);
       return;
     }
-    const complete = kind.keeping?.(whole, present) ?? whole;
+    const { repositories, accountId } = this.#work;
+    const addresses = await kind.addresses?.(repositories, accountId, id, whole);
+    const complete = kind.keeping?.(whole, present, addresses) ?? whole;
     if (kind.isReplaced?.(complete, present)) {
       await this.#delete(kind, { type, logicalId, physicalId: id });
       await this.#create(wished, kind, body);

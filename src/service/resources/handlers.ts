@@ -1,10 +1,12 @@
 import { AppError } from '../../lib/errors.ts';
 import type { ResourceApi } from '../../protocol/http/resource.ts';
+import { refuseMovedByVariable } from '../checks/address-values.ts';
 import type { AccountCaller } from '../http/auth.ts';
 import { type AnyHandler, type Call, type HandlerDeps, iso, optionalIso } from '../http/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { validationError } from '../http/validation.ts';
+import type { Repositories } from '../repositories.ts';
 import type { AccountRow, AccountTable } from '../store/engine/account-table.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import type { Page } from '../store/engine/queries.ts';
@@ -46,6 +48,23 @@ type ResourceCall = Pick<Call, 'request' | 'reply'> & {
 };
 type ResourceHandler = (call: ResourceCall) => Promise<unknown>;
 
+/**
+ * Refuses a change by its caller, in the transaction of the change.
+ *
+ * @param columns null where the object is deleted.
+ */
+type Refusal = (
+  repositories: Repositories,
+  caller: AccountCaller,
+  key: string,
+  columns: Json | null,
+) => Promise<void>;
+
+const refusals: Partial<Record<keyof typeof resources, Refusal>> = {
+  variables: (repositories, caller, key, columns) =>
+    refuseMovedByVariable(repositories, caller, key, columns && String(columns.value)),
+};
+
 /** The handlers of all plain resources, by operationId. */
 export function resourceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return Object.entries(resources).flatMap(([name, resource]) => {
@@ -60,6 +79,7 @@ function handlersOf(
   { store, clock, publicUrl }: HandlerDeps,
 ): [string, ResourceHandler][] {
   const { api, columns, newKey } = resource;
+  const refuse = refusals[name];
   const tableOf = (repositories: Pick<typeof store, typeof name>) =>
     repositories[name] as unknown as AnyTable;
   const table = tableOf(store);
@@ -83,15 +103,21 @@ function handlersOf(
   };
   const create: ResourceHandler = async ({ caller, body }) => {
     const now = clock.wallMs();
+    const filled = await columns(body, now);
     const row = {
       ...(newKey ? { [table.shape.key]: newKey() } : {}),
-      ...(await columns(body, now)),
+      ...filled,
       account_id: caller.accountId,
       created: now,
       ...(api.patch ? { updated: null } : {}),
     };
     try {
-      return view(await table.insert(row as unknown as AnyRow));
+      return view(
+        await store.transaction(async (repositories) => {
+          await refuse?.(repositories, caller, keyIn(body), filled as Json);
+          return tableOf(repositories).insert(row as unknown as AnyRow);
+        }),
+      );
     } catch (thrown) {
       if (!api.isKeyChosen || !isUniqueViolation(thrown)) throw thrown;
       throw new AppError('CONFLICT', `There is a ${named(keyIn(body))} already.`);
@@ -107,13 +133,21 @@ function handlersOf(
       const stored = found(await within.findForUpdate(caller.accountId, key), named(key));
       const now = clock.wallMs();
       const changes = await columns(merge(stored, body), now, { stored, table: within });
+      await refuse?.(repositories, caller, key, changes as Json);
       const identity = { account_id: caller.accountId, [within.shape.key]: key };
       const changed = { ...changes, ...identity, updated: now };
       return view(found(await within.update(changed as unknown as AnyRow), named(key)));
     });
   const remove: ResourceHandler = async ({ caller, params }) => {
     const key = keyIn(params);
-    if (!(await table.delete(caller.accountId, key))) throw notFound(named(key));
+    const isGone = await store.transaction(async (repositories) => {
+      const within = tableOf(repositories);
+      if (refuse && (await within.findForUpdate(caller.accountId, key))) {
+        await refuse(repositories, caller, key, null);
+      }
+      return within.delete(caller.accountId, key);
+    });
+    if (!isGone) throw notFound(named(key));
   };
 
   const { routes } = api;

@@ -3,6 +3,7 @@ import { type CheckDefinition, definitionSchema, maskedValues } from '../../chec
 import { keepMasked } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { type DefinitionRun, definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
+import { asWritten, keepingOf } from '../checks/address-values.ts';
 import { completeGroup } from '../checks/effective-check.ts';
 import { defaultOffset } from '../checks/slots.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
@@ -23,7 +24,15 @@ export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][]
       const suiteId = suiteOf(body.checkRunJobs);
       const definitions: Definition[] = [];
       for (const [index, job] of body.checkRunJobs.entries()) {
-        definitions.push(await definitionOf(deps, { accountId, job, index, files: body.sharedFiles }));
+        definitions.push(
+          await definitionOf(deps, {
+            accountId,
+            job,
+            index,
+            files: body.sharedFiles,
+            session: body.environmentVariables,
+          }),
+        );
       }
       requireOwnNames(body.checkRunJobs);
       const { session, runs } = await sessions.startDefinitions(accountId, definitions, {
@@ -65,9 +74,10 @@ async function definitionOf(
     readonly job: Job;
     readonly index: number;
     readonly files: DefinitionRun['sharedFiles'];
+    readonly session: DefinitionRun['environmentVariables'];
   },
 ): Promise<Definition> {
-  const { accountId, job, index, files } = given;
+  const { accountId, job, index, files, session } = given;
   const place = `checkRunJobs.${index}`;
   const wrong = (key: string, message: string) =>
     fieldError('payload', [{ key: `${place}.${key}`, message }]);
@@ -82,7 +92,14 @@ async function definitionOf(
     ...withoutReferences(fields),
     ...withFiles(fields, files, (key, message) => wrong(key, message)),
   };
-  const whole = stored ? keepMasked(maskedValues(type), written, stored.definition) : written;
+  const whole = stored
+    ? keepMasked(
+        maskedValues(type),
+        written,
+        stored.definition,
+        await keepingOf(store, stored, asWritten(written), { group: group ?? undefined, session }),
+      )
+    : written;
   const parsed = definitionSchema(type).safeParse(whole);
   if (!parsed.success) {
     throw validationError(

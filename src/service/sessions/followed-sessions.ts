@@ -37,7 +37,7 @@ export function followedSessionHandlers(deps: HandlerDeps): [string, AnyHandler]
         streams_logs: 0 as const,
       };
       const { session, runs } = await sessions
-        .startTest(accountId, target, plan)
+        .startTest(caller, target, plan)
         .catch((thrown: unknown): never => {
           if (thrown instanceof AppError && thrown.code === 'NOT_FOUND') {
             throw new AppError('NO_MATCHING_CHECKS', thrown.message);

@@ -64,7 +64,7 @@ export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
         checkIds: idsOf(body.target?.checkId),
         allowDeactivated: body.target?.allowDeactivated,
       };
-      const { session } = await sessions.startTest(accountId, target, planOf(body));
+      const { session } = await sessions.startTest(caller, target, planOf(body));
       return (await views.testSession(accountId, session.id)).value;
     },
     async listTestSessions({ caller, query }) {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { refuseMovedBySession } from '../checks/address-values.ts';
 import { withGroup } from '../checks/effective-check.ts';
+import type { AccountCaller } from '../http/auth.ts';
 import { knownLocations } from '../locations/agents/sightings.ts';
 import { RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
@@ -9,6 +11,7 @@ import { cancelledSignals, queuedSignals, testedSignals } from '../store/engine/
 import type { Store } from '../store.ts';
 import { askedRun, locationsNow, queueAlone } from './session-runs.ts';
 import { fromRow } from './stored/definition-store.ts';
+import { sessionVariables } from './stored/session-variables.ts';
 import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './stored/tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
 
@@ -76,16 +79,19 @@ export class Sessions {
   /**
    * Tries checks out at one location. Their results count nowhere: no status, no alert, no analytics.
    *
-   * @throws AppError NOT_FOUND when the target means no check.
+   * @throws AppError NOT_FOUND when the target means no check, ADMIN_ONLY where the session's variables would send
+   *   hidden values elsewhere.
    */
   async startTest(
-    accountId: string,
+    caller: AccountCaller,
     target: Omit<SessionTarget, 'needsLocation'>,
     plan: TestSessionPlan,
   ): Promise<{ readonly session: TestSessionRow; readonly runs: readonly RunRow[] }> {
+    const { accountId } = caller;
     const started = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
       const checks = await matchingChecks(repositories, accountId, { ...target, needsLocation: false });
+      await refuseMovedBySession(repositories, caller, checks, sessionVariables(plan.environment_variables));
       const known = await knownLocations(repositories, accountId, now);
       const session = newTestSession(accountId, plan, now);
       await repositories.testSessions.insert(session);

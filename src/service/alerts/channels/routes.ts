@@ -147,7 +147,7 @@ function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): 
         : (patch.config ?? (isSameType ? stored.definition.config : undefined));
     return { ...stored.definition, ...patch, type, config };
   };
-  const patch = isSameType ? keepMasked(maskedOf(stored.type), body, stored.definition, merge) : body;
+  const patch = isSameType ? keepMasked(maskedOf(stored.type), body, stored.definition, { merge }) : body;
   const parsed = AlertChannelInput.safeParse(merge(patch));
   // The route knows the fields of no type: those of the channel's are the ones of a new channel.
   const unknown = unknownFieldIssues(alertChannelRoutes.createAlertChannel, { ...body, type });

@@ -15,6 +15,7 @@ import { validationError } from '../../http/validation.ts';
 import { forgetAlerts } from '../../incidents/forget-alerts.ts';
 import type { Repositories } from '../../repositories.ts';
 import type { Signal } from '../../store/engine/signals.ts';
+import { refuseMovedByGroup } from '../address-values.ts';
 import {
   type CheckChannel,
   changeSubscriptions,
@@ -77,6 +78,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
         refuseOvertaken(before, query.unchangedSince);
         const definition = changedDefinition(before, body);
         await requireLocations(repositories, caller.accountId, definition);
+        await refuseMovedByGroup(repositories, caller, before, { ...before, definition });
         await repositories.groups.change(before.id, writeOf(definition), now);
         const isNamed = (body as Readonly<Record<string, unknown>>).alertChannelSubscriptions !== undefined;
         const named = isNamed ? (definition.alertChannelSubscriptions ?? []) : undefined;
@@ -140,7 +142,7 @@ function changedDefinition(stored: CheckGroup, body: Readonly<Record<string, unk
   const complete = completeGroup(stored);
   const merge = (patch: Readonly<Record<string, unknown>>) =>
     mergeDefinition(complete, patch, mergedInGroups);
-  const patch = keepMasked(maskedInGroups, body, complete, merge);
+  const patch = keepMasked(maskedInGroups, body, complete, { merge });
   const parsed = CheckGroupInput.safeParse(merge(patch));
   if (!parsed.success) throw validationError('payload', parsed.error.issues);
   return parsed.data as GroupDefinition;

@@ -1,8 +1,9 @@
 import { completeDefinition, maskedValues } from '../../../checks/contract/definition.ts';
-import { keepMasked } from '../../../checks/contract/masking.ts';
+import { type Keeping, keepMasked } from '../../../checks/contract/masking.ts';
 import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
 import { checkRoutes, typedCheckRoutes } from '../../../protocol/checks/check.ts';
 import { checkGroupRoutes, maskedInGroups } from '../../../protocol/checks/check-group.ts';
+import { asWritten, keepingOf } from '../../checks/address-values.ts';
 import { completeGroup } from '../../checks/effective-check.ts';
 import { fieldError } from '../../http/validation.ts';
 import { type Body, named, type ResourceKind } from './kind.ts';
@@ -34,6 +35,10 @@ export const checks: ResourceKind = {
   // What a repair by a model would go by: nothing here repairs checks.
   bodyOf: ({ intent: _intent, aiAutoRepairEnabled: _repair, ...payload }) => payload,
   keeping,
+  addresses: async (repositories, accountId, id, wished) => {
+    const check = await repositories.checks.find(accountId, String(id));
+    return check ? keepingOf(repositories, check, asWritten(wished)) : {};
+  },
   isReplaced: (wished, stored) => wished.checkType !== stored.checkType,
   createQuery,
 };
@@ -45,10 +50,10 @@ function routeOfType({ checkType }: Body) {
   throw fieldError('payload', [{ key: 'checkType', message }]);
 }
 
-function keeping(wished: Body, stored: Body): Body {
+function keeping(wished: Body, stored: Body, addresses?: Keeping): Body {
   const type = findCheckType(String(wished.checkType));
   if (!type || wished.checkType !== stored.checkType) return wished;
-  const unmasked = keepMasked(maskedValues(type), wished, stored);
+  const unmasked = keepMasked(maskedValues(type), wished, stored, addresses);
   // Clients upload snapshots when they deploy, and send none when they ask what would change.
   const kept = wished.snapshots === null ? { ...unmasked, snapshots: stored.snapshots } : unmasked;
   if (!type.pings) return kept;

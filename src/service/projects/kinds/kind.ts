@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { Keeping } from '../../../checks/contract/masking.ts';
 import type { Route } from '../../../protocol/http/route.ts';
 import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
 import type { PhysicalId } from '../../../protocol/projects/project.ts';
@@ -42,7 +43,14 @@ export interface ResourceKind {
   /** A payload as the operation takes it. */
   readonly bodyOf?: (payload: Body) => Body;
   /** A whole wished body, with what only the stored one has: ids of parts, tokens, hidden values. */
-  readonly keeping?: (wished: Body, stored: Body) => Body;
+  readonly keeping?: (wished: Body, stored: Body, addresses?: Keeping) => Body;
+  /** What the variables in its addresses stand for, stored and as wished. */
+  readonly addresses?: (
+    repositories: Repositories,
+    accountId: string,
+    id: PhysicalId,
+    wished: Body,
+  ) => Promise<Keeping>;
   /** Whether that comes before a payload is judged: a hidden "" is nothing that its operation would take. */
   readonly keepsFirst?: true;
   /** Whether the stored one has to go, and another one be made. */

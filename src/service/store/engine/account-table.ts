@@ -102,6 +102,19 @@ export class AccountTable<
     return row && this.#read(row);
   }
 
+  /** Keeps rows of an account as they are until the transaction ends; others may do so at the same time. */
+  async keep(accountId: string, keys: readonly KeyOf<Row, Key>[]): Promise<void> {
+    if (keys.length === 0) return;
+    await this.#tables
+      .selectFrom(this.#name)
+      .select(this.#key)
+      .where('account_id', '=', accountId)
+      .where(this.#key, 'in', keys)
+      .orderBy(this.#key)
+      .modifyEnd(this.dialect.forShare)
+      .execute();
+  }
+
   /** A page of an account's rows. */
   async list(accountId: string, page: Page): Promise<{ total: number; rows: Stored[] }> {
     const { total, rows } = await readPage(this.#ordered().where('account_id', '=', accountId), page);

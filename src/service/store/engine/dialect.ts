@@ -45,6 +45,8 @@ export interface Dialect {
   readonly forUpdate: RawBuilder<unknown>;
   /** The same, passing over rows that another process has locked. */
   readonly forUpdateSkipLocked: RawBuilder<unknown>;
+  /** Ends a select whose rows other transactions may read and share, and not change until this one ends. */
+  readonly forShare: RawBuilder<unknown>;
   /** How many rows one statement of the background removes: on SQLite everybody waits for it. */
   readonly rowsPerRemoval: number;
   /**
@@ -144,6 +146,7 @@ const sqliteSql: Dialect = {
   forUpdate: nothing,
   locksRows: false,
   forUpdateSkipLocked: nothing,
+  forShare: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
   lockSchema: async () => undefined,
   // One connection writes, one transaction after the other.
@@ -208,6 +211,7 @@ export const postgresSql: Dialect = {
   forUpdate: sql`for update`,
   locksRows: true,
   forUpdateSkipLocked: sql`for update skip locked`,
+  forShare: sql`for share`,
   lockSchema: async (transaction) => {
     await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(transaction);
   },

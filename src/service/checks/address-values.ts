@@ -1,0 +1,208 @@
+import type { AddressValues } from '../../checks/contract/address.ts';
+import { maskedValues } from '../../checks/contract/definition.ts';
+import { type Keeping, movedFields } from '../../checks/contract/masking.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { GroupDefinition } from '../../protocol/checks/check-group.ts';
+import type { AccountCaller } from '../http/auth.ts';
+import type { Repositories } from '../repositories.ts';
+import { completeGroup, groupOf, groupsOf, withGroup } from './effective-check.ts';
+import type { CheckGroup } from './groups/store.ts';
+import type { Check } from './store.ts';
+
+/** A variable of an account, a group, a check or a session. */
+interface Variable {
+  readonly key: string;
+  readonly value?: string | null | undefined;
+}
+
+type Member = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'> & {
+  readonly id: string;
+  readonly name: string;
+};
+
+/** A check as it is in effect, and what the variables in its address stand for, as far as the service knows. */
+interface Addressed {
+  readonly check: Member;
+  readonly values: AddressValues;
+}
+
+/** Of variables with one name the last one holds, as in runs: account, group, check, session. */
+function addressed(
+  check: Member,
+  group: Pick<CheckGroup, 'definition' | 'accountId'> | undefined,
+  account: readonly Variable[],
+  session: readonly Variable[] = [],
+): Addressed {
+  const effective = withGroup(check, group as CheckGroup | undefined);
+  const defaults = findCheckType(check.checkType)?.groupDefaults;
+  const settings = group && completeGroup(group);
+  const fromGroup =
+    settings && defaults
+      ? defaults.variables(settings[defaults.field as keyof GroupDefinition] as Record<string, unknown>)
+      : {};
+  const own = effective.definition.environmentVariables;
+  return {
+    check: effective,
+    values: {
+      CHECK_NAME: check.name,
+      ...byKey(account),
+      ...fromGroup,
+      ...byKey(Array.isArray(own) ? (own as Variable[]) : []),
+      ...byKey(session),
+    },
+  };
+}
+
+function byKey(variables: readonly Variable[]): Record<string, string> {
+  return Object.fromEntries(variables.map(({ key, value }) => [key, value ?? '']));
+}
+
+/** A definition that may not be valid yet, as far as it says what the variables in its address stand for. */
+export function asWritten(
+  definition: Readonly<Record<string, unknown>>,
+): Pick<Member, 'groupId' | 'definition'> {
+  const { groupId } = definition;
+  return { definition, groupId: typeof groupId === 'number' ? groupId : null };
+}
+
+/** What addresses of a check stand for before a change of it, and after one. */
+export async function keepingOf(
+  repositories: Pick<Repositories, 'groups' | 'variables'>,
+  stored: Member,
+  written: Pick<Member, 'groupId' | 'definition'>,
+  { group, session }: { readonly group?: GroupDefinition; readonly session?: readonly Variable[] } = {},
+): Promise<Keeping> {
+  const { accountId } = stored;
+  await keepSources(repositories, accountId, [stored, written]);
+  const account = await repositories.variables.ofAccounts([accountId]);
+  const groups = await groupsOf(repositories, [stored, { ...stored, ...written }]);
+  const { name = stored.name } = written.definition as { name?: string };
+  const after = { ...stored, ...written, name };
+  const ofAfter = group ? { definition: group, accountId } : groupOf(after, groups);
+  return {
+    valuesBefore: addressed(stored, groupOf(stored, groups), account).values,
+    valuesAfter: addressed(after, ofAfter, account, session).values,
+  };
+}
+
+/**
+ * What addresses with templates are made of stays as it is until the transaction ends: a variable that changed
+ * at the same time would not know of them.
+ */
+async function keepSources(
+  { groups, variables }: Pick<Repositories, 'groups' | 'variables'>,
+  accountId: string,
+  checks: readonly Pick<Member, 'groupId' | 'definition'>[],
+): Promise<void> {
+  const templated = checks.filter(({ definition }) => addressIn(definition).includes('{{'));
+  if (templated.length === 0) return;
+  const names = templated.flatMap(({ definition }) => addressIn(definition).match(/[\w.-]+/g) ?? []);
+  await groups.keep(
+    accountId,
+    templated.flatMap(({ groupId }) => groupId ?? []),
+  );
+  await variables.keep(accountId, names);
+}
+
+function addressIn({ request }: Readonly<Record<string, unknown>>): string {
+  const { url } = (request ?? {}) as { readonly url?: unknown };
+  return typeof url === 'string' ? url : '';
+}
+
+/**
+ * Refuses that a group sends hidden values of its checks elsewhere by what its variables or its base address
+ * stand for: there is no request in which they could be entered again.
+ *
+ * @throws AppError ADMIN_ONLY
+ */
+export async function refuseMovedByGroup(
+  repositories: Pick<Repositories, 'checks' | 'variables'>,
+  caller: AccountCaller,
+  before: CheckGroup,
+  after: CheckGroup,
+): Promise<void> {
+  if (caller.role === 'ADMIN') return;
+  const checks = await repositories.checks.withTemplates(caller.accountId, { groupId: before.id });
+  if (checks.length === 0) return;
+  const account = await repositories.variables.ofAccounts([caller.accountId]);
+  refuse(
+    caller,
+    checks.map((check) => [addressed(check, before, account), addressed(check, after, account)]),
+  );
+}
+
+/**
+ * The same for a variable of the account.
+ *
+ * @param value null where the variable goes.
+ * @throws AppError ADMIN_ONLY
+ */
+export async function refuseMovedByVariable(
+  repositories: Pick<Repositories, 'checks' | 'groups' | 'variables'>,
+  caller: AccountCaller,
+  key: string,
+  value: string | null,
+): Promise<void> {
+  if (caller.role === 'ADMIN') return;
+  const before = await repositories.variables.ofAccounts([caller.accountId]);
+  if (before.some((one) => one.key === key && one.value === value)) return;
+  const checks = await repositories.checks.withTemplates(caller.accountId, { name: key });
+  if (checks.length === 0) return;
+  const groups = await groupsOf(repositories, checks);
+  const others = before.filter((one) => one.key !== key);
+  const after = value === null ? others : [...others, { key, value }];
+  refuse(
+    caller,
+    checks.map((check) => {
+      const group = groupOf(check, groups);
+      return [addressed(check, group, before), addressed(check, group, after)];
+    }),
+  );
+}
+
+/**
+ * The same for the variables of a test session.
+ *
+ * @throws AppError ADMIN_ONLY
+ */
+export async function refuseMovedBySession(
+  repositories: Pick<Repositories, 'groups' | 'variables'>,
+  caller: AccountCaller,
+  checks: readonly Member[],
+  session: readonly Variable[],
+): Promise<void> {
+  if (caller.role === 'ADMIN' || session.length === 0) return;
+  const account = await repositories.variables.ofAccounts([caller.accountId]);
+  const groups = await groupsOf(repositories, checks);
+  refuse(
+    caller,
+    checks.map((check) => {
+      const group = groupOf(check, groups);
+      return [addressed(check, group, account), addressed(check, group, account, session)];
+    }),
+  );
+}
+
+const namesInMessage = 3;
+
+function refuse(
+  { role }: AccountCaller,
+  changes: readonly (readonly [before: Addressed, after: Addressed])[],
+): void {
+  const moved = changes.flatMap(([before, after]) => {
+    const type = findCheckType(before.check.checkType);
+    const fields = type
+      ? movedFields(maskedValues(type), before.check.definition, before.values, after.values)
+      : [];
+    return fields.length > 0 ? [before.check.name] : [];
+  });
+  if (moved.length === 0) return;
+  const named = moved.slice(0, namesInMessage).map((name) => `"${name}"`);
+  const more = moved.length > namesInMessage ? ` and ${moved.length - namesInMessage} more` : '';
+  throw new AppError(
+    'ADMIN_ONLY',
+    `Hidden values of ${named.join(', ')}${more} would be sent to another address, because a variable in the address changes. ` +
+      `This needs the role ADMIN; yours is ${role}. Values that may go to any address belong in secret variables.`,
+  );
+}
