@@ -22,6 +22,7 @@ import { ServiceNames } from './custom-domains/name-store.ts';
 import { CustomDomains } from './custom-domains/store.ts';
 import { Heartbeats } from './heartbeats/store.ts';
 import { StoredAnswers } from './http/idempotency/store.ts';
+import { SpentLimits } from './http/shared-limits/store.ts';
 import { IncidentEvents } from './incidents/event-store.ts';
 import { RuleFailures } from './incidents/rules/failure-store.ts';
 import { AutomationRules } from './incidents/rules/store.ts';
@@ -133,6 +134,7 @@ export function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     testDefinitions: new TestDefinitions(db, dialect),
     triggers: new Triggers(db),
     storedAnswers: new StoredAnswers(db),
+    spentLimits: new SpentLimits(db),
   };
 }
 

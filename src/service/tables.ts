@@ -13,6 +13,7 @@ import type { CoverageTables } from './coverage/tables.ts';
 import type { CustomDomainTables } from './custom-domains/tables.ts';
 import type { HeartbeatTables } from './heartbeats/tables.ts';
 import type { StoredAnswerTables } from './http/idempotency/tables.ts';
+import type { SharedLimitTables } from './http/shared-limits/tables.ts';
 import type { IncidentTables } from './incidents/tables.ts';
 import type { LocationTables } from './locations/tables.ts';
 import type { MailTables } from './mail/tables.ts';
@@ -55,5 +56,6 @@ export interface Tables
     ResultTables,
     RunTables,
     SessionTables,
+    SharedLimitTables,
     SloTables,
     StoredAnswerTables {}

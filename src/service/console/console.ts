@@ -9,6 +9,7 @@ import { limitSending } from '../http/bodies/limits.ts';
 import { RawTransfers } from '../http/bodies/raw-transfers.ts';
 import type { AnyHandler } from '../http/handler.ts';
 import { RateLimits } from '../http/limits.ts';
+import { SharedLimits } from '../http/shared-limits/shared-limits.ts';
 import { type KeyRole, ranks } from '../ids/keys.ts';
 import type { Mailing } from '../members/mails.ts';
 import type { SingleSignOn } from '../members/single-sign-on.ts';
@@ -86,7 +87,9 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   app.addHook('preClose', async () => feed.close());
   const copies = new PublicCopies(deps.artifactStore);
   const takesMails = takesSubscriptions({ ...deps, hasPages: true });
-  const publicDeps = { ...deps, assets, limits, takesSubscriptions: takesMails };
+  // Also where the API has no limits: passwords are chosen by people, and mails are sent.
+  const sharedLimits = new SharedLimits(deps.store, clock);
+  const publicDeps = { ...deps, assets, limits, sharedLimits, takesSubscriptions: takesMails };
   const source = new StatusPageSource({ ...publicDeps, copies });
   const hosts = new OwnHosts({
     ...deps,
@@ -115,13 +118,12 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
     });
     serveAssets(scope, assets);
     addTheme(scope, deps.publicUrl);
-    // Also where the API has no limits: keys and passwords can be chosen by people.
     const { singleSignOn, publicUrl } = deps;
     const entrance = new Entrance({
       ...deps,
       sessions,
       replies,
-      limits: new RateLimits(clock, 10),
+      limits: sharedLimits,
       singleSignOn: singleSignOn?.name,
     });
     addLogin(scope, entrance);

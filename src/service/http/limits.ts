@@ -19,7 +19,8 @@ const callersRemembered = 50_000;
  * Each limit is a bucket that holds `requests` and fills evenly, from empty to full in `windowSeconds`. Only
  * one number is kept: when it will be full again (the generic cell rate algorithm of ITU-T I.371). A request
  * that finds it empty costs nothing. Operations without a limit of their own share one bucket per caller.
- * Each process counts by itself.
+ * Each process counts by itself: these limits spread load. What keeps guessers out is counted by all of them together
+ * (shared-limits/).
  */
 export class RateLimits {
   readonly #clock: Clock;
@@ -71,24 +72,10 @@ export class RateLimits {
   #spend(buckets: Buckets, route: LimitedRoute, who: string, reply: FastifyReply): void {
     const limit = route.rateLimit ?? this.#general;
     const bucketName = `${route.rateLimit ? route.operationId : '*'} ${who}`;
-    const { remaining, retryAfterSeconds, fullInSeconds } = this.#take(buckets, bucketName, limit);
-    reply.header('x-ratelimit-limit', String(limit.requests));
-    reply.header('x-ratelimit-remaining', String(remaining));
-    reply.header('x-ratelimit-reset', String(Math.ceil(this.#clock.wallMs() / 1000 + fullInSeconds)));
-    if (retryAfterSeconds === null) return;
-    reply.header('retry-after', String(retryAfterSeconds));
-    throw new AppError(
-      'RATE_LIMITED',
-      `Too many requests: ${limit.requests} in ${limit.windowSeconds} seconds are allowed here. Try again in ${retryAfterSeconds} seconds.`,
-      { attributes: { limit: limit.requests, windowSeconds: limit.windowSeconds, retryAfterSeconds } },
-    );
+    answerLimit(reply, limit, this.#clock.wallMs(), this.#take(buckets, bucketName, limit));
   }
 
-  #take(
-    buckets: Buckets,
-    name: string,
-    { requests, windowSeconds }: RateLimit,
-  ): { remaining: number; retryAfterSeconds: number | null; fullInSeconds: number } {
+  #take(buckets: Buckets, name: string, { requests, windowSeconds }: RateLimit): Taken {
     const nowMs = this.#clock.monotonicMs();
     const windowMs = windowSeconds * 1000;
     const costMs = windowMs / requests;
@@ -110,6 +97,37 @@ export class RateLimits {
       fullInSeconds: (missingMs + costMs) / 1000,
     };
   }
+}
+
+/** What became of a request that needed some of an allowance. */
+interface Taken {
+  readonly remaining: number;
+  /** Null where it was enough. */
+  readonly retryAfterSeconds: number | null;
+  readonly fullInSeconds: number;
+}
+
+/**
+ * Says in headers what is left of an allowance.
+ *
+ * @throws AppError RATE_LIMITED, with a Retry-After header, where it was not enough.
+ */
+export function answerLimit(
+  reply: FastifyReply,
+  limit: RateLimit,
+  nowMs: number,
+  { remaining, retryAfterSeconds, fullInSeconds }: Taken,
+): void {
+  reply.header('x-ratelimit-limit', String(limit.requests));
+  reply.header('x-ratelimit-remaining', String(remaining));
+  reply.header('x-ratelimit-reset', String(Math.ceil(nowMs / 1000 + fullInSeconds)));
+  if (retryAfterSeconds === null) return;
+  reply.header('retry-after', String(retryAfterSeconds));
+  throw new AppError(
+    'RATE_LIMITED',
+    `Too many requests: ${limit.requests} in ${limit.windowSeconds} seconds are allowed here. Try again in ${retryAfterSeconds} seconds.`,
+    { attributes: { limit: limit.requests, windowSeconds: limit.windowSeconds, retryAfterSeconds } },
+  );
 }
 
 /**

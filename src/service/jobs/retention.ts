@@ -248,12 +248,14 @@ export class Retention {
 
   /** Returns whether there may be more of what belongs to no check in particular. */
   async #removeOld(now: number): Promise<boolean> {
-    const { retired, locationMinutes, audit, subscriptions, runDays, storedAnswers } = this.#store;
+    const { retired, locationMinutes, audit, subscriptions, runDays, storedAnswers, spentLimits } =
+      this.#store;
     const { rowsPerRemoval } = retired;
     await locationMinutes.prune(now - locationMinutesMs);
     await subscriptions.deleteUnconfirmed(now - confirmableMs);
     const isAuditLeft = await audit.prune(now - this.#retention.auditMs, rowsPerRemoval);
     await storedAnswers.prune(now - keptMs, rowsPerRemoval);
+    const areLimitsLeft = await spentLimits.prune(now, rowsPerRemoval);
     const before = now - this.#retention.resultsMs;
     let areRunsLeft = false;
     for (const table of await runDays.tablesByRow()) {
@@ -273,6 +275,7 @@ export class Retention {
       areRunsLeft ||
       areRecordsLeft ||
       isAuditLeft ||
+      areLimitsLeft ||
       resultIds.length > 0 ||
       emptyIds.length === rowsPerRemoval ||
       files === artifactsPerTurn

@@ -24,6 +24,7 @@ const source = join(import.meta.dirname, '../../../src/service');
 
 /** Statements of requests in which nothing tells an account, and why that is right. */
 const ofNoAccount: Readonly<Record<string, string>> = {
+  'http/shared-limits/store take': 'how often somebody without a session has tried, by a hash',
   'alerts/delivery/store find': 'asks for an id that nothing has',
   'pages/subscription-store confirm': 'asks for a token that nothing has',
   'pages/subscription-store deleteByToken': 'asks for a token that nothing has',

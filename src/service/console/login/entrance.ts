@@ -3,7 +3,8 @@ import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { record } from '../../audit/record.ts';
-import { callerNetwork, type RateLimits } from '../../http/limits.ts';
+import { callerNetwork } from '../../http/limits.ts';
+import type { SharedLimits } from '../../http/shared-limits/shared-limits.ts';
 import type { Mailing } from '../../members/mails.ts';
 import type { PersonRow } from '../../members/tables.ts';
 import type { ServiceMetrics } from '../../metrics.ts';
@@ -23,7 +24,7 @@ export interface EntranceDeps extends Mailing {
   readonly metrics: Pick<ServiceMetrics, 'countLogin'>;
   readonly sessions: Sessions;
   readonly replies: Replies;
-  readonly limits: RateLimits;
+  readonly limits: SharedLimits;
   /** What the provider of single sign-on is called; absent where there is none. */
   readonly singleSignOn?: string | undefined;
 }
@@ -54,8 +55,8 @@ export class Entrance {
    *
    * @throws AppError RATE_LIMITED
    */
-  spend(request: FastifyRequest, reply: FastifyReply): void {
-    this.deps.limits.spend(ofAddress, request, reply);
+  async spend(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await this.deps.limits.spend(ofAddress, request, reply);
   }
 
   /**
@@ -66,16 +67,16 @@ export class Entrance {
    */
   async spendFor(email: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { limits } = this.deps;
-    this.spend(request, reply);
+    await this.spend(request, reply);
     const name = `name ${email.slice(0, 254)}`;
-    limits.spendOf(ofNameHere, `${name} from ${callerNetwork(request.ip)}`, reply);
-    if (!(await this.#hasComeFrom(email, request.ip))) limits.spendOf(ofName, name, reply);
+    await limits.spendOf(ofNameHere, `${name} from ${callerNetwork(request.ip)}`, reply);
+    if (!(await this.#hasComeFrom(email, request.ip))) await limits.spendOf(ofName, name, reply);
   }
 
   /** Whether one more mail with a link may go to a mail address: others can ask for it, too. */
-  mayMailReset(email: string, reply: FastifyReply): boolean {
+  async mayMailReset(email: string, reply: FastifyReply): Promise<boolean> {
     try {
-      this.deps.limits.spendOf(ofResets, `name ${email.slice(0, 254)}`, reply);
+      await this.deps.limits.spendOf(ofResets, `name ${email.slice(0, 254)}`, reply);
       return true;
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.code === 'RATE_LIMITED') return false;

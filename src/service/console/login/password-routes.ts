@@ -72,9 +72,9 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
   app.post('/login/forgotten', async (request, reply) => {
     const form = entrance.formOf(request);
     const email = (form.get('email') ?? '').trim().toLowerCase();
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     // The answer does not wait for it: the time it takes would tell who is a member. What was mailed stays good.
-    if (canMail(deps) && entrance.mayMailReset(email, reply)) void mailReset(email, request);
+    if (canMail(deps) && (await entrance.mayMailReset(email, reply))) void mailReset(email, request);
     for (const name of ['limit', 'remaining', 'reset']) reply.removeHeader(`x-ratelimit-${name}`);
     reply.removeHeader('retry-after');
     const message = `If ${email} is a member's address, a link is on its way to it. It can be used for an hour.`;
@@ -95,13 +95,13 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
   }
 
   app.get<{ Params: { token: string } }>('/login/reset/:token', withToken, async (request, reply) => {
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     return showReset({ request, reply });
   });
 
   app.post<{ Params: { token: string } }>('/login/reset/:token', async (request, reply) => {
     const form = entrance.formOf(request);
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     const { done: person, problems } = await attempt(() =>
       resetPassword(deps, request.params.token, form.get('password') ?? ''),
     );
@@ -132,7 +132,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
   }
 
   app.get<{ Params: { token: string } }>('/invitations/:token', withToken, async (request, reply) => {
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     const open = await openInvitation(deps, request.params.token);
     if (!open) return refused({ request, reply }, 'invitation', staleInvitation);
     return showInvitation({ request, reply }, open, { name: open.person?.name ?? '' });
@@ -142,7 +142,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const form = entrance.formOf(request);
     const open = await openInvitation(deps, request.params.token);
     if (open) await entrance.spendFor(open.invitation.email, request, reply);
-    else entrance.spend(request, reply);
+    else await entrance.spend(request, reply);
     if (!open) return refused({ request, reply }, 'invitation', staleInvitation);
     const name = (form.get('name') ?? '').slice(0, 200).toWellFormed().replaceAll('\u0000', '');
     const password = form.get('password') ?? '';

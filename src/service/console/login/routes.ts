@@ -20,7 +20,7 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
   app.post('/login', async (request, reply) => {
     const form = entrance.formOf(request);
     const next = ownPath(form.get('next'));
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     const session = await sessions.open((form.get('key') ?? '').trim(), originOf(request));
     if (!session) {
       await entrance.refuse('key', request, { name: 'an API key' });
@@ -35,7 +35,7 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
   app.post('/login/links', async (request, reply) => {
     if (!isFromThisMachine(request))
       throw notAllowed('Login links are made on the machine of the service only.');
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     const link = await sessions.makeLink(bearerKey(request.headers.authorization));
     if (!link) throw new AppError('BAD_TOKEN', 'Bad Token: there is no such API key.');
     return reply
@@ -48,7 +48,7 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
     '/login/:token',
     { exposeHeadRoute: false },
     async (request, reply) => {
-      entrance.spend(request, reply);
+      await entrance.spend(request, reply);
       const isHere = isFromThisMachine(request);
       const session = isHere ? await sessions.redeem(request.params.token, originOf(request)) : null;
       if (!session) {

@@ -20,7 +20,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
     setCookie(reply, cookieName, value, { maxAgeSeconds, isSecure: isSecure(request, publicUrl) });
 
   app.get('/login/sso', { exposeHeadRoute: false }, async (request, reply) => {
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     const next = ownPath(new URL(request.url, 'http://own.invalid').searchParams.get('next'));
     try {
       const { url, secret } = await provider.begin();
@@ -32,7 +32,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
   });
 
   app.get('/login/sso/callback', { exposeHeadRoute: false }, async (request, reply) => {
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     const [secret = '', place = ''] = (cookieOf(request, cookieName) ?? '').split('.');
     keep(request, reply, '', 0);
     try {
@@ -62,7 +62,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
 
   app.post('/login/sso/join', async (request, reply) => {
     const form = entrance.formOf(request);
-    entrance.spend(request, reply);
+    await entrance.spend(request, reply);
     const taken = await sessions.takeOffer(form.get('offer') ?? '');
     if (!taken) {
       const words =

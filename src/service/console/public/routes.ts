@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, toError } from '../../../lib/errors.ts';
 import { reportError } from '../../http/errors.ts';
+import type { SharedLimits } from '../../http/shared-limits/shared-limits.ts';
 import { freshness } from '../../pages/answers/shared-answer.ts';
 import type { Store } from '../../store.ts';
 import type { Assets } from '../assets.ts';
@@ -39,6 +40,8 @@ export function addPublicPages(
     readonly store: Store;
     readonly source: StatusPageSource;
     readonly hosts: OwnHosts;
+    /** Of what may send a mail. */
+    readonly sharedLimits: SharedLimits;
   },
 ): void {
   addStatusPages(app, deps);

@@ -22,6 +22,7 @@ import {
   roomForChanges,
   runDays,
 } from './ledger-migration.ts';
+import { sharedLimits } from './limit-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration, memberOrigins } from './member-migration.ts';
 import { customDomains, pages, statusPageKeys } from './page-migration.ts';
@@ -360,4 +361,5 @@ export const migrations: readonly Migration[] = [
   agentGoodbyes,
   receiverIncidents,
   causeUpdates,
+  sharedLimits,
 ];

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../../lib/errors.ts';
 import { publicPageRoutes } from '../../../../protocol/pages/public-page.ts';
-import { RateLimits } from '../../../http/limits.ts';
+import type { SharedLimits } from '../../../http/shared-limits/shared-limits.ts';
 import { notAllowed } from '../../error-page.ts';
 import { type Content, html, path, withQuery } from '../../html.ts';
 import { isFromOwnPage } from '../../login/addresses.ts';
@@ -41,10 +41,9 @@ const asked = {
  */
 export function addSubscribing(
   app: FastifyInstance,
-  deps: PublicPagesDeps & { readonly hosts: OwnHosts },
+  deps: PublicPagesDeps & { readonly hosts: OwnHosts; readonly sharedLimits: SharedLimits },
 ): void {
-  const { assets, handlers, hosts } = deps;
-  const limits = new RateLimits(deps.clock, 60);
+  const { assets, handlers, hosts, sharedLimits: limits } = deps;
   const send = (
     reply: FastifyReply,
     notice: { readonly title: string; readonly text: Content; readonly more?: Content },
@@ -73,7 +72,7 @@ export function addSubscribing(
       });
       return send(reply, { title: 'Nothing was subscribed', text: '', more }, 422);
     }
-    limits.spend(subscribe, request, reply);
+    await limits.spend(subscribe, request, reply);
     await callPublic(handlers, subscribe.operationId, {
       ...{ request, reply, params: { address }, query: { key } },
       body: body.data,
@@ -93,7 +92,7 @@ export function addSubscribing(
       return send(reply, { title, text, more });
     });
     app.post<Token>(url, async (request, reply) => {
-      limits.spend(route, request, reply);
+      await limits.spend(route, request, reply);
       const params = { token: knownToken(request) };
       await callPublic(handlers, route.operationId, { request, reply, params, query: {} });
       return send(reply, done);

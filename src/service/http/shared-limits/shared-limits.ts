@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../../lib/clock.ts';
+import type { RateLimit, Route } from '../../../protocol/http/route.ts';
+import type { Store } from '../../store.ts';
+import { answerLimit, callerNetwork } from '../limits.ts';
+
+type SharedLimit = Pick<Route, 'operationId'> & { readonly rateLimit?: RateLimit | undefined };
+
+/**
+ * How often somebody without a session may try something: to log in, or to have a mail sent. They are counted in the
+ * database: by all service processes together, and on after a restart. Limits that only spread load are counted by
+ * each process (limits.ts).
+ */
+export class SharedLimits {
+  readonly #store: Pick<Store, 'spentLimits'>;
+  readonly #clock: Clock;
+
+  constructor(store: Pick<Store, 'spentLimits'>, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /**
+   * Takes one try of the address that asks.
+   *
+   * @throws AppError RATE_LIMITED, with a Retry-After header.
+   */
+  async spend(limit: SharedLimit, { ip }: Pick<FastifyRequest, 'ip'>, reply: FastifyReply): Promise<void> {
+    await this.spendOf(limit, `address ${callerNetwork(ip)}`, reply);
+  }
+
+  /**
+   * Takes one try of somebody who is known otherwise.
+   *
+   * @throws AppError RATE_LIMITED
+   */
+  async spendOf({ operationId, rateLimit }: SharedLimit, who: string, reply: FastifyReply): Promise<void> {
+    if (!rateLimit) throw new Error(`${operationId} has no limit`);
+    const now = Math.round(this.#clock.wallMs());
+    const windowMs = rateLimit.windowSeconds * 1000;
+    const costMs = Math.ceil(windowMs / rateLimit.requests);
+    const nameHash = createHash('sha256').update(`${operationId} ${who}`).digest('base64url');
+    const taken = await this.#store.spentLimits.take(nameHash, { now, costMs, windowMs });
+    const missingMs = Math.min(Math.max(0, taken.fullAt - now), windowMs);
+    answerLimit(reply, rateLimit, now, {
+      remaining: taken.isTaken ? Math.floor((windowMs - missingMs) / costMs) : 0,
+      retryAfterSeconds: taken.isTaken ? null : Math.ceil((missingMs + costMs - windowMs) / 1000),
+      fullInSeconds: missingMs / 1000,
+    });
+  }
+}

@@ -1,0 +1,11 @@
+/** An allowance that is not whole: of one limit, for one caller. */
+export interface SpentLimitRow {
+  /** SHA-256 of the limit and the caller: mail addresses of strangers are not stored. */
+  name_hash: string;
+  /** When it will be whole again. */
+  full_at: number;
+}
+
+export interface SharedLimitTables {
+  spent_limits: SpentLimitRow;
+}
