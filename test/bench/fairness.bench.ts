@@ -22,7 +22,7 @@ import { type Bench, type BenchReport, type BenchRun, numberOption, quantile, te
 /** What account B does all the time, each of them one after the other. */
 const probes = ['report', 'public page', 'list', 'write', 'claim', 'channel test'] as const;
 type Probe = (typeof probes)[number];
-type Times = Readonly<Record<Probe, readonly number[]>>;
+type Times = Readonly<Record<Probe, number[]>>;
 
 interface Stage {
   readonly service: RunningService;
@@ -35,7 +35,7 @@ interface Stage {
   readonly healthyUrl: string;
 }
 
-/** `npm run bench -- fairness [--seconds=10] [--checks=400] [--results=200000] [--engine=sqlite|postgres] [--load=analytics,claims]` */
+/** `npm run bench -- fairness [--seconds=10] [--rounds=3] [--checks=400] [--results=200000] [--engine=sqlite|postgres] [--load=analytics,claims]` */
 const bench: Bench = {
   title: 'Two accounts on one service: what B waits for alone, and beside the heaviest that A may do',
   async run(run): Promise<BenchReport> {
@@ -58,7 +58,7 @@ const bench: Bench = {
       columns: ['engine', 'A runs', ...probes.map((probe) => `${probe} (ms)`), 'worst ratio'],
       rows,
       notes: [
-        'Worst and, behind the slash, median latency of each thing that B does, one request after the other: alone, right before, and, behind the comma, beside A. The ratio is that of the worst latencies, beside A and alone, of the probe where it is largest. A and B have connections and threads of their own; service, database, load and measurement share the cores: what A takes of them counts as well. Rate limits are off, but A triggers sessions at the pace of the default limit, of 100 checks each.',
+        'Worst and, behind the slash, median latency of each thing that B does, one request after the other: alone and, behind the comma, beside A, over the same time in turns. The ratio is that of the worst latencies, beside A and alone, of the probe where it is largest. A and B have connections and threads of their own; service, database, load and measurement share the cores: what A takes of them counts as well. Rate limits are off, but A triggers sessions at the pace of the default limit, of 100 checks each.',
       ],
       figures,
     };
@@ -74,6 +74,7 @@ async function measure(
   figures: Record<string, string | number>,
 ): Promise<void> {
   const seconds = numberOption(run, 'seconds', 10);
+  const rounds = numberOption(run, 'rounds', 3);
   const only = textOption(run, 'load', '');
   const prepared = await prepare(stage);
   run.progress(`${engine}: results become columns`);
@@ -81,12 +82,17 @@ async function measure(
   await probe(stage, prepared, 3);
   for (const name of loadNames) {
     if (only !== '' && !only.split(',').includes(name)) continue;
-    run.progress(`${engine}: B alone`);
-    const alone = await probe(stage, prepared, seconds);
-    run.progress(`${engine}: A runs ${name}`);
-    const load = startLoad(name, prepared.heavy);
-    const beside = await probe(stage, prepared, seconds);
-    await load.stop();
+    const alone = noTimes();
+    const beside = noTimes();
+    // In turns, and as long: what happens now and then happens in both.
+    for (let round = 1; round <= rounds; round += 1) {
+      run.progress(`${engine}: B alone, then beside ${name}, ${round} of ${rounds}`);
+      addTimes(alone, await probe(stage, prepared, seconds));
+      const load = startLoad(name, prepared.heavy);
+      addTimes(beside, await probe(stage, prepared, seconds));
+      await load.stop();
+      await delay(1_000);
+    }
     const ratios = probes.map((one) => Math.max(...beside[one]) / Math.max(...alone[one]));
     const largest = Math.max(...ratios);
     const where = probes[ratios.indexOf(largest)];
@@ -94,8 +100,13 @@ async function measure(
     rows.push([engine, name, ...times, `${largest.toFixed(1)} (${where})`]);
     run.progress(`${engine}: ${rows.at(-1)?.slice(1).join('; ')}`);
     figures[`${engine.toLowerCase()}_${name}_worst_ratio`] = largest.toFixed(1);
-    await delay(1_000);
   }
+}
+
+const noTimes = () => Object.fromEntries(probes.map((name) => [name, []])) as unknown as Times;
+
+function addTimes(all: Times, more: Times): void {
+  for (const name of probes) all[name].push(...more[name]);
 }
 
 interface Prepared {

@@ -47,6 +47,18 @@ describe('a queue that is fair by key', () => {
     expect(before).toBeLessThan(6);
   });
 
+  it('waits for what a key asks next: one with one short piece after the other is not put behind a long one each time', async () => {
+    const { done, add } = stage();
+    const oneByOne = async () => {
+      for (let number = 0; number < 40; number += 1) await add('short', 1);
+    };
+    await Promise.all([...times(40, () => add('long', 10)), oneByOne()]);
+    const before = done.slice(0, done.lastIndexOf('short')).filter((key) => key === 'long').length;
+    // Some 40 ms of each: not 40 long ones.
+    expect(before).toBeGreaterThanOrEqual(1);
+    expect(before).toBeLessThan(6);
+  });
+
   it('lets what comes first in, yet not without end', async () => {
     const { done, add } = stage();
     await Promise.all([

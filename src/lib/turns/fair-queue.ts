@@ -67,6 +67,8 @@ export class FairQueue {
   readonly #nowMs: () => number;
   readonly #lanes = new Map<string, Lane>();
   #atOnce: number;
+  /** Those of which a piece has just ended, while others wait. */
+  readonly #ending = new Map<string, Lane>();
   #underWay = 0;
   #waiting = 0;
   #turns = 0;
@@ -104,8 +106,7 @@ export class FairQueue {
       lane.usedMs += (this.#nowMs() - beganMs) * priceOf(lane);
       lane.underWay -= 1;
       this.#underWay -= 1;
-      this.#forget(turn.key, lane);
-      this.#next();
+      this.#ended(turn.key, lane);
     }
   }
 
@@ -163,7 +164,29 @@ export class FairQueue {
     return begun.promise;
   }
 
+  /**
+   * Decides on the next turn when what follows at once has come: work of many short pieces, each asked for when the
+   * one before has ended, would else stand behind a piece of another key each time. Until then its use counts.
+   */
+  #ended(key: string, lane: Lane): void {
+    if (this.#waiting === 0 && this.#ending.size === 0) {
+      this.#forget(key, lane);
+      return;
+    }
+    this.#ending.set(key, lane);
+    if (this.#ending.size > 1) return;
+    // After all that the end of the piece resolves.
+    process.nextTick(() => {
+      const ending = [...this.#ending];
+      this.#ending.clear();
+      for (const [ended, one] of ending) this.#forget(ended, one);
+      this.#next();
+    });
+  }
+
   #next(): void {
+    // The pieces that ended last may have another one to follow.
+    if (this.#ending.size > 0) return;
     while (this.#waiting > 0 && this.#underWay < this.#atOnce && !this.#isPausing()) {
       const wantsFirst = this.#firstInARow < mostFirstInARow;
       const [preferred, other] = wantsFirst ? (['first', 'others'] as const) : (['others', 'first'] as const);
@@ -207,6 +230,7 @@ export class FairQueue {
   }
 
   #forget(key: string, lane: Lane): void {
+    if (this.#ending.has(key)) return;
     if (waitingOf(lane) === 0 && lane.underWay === 0) this.#lanes.delete(key);
   }
 

@@ -1,9 +1,11 @@
-import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { findCheckType } from '../../checks/index.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { storedValue } from '../store/stored-json.ts';
 import type { Tables } from '../tables.ts';
+
+/** Some milliseconds of work: a page of many checks takes few turns, and others come in between. */
+const checksPerStatement = 20;
 
 const taggedOf = storedValue<Tagged>('checks.definition', {});
 
@@ -149,21 +151,21 @@ export class Reports {
   /** The newest final runs of checks since an instant, newest first, at most `limit` of each. */
   async recentRuns(checkIds: readonly string[], since: number, limit: number): Promise<RecentRun[]> {
     const all: RecentRun[] = [];
-    for (const checkId of checkIds) {
-      const rows = await this.#db
-        .selectFrom('results')
-        .select(['check_id', 'id', 'has_failures', 'has_errors', 'is_degraded'])
-        .select(['response_time', 'run_location', 'started', 'measured'])
-        .where('check_id', '=', checkId)
-        .where('result_type', '=', 'FINAL')
-        .where('created', '>=', since)
-        .orderBy('created', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit)
-        .execute();
+    for (let start = 0; start < checkIds.length; start += checksPerStatement) {
+      const some = checkIds.slice(start, start + checksPerStatement);
+      const rows = await this.#dialect.forEach<RecentRun>(this.#db, some, (checkId) =>
+        this.#db
+          .selectFrom('results')
+          .select(['check_id', 'id', 'has_failures', 'has_errors', 'is_degraded'])
+          .select(['response_time', 'run_location', 'started', 'measured'])
+          .where('check_id', '=', checkId)
+          .where('result_type', '=', 'FINAL')
+          .where('created', '>=', since)
+          .orderBy('created', 'desc')
+          .orderBy('id', 'desc')
+          .limit(limit),
+      );
       all.push(...rows);
-      // Others are served in between.
-      await setImmediate();
     }
     return all;
   }
