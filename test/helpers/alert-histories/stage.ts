@@ -16,7 +16,7 @@ import { endedAt } from '../../../src/service/store/days/ended-day.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { openHarness, type ServiceHarness } from '../service/service.ts';
 import { urlDetail } from '../service/url-detail.ts';
-import { type Deed, type History, historyOf, isDownAt, slotsOf, stepMs } from './history.ts';
+import { type Deed, type History, isDownAt, slotsOf, stepMs } from './history.ts';
 import { judged, type Raised, type Sent, type Verdict } from './judge.ts';
 
 const desks = { desk: 'd'.repeat(32), 'moved-desk': 'm'.repeat(32) } as const;
@@ -43,14 +43,14 @@ interface Course {
  * are, people call the API, and the jobs of alerting take their turns each time that anything is due. Only the way of a
  * notification to its receiver is left out: it counts as delivered as soon as it is due.
  */
-export async function liveThrough(seeds: readonly number[]): Promise<Verdict[]> {
+export async function liveThrough(histories: readonly History[]): Promise<Verdict[]> {
   const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
   const folder = mkdtempSync(join(parent, 'picket-histories-'));
   const clock = new ManualClock();
   const harness = await openHarness({ folder, clock });
   try {
     const stage = new HistoryStage(harness, clock);
-    return await stage.run(seeds.map(historyOf));
+    return await stage.run(histories);
   } finally {
     await harness.close();
     rmSync(folder, { recursive: true, force: true });
