@@ -53,3 +53,15 @@ it('takes the failure of a check that was off for seconds for part of its cause,
   ]);
   expect(verdict).toMatchObject({ violations: [], due: 6 });
 });
+
+it('names no check as joined that was muted between its alert and that message', async () => {
+  const [verdict] = await liveThrough([
+    historyWith({
+      // The others fail by it first; the message on the two that join comes a minute later.
+      checks: [check, { ...check, offsetMs: 30_000 }, { ...check, offsetMs: 40_000 }],
+      outages: [[{ from: 3 * minuteMs, to: 20 * minuteMs }]],
+      deeds: [{ at: 3 * minuteMs + 45_000, deed: { kind: 'mute', check: 1 } }],
+    }),
+  ]);
+  expect(verdict?.violations).toEqual([]);
+});
