@@ -1,3 +1,4 @@
+import { historyOf } from '../helpers/alert-histories/history.ts';
 import { liveThrough } from '../helpers/alert-histories/stage.ts';
 import { type Bench, numberOption } from './report.ts';
 
@@ -12,18 +13,17 @@ const bench: Bench = {
     const counts = { due: 0, messages: 0, causes: 0 };
     const beganMs = performance.now();
     for (let done = 0; done < histories; done += together) {
-      const seeds = Array.from(
-        { length: Math.min(together, histories - done) },
-        (_, index) => first + done + index,
+      const round = Array.from({ length: Math.min(together, histories - done) }, (_, index) =>
+        historyOf(first + done + index),
       );
-      for (const verdict of await liveThrough(seeds)) {
+      for (const verdict of await liveThrough(round)) {
         violations.push(...verdict.violations);
         for (const text of verdict.violations) run.progress(text);
         counts.due += verdict.due;
         counts.messages += verdict.messages;
         counts.causes += verdict.causes;
       }
-      run.progress(`${done + seeds.length} histories, ${violations.length} violations`);
+      run.progress(`${done + round.length} histories, ${violations.length} violations`);
     }
     const perCause = counts.messages / Math.max(1, counts.causes);
     const seconds = (performance.now() - beganMs) / 1_000;

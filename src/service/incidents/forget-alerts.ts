@@ -1,9 +1,11 @@
+import { leaveCause } from '../alerts/causes/inbox.ts';
 import type { Repositories } from '../repositories.ts';
 import { resolveIncidents } from './trigger.ts';
 
 /**
  * Forgets the alert states of checks that do not run: nothing is known of them now. Their incidents on status pages
- * are resolved, and those at receivers are looked at, which end with their reason.
+ * are resolved, their causes hear that they are gone, and what is open at receivers is looked at, which ends with its
+ * reason.
  */
 export async function forgetAlerts(
   repositories: Repositories,
@@ -11,6 +13,7 @@ export async function forgetAlerts(
   now: number,
 ): Promise<void> {
   for (const { check, incidents } of await repositories.alerts.forgetStates(checkIds)) {
+    await leaveCause(repositories, check, now);
     await resolveIncidents(repositories, check, incidents, now);
   }
   for (const checkId of checkIds) await repositories.receiverIncidents.lookAgain({ checkId });

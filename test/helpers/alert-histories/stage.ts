@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { addAccount } from '../../../src/service/accounts/accounts.ts';
 import { CauseWatch } from '../../../src/service/alerts/causes/cause-watch.ts';
 import { summaryOf } from '../../../src/service/alerts/causes/summary.ts';
 import { channelMessage } from '../../../src/service/alerts/delivery/message.ts';
@@ -16,7 +17,8 @@ import { endedAt } from '../../../src/service/store/days/ended-day.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { openHarness, type ServiceHarness } from '../service/service.ts';
 import { urlDetail } from '../service/url-detail.ts';
-import { type Deed, type History, historyOf, isDownAt, slotsOf, stepMs } from './history.ts';
+import { People } from './deeds.ts';
+import { type Deed, type History, isDownAt, slotsOf, stepMs } from './history.ts';
 import { judged, type Raised, type Sent, type Verdict } from './judge.ts';
 
 const desks = { desk: 'd'.repeat(32), 'moved-desk': 'm'.repeat(32) } as const;
@@ -25,7 +27,6 @@ const desks = { desk: 'd'.repeat(32), 'moved-desk': 'm'.repeat(32) } as const;
 interface Course {
   readonly history: History;
   readonly accountId: string;
-  readonly key: string;
   readonly checkIds: string[];
   readonly groupId: number | null;
   deskId: number;
@@ -43,14 +44,14 @@ interface Course {
  * are, people call the API, and the jobs of alerting take their turns each time that anything is due. Only the way of a
  * notification to its receiver is left out: it counts as delivered as soon as it is due.
  */
-export async function liveThrough(seeds: readonly number[]): Promise<Verdict[]> {
+export async function liveThrough(histories: readonly History[]): Promise<Verdict[]> {
   const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
   const folder = mkdtempSync(join(parent, 'picket-histories-'));
   const clock = new ManualClock();
   const harness = await openHarness({ folder, clock });
   try {
     const stage = new HistoryStage(harness, clock);
-    return await stage.run(seeds.map(historyOf));
+    return await stage.run(histories);
   } finally {
     await harness.close();
     rmSync(folder, { recursive: true, force: true });
@@ -63,11 +64,13 @@ class HistoryStage {
   readonly #beganAt: number;
   readonly #timers: AlertTimers;
   readonly #causes: CauseWatch;
+  readonly #people: People;
   readonly #numbers = new RunNumbers();
   readonly #courses = new Map<string, Course>();
 
   constructor(harness: ServiceHarness, clock: ManualClock) {
     this.#harness = harness;
+    this.#people = new People(harness);
     this.#clock = clock;
     this.#beganAt = clock.wallMs();
     const { store } = harness;
@@ -96,21 +99,20 @@ class HistoryStage {
   }
 
   async #begin(history: History): Promise<Course> {
-    const { accountId, key } = await this.#harness.addAccount();
-    const call = this.#caller(key);
-    await call('POST', '/v1/private-locations', { name: 'lab', slugName: 'lab' });
+    const { store } = this.#harness;
+    const { accountId } = await addAccount(store, this.#clock, 'Test');
+    const call = this.#callerOf(accountId);
+    await call('createPrivateLocation', {}, { name: 'lab', slugName: 'lab' });
     const config = { serviceKey: desks.desk };
-    const { id: deskId } = await call('POST', '/v1/alert-channels', { type: 'PAGERDUTY', config });
+    const { id: deskId } = await call('createAlertChannel', {}, { type: 'PAGERDUTY', config });
     if (history.hasChat) {
       const hook = { name: 'chat', url: 'http://chat.test/', template: '{}' };
-      await call('POST', '/v1/alert-channels', { type: 'WEBHOOK', config: hook });
+      await call('createAlertChannel', {}, { type: 'WEBHOOK', config: hook });
     }
     const isGrouped = history.checks.some((check) => check.isGrouped);
-    const group = isGrouped
-      ? await call('POST', '/v1/check-groups?autoAssignAlerts=false', { name: 'group' })
-      : null;
+    const group = isGrouped ? await call('createCheckGroup', {}, { name: 'group' }) : null;
     const course: Course = {
-      ...{ history, accountId, key, deskId, groupId: group?.id ?? null, nextDeed: 0 },
+      ...{ history, accountId, deskId, groupId: group?.id ?? null, nextDeed: 0 },
       ...{ checkIds: [], windowIds: new Map(), silenceIds: new Map(), remembered: new Set(), sent: [] },
       slots: history.checks.map((check) => slotsOf(check, history.endsAt)),
     };
@@ -123,7 +125,7 @@ class HistoryStage {
   async #createCheck(course: Course, index: number): Promise<void> {
     const check = course.history.checks[index];
     if (!check) throw new Error('a history creates a check that it does not have');
-    const { id } = await this.#caller(course.key)('POST', '/v1/checks/url', {
+    course.checkIds[index] = await this.#people.createCheck(course.accountId, 'URL', {
       ...{ name: `check ${index}`, tags: index % 2 === 0 ? ['even'] : [], privateLocations: ['lab'] },
       ...{ frequency: check.intervalMs / 60_000, groupId: check.isGrouped ? course.groupId : null },
       ...{
@@ -134,7 +136,6 @@ class HistoryStage {
       useGlobalAlertSettings: false,
       alertSettings: { flapping: { enabled: false }, monitoringGap: { enabled: false } },
     });
-    course.checkIds[index] = id;
   }
 
   async #carryOut(course: Course, at: number): Promise<void> {
@@ -146,26 +147,27 @@ class HistoryStage {
   }
 
   async #do(course: Course, deed: Deed): Promise<void> {
-    const call = this.#caller(course.key);
+    const call = this.#callerOf(course.accountId);
     const iso = (at: number) => new Date(this.#beganAt + at).toISOString();
     const id = 'check' in deed ? course.checkIds[deed.check] : undefined;
+    const change = (body: object) => this.#people.updateCheck(course.accountId, String(id), { ...body });
     const isGone = 'check' in deed && deed.kind !== 'create' && id === undefined;
     if (isGone) return;
     switch (deed.kind) {
       case 'create':
         return this.#createCheck(course, deed.check);
       case 'delete':
-        await call('DELETE', `/v1/checks/${id}`);
+        await this.#people.deleteCheck(course.accountId, String(id));
         delete course.checkIds[deed.check];
         return;
       case 'mute':
       case 'unmute':
-        return call('PUT', `/v1/checks/${id}`, { muted: deed.kind === 'mute' });
+        return change({ muted: deed.kind === 'mute' });
       case 'deactivate':
       case 'activate':
-        return call('PUT', `/v1/checks/${id}`, { activated: deed.kind === 'activate' });
+        return change({ activated: deed.kind === 'activate' });
       case 'unsubscribe':
-        return call('PUT', `/v1/checks/${id}`, { alertChannelSubscriptions: [] });
+        return change({ alertChannelSubscriptions: [] });
       case 'mute-group':
       case 'unmute-group':
         return this.#changeGroup(course, { muted: deed.kind === 'mute-group' });
@@ -175,41 +177,41 @@ class HistoryStage {
       case 'open-window': {
         const effect = deed.isAll ? { silenceAllAlerts: true } : { silenceAlertsTags: ['even'] };
         const times = { startsAt: new Date(this.#clock.wallMs()).toISOString(), endsAt: iso(deed.endsAt) };
-        const made = await call('POST', '/v1/maintenance-windows', { name: 'window', ...times, ...effect });
+        const made = await call('createMaintenanceWindow', {}, { name: 'window', ...times, ...effect });
         course.windowIds.set(deed.window, made.id);
         return;
       }
       case 'delete-window':
-        return call('DELETE', `/v1/maintenance-windows/${course.windowIds.get(deed.window)}`);
+        return call('deleteMaintenanceWindow', { id: course.windowIds.get(deed.window) });
       case 'end-window':
         return call(
-          'POST',
-          `/v1/maintenance-windows/${course.windowIds.get(deed.window)}/maintenances/1/updates`,
-          {
-            ...{ status: 'COMPLETED', description: 'done' },
-          },
+          'createMaintenanceUpdate',
+          { id: course.windowIds.get(deed.window), maintenanceId: 1 },
+          { status: 'COMPLETED', description: 'done' },
         );
       case 'silence': {
-        const made = await call('POST', '/v1/silences', { checkId: id, endsAt: iso(deed.endsAt) });
+        const made = await call('createSilence', {}, { checkId: id, endsAt: iso(deed.endsAt) });
         course.silenceIds.set(deed.silence, made.id);
         return;
       }
       case 'end-silence': {
         const silenceId = course.silenceIds.get(deed.silence);
-        if (silenceId !== undefined) await call('DELETE', `/v1/silences/${silenceId}`);
+        if (silenceId !== undefined) await call('endSilence', { id: silenceId });
         return;
       }
       case 'move-channel':
-        return call('PUT', `/v1/alert-channels/${course.deskId}`, {
-          config: { serviceKey: desks['moved-desk'] },
-        });
+        return call(
+          'updateAlertChannel',
+          { id: course.deskId },
+          { config: { serviceKey: desks['moved-desk'] } },
+        );
       case 'delete-channel':
-        return call('DELETE', `/v1/alert-channels/${course.deskId}`);
+        return call('deleteAlertChannel', { id: course.deskId });
     }
   }
 
-  async #changeGroup({ key, groupId }: Course, body: object): Promise<void> {
-    if (groupId !== null) await this.#caller(key)('PUT', `/v1/check-groups/${groupId}`, body);
+  async #changeGroup({ accountId, groupId }: Course, body: object): Promise<void> {
+    if (groupId !== null) await this.#callerOf(accountId)('updateCheckGroup', { id: groupId }, body);
   }
 
   /** Stores what the runs of all slots of an instant bring. */
@@ -346,13 +348,9 @@ class HistoryStage {
     }));
   }
 
-  #caller(key: string) {
-    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-    return async (method: string, path: string, body?: object): Promise<any> => {
-      const answer = await this.#harness.call(method, path, body, { key });
-      if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-      return answer.body;
-    };
+  #callerOf(accountId: string) {
+    return (operationId: string, params: object, body?: object) =>
+      this.#people.call(accountId, operationId, { ...params }, body && { ...body });
   }
 }
 

@@ -1,4 +1,10 @@
 import { expect, it } from 'vitest';
+import {
+  type History,
+  historyOf,
+  minuteMs,
+  type PlannedCheck,
+} from '../../helpers/alert-histories/history.ts';
 import { liveThrough } from '../../helpers/alert-histories/stage.ts';
 import { isNight } from '../../helpers/night.ts';
 
@@ -10,8 +16,8 @@ it('tell each outage in time, end each incident once, and send hardly more than 
   const violations: string[] = [];
   const counts = { due: 0, messages: 0, causes: 0 };
   for (let round = 0; round < rounds; round += 1) {
-    const seeds = Array.from({ length: perRound }, (_, index) => 1 + round * perRound + index);
-    for (const verdict of await liveThrough(seeds)) {
+    const histories = Array.from({ length: perRound }, (_, index) => historyOf(1 + round * perRound + index));
+    for (const verdict of await liveThrough(histories)) {
       violations.push(...verdict.violations);
       counts.due += verdict.due;
       counts.messages += verdict.messages;
@@ -21,4 +27,41 @@ it('tell each outage in time, end each incident once, and send hardly more than 
   expect(violations).toEqual([]);
   expect(counts.due).toBeGreaterThan(rounds * perRound);
   expect(counts.messages / counts.causes).toBeLessThanOrEqual(1.1);
+});
+
+const check: PlannedCheck = {
+  ...{ host: 0, intervalMs: minuteMs, offsetMs: 5_000, isGrouped: false, createdAt: 0 },
+};
+
+/** A history in which one host is down from its third minute to its twentieth. */
+function historyWith(fields: Partial<History>): History {
+  return {
+    ...{ seed: 0, checks: [check], outages: [[{ from: 3 * minuteMs, to: 20 * minuteMs }]], deeds: [] },
+    ...{ hasChat: true, endsAt: 45 * minuteMs, ...fields },
+  };
+}
+
+it('takes the failure of a check that was off for seconds for part of its cause, where another one still fails', async () => {
+  const [verdict] = await liveThrough([
+    historyWith({
+      checks: [check, { ...check, offsetMs: 50_000 }],
+      deeds: [
+        { at: 10 * minuteMs + 20_000, deed: { kind: 'deactivate', check: 0 } },
+        { at: 10 * minuteMs + 40_000, deed: { kind: 'activate', check: 0 } },
+      ],
+    }),
+  ]);
+  expect(verdict).toMatchObject({ violations: [], due: 6 });
+});
+
+it('names no check as joined that was muted between its alert and that message', async () => {
+  const [verdict] = await liveThrough([
+    historyWith({
+      // The others fail by it first; the message on the two that join comes a minute later.
+      checks: [check, { ...check, offsetMs: 30_000 }, { ...check, offsetMs: 40_000 }],
+      outages: [[{ from: 3 * minuteMs, to: 20 * minuteMs }]],
+      deeds: [{ at: 3 * minuteMs + 45_000, deed: { kind: 'mute', check: 1 } }],
+    }),
+  ]);
+  expect(verdict?.violations).toEqual([]);
 });

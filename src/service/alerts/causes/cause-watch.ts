@@ -6,11 +6,12 @@ import { Sessions } from '../../sessions/sessions.ts';
 import type { Store } from '../../store.ts';
 import { shownConfig } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
+import { alertPolicies } from '../policy.ts';
 import { advanceCauses } from './course.ts';
 import type { CauseContext, FailingCheck } from './failing-check.ts';
 import type { CauseNotice, News, OpenCause } from './open-cause.ts';
 import { storedNews } from './stored-cause.ts';
-import { calmMsOf, leavesAt, nextTellingAt, presentMembers } from './telling.ts';
+import { calmMsOf, leavesAt, nextTellingAt, presentMembers, unreportedOf } from './telling.ts';
 
 /** An agent reports a lasting event every minute. */
 const reportedWithinMs = 5 * 60_000;
@@ -79,7 +80,7 @@ export class CauseWatch {
 
 async function advance(repositories: Repositories, accountId: string, now: number) {
   const { alertCauses } = repositories;
-  const stored = await alertCauses.open(accountId);
+  const stored = await alertCauses.open([accountId]);
   const failing = stored.flatMap(({ members }) =>
     members.flatMap(({ fact, recovered }) => (recovered === null ? [fact] : [])),
   );
@@ -96,6 +97,10 @@ async function advance(repositories: Repositories, accountId: string, now: numbe
     ...cause,
     members: cause.members.map((member) => ({ ...member, fact: placed.get(member.fact) ?? member.fact })),
   }));
+  const context = {
+    ...(await contextOf(repositories, accountId, facts, now)),
+    withheld: await withheldAmong(repositories, open, news, now),
+  };
   const step = advanceCauses(
     open,
     [
@@ -104,10 +109,11 @@ async function advance(repositories: Repositories, accountId: string, now: numbe
         one.kind === 'failure' ? { ...one, fact: placed.get(one.fact) ?? one.fact } : one,
       ),
     ],
-    { now, context: await contextOf(repositories, accountId, facts, now), newId: randomUUID },
+    { now, context, newId: randomUUID },
   );
   await alertCauses.lookLater(accountId, now, now + lookEveryMs);
-  for (const cause of step.changed) await alertCauses.save(accountId, cause, nextLook(cause, now));
+  for (const cause of step.changed)
+    await alertCauses.save(accountId, cause, nextLook(cause, context.withheld, now));
   for (const cause of step.changed) {
     const alertIds = cause.members.flatMap(({ alertId, recovery }) => [
       alertId,
@@ -175,13 +181,41 @@ async function contextOf(
   };
 }
 
+/**
+ * Checks that are to be reported as joined and were muted, silenced or in a window before that could happen. Their
+ * alerts are older: what began while it was held back has no news.
+ */
+async function withheldAmong(
+  repositories: Repositories,
+  open: readonly OpenCause[],
+  news: readonly News[],
+  now: number,
+): Promise<Set<string>> {
+  if (open.length === 0) return new Set();
+  const facts = [
+    ...open.flatMap(unreportedOf).map(({ fact }) => fact),
+    ...news.flatMap((one) => (one.kind === 'failure' ? [one.fact] : [])),
+  ];
+  if (facts.length === 0) return new Set();
+  const policies = await alertPolicies(
+    repositories,
+    facts.map(({ checkId }) => checkId),
+    now,
+  );
+  return new Set(
+    facts.flatMap(({ checkId, failedAt }) =>
+      policies.get(checkId)?.withheldAt(failedAt) == null ? [] : [checkId],
+    ),
+  );
+}
+
 /** When time alone may change a cause. */
-function nextLook(cause: OpenCause, now: number): number | null {
+function nextLook(cause: OpenCause, withheld: ReadonlySet<string>, now: number): number | null {
   if (cause.closed !== null) return null;
   const members = presentMembers(cause);
   const soonest = now + shortestLookMs;
   if (members.some(({ recovered }) => recovered === null)) {
-    const times = [nextTellingAt(cause), ...members.map((member) => leavesAt(cause, member))];
+    const times = [nextTellingAt(cause, withheld), ...members.map((member) => leavesAt(cause, member))];
     return Math.max(soonest, Math.min(now + lookEveryMs, ...times.filter((at) => at !== null)));
   }
   const interval = Math.max(...members.map(({ fact }) => fact.intervalMs));

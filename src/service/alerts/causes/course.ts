@@ -54,7 +54,7 @@ export function advanceCauses(
   for (const one of news) course.hear(one);
   course.lookAtLocations(context);
   course.group(context, newId);
-  course.tell();
+  course.tell(context);
   course.closeAndLeave();
   course.resolveIncidents();
   course.hurry();
@@ -187,9 +187,9 @@ class Course implements CourseStep {
   }
 
   /** Tells channels what has become of their causes. */
-  tell(): void {
+  tell({ withheld }: CauseContext): void {
     for (const cause of this.#open()) {
-      const told = tellChannels(cause, this.#now);
+      const told = tellChannels(cause, this.#now, withheld ?? new Set());
       this.notices.push(...told.notices);
       if (told.cause !== cause) this.#set(told.cause);
     }

@@ -58,6 +58,8 @@ export interface CauseContext {
   readonly targetsAt: ReadonlyMap<string, number>;
   /** The checks that others depend on: their names, and the newest slot that passed. */
   readonly parents: ReadonlyMap<string, { readonly name: string; readonly passedAt: number | null }>;
+  /** Checks whose alerts are held back now; none when absent. */
+  readonly withheld?: ReadonlySet<string>;
 }
 
 /** Checks that fail by one cause. */

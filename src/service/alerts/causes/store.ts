@@ -146,11 +146,12 @@ export class AlertCauses {
     }
   }
 
-  async open(accountId: string): Promise<OpenCause[]> {
+  /** The open causes of some accounts, oldest first. */
+  async open(accountIds: readonly string[]): Promise<OpenCause[]> {
     const rows = await this.#db
       .selectFrom('alert_causes')
       .select(['id', 'state'])
-      .where('account_id', '=', accountId)
+      .where(this.#dialect.inList('account_id', accountIds))
       .where('closed', 'is', null)
       .orderBy('opened')
       .orderBy('id')

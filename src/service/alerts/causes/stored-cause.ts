@@ -5,7 +5,7 @@ import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';
 
 /** News of a check as they are stored while they wait; whether they are due shows when they are read. */
 export type StoredNews =
-  | Exclude<News, { kind: 'failure' | 'gone' }>
+  | Exclude<News, { kind: 'failure' }>
   | Omit<Extract<News, { kind: 'failure' }>, 'isDue'>;
 
 /** What a failing check has where a build stored less of it. */
@@ -39,7 +39,7 @@ export function storedNews(
     const member = { incident: null, alertId: '', channelIds: [], ...news, kind: news.kind, fact: news.fact };
     return { ...withWholeFact(member), isDue: due <= now || created > now };
   }
-  if (news.kind !== 'recovery' && news.kind !== 'aside') return undefined;
+  if (news.kind !== 'recovery' && news.kind !== 'aside' && news.kind !== 'gone') return undefined;
   return news.checkId === undefined ? undefined : ({ alertId: null, channelIds: [], ...news } as News);
 }
 

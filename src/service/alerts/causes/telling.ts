@@ -10,14 +10,15 @@ const namedCount = 5;
 /**
  * What channels are notified of an open cause after its first message. That all of their checks have recovered is reported
  * at once, as soon as the cause is calm. Checks that joined, and checks that have recovered while others fail still,
- * are reported by name, in one message a minute at most: new failures first.
+ * are reported by name, in one message a minute at most: new failures first. What is held back by now waits for its end.
  */
 export function tellChannels(
   cause: OpenCause,
   now: number,
+  withheld: ReadonlySet<string>,
 ): { readonly cause: OpenCause; readonly notices: readonly CauseNotice[] } {
   if (cause.isLocationsOwn) return { cause, notices: [] };
-  return tellEach(cause, (one) => tellChannel(cause, one, now));
+  return tellEach(cause, (one) => tellChannel(cause, one, { now, withheld }));
 }
 
 /**
@@ -47,7 +48,7 @@ function tellEach(cause: OpenCause, tell: (one: Notified) => Told) {
 }
 
 /** When time alone makes something of an open cause to be reported, or null. */
-export function nextTellingAt(cause: OpenCause): number | null {
+export function nextTellingAt(cause: OpenCause, withheld: ReadonlySet<string>): number | null {
   if (cause.isLocationsOwn) return null;
   const times = cause.notified.flatMap((one) => {
     const concerned = concernedOf(cause, one);
@@ -55,11 +56,16 @@ export function nextTellingAt(cause: OpenCause): number | null {
     const { joined, recovered } = untoldOf(cause, one);
     const readyAt = (one.at ?? 0) + betweenMessagesMs;
     return [
-      ...(joined.length > 0 ? [readyAt] : []),
+      ...(joined.some((member) => !withheld.has(checkIdOf(member))) ? [readyAt] : []),
       ...recovered.map((member) => Math.max(readyAt, tellableAt(cause, member))),
     ];
   });
   return times.length === 0 ? null : Math.min(...times);
+}
+
+/** Members that fail and that some channel has not been notified of. */
+export function unreportedOf(cause: OpenCause): CauseMember[] {
+  return cause.notified.flatMap((one) => (one.isOver ? [] : untoldOf(cause, one).joined));
 }
 
 /** Members that are still part of the cause. */
@@ -106,7 +112,11 @@ type Told = {
   readonly notice?: { readonly alertId: string; readonly update?: CauseUpdate };
 };
 
-function tellChannel(cause: OpenCause, one: Notified, now: number): Told {
+function tellChannel(
+  cause: OpenCause,
+  one: Notified,
+  { now, withheld }: { readonly now: number; readonly withheld: ReadonlySet<string> },
+): Told {
   if (one.isOver) return { one };
   const concerned = concernedOf(cause, one);
   if (concerned.every(({ recovered }) => recovered !== null)) {
@@ -116,7 +126,8 @@ function tellChannel(cause: OpenCause, one: Notified, now: number): Told {
   // A clock that was set back keeps nothing waiting.
   if (sinceMs >= 0 && sinceMs < betweenMessagesMs) return { one };
   const told = toldOf(cause, one);
-  const { joined, recovered } = untoldOf(cause, one);
+  const { joined: failing, recovered } = untoldOf(cause, one);
+  const joined = failing.filter((member) => !withheld.has(checkIdOf(member)));
   const [first] = joined;
   if (first) {
     const next = { ...one, told: [...told, ...joined.map(checkIdOf)], at: now };

@@ -38,6 +38,16 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return rows.map(fromRow);
   }
 
+  async findMany(ids: readonly number[]): Promise<Map<number, AlertChannel>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('alert_channels')
+      .selectAll()
+      .where('id', 'in', [...new Set(ids)])
+      .execute();
+    return new Map(rows.map(fromRow).map((channel) => [channel.id, channel]));
+  }
+
   /** The subscriptions of some channels, oldest first. */
   async subscriptionsOf(channelIds: readonly number[]): Promise<AlertSubscriptionRow[]> {
     if (channelIds.length === 0) return [];

@@ -48,7 +48,7 @@ export class Grounds {
     const accountIds = [...new Set(rows.map((row) => row.account_id))];
     const of = (subject: string) =>
       rows.filter((row) => row.subject === subject).map((row) => row.filed_under);
-    const causes = await openCauses(repositories, accountIds);
+    const causes = await repositories.alertCauses.open(accountIds);
     const members = causes.flatMap((cause) => cause.members.map(({ fact }) => fact.checkId));
     const ids = [...new Set([...of('check'), ...of('certificate'), ...of('gap'), ...members])];
     const policies = await alertPolicies(repositories, ids, now);
@@ -56,7 +56,7 @@ export class Grounds {
     const burns = of('slo').length === 0 ? [] : await repositories.sloBurns.all();
     return new Grounds({
       now,
-      channels: await channelsOf(repositories, accountIds),
+      channels: await repositories.alertChannels.findMany(rows.map((row) => row.channel_id)),
       checks: await repositories.checks.findMany(ids),
       policies,
       heard: await heardBy(repositories, policies),
@@ -155,26 +155,6 @@ export class Grounds {
 function isTold(row: Parameters<typeof parseState>[0]): boolean {
   const state = parseState(row);
   return isOpen(state) && (state.alert.told.failure || state.alert.told.degraded);
-}
-
-async function channelsOf(
-  { alertChannels }: Repositories,
-  accountIds: readonly string[],
-): Promise<Map<number, AlertChannel>> {
-  const channels = new Map<number, AlertChannel>();
-  for (const accountId of accountIds) {
-    for (const channel of await alertChannels.all(accountId)) channels.set(channel.id, channel);
-  }
-  return channels;
-}
-
-async function openCauses(
-  { alertCauses }: Repositories,
-  accountIds: readonly string[],
-): Promise<OpenCause[]> {
-  const causes: OpenCause[] = [];
-  for (const accountId of accountIds) causes.push(...(await alertCauses.open(accountId)));
-  return causes;
 }
 
 /** By channel the checks that it is notified of: by their groups where these have channels, else by themselves. */

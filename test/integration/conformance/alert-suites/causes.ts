@@ -217,7 +217,7 @@ export function causeSuite(stage: AlertStage): void {
     await runAll([other], [stage.agent], passed);
     await stage.advanceUntil(
       'the cause is over',
-      async () => (await store.alertCauses.open(accountId)).length === 0,
+      async () => (await store.alertCauses.open([accountId])).length === 0,
     );
     expect(await kinds()).toEqual(['open', 'resolve']);
   });
