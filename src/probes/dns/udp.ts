@@ -35,8 +35,10 @@ export interface TimedMessage {
 /**
  * Sends a query over UDP, once, and takes the first datagram that answers it. Each query has a socket of its
  * own: a fresh source port, which the kernel picks at random, and as the socket is connected the kernel drops
- * whatever does not come from the server's address and port. Datagrams with another id or question are
- * ignored: who cannot see the query cannot answer it, nor stop us from hearing the server.
+ * whatever does not come from the server's address and port. Datagrams with another id or question, and those that
+ * are no DNS message, are ignored while there is time (RFC 5452 section 9.1): who cannot see the query cannot answer
+ * it, nor stop us from hearing the server. When nothing better came than a message with our id that makes no sense,
+ * that was the answer.
  *
  * @throws ProbeError
  */
@@ -51,6 +53,7 @@ export function queryUdp(
   let sentMs = 0;
   let ignoredCount = 0;
   let lastIgnored = '';
+  let senseless: DnsDecodeError | undefined;
   const remark = () =>
     ignoredCount === 0 ? '' : `; ignored ${ignoredCount} that did not fit (the last one: ${lastIgnored})`;
 
@@ -66,25 +69,24 @@ export function queryUdp(
       socket.on('message', (bytes) => {
         const eventMs = performance.now();
         const elapsedMs = times?.elapsedMs() ?? eventMs - sentMs;
-        const hasOurId = bytes.length >= 2 && bytes.readUInt16BE(0) === query.id;
+        let read: ReturnType<typeof readDatagram>;
         try {
-          const message = hasOurId ? decodeMessage(bytes, query.question.class) : undefined;
-          const problem = message ? mismatch(message, query.question, query.id) : 'another id';
-          if (message && problem === undefined) {
-            const measurement = {
-              clock: times?.clock ?? 'event',
-              overheadMs: Math.max(0, eventMs - startMs - elapsedMs),
-              lagMs: Math.max(0, eventMs - sentMs - elapsedMs),
-              doubtMs: times?.doubtMs ?? 0,
-            };
-            return resolve({ message, elapsedMs, measurement });
-          }
-          ignoredCount += 1;
-          lastIgnored = problem ?? '';
+          read = readDatagram(bytes, query);
         } catch (thrown) {
-          if (!(thrown instanceof DnsDecodeError)) return reject(thrown);
-          reject(malformed(where, thrown));
+          return reject(thrown);
         }
+        if ('message' in read) {
+          const measurement = {
+            clock: times?.clock ?? 'event',
+            overheadMs: Math.max(0, eventMs - startMs - elapsedMs),
+            lagMs: Math.max(0, eventMs - sentMs - elapsedMs),
+            doubtMs: times?.doubtMs ?? 0,
+          };
+          return resolve({ message: read.message, elapsedMs, measurement });
+        }
+        ignoredCount += 1;
+        lastIgnored = read.problem;
+        senseless ??= read.senseless;
       });
       socket.connect(server.port, server.address, () => {
         const { port: localPort } = socket.address();
@@ -102,8 +104,32 @@ export function queryUdp(
       });
       return () => socket.close();
     },
-    () => noAnswer(where, controls.timeoutMs, sentMs > 0 ? performance.now() - sentMs : 0, remark()),
+    () => {
+      if (!senseless) {
+        return noAnswer(where, controls.timeoutMs, sentMs > 0 ? performance.now() - sentMs : 0, remark());
+      }
+      const waited = `nothing else came within ${Math.round(controls.timeoutMs)} ms`;
+      return malformed(where, new Error(`${senseless.message}; ${waited}`));
+    },
   );
+}
+
+/** The answer that a datagram is, or why it is none; `senseless` when it has our id and is no message. */
+function readDatagram(
+  bytes: Buffer,
+  { question, id }: SentQuery,
+):
+  | { readonly message: DnsMessage }
+  | { readonly problem: string; readonly senseless?: DnsDecodeError | undefined } {
+  if (bytes.length < 2 || bytes.readUInt16BE(0) !== id) return { problem: 'another id' };
+  try {
+    const message = decodeMessage(bytes, question.class);
+    const problem = mismatch(message, question, id);
+    return problem === undefined ? { message } : { problem };
+  } catch (thrown) {
+    if (!(thrown instanceof DnsDecodeError)) throw thrown;
+    return { problem: thrown.message, senseless: thrown };
+  }
 }
 
 function socketError(error: Error, { family }: DnsServer, where: string): Error {

@@ -92,6 +92,8 @@ function begun(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Clien
 }
 
 const sessionEnds: ReadonlySet<string> = new Set(['ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION']);
+/** What Node says of such a session tells no more. */
+const brokenSession = 'what the server sends breaks the rules of HTTP/2';
 const farewell = 'the server takes no calls on this connection (GOAWAY)';
 const leftAlone: CallEnd = {
   status: ownStatus('UNAVAILABLE', farewell),
@@ -115,6 +117,7 @@ class Answer {
   readonly #onSettled: (() => void) | undefined;
   #head: IncomingHttpHeaders = {};
   #trailers: IncomingHttpHeaders | undefined;
+  #isEnded = false;
 
   constructor(
     stream: ClientHttp2Stream,
@@ -130,8 +133,9 @@ class Answer {
       this.#head = headers;
       if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) this.#noteTrailers(headers);
       else this.#judgeHead();
+      // Not before: what came together with the head would be read before it.
+      stream.on('data', (bytes: Buffer) => work(() => this.#read(bytes)));
     });
-    stream.on('data', (bytes: Buffer) => work(() => this.#read(bytes)));
     stream.once('trailers', (trailers) => this.#noteTrailers(trailers));
     stream.once('end', () => {
       if (this.#trailers) this.#finish();
@@ -142,6 +146,7 @@ class Answer {
   }
 
   #end(end: End): void {
+    this.#isEnded = true;
     this.#onSettled?.();
     this.#ended.resolve(end);
   }
@@ -192,6 +197,7 @@ class Answer {
   }
 
   #read(bytes: Buffer): void {
+    if (this.#isEnded) return;
     try {
       this.#reader.write(bytes);
     } catch (thrown) {
@@ -236,7 +242,8 @@ class Answer {
     const code = errorCodeOf(error) ?? '';
     // Those say less than the code that the stream closes with, and `close` follows.
     if (code === 'ERR_HTTP2_STREAM_ERROR' || code === 'ERR_HTTP2_SESSION_ERROR') return;
-    if (code.startsWith('ERR_HTTP2_')) this.#break(error.message, 'INTERNAL', 'response-malformed');
+    if (sessionEnds.has(code)) this.#break(brokenSession, 'INTERNAL', 'response-malformed');
+    else if (code.startsWith('ERR_HTTP2_')) this.#break(error.message, 'INTERNAL', 'response-malformed');
     else this.#break(error.message, 'UNAVAILABLE');
   }
 

@@ -1,12 +1,9 @@
-import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { type ClientHttp2Session, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import { errorCodeOf } from '../../lib/errors.ts';
 import { ProbeError } from '../connection/errors.ts';
-import { maxHeadBytes } from '../http/answer-parser.ts';
+import { startHttp2 } from '../http/http2/session.ts';
 import type { CallTimes } from './call-times.ts';
-
-/** More headers than fit into a head of the largest size that anybody sends. */
-const maxHeaderCount = 10_000;
 
 /**
  * Begins HTTP/2 on a connection and waits for the settings of the server, as clients of gRPC do: a call has then nothing to
@@ -20,11 +17,7 @@ export async function openSession(
   { times, onFailure }: { readonly times: CallTimes; onFailure(error: Error): void },
 ): Promise<ClientHttp2Session> {
   times.begin();
-  const session = connect(`http://${authority}`, {
-    createConnection: () => socket,
-    settings: { enablePush: false, maxHeaderListSize: maxHeadBytes },
-    maxHeaderListPairs: maxHeaderCount,
-  });
+  const session = startHttp2(socket, `http://${authority}`);
   let goawayCode: number = constants.NGHTTP2_NO_ERROR;
   const { promise, resolve } = Promise.withResolvers<ClientHttp2Session>();
   session.on('goaway', (code: number) => {

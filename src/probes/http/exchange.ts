@@ -17,7 +17,7 @@ import type { BodyShare } from './body/body-memory.ts';
 import type { Call, CallHooks, CallListener } from './call.ts';
 import { ExchangeTimes } from './exchange-times.ts';
 import { Http1Call } from './http1-call.ts';
-import { Http2Call } from './http2-call.ts';
+import { Http2Call } from './http2/call.ts';
 import type { HopTimes } from './phases.ts';
 import { type RequestMessage, requireSendable } from './request-message.ts';
 

@@ -48,7 +48,7 @@ describe('a truncated answer', () => {
   });
 
   it('that is cut and not marked as such is malformed', async () => {
-    const { error } = await ask((query) => [answerTo(query, long).subarray(0, 500)]);
+    const { error } = await ask((query) => [answerTo(query, long).subarray(0, 500)], 'UDP', 200);
     expect(error).toMatchObject({ kind: 'response-malformed' });
   });
 });
@@ -60,7 +60,11 @@ describe('an answer', () => {
     ['a record that is longer than the message', changed, recordOffset + 18 + 8, 1],
     ['a record of the class CH', changed, recordOffset + 18 + 3, 3],
   ])('with %s is malformed', async (_what, change, offset, value) => {
-    const { error } = await ask((query) => [change(answerTo(query, [right, right]), offset, value)]);
+    const { error } = await ask(
+      (query) => [change(answerTo(query, [right, right]), offset, value)],
+      'UDP',
+      200,
+    );
     expect(error).toMatchObject({ kind: 'response-malformed' });
   });
 
@@ -72,11 +76,15 @@ describe('an answer', () => {
   ] satisfies [string, Answer][])(
     'with %s that does not fit its length is malformed',
     async (_what, record) => {
-      const { error } = await ask((query) => {
-        const bytes = answerTo(query, [record]);
-        const at = recordOffset + 18 + 9;
-        return [Buffer.concat([changed(bytes, at, (bytes[at] ?? 0) + 1), Buffer.alloc(1, 5)])];
-      });
+      const { error } = await ask(
+        (query) => {
+          const bytes = answerTo(query, [record]);
+          const at = recordOffset + 18 + 9;
+          return [Buffer.concat([changed(bytes, at, (bytes[at] ?? 0) + 1), Buffer.alloc(1, 5)])];
+        },
+        'UDP',
+        200,
+      );
       expect(error).toMatchObject({ kind: 'response-malformed' });
     },
   );

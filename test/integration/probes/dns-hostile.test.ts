@@ -12,6 +12,7 @@ import {
   answerTo,
   type Behaviour,
   type DnsTestServer,
+  type ReceivedQuery,
   startDnsServer,
 } from '../../helpers/dns/dns-server.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
@@ -22,6 +23,11 @@ import { listen } from '../../helpers/targets/listening.ts';
 const question = { name: 'www.example.test', type: 'A' } as const;
 const right = a('www.example.test', '192.0.2.1');
 const wrong = a('www.example.test', '203.0.113.66');
+
+const withByte = (bytes: Buffer, offset: number, value: number) => {
+  bytes.writeUInt8(value, offset);
+  return bytes;
+};
 
 /** What is open in this process on the network. */
 const openSockets = () =>
@@ -70,6 +76,22 @@ describe('a DNS query over UDP', () => {
     ['the query itself', (query) => query.bytes],
     ['garbage', () => Buffer.from('not a DNS message at all')],
     ['an empty datagram', () => Buffer.alloc(0)],
+    [
+      'our id and garbage behind it',
+      ({ bytes }) => Buffer.concat([bytes.subarray(0, 2), Buffer.alloc(9, 0xff)]),
+    ],
+    ['a header alone that says all is well', (query) => answerTo(query, []).subarray(0, 12)],
+    [
+      'a header alone that says there is no such name',
+      (query) => answerTo(query, [], { rcode: 3 }).subarray(0, 12),
+    ],
+    [
+      'a name that does not exist and no question',
+      ({ packet }) => encode({ type: 'response', id: packet.id, flags: 3 }),
+    ],
+    ['an end within its record', (query) => answerTo(query, [wrong]).subarray(0, -2)],
+    ['more records than it has', (query) => withByte(answerTo(query, [wrong]), 7, 9)],
+    ['a record of another class', (query) => withByte(answerTo(query, [wrong]), 12 + 18 + 4 + 18 + 3, 3)],
   ] satisfies [string, (query: Parameters<Behaviour>[0]) => Buffer][])(
     'ignores an answer with %s and takes the right one behind it',
     async (_name, forged) => {
@@ -124,12 +146,18 @@ describe('a DNS query over UDP', () => {
   });
 
   it('does not believe that more records follow than do', async () => {
-    const error = await withServer((query) => {
-      const bytes = answerTo(query, [right]);
-      bytes.writeUInt16BE(65_535, 6);
-      return [bytes];
-    }, askRefused);
-    expect(error).toMatchObject({ kind: 'response-malformed' });
+    const error = await withServer(
+      (query) => {
+        const bytes = answerTo(query, [right]);
+        bytes.writeUInt16BE(65_535, 6);
+        return [bytes];
+      },
+      (server) => askRefused(server, 200),
+    );
+    expect(error).toMatchObject({
+      kind: 'response-malformed',
+      message: expect.stringMatching(/is no DNS message: .*; nothing else came within 200 ms$/),
+    });
   });
 
   it('tells a closed port from silence', async () => {
@@ -155,6 +183,53 @@ describe('a DNS query over UDP', () => {
         expect(server.queries).toHaveLength(2);
       },
     );
+  });
+
+  const bareHeaders: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
+    ['counts of 0', (bytes) => bytes.fill(0, 4)],
+    ['the counts of the query', (bytes) => bytes],
+  ];
+  describe.each(bareHeaders)('answered with a header alone that has %s', (_what, counted) => {
+    const bareHeader = ({ bytes }: ReceivedQuery, code: number) => {
+      const head = Buffer.from(bytes.subarray(0, 12));
+      head.writeUInt16BE(0x8000 | code, 2);
+      return counted(head);
+    };
+
+    it.each([
+      ['FORMERR', 1, 2],
+      ['SERVFAIL', 2, 1],
+      ['NOTIMP', 4, 2],
+      ['REFUSED', 5, 1],
+    ])('has the answer %s', async (name, code, queryCount) => {
+      for (const protocol of ['UDP', 'TCP'] as const) {
+        await withServer(
+          (query) => [bareHeader(query, code)],
+          async (server) => {
+            const { message } = await ask(server, 5000, protocol);
+            expect(message).toMatchObject({ responseCode: name, questions: [], answers: [] });
+            expect(server.queries).toHaveLength(queryCount);
+          },
+        );
+      }
+    });
+
+    it('is asked again without EDNS', async () => {
+      await withServer(
+        (query) =>
+          query.packet.additionals?.length === 0 ? [answerTo(query, [right])] : [bareHeader(query, 1)],
+        async (server) => expect((await ask(server)).message.responseCode).toBe('NOERROR'),
+      );
+    });
+
+    it('is asked again over TCP when it is truncated', async () => {
+      await withServer(
+        (query) => [
+          query.transport === 'TCP' ? answerTo(query, [right]) : withByte(bareHeader(query, 0), 2, 0x82),
+        ],
+        async (server) => expect((await ask(server)).isRetriedOverTcp).toBe(true),
+      );
+    });
   });
 
   it('names extended response codes', async () => {

@@ -126,8 +126,12 @@ export function decodeMessage(bytes: Buffer, wanted: DnsClass = 'IN'): DnsMessag
   } catch (thrown) {
     // The codec has no error class of its own: whatever it throws is about these bytes.
     const problem = new DnsDecodeError(toError(thrown).message);
-    if (bytes.length < headerBytes || (bytes.readUInt16BE(2) & TRUNCATED_RESPONSE) === 0) throw problem;
-    return truncated(bytes, wanted);
+    if (bytes.length < headerBytes) throw problem;
+    const flags = bytes.readUInt16BE(2);
+    if ((flags & TRUNCATED_RESPONSE) !== 0) return truncated(bytes, wanted);
+    if (bytes.length === headerBytes && isRefusal(responseCodeName(flags & 0xf)))
+      return headOf(bytes, wanted);
+    throw problem;
   }
 }
 
@@ -138,8 +142,21 @@ function truncated(bytes: Buffer, wanted: DnsClass): DnsMessage {
     return decoded(head, wanted);
   } catch {
     // Not even the question is whole.
-    return decoded(head.subarray(0, headerBytes).fill(0, questionCountOffset), wanted);
+    return headOf(bytes, wanted);
   }
+}
+
+/**
+ * The header alone, whatever it says of how much follows. Servers that refuse a query often send its header back
+ * with an error code, and leave the counts of the query in it.
+ */
+function headOf(bytes: Buffer, wanted: DnsClass): DnsMessage {
+  return decoded(Buffer.from(bytes.subarray(0, headerBytes)).fill(0, questionCountOffset), wanted);
+}
+
+/** Whether a response code is about the query and the server (FORMERR, REFUSED, …): the others are about a name. */
+function isRefusal(responseCode: string): boolean {
+  return responseCode !== 'NOERROR' && responseCode !== 'NXDOMAIN';
 }
 
 /** @throws whatever the codec throws. */
@@ -220,7 +237,7 @@ function responseCodeName(code: number): string {
 
 /**
  * Why a message is no answer to a question, or undefined when it is one. A server that cannot read a query
- * may leave the question out, but then it has nothing to say besides an error code. An answer that was cut before
+ * may leave the question out, but then it has nothing to say of a name. An answer that was cut before
  * its question ended says that it was.
  */
 export function mismatch(message: DnsMessage, question: DnsQuestion, id: number): string | undefined {
@@ -229,8 +246,7 @@ export function mismatch(message: DnsMessage, question: DnsQuestion, id: number)
   if (message.opcode !== 0) return `its operation is ${message.opcode}, not a query`;
   const [asked] = message.questions;
   if (!asked) {
-    const isExcused = message.responseCode !== 'NOERROR' || message.flags.TC;
-    return isExcused ? undefined : 'it names no question';
+    return isRefusal(message.responseCode) || message.flags.TC ? undefined : 'it names no question';
   }
   if (message.questions.length > 1) return 'it names several questions';
   const wanted = question.class ?? 'IN';

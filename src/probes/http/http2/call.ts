@@ -1,21 +1,17 @@
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
-  connect,
   constants,
   type IncomingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
-import { ProbeError } from '../connection/errors.ts';
-import type { ResponseHeaders } from './answer-head.ts';
-import { maxHeadBytes } from './answer-parser.ts';
-import type { Call, CallHooks, CallListener } from './call.ts';
-import { http2Headers, type RequestMessage } from './request-message.ts';
-import { observeSending } from './sending.ts';
-
-/** More headers than fit into a head of the largest size that anybody sends. */
-const maxHeaderCount = 10_000;
+import { errorCodeOf, toError } from '../../../lib/errors.ts';
+import { ProbeError } from '../../connection/errors.ts';
+import type { ResponseHeaders } from '../answer-head.ts';
+import type { Call, CallHooks, CallListener } from '../call.ts';
+import { http2Headers, type RequestMessage } from '../request-message.ts';
+import { observeSending } from '../sending.ts';
+import { startHttp2 } from './session.ts';
 
 /** One HTTP/2 request and its answer on a connection of its own. */
 export class Http2Call implements Call {
@@ -30,11 +26,7 @@ export class Http2Call implements Call {
   constructor(socket: Socket, message: RequestMessage, { listener, sending, work }: CallHooks) {
     this.#listener = listener;
     observeSending(socket, sending, () => undefined);
-    this.#session = connect(`https://${message.authority}`, {
-      createConnection: () => socket,
-      settings: { enablePush: false, maxHeaderListSize: maxHeadBytes },
-      maxHeaderListPairs: maxHeaderCount,
-    });
+    this.#session = startHttp2(socket, `https://${message.authority}`);
     this.#session.on('error', (error) => this.#fail(error));
     this.#session.on('goaway', (code: number) => {
       this.#goawayCode = code;
@@ -72,8 +64,9 @@ export class Http2Call implements Call {
         headers: plainHeaders(headers),
         httpVersion: '2',
       });
+      // Not before: what came together with the head would be read before it.
+      stream.on('data', (bytes: Buffer) => work(() => this.#listener.onBody(bytes)));
     });
-    stream.on('data', (bytes: Buffer) => work(() => this.#listener.onBody(bytes)));
     stream.once('end', () => {
       if (this.#isWhole) this.#listener.onEnd();
     });
