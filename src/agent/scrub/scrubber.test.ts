@@ -56,6 +56,14 @@ describe('Scrubber', () => {
     );
   });
 
+  it.each([
+    ['backticks', 'run it with `tok_9f8e7d6c5b4a` once'],
+    ['carets', 'the key ^tok_9f8e7d6c5b4a^ is'],
+    ['escaped backticks', String.raw`with \`tok_9f8e7d6c5b4a\` and`],
+  ])('leaves %s around a secret alone', (_form, text) => {
+    expect(new Scrubber(['tok_9f8e7d6c5b4a']).text(text)).toBe(text.replace('tok_9f8e7d6c5b4a', mask));
+  });
+
   it('leaves structure, numbers and its own keys alone', () => {
     const scrubber = new Scrubber(['status', '123456', 'null,"', 'true}']);
     const value = { status: 1_234_567, other: [null, 'x', true], deep: { status: true } };

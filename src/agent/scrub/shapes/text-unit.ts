@@ -132,7 +132,9 @@ export class TextUnit implements Unit {
     else if (first === percent) this.#addPercents(bytes, at, add);
     else if (first === ampersand) this.#addReferences(bytes, at, add);
     else if (first === equalsSign) add(this.#quotedPrintableEnd(bytes, at));
-    else if (first !== undefined && isShellEscape(first)) this.#addShellEscape(bytes, at, add);
+    // Before a secret they are quotes of the text: what they escape is masked with them or without.
+    else if (first !== undefined && !this.#isFirst && isShellEscape(first))
+      this.#addShellEscape(bytes, at, add);
     else if (first === plus && this.#codePoint === 32) add(at + 1);
     add(literalEnd(bytes, at, this.#utf8));
     if (this.#isLatin && first === this.#codePoint) add(at + 1);

@@ -100,6 +100,15 @@ it.each([
   ['an empty line of a trace', '{"message":"  Authorization: ","next":"a"}'],
   ['names next to each other', "new Set(['authorization', 'cookie', 'set-cookie', 'x-api-key', 'accept'])"],
   ['code with a value to come', 'authorization: `Bearer ${token}`, cookie: "{{COOKIE}}"'],
+  [
+    'code with a value that is made of others',
+    'authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`',
+  ],
+  [
+    'an expression',
+    'headers: { a, cookie: this.#cookie, "x-api-key": b }\nauthorization: process.env.TOKEN,\n',
+  ],
+  ['a scheme without a value', 'Whatever sets `Authorization: Bearer` and handles 401'],
   ['a command with a variable', 'curl -H "Authorization: Bearer $KEY"'],
   ['code', 'const cookie = parse(request.headers.cookie);'],
 ])('leaves %s alone', (_form, text) => {

@@ -35,9 +35,14 @@ const schemeAfter =
   /^\s*(?::|=>?)\s*["'`]?(?=(?:Bearer|Basic|Digest|Token|Negotiate|NTLM|ApiKey|DPoP|Hawk|AWS4-HMAC-SHA256)\s+[^\s"'`])/i;
 const cookieAfter = /^\s*:\s*(?=[\w!#$%&*+.^|~-]+=[^\s"'`;,])/;
 const keyLikeAfter = /^\s*:\s*(?=[^\s"'`,;]*\d)(?=[^\s"'`,;]{8})/;
-/** What stands in code and documents where the value will be: `${token}`, `{{TOKEN}}`, `$TOKEN`, `<key>`, a mask; and the version of a package of that name. */
+/**
+ * What stands in code and documents where the value will be: `${token}`, also as far as the next quote, `{{TOKEN}}`, `$TOKEN`,
+ * `<key>`, `this.token`, a mask; and the version of a package of that name.
+ */
 const placeholder =
-  /^(?:[A-Za-z][\w-]*\s+)?(?:\$\{[^{}]*\}|\$\([^()]*\)|\{\{[^{}]*\}\}|\$[A-Z_][A-Z0-9_]*|<[\w -]*>|…|\*+|[~^]?\d+(?:\.\d+){1,3})$/;
+  /^(?:[A-Za-z][\w-]*\s+)?(?:\$\{[^{}]*\}?|(?:this|process\.env)(?:\.#?\w+)+[,;]?|\$\([^()]*\)|\{\{[^{}]*\}\}|\$[A-Z_][A-Z0-9_]*|<[\w -]*>|…|\*+|[~^]?\d+(?:\.\d+){1,3})$/;
+/** A scheme that is only named. */
+const schemeAlone = /^(?:Bearer|Basic|Digest|Negotiate|NTLM|DPoP|Hawk)$/i;
 const maxPlaceholderBytes = 256;
 /** A string that ends there, rather than begins. */
 const closingAfter = /^\s*(?:[,;:+)\]}]|\\n|$)/;
@@ -107,7 +112,9 @@ function stringAt(bytes: Buffer, start: number, quote = '"'): readonly SecretRan
 }
 
 function isPlaceholder(bytes: Buffer, { start, end }: SecretRange): boolean {
-  return end - start <= maxPlaceholderBytes && placeholder.test(bytes.toString('utf8', start, end));
+  if (end - start > maxPlaceholderBytes) return false;
+  const value = bytes.toString('utf8', start, end);
+  return placeholder.test(value) || schemeAlone.test(value);
 }
 
 function rangeOf(start: number, end: number): readonly SecretRange[] {
