@@ -199,13 +199,17 @@ async function runChecks(harness: Any, location: Any): Promise<void> {
     }
   }
   harness.startScheduler();
+  const agent = startAgent(port, location.key);
+  const endMs = performance.now() + runsMs;
   for (const checkId of ids) {
-    await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
+    // The agent offers scripts once its sandbox is ready; what it does not offer is not begun.
+    const begin = () => harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
+    while ((await begin()).status === 409 && performance.now() < endMs) {
+      await new Promise((done) => setTimeout(done, 500));
+    }
     const target = { name: 't', projectId: 'project', runLocation: 'lab', target: { checkId } };
     await harness.call('POST', '/v1/test-sessions/trigger', target);
   }
-  const agent = startAgent(port, location.key);
-  const endMs = performance.now() + runsMs;
   const results = () => checksWithResults(ids);
   while (performance.now() < endMs && results() < ids.length) {
     await new Promise((done) => setTimeout(done, 500));

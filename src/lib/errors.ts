@@ -124,6 +124,14 @@ export const errorCatalogue = {
     fix: 'The message names the object in the way.',
     isRetryable: false,
   },
+  CANNOT_RUN_NOW: {
+    statusCode: 409,
+    phrase: 'Conflict',
+    meaning: 'Checks are to be run now, and no agent that is there can run any of them.',
+    fix: 'The message says what is missing, and where: start an agent of the location, or one whose image has what the check needs.',
+    isRetryable: false,
+    isNamedInBody: true,
+  },
   IDEMPOTENCY_KEY_IN_USE: {
     statusCode: 409,
     phrase: 'Conflict',

@@ -90,6 +90,7 @@ export async function testCommand(
         finals.map((one) => [resultOf(one), one.checkType, one.name]),
         width,
       ),
+      ...new Set(finals.flatMap(({ message }) => message ?? [])),
       '',
       `${session.status}: ${session.testSessionLink}`,
     ],

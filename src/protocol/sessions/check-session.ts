@@ -70,7 +70,10 @@ const CheckSession = z
         hasErrors: z.boolean(),
         hasFailures: z.boolean(),
         isDegraded: z.boolean().nullable(),
-        aborted: z.boolean().describe('No agent took the run in time, or the agents that did were lost'),
+        aborted: z
+          .boolean()
+          .describe('No agent can run it or took it in time, or the agents that did were lost'),
+        message: z.string().nullable().describe('Of an aborted run: why, in words'),
         isCancelled: z.boolean(),
       }),
     ),
@@ -100,7 +103,7 @@ export const checkSessionRoutes = alsoIn(['v2'], {
     summary: 'Run checks now; their results count as those of the schedule do',
     body: CheckSessionTrigger,
     isRun: true,
-    otherErrors: [404],
+    otherErrors: [404, 409],
     success: created,
     response: z.object({ sessions: z.array(z.object(SessionFields)) }),
   }),

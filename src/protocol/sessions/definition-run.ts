@@ -135,6 +135,7 @@ export const definitionRunRoutes = {
     ],
     bodyLimitBytes: 16 * 1024 * 1024,
     rateLimit: { requests: 60, windowSeconds: 60 },
+    otherErrors: [409],
     success: accepted,
     response: z.object({
       schedulingId: z.string(),

@@ -46,6 +46,7 @@ export const followedSessionRoutes = {
     summary: 'Try checks out and follow their runs by the name checkRunSuiteId',
     body: FollowedTrigger,
     isRun: true,
+    otherErrors: [409],
     success: accepted,
     response: z.object({
       checks: z.array(z.object({ id: z.string(), name: z.string(), checkType: z.enum(checkTypeNames) })),

@@ -100,7 +100,10 @@ const TestSession = z
         hasErrors: z.boolean(),
         hasFailures: z.boolean(),
         isDegraded: z.boolean().nullable(),
-        aborted: z.boolean().describe('No agent took the run in time, or the agents that did were lost'),
+        aborted: z
+          .boolean()
+          .describe('No agent can run it or took it in time, or the agents that did were lost'),
+        message: z.string().nullable().describe('Of an aborted run: why, in words'),
         isCancelled: z.boolean(),
         errorGroupIds: z.array(z.string()),
       }),
@@ -140,7 +143,7 @@ export const testSessionRoutes = {
     summary: 'Try checks out; their results stay out of statuses, alerts and analytics',
     body: TestSessionTrigger,
     isRun: true,
-    otherErrors: [404],
+    otherErrors: [404, 409],
     success: created,
     response: TestSession,
   }),

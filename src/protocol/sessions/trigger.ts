@@ -33,7 +33,7 @@ const call = {
   method: 'GET',
   tag: 'Triggers (deprecated)',
   credential: 'none',
-  otherErrors: [408, 429],
+  otherErrors: [408, 409, 429],
   success: successful,
   response: z.object({
     hasFailures: z.boolean(),

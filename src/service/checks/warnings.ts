@@ -66,7 +66,12 @@ const noLocation: Warning = {
     'The check is activated and has no location, so it never runs. Name one in "privateLocations" of the check or of its group.',
 };
 
-const isRegion = (place: string) => (regions as readonly string[]).includes(place);
+export const isRegion = (place: string): boolean => (regions as readonly string[]).includes(place);
+
+/** What a run needs, as messages name it. */
+export function typeWithRuntime({ checkType, runtimeId }: Need): string {
+  return `type ${checkType}${runtimeId === null ? '' : ` with the runtime ${runtimeId}`}`;
+}
 
 /** Why a check does not run at one of its places. */
 function warningAt(
@@ -85,7 +90,6 @@ function warningAt(
   const settings = findCheckType(need.checkType)?.needsModel
     ? ' An agent offers it that has a model to ask: MODEL_URL and MODEL_NAME.'
     : '';
-  const what = `type ${need.checkType}${need.runtimeId === null ? '' : ` with the runtime ${need.runtimeId}`}`;
-  const message = `No agent of the private location ${place} can run checks of ${what}. "picket doctor" on its host says why; other images have more runtimes.${settings}`;
+  const message = `No agent of the private location ${place} can run checks of ${typeWithRuntime(need)}. "picket doctor" on its host says why; other images have more runtimes.${settings}`;
   return [{ code: 'UNSUPPORTED', message }];
 }

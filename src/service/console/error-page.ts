@@ -39,6 +39,11 @@ function wordsOf({ code, statusCode }: AppError): { title: string; advice: strin
         title: 'The disk is full',
         advice: 'Nothing can be stored until there is room. Agents keep their results and send them later.',
       };
+    case 'CANNOT_RUN_NOW':
+      return {
+        title: 'No agent can run it now',
+        advice: 'The pages of locations say which agents are there and what each of them can run.',
+      };
     case 'RATE_LIMITED':
       return { title: 'Too many requests', advice: 'Wait a moment, then try again.' };
   }

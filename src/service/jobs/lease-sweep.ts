@@ -12,6 +12,7 @@ import type { ServiceMetrics } from '../metrics.ts';
 import type { Repositories } from '../repositories.ts';
 import { promoteLastAttempts } from '../results/settle.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
+import { withoutRenewedWaits } from '../sessions/longer-waits.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { queuedSignals, testedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
@@ -123,10 +124,11 @@ export class LeaseSweep {
     const now = this.#clock.wallMs();
     const next = await this.#store.runs.nextDeadline();
     if (next === null || next > now) return 0;
-    const { outlived, missed, hasAlerts } = await this.#store.transaction(async (repositories) => {
-      const outlived = await repositories.runs.outlived(now, runsPerTurn);
-      const locationIds = outlived.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
+    const { seen, outlived, missed, hasAlerts } = await this.#store.transaction(async (repositories) => {
+      const waited = await repositories.runs.outlived(now, runsPerTurn);
+      const locationIds = waited.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
       const agents = await repositories.locations.agents(locationIds, now - agentSeenWindowMs);
+      const outlived = await withoutRenewedWaits(repositories, waited, agents, now);
       const busy = await repositories.runs.sessionsAtWork(locationIds, now);
       const reason = (run: RunRow) => reasonOf(run, { agents, busy, now });
       const missed = await this.#giveUp(repositories, outlived, reason, now);
@@ -137,12 +139,12 @@ export class LeaseSweep {
       );
       const isOut = await beginOutages(repositories, unserved, now);
       const hasGaps = await noteMissed(repositories, missesOf(missed), now);
-      return { outlived, missed, hasAlerts: isOut || hasGaps };
+      return { seen: waited.length, outlived, missed, hasAlerts: isOut || hasGaps };
     });
     this.#count(missed);
     this.#store.signals.send(testedSignals(outlived));
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
-    return outlived.length;
+    return seen;
   }
 
   /** Whether there may be more to remove. */

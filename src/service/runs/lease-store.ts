@@ -11,6 +11,9 @@ import type { RunRow } from './tables.ts';
 const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 
+/** From when on a wait counts as renewed: more than clocks and crowded slots explain. */
+const renewedByMs = 60_000;
+
 export interface ClaimFilter {
   readonly locationId: string;
   readonly lanes: readonly { readonly lane: string; readonly limit: number }[];
@@ -43,7 +46,7 @@ export class Leases {
   }
 
   /**
-   * Leases due runs, oldest slot first, up to the limit of each lane. One statement: where nothing is due it
+   * Leases due runs, oldest slot first and those that waited anew last, up to the limit of each lane. One statement: where nothing is due it
    * writes nothing.
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
@@ -77,9 +80,47 @@ export class Leases {
       .where((eb) =>
         eb.or([eb('runtime_id', 'is', null), this.#dialect.inList('runtime_id', filter.runtimes)]),
       )
+      // What has outlived its first wait lets others go first: a long session must not blind the schedule.
+      .orderBy(sql`expires_at - freshness_ms > ready_at + ${renewedByMs}`)
       .orderBy('slot_at')
       .limit(limit);
     return this.#dialect.inLocked('id', ids.modifyEnd(this.#dialect.forUpdateSkipLocked));
+  }
+
+  /** Location and lane, `location lane`, where runs are in hand, or have ended since an instant. */
+  async lanesAtWork(
+    locationIds: readonly string[],
+    { now, since }: { readonly now: number; readonly since: number },
+  ): Promise<Set<string>> {
+    const here = this.#dialect.inList('location_id', [...new Set(locationIds)]);
+    const inHand = await runsOnTheirWay(this.#db)
+      .select(['location_id', 'lane'])
+      .distinct()
+      .where('state', 'in', [queued, leased])
+      .where('state', '=', leased)
+      .where('lease_until', '>', now)
+      .where(here)
+      .execute();
+    const ended = await this.#db
+      .selectFrom('runs')
+      .select(['location_id', 'lane'])
+      .distinct()
+      .where(isSince(since))
+      .where('ended', '>=', since)
+      .where('state', '=', 'final')
+      .where(here)
+      .execute();
+    return new Set([...inHand, ...ended].map(({ location_id: id, lane }) => `${id} ${lane}`));
+  }
+
+  /** Lets queued runs wait anew for as long as they are fresh. */
+  async renewWaits(ids: readonly string[], now: number): Promise<void> {
+    if (ids.length === 0) return;
+    await changingRuns(this.#db)
+      .set((eb) => ({ expires_at: eb('freshness_ms', '+', now) }))
+      .where(this.#dialect.inList('id', ids))
+      .where(isNowOneOf([queued]))
+      .execute();
   }
 
   /** When the earliest run that waits for its time may be claimed at a location, or null. */

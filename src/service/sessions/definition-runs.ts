@@ -8,7 +8,7 @@ import { completeGroup } from '../checks/effective-check.ts';
 import { defaultOffset } from '../checks/slots.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { fieldError, validationError } from '../http/validation.ts';
-import { followedPlan, locationOf } from './followed-plan.ts';
+import { followedPlan, placeOf } from './followed-plan.ts';
 import { noSession, Sessions } from './sessions.ts';
 import type { TestDefinitionRow } from './stored/tables.ts';
 
@@ -20,7 +20,7 @@ export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][]
   return handlersById(definitionRunRoutes, {
     async runDefinitions({ caller, body }) {
       const { accountId } = caller;
-      const location = await locationOf(deps, accountId, body.runLocation);
+      const place = await placeOf(deps, accountId, body.runLocation);
       const suiteId = suiteOf(body.checkRunJobs);
       const definitions: Definition[] = [];
       for (const [index, job] of body.checkRunJobs.entries()) {
@@ -36,7 +36,7 @@ export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][]
       }
       requireOwnNames(body.checkRunJobs);
       const { session, runs } = await sessions.startDefinitions(accountId, definitions, {
-        ...followedPlan({ ...body, runLocation: location, suiteId }),
+        ...followedPlan({ ...body, place, suiteId }),
         project_id: body.project?.logicalId ?? null,
         // Of definitions: their own strategy is null unless one was asked for.
         retry_strategy: null,

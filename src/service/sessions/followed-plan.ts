@@ -2,6 +2,7 @@ import type { EnvironmentVariable } from '../../checks/contract/common-fields.ts
 import type { RunLocation } from '../../protocol/sessions/definition-run.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { fieldError } from '../http/validation.ts';
+import { agentsNow } from './able-agents.ts';
 import type { TestSessionPlan } from './sessions.ts';
 
 type Commit = Readonly<Record<string, unknown>> | null | undefined;
@@ -10,13 +11,13 @@ type Commit = Readonly<Record<string, unknown>> | null | undefined;
 export function followedPlan(given: {
   readonly name: string;
   readonly suiteId: string | null;
-  readonly runLocation: string;
+  readonly place: SessionPlace;
   readonly environment?: string | null | undefined;
   readonly environmentVariables: readonly EnvironmentVariable[];
   readonly repoInfo?: Commit;
   readonly project?: { readonly repoUrl?: string | null | undefined } | null | undefined;
 }): Omit<TestSessionPlan, 'project_id' | 'retry_strategy' | 'streams_logs'> {
-  const { name, suiteId, runLocation, environment = null, environmentVariables } = given;
+  const { name, suiteId, place, environment = null, environmentVariables } = given;
   const said = (key: string) => {
     const value = given.repoInfo?.[key];
     return typeof value === 'string' && value !== '' ? value : null;
@@ -29,11 +30,12 @@ export function followedPlan(given: {
     commitMessage: said('commitMessage'),
     branchName: said('branchName'),
     provider: said('provider'),
+    askedLocation: place.asked,
   };
   return {
     name,
     name_search: name.toLowerCase(),
-    run_location: runLocation,
+    run_location: place.location,
     environment_variables: JSON.stringify(environmentVariables),
     metadata: JSON.stringify(
       Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)),
@@ -46,29 +48,48 @@ export function followedPlan(given: {
   };
 }
 
+/** Where all runs of a session go. */
+export interface SessionPlace {
+  readonly location: string;
+  /** What the client asked for, where that is another place. */
+  readonly asked: string | null;
+}
+
+/** What clients send when neither a flag nor their configuration names a location. */
+const unsaidRegion = 'eu-central-1';
 const namesInMessage = 5;
 
 /**
  * Where all runs of a session go. Nothing runs at a region by itself; a private location may have the name of
- * one, so that projects which name regions need no change.
+ * one, so that projects which name regions need no change. The region of clients that were given no location is
+ * the one private location where the account's agents are.
  *
  * @throws AppError VALIDATION_FAILED, with the locations that there are.
  */
-export async function locationOf(
-  { store }: Pick<HandlerDeps, 'store'>,
+export async function placeOf(
+  { store, clock }: Pick<HandlerDeps, 'store' | 'clock'>,
   accountId: string,
   place: RunLocation,
-): Promise<string> {
+): Promise<SessionPlace> {
   const [field, name] = place.type === 'PRIVATE' ? ['slugName', place.slugName] : ['region', place.region];
-  const known = await store.locations.idsBySlug([accountId]);
-  if (known.has(`${accountId}/${name}`)) return name;
-  const own = [...known.keys()].map((key) => key.slice(accountId.length + 1)).sort();
-  const choice =
-    own.length === 0
-      ? 'there is none yet'
-      : `there are ${own.slice(0, namesInMessage).join(', ')}${own.length > namesInMessage ? ', …' : ''}`;
+  const agents = await agentsNow(store, accountId, clock.wallMs());
+  if (agents.ids.has(name)) return { location: name, asked: null };
+  const own = [...agents.ids.keys()].sort();
+  const served = own.filter((slug) => agents.at(slug).length > 0);
+  const wrong = (message: string) => fieldError('payload', [{ key: `runLocation.${field}`, message }]);
+  if (place.type === 'PUBLIC' && name === unsaidRegion && own.length > 0) {
+    const [only, ...others] = served.length > 0 ? served : own;
+    if (only !== undefined && others.length === 0) return { location: only, asked: name };
+    const where = served.length > 0 ? 'agents are at' : 'there are';
+    throw wrong(
+      `is no private location, and ${where} several private locations; name one (--private-location): ${listed(served.length > 0 ? served : own)}`,
+    );
+  }
+  const choice = own.length === 0 ? 'there is none yet' : `there are ${listed(own)}`;
   const hint = place.type === 'PRIVATE' ? choice : `name one (--private-location): ${choice}`;
-  throw fieldError('payload', [
-    { key: `runLocation.${field}`, message: `names no private location: ${JSON.stringify(name)}; ${hint}` },
-  ]);
+  throw wrong(`names no private location: ${JSON.stringify(name)}; ${hint}`);
+}
+
+function listed(slugs: readonly string[]): string {
+  return `${slugs.slice(0, namesInMessage).join(', ')}${slugs.length > namesInMessage ? ', …' : ''}`;
 }

@@ -3,7 +3,7 @@ import { assetTypeOf } from '../../protocol/results/artifact.ts';
 import { followedSessionRoutes } from '../../protocol/sessions/followed-session.ts';
 import { type AnyHandler, baseUrlOf, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { linkOpensMs, openLink } from '../results/artifacts/open-links.ts';
-import { followedPlan, locationOf } from './followed-plan.ts';
+import { followedPlan, placeOf } from './followed-plan.ts';
 import { checkRunData, logFile } from './result-files.ts';
 import { noSession, Sessions } from './sessions.ts';
 
@@ -24,14 +24,14 @@ export function followedSessionHandlers(deps: HandlerDeps): [string, AnyHandler]
   return handlersById(followedSessionRoutes, {
     async triggerFollowedSession({ caller, body }) {
       const { accountId } = caller;
-      const location = await locationOf(deps, accountId, body.runLocation);
+      const place = await placeOf(deps, accountId, body.runLocation);
       const ids = [body.checkId ?? []].flat().map((id) => id.toLowerCase());
       const target = {
         matchTags: body.targetTags?.length ? body.targetTags : undefined,
         checkIds: ids.length > 0 ? ids : undefined,
       };
       const plan = {
-        ...followedPlan({ ...body, runLocation: location, suiteId: body.checkRunSuiteId ?? null }),
+        ...followedPlan({ ...body, place, suiteId: body.checkRunSuiteId ?? null }),
         project_id: null,
         retry_strategy: JSON.stringify(body.testRetryStrategy ?? null),
         streams_logs: 0 as const,

@@ -17,6 +17,7 @@ import type { ResultRow } from '../results/tables.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { storedValue } from '../store/stored-json.ts';
+import { whyUnmeasured } from './able-agents.ts';
 import { waitUntilDone } from './completion.ts';
 import { definitionRunHandlers } from './definition-runs.ts';
 import { followedSessionHandlers } from './followed-sessions.ts';
@@ -344,6 +345,7 @@ function resultLine(row: ResultRow, name: string) {
     hasFailures: row.has_failures === 1,
     isDegraded: row.is_degraded === null ? null : row.is_degraded === 1,
     aborted: false,
+    message: null,
     isCancelled: false,
   };
 }
@@ -359,6 +361,7 @@ function runLine(run: RunRow, name: string) {
     hasFailures: false,
     isDegraded: null,
     aborted: run.state === 'missed',
+    message: whyUnmeasured(run),
     isCancelled: run.state === 'cancelled',
   };
 }

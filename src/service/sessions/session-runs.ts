@@ -1,38 +1,30 @@
 import type { EffectiveCheck } from '../checks/effective-check.ts';
-import { gridOf, locationsOf, nextSlotAfter } from '../checks/slots.ts';
+import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import type { KnownLocations } from '../locations/agents/sightings.ts';
 import type { Repositories } from '../repositories.ts';
 import { queuedRun, type RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 
-/** How long a run that somebody asked for waits for an agent. */
-const freshMs = 6 * 60_000;
-
 /**
- * Where a check runs when somebody asks: at all its locations when it runs in parallel, else at one that has
- * agents.
+ * How long a run that somebody asked for waits for an agent. Where agents are working through what is ahead of it,
+ * the wait is renewed: see longer-waits.ts.
  */
-export function locationsNow(check: Check, known: KnownLocations): string[] {
-  const locations = locationsOf(check.definition);
-  if (check.definition.runParallel === true) return locations;
-  const location = locations.find((name) => known.withAgents.has(name)) ?? locations[0];
-  return location === undefined ? [] : [location];
-}
+const freshMs = 6 * 60_000;
 
 /** The run of a check that somebody asked for. */
 export function askedRun(
   check: EffectiveCheck,
   at: {
     readonly location: string;
-    readonly known: KnownLocations;
+    /** Location id by slug. */
+    readonly ids: ReadonlyMap<string, string>;
     readonly now: number;
     readonly numbers: RunNumbers;
     readonly session: Partial<Pick<RunRow, 'check_session_id' | 'test_session_id'>>;
   },
 ): RunRow {
-  const { location, known, now, numbers, session } = at;
-  const locationId = known.ids.get(location) ?? null;
+  const { location, ids, now, numbers, session } = at;
+  const locationId = ids.get(location) ?? null;
   const checkRunId = numbers.next(now);
   const slotAt = offGrid(check, now);
   return {

@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { refuseMovedBySession } from '../checks/address-values.ts';
-import { withGroup } from '../checks/effective-check.ts';
+import { type EffectiveCheck, withGroup } from '../checks/effective-check.ts';
 import type { AccountCaller } from '../http/auth.ts';
-import { knownLocations } from '../locations/agents/sightings.ts';
+import type { Repositories } from '../repositories.ts';
 import { RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { cancelledSignals, queuedSignals, testedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
-import { askedRun, locationsNow, queueAlone } from './session-runs.ts';
+import { type AgentsNow, agentsNow, locationsNow, withUnableEnded } from './able-agents.ts';
+import { askedRun, queueAlone } from './session-runs.ts';
 import { fromRow } from './stored/definition-store.ts';
 import { sessionVariables } from './stored/session-variables.ts';
 import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './stored/tables.ts';
@@ -35,7 +36,7 @@ export class Sessions {
   /**
    * Runs checks now, each in a session of its own. Their results count as those of the schedule do.
    *
-   * @throws AppError NOT_FOUND when the target means no check.
+   * @throws AppError NOT_FOUND when the target means no check, CANNOT_RUN_NOW when no agent can run any.
    */
   async startChecks(
     accountId: string,
@@ -45,7 +46,7 @@ export class Sessions {
     const { sessions, runs } = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
       const checks = await matchingChecks(repositories, accountId, { ...target, needsLocation: true });
-      const known = await knownLocations(repositories, accountId, now);
+      const agents = await agentsNow(repositories, accountId, now);
       const made = checks.map((check) => {
         const session: CheckSessionRow = {
           id: randomUUID(),
@@ -57,30 +58,32 @@ export class Sessions {
           cancelled: null,
         };
         const numbers = this.#numbers;
-        const runs = locationsNow(check, known).map((location) =>
-          askedRun(check, { location, known, now, numbers, session: { check_session_id: session.id } }),
+        const { ids } = agents;
+        const runs = locationsNow(check, agents).map((location) =>
+          askedRun(check, { location, ids, now, numbers, session: { check_session_id: session.id } }),
         );
         return { session, runs };
       });
+      const asked = withUnableEnded(
+        made.flatMap(({ runs }) => runs),
+        agents,
+        now,
+      );
       await repositories.checkSessions.insert(made.map(({ session }) => session));
       return {
         sessions: made.map(({ session }) => session),
-        runs: await queueAlone(
-          repositories,
-          checks,
-          made.flatMap(({ runs }) => runs),
-        ),
+        runs: await queueAlone(repositories, checks, asked),
       };
     });
-    this.#store.signals.send(queuedSignals(runs));
+    this.#store.signals.send(queuedSignals(waiting(runs)));
     return sessions;
   }
 
   /**
    * Tries checks out at one location. Their results count nowhere: no status, no alert, no analytics.
    *
-   * @throws AppError NOT_FOUND when the target means no check, ADMIN_ONLY where the session's variables would send
-   *   hidden values elsewhere.
+   * @throws AppError NOT_FOUND when the target means no check, CANNOT_RUN_NOW when no agent can run any, ADMIN_ONLY
+   *   where the session's variables would send hidden values elsewhere.
    */
   async startTest(
     caller: AccountCaller,
@@ -92,21 +95,20 @@ export class Sessions {
       const now = this.#clock.wallMs();
       const checks = await matchingChecks(repositories, accountId, { ...target, needsLocation: false });
       await refuseMovedBySession(repositories, caller, checks, sessionVariables(plan.environment_variables));
-      const known = await knownLocations(repositories, accountId, now);
+      const agents = await agentsNow(repositories, accountId, now);
       const session = newTestSession(accountId, plan, now);
       await repositories.testSessions.insert(session);
-      const location = plan.run_location;
-      const numbers = this.#numbers;
-      const asked = checks.map((check) =>
-        askedRun(check, { location, known, now, numbers, session: { test_session_id: session.id } }),
-      );
-      return { session, runs: await queueAlone(repositories, checks, asked) };
+      return { session, runs: await this.#queueTest(repositories, { session, checks, agents, now }) };
     });
-    this.#store.signals.send([...queuedSignals(started.runs), ...testedSignals(started.runs)]);
+    this.#store.signals.send([...queuedSignals(waiting(started.runs)), ...testedSignals(started.runs)]);
     return started;
   }
 
-  /** Tries definitions out that are no checks, at one location. */
+  /**
+   * Tries definitions out that are no checks, at one location.
+   *
+   * @throws AppError CANNOT_RUN_NOW when no agent can run any.
+   */
   async startDefinitions(
     accountId: string,
     definitions: readonly Omit<TestDefinitionRow, 'test_session_id' | 'created'>[],
@@ -114,21 +116,34 @@ export class Sessions {
   ): Promise<{ readonly session: TestSessionRow; readonly runs: readonly RunRow[] }> {
     const started = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
-      const known = await knownLocations(repositories, accountId, now);
+      const agents = await agentsNow(repositories, accountId, now);
       const session = newTestSession(accountId, plan, now);
       await repositories.testSessions.insert(session);
       const rows = definitions.map((row) => ({ ...row, test_session_id: session.id, created: now }));
       await repositories.testDefinitions.insert(rows);
       const checks = rows.map(fromRow).map(({ check, group }) => withGroup(check, group));
-      const location = plan.run_location;
-      const numbers = this.#numbers;
-      const asked = checks.map((check) =>
-        askedRun(check, { location, known, now, numbers, session: { test_session_id: session.id } }),
-      );
-      return { session, runs: await queueAlone(repositories, checks, asked) };
+      return { session, runs: await this.#queueTest(repositories, { session, checks, agents, now }) };
     });
-    this.#store.signals.send([...queuedSignals(started.runs), ...testedSignals(started.runs)]);
+    this.#store.signals.send([...queuedSignals(waiting(started.runs)), ...testedSignals(started.runs)]);
     return started;
+  }
+
+  async #queueTest(
+    repositories: Repositories,
+    given: {
+      readonly session: TestSessionRow;
+      readonly checks: readonly EffectiveCheck[];
+      readonly agents: AgentsNow;
+      readonly now: number;
+    },
+  ): Promise<RunRow[]> {
+    const { session, checks, agents, now } = given;
+    const at = { location: session.run_location, ids: agents.ids, now, numbers: this.#numbers };
+    const asked = checks.map((check) => askedRun(check, { ...at, session: { test_session_id: session.id } }));
+    const runs = withUnableEnded(asked, agents, now);
+    if (runs.some(({ state }) => state === 'missed'))
+      await repositories.testSessions.noteFailed([session.id]);
+    return queueAlone(repositories, checks, runs);
   }
 
   /**
@@ -153,6 +168,11 @@ export class Sessions {
     });
     this.#store.signals.send([...cancelledSignals(cancelled), ...testedSignals(cancelled)]);
   }
+}
+
+/** Runs that an agent can take: the others have ended already. */
+function waiting(runs: readonly RunRow[]): RunRow[] {
+  return runs.filter(({ state }) => state === 'queued');
 }
 
 function newTestSession(accountId: string, plan: TestSessionPlan, now: number): TestSessionRow {

@@ -42,6 +42,7 @@ async function start(
   model = await startScriptedModel(protocol);
   harness = await openHarness({ model: model.access(), ...options });
   agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+  await agent.claim();
   harness.startAnalyses();
   harness.startModelQuestions();
 }
@@ -236,6 +237,7 @@ it('is asked no more once the day has used up its tokens', async () => {
     model: model.access({ use: 'analysis', perDay: { tokens: 100, seconds: 60 } }),
   });
   agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+  await agent.claim();
   harness.startAnalyses();
   harness.startModelQuestions();
   model.answerWith([ranking({ cause: 'overload', statements: [anything] })]);

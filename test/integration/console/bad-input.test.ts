@@ -16,6 +16,7 @@ let agent: TestAgent;
 beforeAll(async () => {
   harness = await openHarness();
   agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+  await agent.claim();
 });
 afterAll(() => harness.close());
 

@@ -221,10 +221,11 @@ describe('trying', () => {
       'request.url': 'https://shop.test/',
       $tryAt: 'lab',
     };
+    const agent = new TestAgent(harness, location);
+    await agent.claim();
     const tried = await writer.post('/checks/new', { ...fields, $do: 'try' });
     expect(tried.body).toContain('On its way');
     const session = formOf(tried.body)['$try'] ?? '';
-    const agent = new TestAgent(harness, location);
     // Runs of checks that other tests made may be due, too.
     const run = (await agent.claim()).find(({ isTestSession }) => isTestSession);
     expect(run).toMatchObject({

@@ -15,6 +15,7 @@ describe('SIGTERM to an agent with work in hand', () => {
     await using target = await startHoldingTarget();
     await using service = await startServiceProcess();
     const location = await createLocation(service, 'drained');
+    const checkIds: string[] = [];
     for (let index = 0; index < 6; index += 1) {
       const { id } = await service.api<{ id: string }>('POST', '/v1/checks/url', {
         name: `check ${index}`,
@@ -23,10 +24,18 @@ describe('SIGTERM to an agent with work in hand', () => {
         privateLocations: [location.slugName],
         request: { url: `${target.url}/${index}` },
       });
-      await service.api('POST', '/v1/check-sessions/trigger', { target: { checkId: id } });
+      checkIds.push(id);
     }
     const connection = { serviceUrl: service.url, key: location.key };
     await using agent = await startAgentProcess(connection, { PROBE_CONCURRENCY: '3' });
+    await until('the agent is there', async () => {
+      const { agentCount } = await service.api<{ agentCount: number }>(
+        'GET',
+        `/v1/private-locations/${location.id}`,
+      );
+      return agentCount === 1;
+    });
+    await service.api('POST', '/v1/check-sessions/trigger', { target: { checkId: checkIds } });
     await until('three runs are in flight', () => target.waiting().length === 3, { process: agent.process });
     const heldBy = (state: string) => readLedger(service.dataDir).filter((run) => run.state === state);
     const inFlight = heldBy('leased').map(({ id }) => id);

@@ -32,6 +32,7 @@ beforeAll(async () => {
   const address = await listening(harness);
   const location = await createLocation(harness, 'lab');
   const agent = new TestAgent(harness, location);
+  await agent.claim();
   checkId = (await createCheck(harness, { privateLocations: ['lab'] })).id;
   await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
   const [run] = await agent.claim();

@@ -8,6 +8,7 @@ import {
   createLocation,
   openHarness,
   type ServiceHarness,
+  TestAgent,
 } from '../../helpers/service/service.ts';
 
 let harness: ServiceHarness;
@@ -134,7 +135,7 @@ describe('messages', () => {
   });
 
   it('of clients that leave in the middle are given up', async () => {
-    await createLocation(harness, 'lab');
+    await new TestAgent(harness, await createLocation(harness, 'lab')).claim();
     const { id } = await createCheck(harness, { privateLocations: ['lab'] });
     const { body } = await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: id } });
     const sessionId = body.sessions[0].checkSessionId;

@@ -162,6 +162,7 @@ function makeDue(path: string): void {
 /** An agent of the account takes what is due, fails, and what it takes later it forgets. */
 async function work({ harness, location }: InhabitedAccount): Promise<void> {
   const agent = new TestAgent(harness, location);
+  await agent.claim();
   const types = checkTypes.map(({ name }) => name);
   // Those of the schedule are paused by the account's maintenance window.
   const check = await createCheck(harness, { privateLocations: ['lab'], doubleCheck: false });

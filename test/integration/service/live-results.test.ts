@@ -38,6 +38,7 @@ describe('live results over MQTT', () => {
     await harness.app.listen({ port: 0, host: '127.0.0.1' });
     url = `http://127.0.0.1:${(harness.app.server.address() as AddressInfo).port}`;
     agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+    await agent.claim();
   });
   afterEach(async () => {
     for (const listener of listeners.splice(0)) listener[Symbol.dispose]();
@@ -165,6 +166,38 @@ describe('live results over MQTT', () => {
       payload: { result: { isCancelled: true, hasFailures: false } },
     });
     expect(listener.heard[0]).not.toHaveProperty('payload.result.sourceFile');
+  });
+
+  it('run where the agents of the account are when the client says no location, and say so', async () => {
+    const check = await createCheck(harness, { privateLocations: ['lab'], locations: [] });
+    // What command lines send when neither a flag nor a configuration names a location.
+    const unsaid = { type: 'PUBLIC', region: 'eu-central-1' };
+    const trigger = () =>
+      harness.call('POST', '/next/test-sessions/trigger', { runLocation: unsaid, checkId: check.id });
+    const runOne = () =>
+      harness.call('POST', '/v1/test-sessions/run', {
+        name: 'try',
+        runLocation: unsaid,
+        checkRunJobs: [job('home', randomUUID())],
+      });
+    const spare = await createLocation(harness, 'spare');
+    for (const start of [trigger, runOne]) {
+      const { status, body } = await start();
+      expect(status, JSON.stringify(body)).toBe(202);
+      const session = await harness.call('GET', `/v1/test-sessions/${body.testSessionId}`);
+      expect(session.body).toMatchObject({
+        runLocation: 'lab',
+        metadata: { askedLocation: 'eu-central-1' },
+      });
+    }
+    await new TestAgent(harness, spare, 'agent-2').claim();
+    for (const start of [trigger, runOne]) {
+      const several = await start();
+      expect([several.status, several.body.validation?.keys]).toEqual([400, ['runLocation.region']]);
+      expect(several.body.message).toContain(
+        'agents are at several private locations; name one (--private-location): lab, spare',
+      );
+    }
   });
 
   it.each([

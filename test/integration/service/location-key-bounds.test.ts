@@ -73,6 +73,7 @@ describe('what a location key can do to others', () => {
 
   it('never makes lists fail: instants that cannot be shown are refused', async () => {
     const agent = new TestAgent(harness, location);
+    await agent.claim();
     const checkId = (await createCheck(harness, { privateLocations: ['lab'] })).id;
     await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
     const [run] = await agent.claim();

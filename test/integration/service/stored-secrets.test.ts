@@ -103,6 +103,8 @@ async function writeSecrets(): Promise<{ locationKey: string }> {
       basicAuth: { username: 'u', password: needles.password },
     },
   });
+  // An agent is there: what no agent can run is not begun.
+  await leased(location.keys[0].rawKey);
   await call('POST', 'test-sessions/trigger', {
     name: 'try',
     runLocation: 'lab',

@@ -126,6 +126,8 @@ it('news and causes of other builds, or that cannot be read, hold up no other ca
 it('a session whose retry strategy cannot be read, and results whose measures cannot, are taken and counted', async () => {
   const { call } = harness;
   const location = await createLocation(harness, 'lab');
+  const agent = new TestAgent(harness, location);
+  await agent.claim();
   const check = await createCheck(harness, {
     name: 'measured',
     privateLocations: ['lab'],
@@ -143,7 +145,6 @@ it('a session whose retry strategy cannot be read, and results whose measures ca
     (await call('POST', '/v1/check-sessions/trigger', { target: { checkId: [check.id] } })).status,
   ).toBeLessThan(300);
   write(`update test_sessions set retry_strategy = '{"ty'`);
-  const agent = new TestAgent(harness, location);
   const runs = await agent.claim({ waitMs: 5_000 });
   expect(runs).toHaveLength(2);
   const refused = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 10.0.0.5:80');

@@ -18,6 +18,7 @@ it('shows the artifacts of a result of a test session by the session, to its acc
   try {
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);
+    await agent.claim();
     const get = (path: string, headers: Record<string, string> = {}) =>
       fetch(url + path, { headers: { authorization: `Bearer ${harness.key}`, ...headers } });
     // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape

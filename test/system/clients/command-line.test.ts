@@ -38,6 +38,7 @@ async function measure(): Promise<void> {
   const { harness, office, url } = stage;
   const { call } = harness;
   const agent = new TestAgent(harness, office);
+  await agent.claim();
   const channel = await call('POST', '/v1/alert-channels', {
     type: 'EMAIL',
     config: { address: 'on-call@shop.example.com' },

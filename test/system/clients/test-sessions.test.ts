@@ -189,6 +189,9 @@ describe('the command line from the registry, a real service, a real agent', () 
       exitCode: 1,
       output: expect.stringContaining('No matching checks were found.'),
     });
+    const unsaid = await checkly('trigger', '--tags', 'deployed', '--config', join(folder, 'none'));
+    expect(unsaid.exitCode, unsaid.output).toBe(0);
+    expect(unsaid.stdout).toContain('1 passed, 1 total');
     const nowhere = await checkly('trigger', '--tags', 'deployed', '--location', 'eu-west-1');
     expect(nowhere.exitCode).toBe(1);
     expect(nowhere.output).toMatch(/private location|unsupported location/);

@@ -23,6 +23,7 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
   async function answersOfCrowd(harness: ServiceHarness): Promise<Set<string>> {
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);
+    await agent.claim();
     const check = await createCheck(harness, { privateLocations: ['lab'] });
     await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
     await agent.report((await agent.claim()).map((run) => reportOf(run)));

@@ -121,6 +121,13 @@ describe.skipIf(noPostgres !== null)(
           expect(made.status).toBe(201);
           checkIds.push(made.body.id);
         }
+        // An agent is there: what no agent can run is not begun.
+        const hello = {
+          ...{ agentId: randomUUID(), sessionId: randomUUID(), version: '8.0.0', platform: 'test' },
+          ...{ checkTypes: ['URL'], freeSlots: { probe: 0, script: 0 }, waitMs: 0 },
+        };
+        const { rawKey } = location.body.keys[0];
+        expect((await survivor.call('POST', '/v1/agent/claims', hello, rawKey)).status).toBe(200);
         let triggered = 0;
         for (let round = 0; round < rounds; round += 1) {
           const answer = await survivor.call('POST', '/v1/check-sessions/trigger', {

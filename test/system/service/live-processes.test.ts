@@ -46,12 +46,13 @@ describe.skipIf(noPostgres !== null)('live results of two services on one Postgr
       ...{ logicalId: 'home', checkType: 'URL', name: 'Home', request: { url: 'http://shop.test/' } },
       sourceInfo: { checkRunSuiteId: suiteId },
     };
+    const agent = new TestAgent(two, location);
+    await agent.claim();
     const { status } = await one.call('POST', '/v1/test-sessions/run', {
       ...{ name: 'try', runLocation: { type: 'PRIVATE', slugName: 'lab' }, checkRunJobs: [job] },
     });
     expect(status).toBe(202);
     // The agent of one service, then of the other.
-    const agent = new TestAgent(two, location);
     const [leased] = await agent.claim();
     await until('both know that it began', () => [near, far].every(({ heard }) => heard.length === 1));
     if (leased) await agent.report([reportOf(leased)]);

@@ -37,6 +37,7 @@ it.skipIf(noPostgres !== null)(
     await client.connect();
     try {
       const agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+      await agent.claim();
       const check = await createCheck(harness, { privateLocations: ['lab'] });
       const measure = async () => {
         await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });

@@ -72,8 +72,9 @@ export class CauseWatch {
     try {
       await this.#sessions.startChecks(accountId, { checkIds }, { runSource: 'ALERT_CAUSE' });
     } catch (thrown) {
-      // None of them can be run: they are heartbeats, or switched off by now.
-      if (!(thrown instanceof AppError && thrown.code === 'NOT_FOUND')) throw thrown;
+      // None of them can be run: they are heartbeats, switched off by now, or without an agent.
+      const cannotRun = thrown instanceof AppError && ['NOT_FOUND', 'CANNOT_RUN_NOW'].includes(thrown.code);
+      if (!cannotRun) throw thrown;
     }
   }
 }

@@ -98,13 +98,19 @@ export async function tryPanel({ api }: PageCall, sessionId: string): Promise<Ht
     !isOver || !final
       ? waits
       : final.isCancelled || final.aborted
-        ? unmeasured(final.isCancelled)
+        ? unmeasured(final)
         : await outcome(api, sessionId, final.testSessionResultId)
   }</section>`;
 }
 
-function unmeasured(isCancelled: boolean): Html {
-  return html`<p>${stateBadge('missed', isCancelled ? 'Cancelled' : 'No agent ran it')}</p><p>${isCancelled ? 'The run was cancelled.' : 'No agent of the location took it in time, or the one that did was lost.'}</p>`;
+function unmeasured({
+  isCancelled,
+  message,
+}: {
+  readonly isCancelled: boolean;
+  readonly message: string | null;
+}): Html {
+  return html`<p>${stateBadge('missed', isCancelled ? 'Cancelled' : 'No agent ran it')}</p><p>${isCancelled ? 'The run was cancelled.' : visible(message ?? '')}</p>`;
 }
 
 async function outcome(api: PageCall['api'], sessionId: string, resultId: string): Promise<Content> {

@@ -13,6 +13,7 @@ export interface Problems {
 const correctable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'VALIDATION_FAILED',
   'CONFLICT',
+  'CANNOT_RUN_NOW',
   'RATE_LIMITED',
   'PAYLOAD_TOO_LARGE',
 ]);

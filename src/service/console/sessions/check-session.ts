@@ -35,9 +35,9 @@ ${facts([
       { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
       {
         title: 'Result',
-        cell: ({ checkId, checkResultId }) =>
+        cell: ({ checkId, checkResultId, message }) =>
           checkResultId === null
-            ? '–'
+            ? (message ?? '–')
             : html`<a href="${path`/checks/${checkId}/runs/${checkResultId}`}">Show the run</a>`,
       },
     ],

@@ -4,6 +4,7 @@ import { csrfField } from '../elements/form.ts';
 import { ago, duration, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { notice } from '../forms/action.ts';
+import { attempt } from '../forms/problems.ts';
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
@@ -90,7 +91,9 @@ export async function runNow(call: PageCall): Promise<PageAnswer> {
   const [checkId, tag] = [form.get('checkId'), form.get('tag')];
   if (!checkId && !tag) return listSessions(call, { refused: 'Choose a tag: nothing was run.' });
   const target = checkId ? { checkId } : { matchTags: [[tag ?? '']] };
-  const { sessions } = await api.call(triggerCheckSessions, { body: { target } });
+  const { done, problems } = await attempt(() => api.call(triggerCheckSessions, { body: { target } }));
+  if (!done) return listSessions(call, { refused: problems.message });
+  const { sessions } = done;
   const [only] = sessions;
   if (sessions.length === 1 && only) return { goTo: path`/sessions/checks/${only.checkSessionId}` };
   return listSessions(call, { started: sessions });

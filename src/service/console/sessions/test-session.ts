@@ -53,9 +53,9 @@ ${facts([
       },
       {
         title: 'Result',
-        cell: ({ testSessionResultLink, testSessionResultId }) =>
+        cell: ({ testSessionResultLink, testSessionResultId, message }) =>
           testSessionResultLink === null
-            ? '–'
+            ? (message ?? '–')
             : html`<a href="${path`/sessions/tests/${id}/results/${testSessionResultId}`}">Show the run</a>`,
       },
       { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
@@ -72,6 +72,7 @@ const metadataWords: Readonly<Record<string, string>> = {
   commitMessage: 'Message',
   branchName: 'Branch',
   provider: 'Started by',
+  askedLocation: 'Asked for, where the client was given no location',
 };
 
 export async function cancelTestRuns({ api, params }: PageCall): Promise<PageAnswer> {

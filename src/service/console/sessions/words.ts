@@ -13,7 +13,7 @@ const statuses: Readonly<Record<Status, readonly [State, string]>> = {
   PASSED: ['passed', 'Passed'],
   FAILED: ['failed', 'Failed'],
   DEGRADED: ['degraded', 'Degraded'],
-  TIMED_OUT: ['missed', 'No agent took it in time'],
+  TIMED_OUT: ['missed', 'No agent ran it'],
   CANCELLED: ['off', 'Cancelled'],
 };
 

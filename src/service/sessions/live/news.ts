@@ -1,3 +1,4 @@
+import { whyUnmeasured } from '../able-agents.ts';
 import type { TestSessionState } from '../stored/test-session-store.ts';
 import type { NewsEvent } from './topic.ts';
 
@@ -12,14 +13,6 @@ export interface News {
   /** A result that has pictures which its follower fetches: it waits for those. */
   readonly picturesOf?: string;
 }
-
-const missed: Readonly<Record<string, string>> = {
-  'no-agent': 'No agent of the location took the run in time: is one running there?',
-  'over-capacity': 'The agents of the location were too busy to take the run in time.',
-  expired: 'The run went back to the queue, and no agent took it again in time.',
-  'agent-lost': 'The run was given up: it was lost with its agent twice.',
-  unsupported: 'No agent of the location can run checks of this type or with this runtime.',
-};
 
 /**
  * Everything that a test session has to say so far, in the order in which it happened. A follower that got some
@@ -80,8 +73,8 @@ export function newsOf({ session, runs, results, names }: TestSessionState): New
       const result = { ...about, startedAt: at, stoppedAt: at, hasFailures: false, isCancelled: true };
       tell(`${row.id} end`, 'result', { testResultId: null, resultType: 'FINAL', result });
     }
-    if (row.state === 'missed')
-      tell(`${row.id} end`, 'error', missed[row.reason ?? ''] ?? 'The run was missed.');
+    const why = whyUnmeasured(row);
+    if (why !== null) tell(`${row.id} end`, 'error', why);
     return news;
   });
 }

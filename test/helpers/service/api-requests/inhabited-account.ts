@@ -1,5 +1,6 @@
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import { checkTypes } from '../../../../src/checks/index.ts';
+import { defaultRuntimeId } from '../../../../src/checks/tables/runtimes.ts';
 import { resources } from '../../../../src/service/resources/index.ts';
 import type { ResourceSample } from '../../../integration/conformance/resource-samples/resource-sample.ts';
 import type { SampleBody, Samples } from '../../../integration/conformance/samples/samples.ts';
@@ -227,6 +228,13 @@ async function fillPages(make: Make, send: Send, known: KnownObjects): Promise<v
   known.add('/v1/status-pages/{}/subscriptions/{}', [page.id, entries[0].id]);
 }
 
+/** What an agent says that can run everything, and has no room for more. */
+const everything = {
+  checkTypes: checkTypes.map(({ name }) => name),
+  runtimes: [defaultRuntimeId],
+  freeSlots: { probe: 0, script: 0 },
+};
+
 /** Runs of sessions: an agent leases them and reports that they failed. */
 async function fillSessions(
   harness: ServiceHarness,
@@ -234,6 +242,7 @@ async function fillSessions(
 ): Promise<void> {
   const { make, known, location, failingId } = parts;
   const agent = new TestAgent(harness, location);
+  await agent.claim(everything);
   const {
     sessions: [session],
   } = await make('check-sessions/trigger', { target: { checkId: failingId } });
@@ -259,6 +268,7 @@ async function fillSessions(
         known.add(`/next/assets/${kind}/{}/{}`, ['private', run.resultId]);
     } else known.add('/v1/check-results/{}/{}', [run.check.id, run.resultId]);
   }
+  await agent.claim(everything);
   const list = async (path: string) => (await harness.call('GET', path)).body;
   for (const kind of ['error-groups', 'test-session-error-groups']) {
     const [group] = await list(`/v1/${kind}`);

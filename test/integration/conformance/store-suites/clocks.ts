@@ -50,6 +50,7 @@ export function clockSuite(stage: StoreStage): void {
     const waiting = (await createCheck(harness, fields)).id;
     const right = clock.wallMs();
     clock.set(right + hourMs);
+    await agent.claim();
     await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: leased } });
     const [run] = await agent.claim();
     await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: waiting } });

@@ -134,18 +134,18 @@ export function definitionRunSuite(stage: StoreStage): void {
       { path: 'b.ts', content: 'export {};' },
     ];
     const { request: _none, ...plain } = job;
+    const browser = {
+      freeSlots: { probe: 1, script: 1 },
+      checkTypes: ['BROWSER'],
+      runtimes: ['2026.04'],
+    };
+    await stage.agent.claim(browser);
     await run({
       checkRunJobs: [{ ...plain, checkType: 'BROWSER', script: 'x', dependencies: [1] }],
       sharedFiles,
     });
     const rows = await stage.harness.store.testDefinitions.findMany(
-      (
-        await stage.agent.claim({
-          freeSlots: { probe: 1, script: 1 },
-          checkTypes: ['BROWSER'],
-          runtimes: ['2026.04'],
-        })
-      ).map(({ check }) => check.id),
+      (await stage.agent.claim(browser)).map(({ check }) => check.id),
     );
     const dependencies = [...rows.values()].map(({ check }) => check.definition['dependencies']);
     expect(dependencies).toEqual([[sharedFiles[1]]]);

@@ -83,6 +83,7 @@ export function retentionSuite(stage: StoreStage): void {
     const heartbeat = { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'days' };
     const nightly = (await call('POST', 'checks/heartbeat', { name: 'nightly', heartbeat })).body;
     const leave = async () => {
+      await agent.claim();
       const tried = await call('POST', 'test-sessions/trigger', {
         name: 'try',
         runLocation: 'lab',
@@ -139,6 +140,7 @@ export function retentionSuite(stage: StoreStage): void {
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false, frequency: 1440 };
     const checkId = (await createCheck(harness, fields)).id;
     const failWith = async (...errorMessages: string[]) => {
+      await agent.claim();
       await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
       const [run] = await agent.claim();
       if (!run) throw new Error('nothing was leased');

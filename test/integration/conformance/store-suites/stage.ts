@@ -51,7 +51,10 @@ export class StoreStage {
     this.clock = new ManualClock();
     const harness = await this.openHere();
     const location = await createLocation(harness, 'lab');
-    this.#set = { harness, location, agent: new TestAgent(harness, location) };
+    const agent = new TestAgent(harness, location);
+    this.#set = { harness, location, agent };
+    // It is there from the start: what no agent can run is not begun.
+    await agent.claim();
   }
 
   /** Opens a service on the present place: the same data after a restart. */

@@ -33,6 +33,7 @@ import { reportSuite } from './reports.ts';
 import { resourceSuite } from './resources.ts';
 import { retentionSuite } from './retention.ts';
 import { sessionSuite } from './sessions.ts';
+import { sessionWaitingSuite } from './sessions-waiting.ts';
 import { slotRecordSuite } from './slot-records.ts';
 import { slotSuite } from './slots.ts';
 import type { StoreStage } from './stage.ts';
@@ -67,6 +68,7 @@ export function storeSuites(stage: StoreStage): void {
   analysisSuite(stage);
   checkPlanSuite(stage);
   sessionSuite(stage);
+  sessionWaitingSuite(stage);
   definitionRunSuite(stage);
   suiteErrorSuite(stage);
   analyticsSuite(stage);

@@ -47,6 +47,8 @@ export function suiteErrorSuite(stage: StoreStage): void {
       codeBundlePath: `${'0'.repeat(64)}-1`,
       privateLocations: ['lab'],
     });
+    const claimed = { checkTypes: ['PLAYWRIGHT'], freeSlots: { probe: 0, script: 5 } };
+    await stage.agent.claim(claimed);
     const runWith = async (...errors: SuiteError[]) => {
       await call('POST', 'test-sessions/trigger', {
         name: 'try',
@@ -54,7 +56,6 @@ export function suiteErrorSuite(stage: StoreStage): void {
         runLocation: 'lab',
         target: { checkId: check.id },
       });
-      const claimed = { checkTypes: ['PLAYWRIGHT'], freeSlots: { probe: 0, script: 5 } };
       const [run] = await stage.agent.claim(claimed);
       if (!run) throw new Error('nothing was leased');
       const errorMessages = [...new Set(errors.map(({ error }) => error.message))];

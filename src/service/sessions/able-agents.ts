@@ -1,0 +1,115 @@
+import { AppError } from '../../lib/errors.ts';
+import { type SlotReason, slotReasons } from '../../protocol/runs/slot.ts';
+import type { EffectiveCheck } from '../checks/effective-check.ts';
+import { locationsOf } from '../checks/slots.ts';
+import type { Check } from '../checks/store.ts';
+import { canRun, isRegion, type Need, typeWithRuntime } from '../checks/warnings.ts';
+import { agentCapabilities, agentCheckTypes, agentPresentMs } from '../locations/agents/sightings.ts';
+import { presentSessions } from '../locations/health.ts';
+import type { AgentRow } from '../locations/tables.ts';
+import type { Repositories } from '../repositories.ts';
+import type { MissedReason, RunRow } from '../runs/tables.ts';
+import { endedAt } from '../store/days/ended-day.ts';
+
+/** The private locations of an account, and the agents that are there now. */
+export interface AgentsNow {
+  /** Location id by slug. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly at: (location: string) => readonly AgentRow[];
+}
+
+export async function agentsNow(
+  repositories: Pick<Repositories, 'locations'>,
+  accountId: string,
+  now: number,
+): Promise<AgentsNow> {
+  const bySlug = await repositories.locations.idsBySlug([accountId]);
+  const ids = new Map([...bySlug].map(([key, id]) => [key.slice(accountId.length + 1), id]));
+  const sessions = await repositories.locations.agents([...ids.values()], now - agentPresentMs);
+  const byLocation = Map.groupBy(presentSessions(sessions, now), (agent) => agent.location_id);
+  return { ids, at: (location) => byLocation.get(ids.get(location) ?? '') ?? [] };
+}
+
+/**
+ * Where a check runs when somebody asks: at all its locations when it runs in parallel, else at the first with
+ * an agent that can run it.
+ */
+export function locationsNow(check: EffectiveCheck, agents: AgentsNow): string[] {
+  const locations = locationsOf(check.definition);
+  if (check.definition.runParallel === true) return locations;
+  const need = needOfRun(check);
+  const able = locations.find((location) => agents.at(location).some((agent) => canRun(agent, need)));
+  const location = able ?? locations.find((name) => agents.at(name).length > 0) ?? locations[0];
+  return location === undefined ? [] : [location];
+}
+
+/**
+ * Runs as they are to be stored: those that no agent can take now have ended already, so that nobody waits for
+ * what cannot come.
+ *
+ * @throws AppError CANNOT_RUN_NOW when no agent can take any of them.
+ */
+export function withUnableEnded(runs: readonly RunRow[], agents: AgentsNow, now: number): RunRow[] {
+  const problems = new Set<string>();
+  const ended = runs.map((run): RunRow => {
+    const here = agents.at(run.location);
+    const need = { checkType: run.check_type, runtimeId: run.runtime_id };
+    if (here.some((agent) => canRun(agent, need))) return run;
+    problems.add(problemAt(run.location, need, here));
+    const reason: MissedReason = here.length === 0 ? 'no-agent' : 'unsupported';
+    return { ...run, state: 'missed', reason, ...endedAt(now) };
+  });
+  if (ended.some(({ state }) => state === 'queued') || runs.length === 0) return ended;
+  const [first, second, third, ...others] = problems;
+  const shown = [first, second, third].filter((problem) => problem !== undefined);
+  const more = others.length === 0 ? '' : ` And ${others.length} more of this kind.`;
+  const what = runs.length === 1 ? 'it' : `any of the ${runs.length} runs`;
+  throw new AppError('CANNOT_RUN_NOW', `No agent can run ${what} now. ${shown.join(' ')}${more}`);
+}
+
+/** Why a run has no result, in words; null where it has one, or is on its way. */
+export function whyUnmeasured(run: RunRow): string | null {
+  if (run.state !== 'missed') return null;
+  const { location, reason } = run;
+  switch (reason as SlotReason | null) {
+    case 'no-agent':
+      return `No agent of the location ${location} took the run. Start one, or look at its log.`;
+    case 'unsupported':
+      return `No agent of the location ${location} can run checks of ${typeWithRuntime({ checkType: run.check_type, runtimeId: run.runtime_id })}.`;
+    case 'over-capacity':
+      return `The agents of the location ${location} were too busy to take the run in time.`;
+    case 'expired':
+      return 'The run went back to the queue, and no agent took it again in time.';
+    case 'agent-lost':
+      return 'The run was given up: it was lost with its agent twice.';
+    case null:
+      return 'The run was missed.';
+    default:
+      return slotReasons[reason as SlotReason] ?? 'The run was missed.';
+  }
+}
+
+function needOfRun(check: EffectiveCheck<Pick<Check, 'checkType'>>): Need {
+  return { checkType: check.checkType, runtimeId: check.neededRuntimeId };
+}
+
+/** What is missing at a location for a run. */
+function problemAt(location: string, need: Need, here: readonly AgentRow[]): string {
+  if (here.length === 0) {
+    return isRegion(location)
+      ? `No agent serves the location ${location}: agents belong to private locations.`
+      : `No agent of the private location ${location} is there. Start one with a key of it.`;
+  }
+  const [said] = here.flatMap((agent) => whyNot(agent, need) ?? []);
+  return `No agent of the private location ${location} can run checks of ${typeWithRuntime(need)}.${said === undefined ? '' : ` ${said}`}`;
+}
+
+function whyNot(agent: AgentRow, need: Need): string | undefined {
+  const { unavailable, runtimes } = agentCapabilities(agent);
+  const said = unavailable[need.checkType];
+  if (said !== undefined) return `${agent.agent_id} says: ${said.replace(/\.$/, '')}.`;
+  if (!agentCheckTypes(agent.check_types).includes(need.checkType) || need.runtimeId === null)
+    return undefined;
+  const has = runtimes.length === 0 ? 'no runtime' : `the runtimes ${runtimes.join(', ')}`;
+  return `${agent.agent_id} has ${has}.`;
+}

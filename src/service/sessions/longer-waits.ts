@@ -1,0 +1,47 @@
+import { canRun } from '../checks/warnings.ts';
+import { agentPresentMs } from '../locations/agents/sightings.ts';
+import type { AgentRow } from '../locations/tables.ts';
+import type { Repositories } from '../repositories.ts';
+import type { RunRow } from '../runs/tables.ts';
+
+/** The longest that a run waits which somebody asked for, however much the agents have to do. */
+export const longestWaitMs = 6 * 3_600_000;
+
+/**
+ * Renews the waits of runs that somebody asked for, while agents work through what is ahead of them: a session is
+ * as long as it is, and what its last runs find is wanted as much as what the first ones do. Waiting goes on where
+ * an agent that can take the run is there, and runs of the same lane are in hand at the location or have ended
+ * there since the last look. Runs of the schedule go first from then on: see `claim` in lease-store.ts.
+ *
+ * @param outlived runs whose wait is over, locked.
+ * @returns those that have waited for long enough.
+ */
+export async function withoutRenewedWaits(
+  repositories: Repositories,
+  outlived: readonly RunRow[],
+  agents: readonly AgentRow[],
+  now: number,
+): Promise<readonly RunRow[]> {
+  const asked = outlived.filter((run) => isAsked(run) && now < run.created + longestWaitMs);
+  const able = asked.filter((run) => agents.some((agent) => mayTake(agent, run, now)));
+  if (able.length === 0) return outlived;
+  const since = now - Math.max(...able.map(({ freshness_ms: freshnessMs }) => freshnessMs));
+  const lanes = await repositories.leases.lanesAtWork(
+    able.map(({ location_id: id }) => id ?? ''),
+    { now, since },
+  );
+  const renewed = new Set(
+    able.filter((run) => lanes.has(`${run.location_id} ${run.lane}`)).map(({ id }) => id),
+  );
+  await repositories.leases.renewWaits([...renewed], now);
+  return outlived.filter(({ id }) => !renewed.has(id));
+}
+
+function isAsked(run: RunRow): boolean {
+  return run.check_session_id !== null || run.test_session_id !== null;
+}
+
+function mayTake(agent: AgentRow, run: RunRow, now: number): boolean {
+  const isThere = agent.location_id === run.location_id && agent.last_seen > now - agentPresentMs;
+  return isThere && canRun(agent, { checkType: run.check_type, runtimeId: run.runtime_id });
+}
