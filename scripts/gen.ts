@@ -93,7 +93,8 @@ ${errors.join('\n')}
 
 ## Failures of runs
 
-Why a run did not pass, in the \`failure\` of a check result. The owner says whose fault it is: only a failure of the
+Why a run did not pass, in the \`failure\` of a check result. Its \`sentence\` (why, in one line)
+and \`whatFailed\` are what every page, message and command says of it. The owner says whose fault it is: only a failure of the
 target (or of the check's own definition) sets \`hasFailures\`; a fault of the agent or its location sets \`hasErrors\` and
 never counts as "target down".
 

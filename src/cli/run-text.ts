@@ -2,6 +2,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import { z } from 'zod';
 import { resultFlags } from '../checks/contract/failure.ts';
 import { EvaluatedAssertion } from '../checks/judging/assertion.ts';
+import { failureWords } from '../checks/judging/failure-words.ts';
 import { TracerouteDetail, type TracerouteHop } from '../checks/traceroute/detail.ts';
 import { durationText } from '../lib/figures/duration.ts';
 import type { ResultReport } from '../protocol/agent/agent.ts';
@@ -41,7 +42,10 @@ export function runText(
     `${paint(colours[verdict], verdict)}  ${paint('bold', check.name)}  (${check.checkType})  ${durationText(report.responseTimeMs)}`,
   ];
   if (report.failure) {
-    lines.push(`  ${report.failure.code} (${report.failure.owner}): ${report.failure.message}`);
+    const { code, message } = report.failure;
+    const { sentence, whatFailed } = failureWords(report.failure);
+    lines.push(`  ${code} (${whatFailed}): ${sentence}`);
+    if (!sentence.includes(message.trim())) lines.push(`  ${message}`);
   }
   for (const message of report.errorMessages) {
     if (message !== report.failure?.message) lines.push(`  ${message}`);

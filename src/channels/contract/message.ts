@@ -11,7 +11,7 @@ export interface ChannelMessage {
   readonly title: string;
   /** Why, in one line. */
   readonly cause: string;
-  /** Whose fault it is, in words: `the target`. */
+  /** What failed, in words: `the target`. */
   readonly owner: string;
   /** Since when, in epoch milliseconds. */
   readonly since: number;

@@ -88,7 +88,7 @@ const maxTextLength = 450;
 function textOf({ title, cause, owner, locations, since, isOver, link }: ChannelMessage): string {
   const at = locations.length === 0 ? '' : ` at ${cut(locations.join(', '), 60)}`;
   const time = utcText(since);
-  const details = isOver ? '' : ` ${cut(cause, 160)} (fault of ${owner}). Since ${time}${at}.`;
+  const details = isOver ? '' : ` ${cut(cause, 160)} (${owner}). Since ${time}${at}.`;
   return cut(`${cut(title, 120)}.${details}${link === null ? '' : ` ${link}`}`, maxTextLength);
 }
 

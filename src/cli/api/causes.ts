@@ -65,10 +65,15 @@ export const showRootCauses: Run = async (api, [named = '']) => {
   const now = Date.now();
   const lines = () => {
     if (groups.length === 0) return [`${printable(name)} has no errors.`];
-    return groups.flatMap((group, index) => [
+    // Errors of one run have one cause.
+    const byCause = Map.groupBy(groups, ({ id, rootCauseAnalyses: [one] }) => one?.analysis.rootCause ?? id);
+    return [...byCause.values()].flatMap((joined, index) => [
       ...(index === 0 ? [] : ['']),
-      `${printable(group.cleanedErrorMessage)} (${group.count} times, last ${agoText(group.lastSeen, now)} ago)`,
-      ...causeLines(group.rootCauseAnalyses[0]),
+      ...joined.map(
+        ({ cleanedErrorMessage, count, lastSeen }) =>
+          `${printable(cleanedErrorMessage)} (${count} times, last ${agoText(lastSeen, now)} ago)`,
+      ),
+      ...causeLines(joined[0]?.rootCauseAnalyses[0]),
     ]);
   };
   return { json: groups, lines };
@@ -87,8 +92,8 @@ function causeLines(one: RootCauseAnalysis | undefined): string[] {
   ];
 }
 
-function modelLines({ fromModel }: RootCauseAnalysis): string[] {
-  if (!fromModel) return [];
+function modelLines({ fromModel, analysis }: RootCauseAnalysis): string[] {
+  if (!fromModel || analysis.certainty !== 'OPEN') return [];
   const { model, causes, problem } = fromModel;
   const title = `  Possible causes, from a model (${printable(model)}):`;
   if (problem !== null) return [title, `    ${printable(problem)}`];

@@ -89,7 +89,7 @@ export const showLogs: Run = async (api, [named = ''], { since, location, failur
           : 'passed',
     result.runLocation,
     durationText(result.responseTime),
-    result.failure === null ? '' : `${result.failure.owner}: ${result.failure.message}`,
+    result.failure === null ? '' : `${result.failure.sentence} (${result.failure.whatFailed})`,
   ]);
   const leftOutCount = entries.filter(({ isDetailLeftOut }) => isDetailLeftOut).length;
   const leftOut =

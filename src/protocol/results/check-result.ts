@@ -55,9 +55,17 @@ export const CheckResult = z
         'The run passed, and its detail was not kept: `DETAIL_OF_EVERY_NTH_PASS` of the service keeps that of every n-th pass',
       ),
     failure: z
-      .object({ owner: z.string(), code: z.string(), message: z.string() })
+      .object({
+        owner: z.string(),
+        code: z.string(),
+        message: z.string(),
+        whatFailed: z
+          .string()
+          .describe('What failed, in words, as far as the run by itself shows: `the target`'),
+        sentence: z.string().describe('Why, in one line: what every page, message and command says of it'),
+      })
       .nullable()
-      .describe('Why the run did not pass, and whose fault it is'),
+      .describe('Why the run did not pass, and what failed'),
     artifacts: z
       .array(
         z.object({

@@ -58,6 +58,8 @@ export interface AlertFacts {
   readonly since?: number | null;
   /** Whose fault it is (`FailureOwner`). Absent there, too. */
   readonly owner?: string | null;
+  /** The code of its failure. Absent there, too. */
+  readonly code?: string | null;
   /** Where a run in several locations was not well. Absent where it was one location, and there, too. */
   readonly locations?: readonly string[];
   /** What it fails by with other checks. Never stored: looked up for each notification. */
@@ -135,6 +137,7 @@ export function factsOf(
     responseTimeMs: result?.response_time ?? null,
     error: result ? errorOf(result) : null,
     owner: result?.owner ?? null,
+    code: result?.code ?? null,
     ...statusOf(result?.detail ?? null),
     startedAt: result?.started ?? null,
     target: targetOf(check),

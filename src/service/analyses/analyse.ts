@@ -1,4 +1,5 @@
-import { type Analysis, analysisOf, type Conclusion, shown } from './conclusion.ts';
+import { failureWords } from '../../checks/judging/failure-words.ts';
+import { type Analysis, analysisOf, type Conclusion, type EvidenceItem, shown } from './conclusion.ts';
 import type { Evidence } from './evidence.ts';
 import { changeItems } from './rules/change.ts';
 import { rules } from './rules/index.ts';
@@ -16,7 +17,22 @@ export function analyse(evidence: Evidence): Analysis {
   const conclusion = firstOf(given) ?? unknown(given);
   const known = JSON.stringify(conclusion.evidence);
   const changes = changeItems(given).filter((item) => !known.includes(JSON.stringify(item)));
-  return analysisOf(conclusion, [...changes, ...otherErrors(given)]);
+  const [first, rest] = verdictFirst(given, conclusion.evidence);
+  return analysisOf({ ...conclusion, evidence: [first, ...rest] }, [...changes, ...otherErrors(given)]);
+}
+
+/** What every other surface says of the run, in the place of its bare message; and what else it follows from. */
+function verdictFirst({ run }: Case, evidence: readonly EvidenceItem[]): [EvidenceItem, EvidenceItem[]] {
+  const { owner = null, code, errorMessages } = run.facts;
+  const message = run.facts.message ?? errorMessages[0] ?? null;
+  const { sentence: said, whatFailed } = failureWords({ owner, code, message });
+  const bare = new Set([run.message, sentence(run.message), message]);
+  const own = evidence.find(({ description }) => bare.has(description));
+  const first = shown(
+    `${sentence(said)} What failed: ${whatFailed}.`,
+    ...(own?.artifacts ?? (['error'] as const)),
+  );
+  return [first, evidence.filter((item) => item !== own)];
 }
 
 function firstOf(given: Case): Conclusion | undefined {

@@ -33,6 +33,8 @@ export interface RunFacts {
   readonly id: string;
   readonly startedAt: string;
   readonly location: string;
+  /** Whose its failure is, as the agent has it. */
+  readonly owner?: string | null;
   readonly code: string | null;
   readonly message: string | null;
   readonly errorMessages: readonly string[];

@@ -1,4 +1,5 @@
 import { findCheckType } from '../../checks/index.ts';
+import { failureWords } from '../../checks/judging/failure-words.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
@@ -148,7 +149,7 @@ export function resultView(
     failure:
       row.owner === null || row.code === null
         ? null
-        : { owner: row.owner, code: row.code, message: row.message ?? '' },
+        : failureOf({ owner: row.owner, code: row.code, message: row.message ?? '' }),
     artifacts: artifacts.map((artifact) => ({
       name: artifact.name,
       contentType: artifact.content_type,
@@ -157,6 +158,11 @@ export function resultView(
       reason: artifact.reason,
     })),
   };
+}
+
+function failureOf(failed: { readonly owner: string; readonly code: string; readonly message: string }) {
+  const { whatFailed, sentence } = failureWords(failed);
+  return { ...failed, whatFailed, sentence };
 }
 
 function iso(epochMs: number): string {

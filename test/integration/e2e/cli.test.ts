@@ -122,7 +122,7 @@ describe('picket run', () => {
   it('ends with 1 and says why when it fails', async () => {
     const { code, output } = await run(`checkType: URL\nname: Home\nrequest: { url: "${origin}/broken" }`);
     expect(output).toMatch(/FAILED {2}Home/);
-    expect(output).toContain('STATUS_UNEXPECTED (target)');
+    expect(output).toContain('STATUS_UNEXPECTED (the target)');
     expect(code).toBe(1);
   });
 

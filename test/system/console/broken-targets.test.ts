@@ -21,15 +21,15 @@ import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 
 /** What `npm start` shows, name by name: the cause in words, and whose fault it is. */
 const explained: readonly (readonly [name: string, words: RegExp, owner: string])[] = [
-  ['Partner: its name does not exist', /name does not exist/i, 'The target'],
-  ['Warehouse: nobody listens', /refused the connection/, 'The target'],
-  ['Printer: breaks off', /broke the connection off/, 'The target'],
-  ['Archive: certificate is expired', /expired/, 'The target'],
-  ['Forum: certificate of another host', /for another name|other\.example/, 'The target'],
-  ['Stock API: first byte comes late', /2000/, 'The target'],
-  ['Reports: answers 503', /503/, 'The target'],
-  ['Invoices API: one is unpaid', /paid/, 'The target'],
-  ['Branch office: its resolver is away', /resolver|name server/i, 'The location, not the target'],
+  ['Partner: its name does not exist', /name does not exist/i, 'the target'],
+  ['Warehouse: nobody listens', /refused the connection/, 'the target'],
+  ['Printer: breaks off', /broke the connection off/, 'the target'],
+  ['Archive: certificate is expired', /expired/, 'the target'],
+  ['Forum: certificate of another host', /for another name|other\.example/, 'the target'],
+  ['Stock API: first byte comes late', /2000/, 'the target'],
+  ['Reports: answers 503', /503/, 'the target'],
+  ['Invoices API: one is unpaid', /paid/, 'the target'],
+  ['Branch office: its resolver is away', /resolver|name server/i, 'the location, not the target'],
   ['Branch office: its agent gets no time', /agent itself was \d+ ms late/, 'agent, not the target'],
 ];
 

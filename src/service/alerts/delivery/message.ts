@@ -1,7 +1,8 @@
 import type { ChannelMessage } from '../../../channels/contract/message.ts';
 import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
+import { failureWords } from '../../../checks/judging/failure-words.ts';
 import { durationText } from '../../../lib/figures/duration.ts';
-import { causeTitle, memberText } from '../causes/summary.ts';
+import { type CauseSummary, causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
 import { endText, endTitle } from '../receivers/end-reason.ts';
 import { incidentKeyOf, incidentSubjectOf } from '../receivers/incident-key.ts';
@@ -67,9 +68,6 @@ const maxCauseLength = 300;
 /** Why it is so, in one line. */
 function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
   const { certificate, subject, responseTimeMs } = facts;
-  const [first = ''] = plainText(facts.error ?? '')
-    .trim()
-    .split('\n');
   if (facts.endedBy) return endText(facts.endedBy);
   if (facts.cause && (notice === 'failure' || facts.cause.update))
     return cut(oneLine(facts.cause.reason), maxCauseLength);
@@ -79,7 +77,8 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
     if (subject === 'slo') return 'The budget is not spent faster than it lasts any more.';
     return subject === undefined ? 'The check passes again.' : 'It is over.';
   }
-  if (first !== '') return cut(oneLine(first), maxCauseLength);
+  if (plainText(facts.error ?? '').trim() !== '')
+    return cut(oneLine(wordsOf(facts).sentence), maxCauseLength);
   if (certificate)
     return `The certificate of ${oneLine(certificate.domain)} ends on ${iso(certificate.expiresAt)}.`;
   if (notice === 'degraded' && responseTimeMs !== null) {
@@ -88,21 +87,32 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   return notice === 'degraded' ? 'It is slower or worse than its limit.' : 'The run gave no reason.';
 }
 
-const owners: Readonly<Record<string, string>> = {
-  target: 'the target',
-  config: 'the definition of the check',
-  location: 'the location',
-  agent: 'the agent',
-  service: 'the service',
-};
-
-/** Whose fault it is, in words. Only what is the fault of a target or a definition makes a check fail. */
-function ownerOf({ facts }: Pick<AlertMessage, 'facts'>): string {
-  if (facts.subject === 'location' || facts.subject === 'sickness') return 'the private location';
-  if (facts.subject === 'test') return 'nobody';
-  // A gap says nothing of the target.
-  return owners[facts.owner ?? (facts.subject === 'gap' ? 'location' : 'target')] ?? 'the target';
+function wordsOf({ owner = null, code = null, error }: AlertFacts) {
+  return failureWords({ owner, code, message: error });
 }
+
+/** What failed, in words: what the page of the run says, or what all checks of one cause share. */
+function ownerOf({ facts }: Pick<AlertMessage, 'facts'>): string {
+  const { subject, owner, cause } = facts;
+  if (subject === 'location' || subject === 'sickness') return 'the private location';
+  if (subject === 'test') return 'nothing: it is a test';
+  // A gap says nothing of the target.
+  if (subject === 'gap')
+    return owner === 'service' ? 'the service' : (gapOwners[owner ?? 'location'] ?? 'the location');
+  return (cause && sharedOwners[cause.kind]) ?? wordsOf(facts).whatFailed;
+}
+
+const gapOwners: Readonly<Record<string, string>> = {
+  agent: 'the agent',
+  config: 'the definition of the check',
+};
+/** Of several checks that fail by what is not their target. */
+const sharedOwners: Partial<Record<CauseSummary['kind'], string>> = {
+  location: failureWords({ owner: 'location', code: null, message: null }).whatFailed,
+  resolver: failureWords({ owner: 'target', code: 'CONNECTION_TIMEOUT', message: null }).whatFailed,
+  hop: failureWords({ owner: 'target', code: 'CONNECTION_TIMEOUT', message: null }).whatFailed,
+  egress: failureWords({ owner: 'config', code: null, message: null }).whatFailed,
+};
 
 /** When it began, or began to be over. */
 function sinceOf({ facts, created }: Pick<AlertMessage, 'facts' | 'created'>): number {
@@ -241,11 +251,10 @@ export function factLines(
   const error = plainText(facts.error ?? '').trim();
   const lines: [label: string, value: string | null][] = [
     ['Cause', cause],
-    ...likelyCause(facts.analysis),
-    ...causesFromModel(facts.analysis),
+    ...foundCause(facts),
     ['Checks', facts.cause ? memberText(facts.cause) : null],
     ['Check', facts.cause ? facts.checkName : null],
-    ['Fault of', isEnd ? null : ownerOf(message)],
+    ['What failed', isEnd ? null : ownerOf(message)],
     ['Since', isEnd ? null : iso(since)],
     ['Sent now', facts.heldBy && !isEnd ? lateTexts[facts.heldBy] : null],
     ['Where', locationsOf(facts).join(', ')],
@@ -282,10 +291,14 @@ const lateTexts: Readonly<Record<Suppression, string>> = {
 
 const analysisLabels = { CERTAIN: 'Root cause', LIKELY: 'Likely cause', OPEN: null } as const;
 
-/** The cause that was found, without the word that says how certain it is: the label does. */
-function likelyCause(analysis: AlertFacts['analysis']): [label: string, value: string][] {
-  const label = analysis && analysisLabels[analysis.certainty];
-  if (!analysis || !label) return [];
+/**
+ * The one cause that was found for it, without the word that says how certain it is: the label does. Where checks fail
+ * together by what is not their target, that is the cause, and what was found of one of them alone is none.
+ */
+function foundCause({ analysis, cause }: AlertFacts): [label: string, value: string][] {
+  if (!analysis || (cause && sharedOwners[cause.kind] !== undefined)) return [];
+  const label = analysisLabels[analysis.certainty];
+  if (label === null) return causesFromModel(analysis);
   return [[label, cut(oneLine(analysis.rootCause.replace(/^\w+: /, '')), 2 * maxCauseLength)]];
 }
 

@@ -59,6 +59,14 @@ export function incapableLocation(given: Case): Conclusion | undefined {
       next: 'Allow it: the sysctl net.ipv4.ping_group_range, or the capability CAP_NET_RAW. `picket doctor` examines it.',
     };
   }
+  if (run.code === 'TRACEROUTE_UNAVAILABLE') {
+    return {
+      ...base,
+      classification: 'CONFIGURATION_ERROR',
+      cause: `The location ${location} does not allow the probes that this traceroute sends.`,
+      next: 'Allow them there, or choose another protocol in the check. `picket doctor` examines it.',
+    };
+  }
   return undefined;
 }
 

@@ -1,3 +1,4 @@
+import { scriptErrorIn } from '../../../checks/judging/failure-words.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { quoted } from '../seen/read.ts';
@@ -7,10 +8,11 @@ import { companyItems, sentence } from './location.ts';
 export function scriptError(given: Case): Conclusion | undefined {
   const { run, before } = given;
   const { script } = run;
-  if (!script || script.kind === 'network') return undefined;
-  const where = script.test === null ? 'The script' : `The test “${quoted(script.test)}”`;
+  if (script?.kind === 'network') return undefined;
+  const where = !script || script.test === null ? 'The script' : `The test “${quoted(script.test)}”`;
   const limit = limitReached(given, where);
   if (limit) return limit;
+  if (!script) return thrownWithoutDetail(given, where);
   const trouble = pageTrouble(given);
   const told = {
     evidence: [
@@ -59,8 +61,15 @@ export function scriptError(given: Case): Conclusion | undefined {
   }
 }
 
-/** Errors of the programming language itself: the script is at fault whatever the page did. */
-const ownErrors = /^(ReferenceError|SyntaxError|TypeError|RangeError)$/;
+/** Of a run whose detail was too large to be kept: the message is left. */
+function thrownWithoutDetail(given: Case, where: string): Conclusion | undefined {
+  const { run } = given;
+  if (run.code !== 'SCRIPT_FAILED' || scriptErrorIn(run.message) === null) return undefined;
+  return thrown(given, where, {
+    evidence: [shown(run.message, 'error', ...run.files)],
+    impact: impactOf(given, 'Users who do the same steps may get stuck there.'),
+  });
+}
 
 function thrown(
   { run, before }: Case,
@@ -68,16 +77,17 @@ function thrown(
   told: Pick<Conclusion, 'evidence' | 'impact'>,
 ): Conclusion {
   const { script } = run;
-  const name = script?.errorName ?? null;
-  const isOwn = name !== null && ownErrors.test(name);
-  const isSurely = name === 'ReferenceError' || name === 'SyntaxError';
+  const message = script?.message ?? run.message;
+  const ownError = scriptErrorIn(message) ?? scriptErrorIn(run.facts.message ?? '');
+  const name = script?.errorName ?? 'error of its language';
+  const [isOwn, isSurely] = [ownError !== null, ownError === 'surely'];
   return {
     ...told,
     certainty: isSurely ? 'CERTAIN' : isOwn ? 'LIKELY' : 'OPEN',
     classification: isOwn ? 'CONFIGURATION_ERROR' : 'UNKNOWN',
     cause: isOwn
-      ? `${where} threw a ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or an answer of another form than it takes for granted.'} ${sentence(script?.message ?? '')}${before ? ` It ran to its end at ${before.facts.startedAt}.` : ''}`
-      : `${where} failed with an error of its own, whose cause its message does not tell. ${sentence(script?.message ?? '')}`,
+      ? `${where} threw a ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or an answer of another form than it takes for granted.'} ${sentence(message)}${before ? ` It ran to its end at ${before.facts.startedAt}.` : ''}`
+      : `${where} failed with an error of its own, whose cause its message does not tell. ${sentence(message)}`,
     next: 'Correct the script at the place that the stack of the error names; its log and its trace show what came before.',
   };
 }

@@ -1,12 +1,13 @@
+import { failureWords } from '../../../checks/judging/failure-words.ts';
 import {
   alertHandlingRoutes,
   type OpenAlert,
   type Silence,
 } from '../../../protocol/alerts/alert-handling.ts';
-import { type Cause, causeOf } from '../elements/cause.ts';
 import { ago, instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';
+import { visible } from '../elements/text.ts';
 import { actionButton, confirmed, problemNotice } from '../forms/action.ts';
 import type { Problems } from '../forms/problems.ts';
 import { type Content, type Html, html, path } from '../html.ts';
@@ -29,7 +30,11 @@ const states: Readonly<Record<OpenAlert['state'], State>> = {
 
 interface OpenRow extends OpenAlert {
   /** What the last run that did not pass said, and where it is. */
-  readonly cause: (Cause & { readonly href: string }) | null;
+  readonly cause: {
+    readonly sentence: string;
+    readonly whatFailed: string | null;
+    readonly href: string;
+  } | null;
 }
 
 /** What is wrong now, since when, and who looks after it: one cause is one line, however many checks fail by it. */
@@ -48,9 +53,9 @@ export async function showOpen(call: PageCall, refused?: Problems): Promise<View
     const bad = slots.get(alert.checkId)?.find((slot) => slot.has_failures === 1 || slot.has_errors === 1);
     const resultId = bad?.result_id ?? alert.checkResultId;
     const other = alert.state === 'DEGRADED' ? 'It is slower than it may be' : 'Show the run';
-    const { words, detail } = bad ? causeOf(bad.code, bad.message) : { words: other, detail: null };
+    const { sentence, whatFailed } = bad ? failureWords(bad) : { sentence: other, whatFailed: null };
     const href = path`/checks/${alert.checkId}/runs/${resultId ?? ''}`;
-    return { ...alert, cause: resultId === null ? null : { words, detail, href } };
+    return { ...alert, cause: resultId === null ? null : { sentence, whatFailed, href } };
   });
   const { joined, alone } = await byCause(call, rows);
   const tableOf = (some: readonly OpenRow[]) => openTable(call, some, now);
@@ -84,7 +89,7 @@ function openTable(call: PageCall, rows: readonly OpenRow[], now: number): Html 
           html`<a href="${path`/checks/${checkId}`}"><b>${shortened(name, 120)}</b></a>${
             cause === null
               ? ''
-              : html`<br><a class="small" href="${cause.href}">${shortened(cause.words, 200)}</a>${cause.detail === null ? '' : html`<br><span class="small soft">${shortened(cause.detail, 200)}</span>`}`
+              : html`<br><a class="small" href="${cause.href}">${visible(shortened(cause.sentence, 200))}</a>${cause.whatFailed === null ? '' : html` <span class="small soft">(${cause.whatFailed})</span>`}`
           }`,
       },
       {

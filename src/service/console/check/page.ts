@@ -8,11 +8,12 @@ import { planSection } from '../agentic/plan-section.ts';
 import { textField } from '../elements/form.ts';
 import { ago, duration, instant, shortened } from '../elements/format.ts';
 import { managedNotice } from '../elements/managed.ts';
-import { stateBadge } from '../elements/state.ts';
+import { type State, stateBadge } from '../elements/state.ts';
 import { facts } from '../elements/table.ts';
 import { block, section, visible } from '../elements/text.ts';
 import { changeList, lastAuthor, lastChangesOf } from '../history/last-changes.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
+import { factsOf, runCause } from '../overview/row.ts';
 import { sinceOf } from '../overview/since.ts';
 import type { Page, PageCall, View } from '../page.ts';
 import { runAgainForm } from '../run/parts.ts';
@@ -22,6 +23,9 @@ import { numberSections } from './numbers.ts';
 import { type Range, rangeNames, rangeOf, ranges } from './range.ts';
 import { retryWords } from './retries.ts';
 import { slotSection, slotsIn } from './slots.ts';
+
+/** As many as a row of the overview has. */
+const recentSlots = 30;
 
 export const checkPages: readonly Page[] = [
   { path: '/checks/:checkId', title: 'Check', role: 'READ_ONLY', handler: checkPage },
@@ -51,7 +55,7 @@ async function checkPage(call: PageCall): Promise<View> {
   const happened = eventsIn(call, stored, range);
   const marks = happened.then((events) => events.marks);
   const resource = `checks/${check.id}`;
-  const [slots, numbers, groups, events, session, changes, plan, retries] = await Promise.all([
+  const [slots, numbers, groups, events, session, changes, plan, retries, why] = await Promise.all([
     slotsIn(call, checkId, range),
     numberSections(call, { checkId, type, range, marks }),
     errorsIn(call, checkId, range),
@@ -60,15 +64,25 @@ async function checkPage(call: PageCall): Promise<View> {
     lastChangesOf(call, resource),
     planSection(call, checkId, type),
     retryWords(call, stored, type),
+    whyNotWell(call, checkId, row.state),
   ]);
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
 <div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
 <p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(now - since)}, since ${instant(since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
-${notMeasuredNotice(standing)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}
+${why}${notMeasuredNotice(standing)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}
 ${slotSection(slots)}${numbers.sections}${errorSection(groups, now)}${events.section}${plan}${configuration(check, { changes, list: changeList(resource, changes, now), retries })}`;
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
+}
+
+/** Why the newest run that did not pass did not, as the overview says it. */
+async function whyNotWell({ store, clock }: PageCall, checkId: string, state: State): Promise<Content> {
+  if (state !== 'failed' && state !== 'error') return '';
+  const slots =
+    (await store.overviews.recentSlots([checkId], recentSlots, clock.wallMs())).get(checkId) ?? [];
+  const bad = slots.find((slot) => slot.has_failures === 1 || slot.has_errors === 1);
+  return bad ? html`<p class="cause">${runCause(factsOf(bad))}</p>` : '';
 }
 
 /** The other locations make the state of the check. */

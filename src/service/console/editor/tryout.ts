@@ -122,7 +122,7 @@ async function outcome(api: PageCall['api'], sessionId: string, resultId: string
   return html`<div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
 <p class="verdict-words"><b>${visible(shortened(verdict.sentence, 400))}</b></p>
 ${verdict.detail === null ? '' : html`<p class="verdict-detail">${visible(shortened(verdict.detail, 1_000))}</p>`}
-${verdict.owner === null ? '' : html`<p><b>Whose fault:</b> ${verdict.owner}.</p>`}
+${verdict.whatFailed === null ? '' : html`<p><b>What failed:</b> ${verdict.whatFailed}.</p>`}
 ${facts([
   ['Where', visible(result.runLocation)],
   ['Response time', duration(result.responseTime)],

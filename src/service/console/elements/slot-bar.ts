@@ -1,7 +1,7 @@
+import { failureWords } from '../../../checks/judging/failure-words.ts';
 import { type SlotReason, slotReasons } from '../../../protocol/runs/slot.ts';
 import { path, withQuery } from '../html.ts';
 import type { Bar } from './bars.ts';
-import { causeOf } from './cause.ts';
 import { countText, duration, shortened, utc } from './format.ts';
 import type { State } from './state.ts';
 
@@ -68,6 +68,6 @@ function saying(slot: SlotFacts, state: State): string {
   const time = slot.responseTimeMs === null ? '' : ` in ${duration(slot.responseTimeMs)}`;
   if (state === 'passed') return `passed${time}`;
   if (state === 'degraded') return `degraded${time}`;
-  const said = slot.message === null ? '' : `: ${shortened(causeOf(slot.code, slot.message).words, 120)}`;
+  const said = slot.message === null ? '' : `: ${shortened(failureWords(slot).sentence, 120)}`;
   return `${state === 'failed' ? 'failed' : 'could not be judged'}${said}`;
 }

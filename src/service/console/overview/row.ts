@@ -1,5 +1,5 @@
+import { failureWords } from '../../../checks/judging/failure-words.ts';
 import { bars } from '../elements/bars.ts';
-import { causeOf } from '../elements/cause.ts';
 import { ago, counted, duration, percent, shortened } from '../elements/format.ts';
 import { reasonWords, type SlotFacts, slotBar, slotHref, slotState } from '../elements/slot-bar.ts';
 import { sparkline } from '../elements/sparkline.ts';
@@ -49,13 +49,6 @@ ${sparkline(
 </li>`;
 }
 
-/** Whose fault a failure is, where it is not the target's. */
-const faults: Readonly<Record<string, string>> = {
-  location: "the location's fault",
-  agent: "the agent's fault",
-  config: "the definition's fault",
-};
-
 /** Why it is not well, in words, and the way to the run that says it. */
 function cause(
   { row, since: began, warnings }: ShownCheck,
@@ -77,15 +70,19 @@ function cause(
   if (row.state === 'passed') return warning ? html`<p class="cause">${warning}</p>` : '';
   const shown = slots.findLast(({ verdict }) => verdict !== null && verdict !== 'PASSED');
   if (!shown) return '';
-  const words =
-    row.state === 'degraded'
-      ? `Took ${duration(shown.responseTimeMs ?? 0)}`
-      : causeOf(shown.code, shown.message).words;
   const since = began === null ? '' : html` <span class="soft">for ${duration(now - began)}</span>`;
-  const owner = shown.owner === null ? undefined : faults[shown.owner];
-  return html`<p class="cause"><a href="${slotHref(shown) ?? '#'}">${visible(shortened(words, 160))}</a>${
-    owner === undefined ? '' : html` <span class="soft">${owner}</span>`
-  }${since}</p>`;
+  return html`<p class="cause">${runCause(shown)}${since}</p>`;
+}
+
+/** Why a run did not pass, what failed, and the way to it. */
+export function runCause(slot: SlotFacts): Html {
+  const href = slotHref(slot) ?? '#';
+  if (slot.verdict === 'DEGRADED')
+    return html`<a href="${href}">Took ${duration(slot.responseTimeMs ?? 0)}</a>`;
+  const { sentence, whatFailed } = failureWords(slot);
+  return html`<a href="${href}">${visible(shortened(sentence, 160))}</a>${
+    slot.code === null ? '' : html` <span class="soft">(${whatFailed})</span>`
+  }`;
 }
 
 function figure(name: string, figures: Figures | undefined): Html {

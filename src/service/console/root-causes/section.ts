@@ -12,7 +12,8 @@ import type { PageCall } from '../page.ts';
 const shownGroups = 3;
 
 /**
- * What was found out about the causes of a run's errors, and what people say of it.
+ * What was found out about the cause of a run, and what people say of it. One run has one cause: that of its first
+ * error; the others are among what it follows from.
  *
  * @param page the path of the run's page, which takes what its forms send.
  */
@@ -24,17 +25,12 @@ export async function rootCauseSection(
   const groupIds = errorGroupIds.slice(0, shownGroups);
   if (groupIds.length === 0) return '';
   const analyses = await call.store.analyses.ofGroups(groupIds);
-  const seen = new Set<string>();
-  const shown = groupIds.flatMap((groupId) => {
-    const newest = analyses.get(groupId)?.[0];
-    // Two errors of one run mostly have one cause.
-    if (!newest || seen.has(newest.analysis.rootCause)) return [];
-    seen.add(newest.analysis.rootCause);
-    return [analysisPart(call, page, newest)];
-  });
-  const again = lookAgainForm(call, page, shown.length === 0 ? 'Look for its cause' : 'Look again');
-  const none = shown.length === 0 ? html`<p class="soft">Nobody has looked for its cause yet.</p>` : '';
-  return section('Root cause', html`${shown}${none}${again}`, 'root-cause');
+  const [newest] = groupIds.flatMap((groupId) => analyses.get(groupId)?.[0] ?? []);
+  const shown = newest
+    ? analysisPart(call, page, newest)
+    : html`<p class="soft">Nobody has looked for its cause yet.</p>`;
+  const again = lookAgainForm(call, page, newest ? 'Look again' : 'Look for its cause');
+  return section('Root cause', html`${shown}${again}`, 'root-cause');
 }
 
 function analysisPart(call: PageCall, page: string, one: RootCauseAnalysis): Html {
@@ -43,7 +39,7 @@ function analysisPart(call: PageCall, page: string, one: RootCauseAnalysis): Htm
 ${facts([
   ['Who is concerned', visible(shortened(analysis.userImpact, 500))],
   ['What to do next', visible(shortened(analysis.codeFix ?? '', 500))],
-  ['Kind', analysis.classification.toLowerCase().replaceAll('_', ' ')],
+  ['Kind', kinds[analysis.classification]],
   ['Found by', html`${one.model} of ${one.provider}, ${instant(one.created_at)}`],
   ['Said with it', visible(shortened((one.userContext ?? []).map(({ text }) => text).join(' '), 300))],
 ])}
@@ -53,9 +49,19 @@ ${facts([
   )}</ul></details>${modelPart(one)}${verdictForm(call, page, one)}`;
 }
 
-/** What a model adds, apart from what rules found. */
-function modelPart({ fromModel }: RootCauseAnalysis): Content {
-  if (!fromModel) return '';
+/** Kinds in words that contradict nothing of what failed: a setting may be one of the target. */
+const kinds: Readonly<Record<RootCauseAnalysis['analysis']['classification'], string>> = {
+  CONFIGURATION_ERROR: 'a setting or a definition',
+  INFRASTRUCTURE_ERROR: 'network, host or gateway',
+  APPLICATION_ERROR: 'the program that answers',
+  PERFORMANCE_ERROR: 'its speed',
+  MONITORING_ERROR: 'the monitoring itself',
+  UNKNOWN: 'not known',
+};
+
+/** What a model adds where rules leave the cause open; where they name one, that is the cause that is shown. */
+function modelPart({ fromModel, analysis }: RootCauseAnalysis): Content {
+  if (!fromModel || analysis.certainty !== 'OPEN') return '';
   const { model, provider, askedAt, causes, droppedCount, problem } = fromModel;
   const who = html`<p class="soft">From a model (${visible(model)}, ${provider}), ${instant(askedAt)}. It only ranks causes that the rules leave open; what it says is taken from the evidence${droppedCount === 0 ? '' : `, and ${droppedCount} of its statements, which were not, are left out`}.</p>`;
   if (problem !== null) return html`<h3>Possible causes</h3>${who}<p>${visible(problem)}</p>`;

@@ -64,7 +64,7 @@ async function runPage(call: PageCall): Promise<View> {
 <div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
 <h1>${visible(shortened(verdict.sentence, 400))}</h1>
 ${verdict.detail === null ? '' : html`<p class="verdict-detail">${visible(shortened(verdict.detail, 1_000))}</p>`}
-${verdict.owner === null ? '' : html`<p><b>Whose fault:</b> ${verdict.owner}.</p>`}
+${verdict.whatFailed === null ? '' : html`<p><b>What failed:</b> ${verdict.whatFailed}.</p>`}
 ${facts([
   ['When', instant(result.startedAt ?? result.created_at)],
   ['Where', visible(result.runLocation)],

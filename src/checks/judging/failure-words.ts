@@ -1,0 +1,114 @@
+import { stripVTControlCharacters } from 'node:util';
+import { beginningOf } from '../../lib/text.ts';
+import { type FailureOwner, failureCatalogue, isFailureCode } from '../contract/failure.ts';
+import { locationPart, networkFailureIn } from './network-text.ts';
+
+/**
+ * What failed when a run did not pass, as far as the run by itself shows. `path`: no connection or answer came about,
+ * and a run alone cannot tell the target from the network before it. `check`: the definition; `script`: the script by
+ * itself; `script-or-target`: one of both.
+ */
+export type Failing = 'target' | 'path' | 'location' | 'agent' | 'check' | 'script' | 'script-or-target';
+
+/** A failure as people read it. Every surface that says why a run did not pass says this. */
+export interface FailureWords {
+  readonly failing: Failing;
+  /** The same in words: `the target`. */
+  readonly whatFailed: string;
+  /** Why, in one sentence of one line. */
+  readonly sentence: string;
+}
+
+/** A failure as it is stored: the agent may be newer than this build, and earlier builds stored less. */
+export interface KnownFailure {
+  readonly owner: string | null;
+  readonly code: string | null;
+  readonly message: string | null;
+}
+
+const words: Readonly<Record<Failing, string>> = {
+  target: 'the target',
+  path: 'the target, or the network on the way to it',
+  location: 'the location, not the target',
+  agent: 'the agent, not the target',
+  check: 'the definition of the check, not the target',
+  script: 'the script of the check, not the target',
+  'script-or-target': 'the target, or the script of the check',
+};
+
+const maxSentenceLength = 300;
+
+export function failureWords(failed: KnownFailure): FailureWords {
+  const failing = failingOf(failed);
+  return { failing, whatFailed: words[failing], sentence: sentenceOf(failed) };
+}
+
+/**
+ * What the system says of a broken connection ("connect ECONNREFUSED") needs the words of the catalogue before it;
+ * what an assertion, a status or a script says is clear by itself.
+ */
+function sentenceOf({ code, message }: KnownFailure): string {
+  const entry = code !== null && isFailureCode(code) ? failureCatalogue[code] : undefined;
+  const said = firstLine(message ?? '');
+  if (!entry) return said === '' ? 'The run gave no reason.' : said;
+  if (said === '') return entry.meaning;
+  const meaning = entry.meaning.replace(/\.$/, '');
+  return entry.isNetworkError && said !== meaning
+    ? beginningOf(`${meaning}: ${said}`, maxSentenceLength).toWellFormed()
+    : said;
+}
+
+function firstLine(message: string): string {
+  const lines = stripVTControlCharacters(message).split(/[\r\n\u2028\u2029]+/);
+  const line = lines.find((one) => one.trim() !== '') ?? '';
+  return beginningOf(line.replaceAll(/\s+/g, ' ').trim(), maxSentenceLength).toWellFormed();
+}
+
+function failingOf({ owner, code, message }: KnownFailure): Failing {
+  if (code === null || !isFailureCode(code)) return ofOwner(owner);
+  switch (code) {
+    case 'SCRIPT_INVALID':
+    case 'BUNDLE_INVALID':
+    case 'INSTALL_FAILED':
+    case 'INSTALL_TIMED_OUT':
+    case 'SCRIPT_OUT_OF_MEMORY':
+    case 'SCRIPT_LIMIT_EXCEEDED':
+      return 'script';
+    case 'PROMPT_NOT_FOLLOWED':
+      return 'script-or-target';
+  }
+  const { owner: known } = failureCatalogue[code];
+  if (known !== 'target') return ofOwner(known);
+  if (locationPart(code, message ?? '') !== null) return 'path';
+  if (code === 'SCRIPT_FAILED') return ofScript(message ?? '');
+  return code === 'SCRIPT_TIMED_OUT' ? 'script-or-target' : 'target';
+}
+
+const owners: Readonly<Record<FailureOwner, Failing>> = {
+  target: 'target',
+  location: 'location',
+  agent: 'agent',
+  config: 'check',
+};
+
+function ofOwner(owner: string | null): Failing {
+  return owner !== null && Object.hasOwn(owners, owner) ? owners[owner as FailureOwner] : 'target';
+}
+
+function ofScript(message: string): Failing {
+  if (networkFailureIn(message)) return 'target';
+  const ownError = scriptErrorIn(message);
+  if (ownError === null) return 'target';
+  return ownError === 'surely' ? 'script' : 'script-or-target';
+}
+
+/**
+ * Whether an error of the language says that the script is wrong by itself. What it took for granted of an answer may
+ * be the target's: a TypeError, or an answer that is not JSON.
+ */
+export function scriptErrorIn(message: string): 'surely' | 'perhaps' | null {
+  const [, name] = /\b(ReferenceError|SyntaxError|TypeError|RangeError): /.exec(message) ?? [];
+  if (name === undefined) return null;
+  const isSurely = name === 'ReferenceError' || (name === 'SyntaxError' && !/\bJSON\b/.test(message));
+  return isSurely ? 'surely' : 'perhaps';
+}
