@@ -3,7 +3,6 @@
  * loads, captures what passes the wire, and compares what they report with it. Prints progress and the report as lines of
  * JSON. Lines that begin with "ask " are for the target, whose answers come on standard input.
  */
-import { spawnSync } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { GrpcDetail } from '../../../src/checks/grpc/detail.ts';
@@ -24,9 +23,9 @@ import { AgentUnderLoad } from './agent-load.ts';
 import { agentDevice, type LabLine, targetAddress } from './bench-lab.ts';
 import { type Blackbox, startBlackbox } from './blackbox.ts';
 import { BlackboxLoad } from './blackbox-load.ts';
+import { startBurners } from './burners.ts';
 import { startCapture } from './capture.ts';
 import { measureEcho } from './echo-accuracy.ts';
-import { startLineProcess } from './line-process.ts';
 import { applyLoad, type Load, loads, probeCount } from './loads.ts';
 
 /** Captures say the time of day. */
@@ -74,7 +73,7 @@ await using agent = await AgentUnderLoad.start(1000);
 const isPeerNeeded = !/^(ssl|grpc|websocket)/.test(only) && burnerCount === 0;
 await using blackbox = isPeerNeeded ? await startBlackbox() : undefined;
 setPriority(0);
-await using burners = await startBurners(burnerCount);
+await using burners = await startBurners(burnerCount, { core: 0 });
 
 const measured: Measured[] = [];
 for (const scheme of schemes) {
@@ -279,20 +278,6 @@ function callPhases({ response }: GrpcDetail, result: ResultReport): Reported {
   const { connect, settings: tls, wait, download } = response.timingPhases;
   const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
   return { connect, tls, wait, download, total, isDoubtful };
-}
-
-/** Keeps one core busy, at the priority that everybody has. */
-async function startBurners(count: number): Promise<AsyncDisposable & { readonly count: number }> {
-  const started = Array.from({ length: count }, () => startLineProcess('busy-loop.ts'));
-  await Promise.all(started.map((burner) => burner.next()));
-  for (const { pid } of started)
-    spawnSync('taskset', ['-a', '-c', '-p', '0', String(pid)], { stdio: 'ignore' });
-  return {
-    count,
-    async [Symbol.asyncDispose]() {
-      await Promise.all(started.map((burner) => burner[Symbol.asyncDispose]()));
-    },
-  };
 }
 
 async function blackboxReports(

@@ -15,6 +15,11 @@ export type WirePacket = { readonly atMs: number; readonly source: string; reado
       readonly payloadBytes: number;
     }
   | {
+      readonly protocol: 'udp';
+      readonly sourcePort: number;
+      readonly destinationPort: number;
+    }
+  | {
       readonly protocol: 'icmp';
       readonly type: number;
       readonly identifier: number;
@@ -75,6 +80,14 @@ function readPacket(ip: Buffer, atMs: number): WirePacket | undefined {
       type: rest.readUInt8(0),
       identifier: rest.readUInt16BE(4),
       sequence: rest.readUInt16BE(6),
+    };
+  }
+  if (ip.readUInt8(9) === 17) {
+    return {
+      ...from,
+      protocol: 'udp',
+      sourcePort: rest.readUInt16BE(0),
+      destinationPort: rest.readUInt16BE(2),
     };
   }
   if (ip.readUInt8(9) !== 6 || rest.length < 20) return undefined;
