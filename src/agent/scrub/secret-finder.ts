@@ -30,8 +30,8 @@ const minOddLineLength = 8;
 /** and every line of a key. */
 const keyBlock = /-----BEGIN [^-]+-----/;
 
-/** Marks within marks within marks. */
-const maxMarkDepth = 3;
+/** Marks within marks, each in the middle of another. */
+const maxMarkDepth = 4;
 
 /** Whether a secret's value is long and special enough to be looked for. */
 export function isMaskable(secret: string): boolean {

@@ -10,8 +10,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 test.setTimeout(60_000);
 const given = JSON.parse(readFileSync(process.env.GIVEN, 'utf8'));
 const texts = given.texts;
-/** Comparisons put colours of their own into those that have some. */
-const uncoloured = texts.filter((text) => !/u001b|x1b|<span/i.test(JSON.stringify(text)));
+/** Comparisons cut codes of colours; where Playwright then takes colours out of a message, a letter of one is left (docs/explanation/secrets.md). */
+const uncoloured = texts.filter((text) => !text.includes('\\u001b'));
 const files = given.files.map(({ name, base64 }) => ({ name, bytes: Buffer.from(base64, 'base64') }));
 /** What a comparison shows in colours, next to the text, and holds no more than three characters of it in a row. */
 const alike = (text) => text.replaceAll(/(...)./gsu, '$1#');
@@ -99,6 +99,6 @@ test('asks', async ({ page, request }) => {
 });
 
 for (const [index, text] of texts.entries()) {
-  if (index % 5 === 0 && text.length < 90 && uncoloured.includes(text) && !/@|…|\\.\\.\\./.test(text)) test('title ' + text + ' ' + index, async ({ page }) => { await page.goto('${url}/blank'); expect(1).toBe(2); });
+  if (index % 5 === 0 && text.length < 90 && !/u001b|x1b|<span/i.test(JSON.stringify(text)) && !/@|…|\\.\\.\\./.test(text)) test('title ' + text + ' ' + index, async ({ page }) => { await page.goto('${url}/blank'); expect(1).toBe(2); });
 }
 `;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,13 @@ const text = (length = 100) => `${noise(length)} the token is ${secret}. ${noise
 async function zipped(members: Readonly<Record<string, Buffer | string>>): Promise<Buffer> {
   const zip = new ZipFile();
   for (const [name, bytes] of Object.entries(members)) zip.addBuffer(Buffer.from(bytes), name);
+  zip.end();
+  return await buffer(zip.outputStream);
+}
+
+async function storedMember(name: string, content: string): Promise<Buffer> {
+  const zip = new ZipFile();
+  zip.addBuffer(Buffer.from(content), name, { compress: false });
   zip.end();
   return await buffer(zip.outputStream);
 }
@@ -228,6 +235,37 @@ describe('what is packed within a file', () => {
     const archive = await zipped({ a: bytes, b: 'kept' });
     await writeFile(path, archive);
     expect(await scrubFile(path, `${path}.out`, options)).toMatchObject({ memberCount: 2, withheldCount: 1 });
+  });
+
+  describe('of more than 16 MB', () => {
+    const filler = Buffer.alloc(17 * 1024 * 1024, 'All lines are ordinary here.\n');
+    const largeWith = (piece: Buffer, at: number) =>
+      Buffer.concat([filler.subarray(0, at), piece, filler.subarray(at)]);
+
+    it.each([
+      ['a text', async () => Buffer.from('a zip begins with PK\x03\x04 and has a central directory')],
+      ['the bytes of other things', async () => Buffer.concat([Buffer.from('PK\x03\x04'), randomBytes(60)])],
+      ['a stored member', async () => await storedMember('kept.txt', 'ordinary')],
+    ])('is sent where the mark of archives stands in %s', async (_name, make) => {
+      const path = join(folder, 'large');
+      const bytes = largeWith(await make(), 5 * 1024 * 1024);
+      await writeFile(path, bytes);
+      expect(await scrubFile(path, `${path}.out`, options)).toMatchObject({ replacedCount: 0 });
+      expect((await readFile(`${path}.out`)).equals(bytes)).toBe(true);
+    });
+
+    it('is not sent with an archive in it, wherever the blocks of reading end', async () => {
+      const path = join(folder, 'large');
+      const archive = await zipped({ [`${'folder/'.repeat(150)}a`]: text() });
+      for (const [piece, at] of [
+        [await zipped({ a: text() }), 5 * 1024 * 1024],
+        [await zipped({ a: text() }), 6 * 1024 * 1024 - 20],
+        [archive, 6 * 1024 * 1024 - 2],
+      ] as const) {
+        await writeFile(path, largeWith(piece, at));
+        await expect(scrubFile(path, `${path}.out`, options)).rejects.toThrow(/too large to be unpacked/);
+      }
+    });
   });
 
   it.each([

@@ -1,15 +1,18 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
 import { readablePieces } from '../../helpers/agent/readable-pieces.ts';
+import { isNight } from '../../helpers/night.ts';
 
 const token = 'tok_9fQ2x7LmZpR4sVb8';
 const password = `p@ss'w"örd+& 100%`;
+const windows = 'C:\\dir\\p4ss-word-17';
 const mask = '*********';
 const json = JSON.stringify;
 const html = (text: string) =>
@@ -39,6 +42,7 @@ const forms: Readonly<Record<string, readonly (readonly [written: string, left: 
   'as it is': [
     [password, password],
     [token, token],
+    [windows, windows],
   ],
   'colours within': [
     [`tok_9f\u001b[7mQ2x7LmZp\u001b[27mR4sVb8`, 'Q2x7LmZp'],
@@ -52,7 +56,7 @@ const forms: Readonly<Record<string, readonly (readonly [written: string, left: 
 
 describe.each(Object.entries(forms))('a secret %s', (_form, variants) => {
   it.each(Object.entries(encoders))('is found in %s', (_encoder, encode) => {
-    const scrubber = new Scrubber([token, password]);
+    const scrubber = new Scrubber([token, password, windows]);
     for (const [written, left] of variants) {
       const text = `before ${encode(written)} after`;
       expect(scrubber.text(text)).toContain(mask);
@@ -63,10 +67,38 @@ describe.each(Object.entries(forms))('a secret %s', (_form, variants) => {
   });
 });
 
-it('is found in colours within colours', () => {
-  const scrubber = new Scrubber([token]);
-  const text = 'tok_9f\\\u001b[7mu001b\u001b[27m[7mQ2x7LmZp\\u001b[27mR4sVb8';
-  expect(scrubber.text(text)).not.toContain('Q2x7LmZp');
+/** A comparison colours a text that has colours already: its own go anywhere, into the middle of those, too. */
+describe.each(Object.entries(encoders))('a secret coloured twice, in %s', (_encoder, encode) => {
+  it.each([
+    ['raw', (text: string) => text],
+    ['escaped', json],
+    ['escaped twice', (text: string) => json(json(text))],
+    ['as Node shows it', (text: string) => inspect(text).slice(1, -1)],
+  ])('is found where the first colours are %s', (_form, first) => {
+    const leaks: string[] = [];
+    for (const secret of [token, windows]) {
+      const scrubber = new Scrubber([secret]);
+      const [before, part, after] = [secret.slice(0, 6), secret.slice(6, -5), secret.slice(-5)];
+      const coloured = first(`${before}\u001b[7m${part}\u001b[27m\u001b[39m${after}`);
+      for (let start = 0; start <= coloured.length; start += 1) {
+        for (const length of isNight ? [0, 1, 2, 3, 5, 9] : [(start * 7) % 5]) {
+          const twice = `${coloured.slice(0, start)}\u001b[31m${coloured.slice(start, start + length)}\u001b[39m${coloured.slice(start + length)}`;
+          const clean = scrubber.text(`before ${encode(twice)} after`);
+          if (/tok_|Q2x7|mZpR|p4ss|-17/.test(clean)) leaks.push(json(twice));
+        }
+      }
+    }
+    expect(leaks).toEqual([]);
+  });
+});
+
+it.each([
+  ['octal', '\\033[7m', '\\033[27m'],
+  ['octal in JSON', '\\\\033[7m', '\\\\033[27m'],
+  ['XML', '&#27;[7m', '&#27;[27m'],
+  ['XML in hex', '&#x1B;[7m', '&#x1B;[27m'],
+])('is found between colours in %s', (_form, on, off) => {
+  expect(new Scrubber([token]).text(`tok_9f${on}Q2x7LmZp${off}R4sVb8 is`)).toBe(`${mask} is`);
 });
 
 it('is found in a packed text in Base64 behind which the next line goes on', () => {

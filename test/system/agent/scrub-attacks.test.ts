@@ -25,7 +25,7 @@ import { packFiles } from '../../helpers/scripts/suite-bundle.ts';
 import { type SuiteStage, startSuiteStage } from '../../helpers/scripts/suite-stage.ts';
 import { listen, type Target } from '../../helpers/targets/listening.ts';
 
-const secrets = { TOKEN: 'tok_9fQ2x7LmZpR4sVb8', PASSWORD: `p@ss'w"örd+& 100%`, NAME: 'Grüße-Ärger-Öl' };
+const secrets = { TOKEN: 'tok_9fQ2x7LmZpR4sVb8', PASSWORD: `p@ss'w"ö\\rd+& 100%`, NAME: 'Grüße-Ärger-Öl' };
 const isText = ({ form }: WrittenSecret) => !/^UTF-(?:16|32)/.test(form) && form !== 'Latin-1';
 /** Of the forms that every secret has, those of texts that pages and programs write; all of them pass every sink in integration tests. */
 const usual =

@@ -4,6 +4,9 @@ import { constants, gunzipSync, inflateRawSync } from 'node:zlib';
 const gzipStart = Buffer.from('1f8b08', 'hex');
 const zipStart = Buffer.from('504b0304', 'hex');
 const localHeaderBytes = 30;
+/** The highest version of the format that a member may ask for, and the flags that mean nothing in any of them. */
+const maxVersion = 63;
+const unusedFlags = 0xd780;
 /** Enough of a stream to tell whether it is one. */
 const headBytes = 1024;
 /** Enough of a part to find a text in, and a bound on what bombs take. */
@@ -52,7 +55,32 @@ function mayHideText(bytes: Buffer): boolean {
     const start = bytes.subarray(at, at + headBytes);
     if (unpacked(() => gunzipSync(start, options)) !== undefined) return true;
   }
-  return bytes.includes(zipStart);
+  for (const at of placesOf(zipStart, bytes, 0)) {
+    if (mayHideMember(bytes.subarray(at, at + headBytes))) return true;
+  }
+  return false;
+}
+
+/**
+ * Whether a member of an archive begins there whose content the search of the file itself does not see. By chance four
+ * bytes look like it; what follows them is a header only where there is one.
+ */
+function mayHideMember(start: Buffer): boolean {
+  if (start.length <= localHeaderBytes) return false;
+  const [version, flags, method] = [start.readUInt16LE(4), start.readUInt16LE(6), start.readUInt16LE(8)];
+  const nameBytes = start.readUInt16LE(26);
+  const name = start.subarray(localHeaderBytes, localHeaderBytes + nameBytes);
+  const isHeader =
+    (version & 0xff) <= maxVersion &&
+    (flags & unusedFlags) === 0 &&
+    (method < 20 || (method > 90 && method < 100)) &&
+    nameBytes > 0 &&
+    name.every((byte) => byte >= 0x20);
+  const isEncrypted = (flags & 1) === 1;
+  if (!isHeader || (method === 0 && !isEncrypted)) return false;
+  const content = start.subarray(localHeaderBytes + nameBytes + start.readUInt16LE(28));
+  if (method !== 8 || isEncrypted || content.length === 0) return true;
+  return unpacked(() => inflateRawSync(content, options)) !== undefined;
 }
 
 /** The texts of all members that an archive shows in the headers before them. */

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { deflateRawSync, deflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { scrubBytes } from '../files/scrub-bytes.ts';
@@ -52,6 +53,77 @@ describe('what is left of a secret where a text was cut', () => {
     'Unexpected token \'a\', "abc" is not valid JSON',
   ])('%s stays', (text) => {
     expect(clean(text)).toBe(text);
+  });
+});
+
+it('finds what is left of a secret as Node shows it, cut at every place', () => {
+  for (const awkward of [`p@ss'w"ö\\rd+& 100%`, 'CORP\\svc-p4ss"17', 'two\nlines\\4711']) {
+    const scrubber = new SecretFinder([awkward]);
+    for (let length = 5; length < awkward.length; length += 1) {
+      const shown = inspect({ text: `${awkward.slice(0, length)}…` });
+      for (const text of [shown, JSON.stringify(shown), JSON.stringify(JSON.stringify(shown))]) {
+        const masked = scrubBytes(Buffer.from(text), { finder: scrubber, mask: '***' }).bytes.toString();
+        expect(masked).not.toContain(awkward.slice(0, 2));
+      }
+    }
+  }
+});
+
+describe('what is left of a secret in Base64 where it was cut', () => {
+  const encoders: Readonly<Record<string, (text: string) => string>> = {
+    'one line': (text) => Buffer.from(text).toString('base64'),
+    'Base64 for URLs': (text) => Buffer.from(text).toString('base64url'),
+    'lines of 76': (text) => wrapped(text, 76, '\n'),
+    'lines of 16': (text) => wrapped(text, 16, '\r\n'),
+    'lines of 64 in JSON': (text) => wrapped(text, 64, '\\n'),
+  };
+  const marks: Readonly<Record<string, (text: string) => string>> = {
+    'an ellipsis': (text) => `got ${text}…`,
+    'an escaped ellipsis': (text) => `{"got":"${text}\\u2026"}`,
+    'an ellipsis behind a quote': (text) => `got "${text}"… 120 more`,
+    'an ellipsis in brackets': (text) => `got ${text}[…]`,
+    'dots behind a quote': (text) => `got '${text}'... 120 more characters`,
+    'dots in brackets': (text) => `got ${text} (...)`,
+  };
+  const surroundings = ['', 'x', 'xy', '{"user":"someone-long-enough","password":"', 'x'.repeat(59)];
+
+  function wrapped(text: string, width: number, lineBreak: string): string {
+    const lines = Buffer.from(text)
+      .toString('base64')
+      .match(new RegExp(`.{1,${width}}`, 'g'));
+    return (lines ?? []).join(lineBreak);
+  }
+
+  function readable(text: string): string {
+    const unwrapped = text.replaceAll(/\r?\n|\\n/g, '');
+    const runs = unwrapped.matchAll(/[\w+/-]{5,}/g);
+    return Array.from(runs, ([run]) => Buffer.from(run, 'base64').toString('latin1')).join(' ');
+  }
+
+  describe.each(Object.entries(encoders))('in %s', (_encoder, encode) => {
+    it.each(Object.entries(marks))('does not stand before %s', (_mark, cut) => {
+      const left = new Set<string>();
+      for (const before of surroundings) {
+        const encoded = encode(`${before}${secret}", and so on`);
+        for (let end = 8; end < encoded.length; end += 1) {
+          const text = cut(encoded.slice(0, end));
+          if (readable(clean(text)).includes(secret.slice(0, 6))) left.add(text);
+        }
+      }
+      expect([...left]).toEqual([]);
+    });
+  });
+
+  it('does not stand behind an ellipsis, in lines neither', () => {
+    for (const encode of Object.values(encoders)) {
+      const encoded = encode(`{"user":"someone","password":"${secret}","more":"${'x'.repeat(60)}"}`);
+      for (let start = 36; start < 52; start += 1) {
+        // Where a line ends the next one is what the text begins with.
+        const text = `…${encoded.slice(start).replace(/^(?:\r?\n|\\n|n)/, '')}`;
+        for (const shift of ['', 'A', 'AA', 'AAA'])
+          expect(readable(shift + clean(text).slice(1))).not.toContain(secret.slice(-6));
+      }
+    }
   });
 });
 

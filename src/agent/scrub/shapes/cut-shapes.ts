@@ -1,15 +1,17 @@
 import { type CutSecrets, minCutBytes } from './cut-secrets.ts';
 import type { SecretRange, SecretShape } from './shape.ts';
+import { unwrappedAfter, unwrappedBefore } from './wrapped-base64.ts';
 
 /** Three dots are also what a sentence trails off with: `Checking password...`. */
 const minBeforeDots = 6;
-const word = /^[A-Za-z]{1,11}$/;
+const word = /^(?:[A-Za-z]?[a-z]{1,10}|[A-Z]{1,11})$/;
 const marks: readonly { readonly mark: string; readonly minBytes: number }[] = [
   ...['…', String.raw`\u2026`, '&hellip;', '%E2%80%A6'].map((mark) => ({ mark, minBytes: minCutBytes })),
   { mark: '...', minBytes: minBeforeDots },
 ];
-/** What may stand between a text that was cut and the mark of it: a quote, a blank. */
-const between: ReadonlySet<number> = new Set(Array.from(' "\'`\\', (one) => one.charCodeAt(0)));
+/** What may stand between a text that was cut and the mark of it: a quote, a blank, a bracket. */
+const betweenBefore = bytesOf(' "\'`\\[({<');
+const betweenAfter = bytesOf(' "\'`\\])}>');
 const maxBetweenBytes = 4;
 /** The same, escaped for HTML and URLs. */
 const escapedBetween = ['&quot;', '&apos;', '&#39;', '&#x27;', '%22', '%27', '%20'].map((one) =>
@@ -40,10 +42,10 @@ class CutMarkShape implements SecretShape {
 
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
     // Of a row of dots the first ones count.
-    if (bytes[anchorStart - 1] === this.anchor[0]) return none;
+    if (this.#areDots && bytes[anchorStart - 1] === this.anchor[0]) return none;
     const ranges: SecretRange[] = [];
     for (const end of endsBefore(bytes, anchorStart)) {
-      const start = this.#cut.beginningBefore(bytes, end, this.#minBytes);
+      const start = this.#beginningBefore(bytes, end);
       if (start < 0) continue;
       const isWord = this.#areDots && word.test(bytes.toString('latin1', start, end));
       if (!isWord) ranges.push({ start, end });
@@ -51,11 +53,32 @@ class CutMarkShape implements SecretShape {
     // After mere dots there is a text of its own, unless there is the beginning of a secret before them.
     if (this.#areDots && ranges.length === 0) return none;
     for (const start of startsAfter(bytes, anchorStart + this.anchor.length)) {
-      const end = this.#cut.endingAfter(bytes, start);
+      const end = this.#endingAfter(bytes, start);
       if (end >= 0) ranges.push({ start, end });
     }
     return ranges;
   }
+
+  #beginningBefore(bytes: Buffer, end: number): number {
+    const start = this.#cut.beginningBefore(bytes, end, this.#minBytes);
+    const inLines = start < 0 ? unwrappedBefore(bytes, end) : undefined;
+    if (!inLines) return start;
+    const { length } = inLines.bytes;
+    const place = this.#cut.beginningBefore(inLines.bytes, length, this.#minBytes);
+    return place < 0 ? -1 : inLines.placeOf(place);
+  }
+
+  #endingAfter(bytes: Buffer, start: number): number {
+    const end = this.#cut.endingAfter(bytes, start);
+    const inLines = end < 0 ? unwrappedAfter(bytes, start) : undefined;
+    if (!inLines) return end;
+    const place = this.#cut.endingAfter(inLines.bytes, 0);
+    return place < 0 ? -1 : inLines.placeOf(place - 1) + 1;
+  }
+}
+
+function bytesOf(characters: string): ReadonlySet<number> {
+  return new Set(Array.from(characters, (one) => one.charCodeAt(0)));
 }
 
 /** Where the text before a mark may have ended. */
@@ -63,7 +86,7 @@ function endsBefore(bytes: Buffer, mark: number): number[] {
   const ends = [mark];
   const half = mark - replacement.length;
   if (half >= 0 && bytes.compare(replacement, 0, replacement.length, half, mark) === 0) ends.push(half);
-  for (let at = mark; mark - at < maxBetweenBytes && between.has(bytes[at - 1] ?? 0); at -= 1)
+  for (let at = mark; mark - at < maxBetweenBytes && betweenBefore.has(bytes[at - 1] ?? 0); at -= 1)
     ends.push(at - 1);
   for (const escaped of escapedBetween) {
     const end = mark - escaped.length;
@@ -78,7 +101,7 @@ function startsAfter(bytes: Buffer, mark: number): number[] {
   if (half <= bytes.length && bytes.compare(replacement, 0, replacement.length, mark, half) === 0) {
     starts.push(half);
   }
-  for (let at = mark; at - mark < maxBetweenBytes && between.has(bytes[at] ?? 0); at += 1)
+  for (let at = mark; at - mark < maxBetweenBytes && betweenAfter.has(bytes[at] ?? 0); at += 1)
     starts.push(at + 1);
   for (const escaped of escapedBetween) {
     const start = mark + escaped.length;

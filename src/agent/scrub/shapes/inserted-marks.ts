@@ -7,11 +7,15 @@ const escapeByte = 0x1b;
  */
 const marks = new RegExp(
   [
-    String.raw`(?:${String.fromCodePoint(escapeByte)}|(?:\\|%(?:25){0,4}5c){1,64}(?:u001b|u\{1b\}|x1b)|%1b)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]`,
+    String.raw`(?:${String.fromCodePoint(escapeByte)}|((?:\\|%(?:25){0,4}5c){1,64})(?:u001b|u\{1b\}|x1b|033)|%1b|&(?:amp;)?#(?:27|x1b);)(?:\[|%5b)[\d;?]{0,24}[A-Za-z]`,
     String.raw`(?:<|&lt;|\\{1,64}u003c|%3c)(?:\/|%2f)?(?:span|mark)\b(?:(?!&gt;|\\{1,64}u003e|%3e)[^<>]){0,300}(?:>|&gt;|\\{1,64}u003e|%3e)`,
   ].join('|'),
   'gi',
 );
+/** One backslash, as it is or percent-encoded. */
+const oneBackslash = /\\|%(?:25){0,4}5c/gi;
+const lastBackslash = /(?:\\|%(?:25){0,4}5c)$/i;
+const maxBackslashBytes = 16;
 /**
  * What tells that a text has any; the character itself is looked for by itself, because one byte is found quickly. Each
  * is as long as it takes: short anchors would slow the search for all secrets.
@@ -23,7 +27,9 @@ const escapedAnchors = ['b', 'B'].flatMap((letter) => [
   ...['0', '22', '23', '24', '27', '29', '39', '49'].flatMap((code) => [
     `\\x1${letter}[${code}m`,
     `%1${letter}%5${letter}${code}m`,
+    `&#x1${letter};[${code}m`,
   ]),
+  ...['\\033', '&#27;'].map((escaped) => `${escaped}[27m`),
   ...['%5C', '%5c'].flatMap((escaped) => [`${escaped}u001${letter}`, `${escaped}x1${letter}`]),
 ]);
 const anchors = [
@@ -67,6 +73,23 @@ export function hasPlainMarks(bytes: Buffer): boolean {
   return bytes.includes(escapeByte);
 }
 
+/**
+ * Where in a row of backslashes those begin that escape what follows. Escaped once it is one, twice two, then four; those
+ * of the text before it are twice as many for each, so of their sum it is what no two of them make.
+ */
+function ownStart(backslashes: string): number {
+  const all = [...backslashes.matchAll(oneBackslash)];
+  const count = all.length & -all.length;
+  return all.at(-count)?.index ?? 0;
+}
+
+function endsWithBackslash(part: Buffer | undefined): boolean {
+  return (
+    part !== undefined &&
+    lastBackslash.test(part.toString('latin1', Math.max(0, part.length - maxBackslashBytes)))
+  );
+}
+
 /** Bytes without the marks in them, and where their parts were. */
 export class UnmarkedBytes {
   readonly bytes: Buffer;
@@ -85,8 +108,13 @@ export class UnmarkedBytes {
       this.#originals.push(at);
       length += to - at;
     };
-    for (const { 0: mark, index } of marked.toString('latin1').matchAll(marks)) {
-      keep(index);
+    let seenUpTo = 0;
+    for (const { 0: mark, 1: backslashes, index } of marked.toString('latin1').matchAll(marks)) {
+      const isNext = index === seenUpTo;
+      seenUpTo = index + mark.length;
+      // It follows a mark that may stand within its backslashes: without that one, it is seen as a whole the next time.
+      if (backslashes !== undefined && isNext && endsWithBackslash(parts.at(-1))) continue;
+      keep(index + (backslashes === undefined ? 0 : ownStart(backslashes)));
       at = index + mark.length;
     }
     keep(marked.length);

@@ -85,12 +85,28 @@ function printedJson(text: string): string {
   return jsonEscaped(text).replaceAll('\\', '\\\\');
 }
 
+/** A text as Node shows it between quotes of each kind, also in JSON. */
+const shownByNode = ["'", '"', '`'].flatMap((quote) => {
+  const shown = (text: string) =>
+    text.replaceAll(/[\\\n\r\t]/g, jsonEscaped).replaceAll(quote, String.raw`\${quote}`);
+  return [
+    shown,
+    (text: string) => jsonEscaped(shown(text)),
+    (text: string) => repeated(jsonEscaped, shown(text), 2),
+  ];
+});
+
 /** How long the beginning of a text is in each of its spellings. */
 export function spellingsFrom(text: string, startLength: number): Map<string, number> {
   const wellFormed = text.toWellFormed();
   const start = wellFormed.slice(0, startLength);
   const all = new Map<string, number>();
-  for (const encode of [...encoders, printedJson, (one: string) => jsonEscaped(printedJson(one))]) {
+  for (const encode of [
+    ...encoders,
+    ...shownByNode,
+    printedJson,
+    (one: string) => jsonEscaped(printedJson(one)),
+  ]) {
     const spelling = encode(wellFormed);
     const { length } = encode(start);
     for (const written of [spelling, lowerCodes(spelling), upperCodes(spelling)]) all.set(written, length);

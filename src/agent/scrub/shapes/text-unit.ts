@@ -164,10 +164,7 @@ export class TextUnit implements Unit {
       if (this.#isLatin && bytes[after] === this.#codePoint) add(after + 1);
       return;
     }
-    // Escaped once it is two, twice four. Whatever is more may belong to what follows.
-    const count = after - at;
-    add(at + 2 ** Math.floor(Math.log2(count)));
-    for (let other = count; other > 0; other -= 1) add(at + other);
+    for (const count of likelyCounts(after - at)) add(at + count);
   }
 
   #addShellEscape(bytes: Buffer, at: number, add: (end: number) => void): void {
@@ -207,13 +204,13 @@ export class TextUnit implements Unit {
     }
     add(this.#unicodeEscapeEnd(bytes, at, percent));
     // Escaped for JSON, then for a URL.
-    let after = at;
-    for (let count = 0; count < maxPercentBackslashes; count += 1) {
-      const end = this.#codePoint === backslash ? -1 : percentEnd(bytes, after, Buffer.of(backslash));
-      if (end < 0) break;
-      after = end;
+    const escapes = percentBackslashEnds(bytes, at);
+    const after = escapes.at(-1);
+    if (after === undefined) return;
+    if (this.#codePoint === backslash) {
+      for (const count of likelyCounts(escapes.length)) add(escapes[count - 1] ?? -1);
+      return;
     }
-    if (after === at) return;
     add(percentEnd(bytes, after, this.#utf8));
     add(literalEnd(bytes, after, this.#utf8));
     const control = controlEscapes[this.#codePoint];
@@ -283,6 +280,23 @@ export class TextUnit implements Unit {
     }
     return end;
   }
+}
+
+/** How many backslashes of a row one may be: escaped once two, twice four. Whatever is more may belong to what follows. */
+function likelyCounts(count: number): readonly number[] {
+  return [2 ** Math.floor(Math.log2(count)), ...Array.from({ length: count }, (_, less) => count - less)];
+}
+
+/** Where each of the backslashes ends that follow one another, percent-encoded. */
+function percentBackslashEnds(bytes: Buffer, at: number): readonly number[] {
+  const ends: number[] = [];
+  let end = at;
+  while (ends.length <= maxPercentBackslashes) {
+    end = percentEnd(bytes, end, Buffer.of(backslash));
+    if (end < 0) break;
+    ends.push(end);
+  }
+  return ends;
 }
 
 /** Where quoted-printable may have broken the line before a piece that is looked for as it is. */
