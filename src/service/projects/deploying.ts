@@ -10,20 +10,10 @@ import type { Repositories } from '../repositories.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { storedJson, storedValue } from '../store/stored-json.ts';
 import type { Store } from '../store.ts';
-import { type CarriedOut, carryOut } from './carry-out.ts';
+import { applyProject, type DeploymentRequest } from './applying.ts';
 import { type Deployer, type HandlersOn, Operations, storeWithin } from './operations.ts';
-import type { DeploymentRow, ProjectRow } from './tables.ts';
+import type { DeploymentRow } from './tables.ts';
 import { projectOf } from './views.ts';
-import { readWished } from './wished.ts';
-
-/** What a deployment is to do, as it is stored until it is done. */
-export interface DeploymentRequest {
-  /** Absent: the project is deleted, with what is of it. */
-  readonly input?: DeploymentInput;
-  readonly preserve: boolean;
-  /** Whether what is new runs at once. */
-  readonly schedule: boolean;
-}
 
 interface DeployingDeps {
   readonly store: Store;
@@ -166,7 +156,15 @@ export class Deploying {
       const now = clock.wallMs();
       const within = storeWithin(store, repositories);
       const operations = new Operations(this.#deps.handlersOn(within.store), deployerOf(row));
-      const { project, done } = await deploy({ repositories, operations, row, request, now, onProgress });
+      const { project, done } = await applyProject({
+        repositories,
+        operations,
+        accountId: row.account_id,
+        logicalId: row.project_logical_id,
+        request,
+        now,
+        onProgress,
+      });
       const result: DeploymentResult = { project: projectOf(project), diff: [...done.changes] };
       const outcome = { status: 'SUCCEEDED', ended: clock.wallMs(), result: JSON.stringify(result) };
       if (!(await repositories.deployments.end(row.id, this.#worker, outcome))) throw new Cancelled();
@@ -207,46 +205,4 @@ function requestOf({ request }: Pick<DeploymentRow, 'request'>): DeploymentReque
 
 function unreadable(): AppError {
   return new AppError('CONFLICT', 'The stored request of this deployment cannot be read. Deploy again.');
-}
-
-/** Deploys or deletes a project, within a transaction. */
-async function deploy(work: {
-  readonly repositories: Repositories;
-  readonly operations: Operations;
-  readonly row: DeploymentRow;
-  readonly request: DeploymentRequest;
-  readonly now: number;
-  readonly onProgress: (done: number) => Promise<void>;
-}): Promise<{ project: ProjectRow; done: CarriedOut }> {
-  const { repositories, operations, row, request, now, onProgress } = work;
-  const { projects } = repositories;
-  const { account_id: accountId, project_logical_id: logicalId } = row;
-  const { input, preserve } = request;
-  const stored = await projects.find(accountId, logicalId);
-  const rows = stored ? await projects.resources(stored.id) : [];
-  const given = { repositories, operations, accountId, rows, preserve, isDry: false, onProgress };
-  if (!input) {
-    if (!stored) throw new AppError('NOT_FOUND', `There is no project "${logicalId}".`);
-    const nothing = readWished({ sharedFiles: [], resources: [] });
-    const done = await carryOut({ ...given, wished: nothing });
-    await projects.delete(stored.id);
-    return { project: stored, done };
-  }
-  const { name, repoUrl = null } = input.project;
-  const project: ProjectRow = stored
-    ? { ...stored, name, repo_url: repoUrl, updated: now }
-    : {
-        id: randomUUID(),
-        account_id: accountId,
-        logical_id: logicalId,
-        name,
-        repo_url: repoUrl,
-        created: now,
-        updated: null,
-      };
-  if (stored) await projects.update(project.id, { name, repo_url: repoUrl, updated: now });
-  else await projects.insert(project);
-  const done = await carryOut({ ...given, wished: readWished(input) });
-  await projects.replaceResources(project.id, done.rows);
-  return { project, done };
 }

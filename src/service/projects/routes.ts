@@ -10,8 +10,8 @@ import type { Repositories } from '../repositories.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from '../sessions/completion.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
+import { type DeploymentRequest, rehearse } from './applying.ts';
 import { carryOut } from './carry-out.ts';
-import type { DeploymentRequest } from './deploying.ts';
 import type { DeploymentState } from './deployment-store.ts';
 import { sendEvents } from './events.ts';
 import { type Deployer, type HandlersOn, Operations } from './operations.ts';
@@ -44,7 +44,7 @@ function lettingOthersIn(): () => Promise<void> {
 export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
   const { store, clock, logger, handlersOn, progress } = deps;
 
-  /** What a deployment would change, and whether it is possible as far as can be seen without writing. */
+  /** What a deployment would change; refuses what can be seen to be wrong without writing, all of it at once. */
   const preview = async (
     { caller, address }: Deployer,
     given: { logicalId: string; input: DeploymentRequest['input']; preserve: boolean },
@@ -58,6 +58,19 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
     const work = { repositories: store, operations, accountId, wished, rows, preserve: given.preserve };
     const { changes } = await carryOut({ ...work, isDry: true, onProgress: lettingOthersIn() });
     return { stored, diff: [...changes] };
+  };
+
+  /** The same where nothing is to be changed: what the deployment itself would refuse is refused, too. */
+  const dryRun = async (
+    deployer: Deployer,
+    given: { logicalId: string; input: DeploymentRequest['input']; preserve: boolean },
+  ) => {
+    const seen = await preview(deployer, given);
+    const { logicalId, input, preserve } = given;
+    const request = { ...(input === undefined ? {} : { input }), preserve, schedule: false };
+    if (seen.diff.length > 0 && (input || seen.stored))
+      await rehearse(deps, deployer, { logicalId, request });
+    return seen;
   };
 
   const begin = async (deployer: Deployer, logicalId: string, request: DeploymentRequest) => {
@@ -102,10 +115,14 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
     async deployProject({ caller, query, body, request, reply }) {
       const deployer = { caller, address: request.ip };
       const { logicalId } = body.project;
-      const { preserveResources: preserve, scheduleOnDeploy: schedule, dryRun } = query;
-      if (!dryRun) await refuseBusy(deps, caller.accountId, logicalId);
-      const { stored, diff } = await preview(deployer, { logicalId, input: body, preserve });
-      if (!dryRun) return begin(deployer, logicalId, { input: body, preserve, schedule });
+      const { preserveResources: preserve, scheduleOnDeploy: schedule } = query;
+      const given = { logicalId, input: body, preserve };
+      if (!query.dryRun) {
+        await refuseBusy(deps, caller.accountId, logicalId);
+        await preview(deployer, given);
+        return begin(deployer, logicalId, { input: body, preserve, schedule });
+      }
+      const { stored, diff } = await dryRun(deployer, given);
       const { name, repoUrl = null } = body.project;
       const project = stored
         ? { ...projectOf(stored), name, repoUrl }
@@ -143,13 +160,13 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
     async deleteProject({ caller, params, query, request, reply }) {
       const deployer = { caller, address: request.ip };
       const { logicalId } = params;
-      const { preserveResources: preserve, dryRun } = query;
+      const { preserveResources: preserve } = query;
       const stored = await store.projects.find(caller.accountId, logicalId);
-      if (stored && !dryRun) {
+      if (stored && !query.dryRun) {
         await refuseBusy(deps, caller.accountId, logicalId);
         return begin(deployer, logicalId, { preserve, schedule: false });
       }
-      const { diff } = await preview(deployer, { logicalId, input: undefined, preserve });
+      const { diff } = await dryRun(deployer, { logicalId, input: undefined, preserve });
       await reply.code(200).send({ diff });
       return { diff };
     },

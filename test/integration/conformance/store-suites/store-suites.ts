@@ -14,6 +14,7 @@ import { coverageViewSuite } from './coverage-views.ts';
 import { definitionRunSuite } from './definition-runs.ts';
 import { deployedFieldSuite } from './deployed-fields.ts';
 import { deployedKindSuite } from './deployed-kinds.ts';
+import { deployedRefusalSuite } from './deployed-refusals.ts';
 import { deploymentSuite } from './deployments.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
@@ -80,4 +81,5 @@ export function storeSuites(stage: StoreStage): void {
   deploymentSuite(stage);
   deployedFieldSuite(stage);
   deployedKindSuite(stage);
+  deployedRefusalSuite(stage);
 }

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { DeploymentInput } from '../../protocol/projects/project.ts';
+import type { Repositories } from '../repositories.ts';
+import type { Store } from '../store.ts';
+import { type CarriedOut, carryOut } from './carry-out.ts';
+import { type Deployer, type HandlersOn, Operations, storeWithin } from './operations.ts';
+import type { ProjectRow } from './tables.ts';
+import { readWished } from './wished.ts';
+
+/** What a deployment is to do, as it is stored until it is done. */
+export interface DeploymentRequest {
+  /** Absent: the project is deleted, with what is of it. */
+  readonly input?: DeploymentInput;
+  readonly preserve: boolean;
+  /** Whether what is new runs at once. */
+  readonly schedule: boolean;
+}
+
+/** Deploys or deletes a project, within a transaction. */
+export async function applyProject(work: {
+  readonly repositories: Repositories;
+  readonly operations: Operations;
+  readonly accountId: string;
+  readonly logicalId: string;
+  readonly request: DeploymentRequest;
+  readonly now: number;
+  readonly onProgress: (done: number) => Promise<void>;
+}): Promise<{ project: ProjectRow; done: CarriedOut }> {
+  const { repositories, operations, accountId, logicalId, request, now, onProgress } = work;
+  const { projects } = repositories;
+  const { input, preserve } = request;
+  const stored = await projects.find(accountId, logicalId);
+  const rows = stored ? await projects.resources(stored.id) : [];
+  const given = { repositories, operations, accountId, rows, preserve, isDry: false, onProgress };
+  if (!input) {
+    if (!stored) throw new AppError('NOT_FOUND', `There is no project "${logicalId}".`);
+    const nothing = readWished({ sharedFiles: [], resources: [] });
+    const done = await carryOut({ ...given, wished: nothing });
+    await projects.delete(stored.id);
+    return { project: stored, done };
+  }
+  const { name, repoUrl = null } = input.project;
+  const project: ProjectRow = stored
+    ? { ...stored, name, repo_url: repoUrl, updated: now }
+    : {
+        id: randomUUID(),
+        account_id: accountId,
+        logical_id: logicalId,
+        name,
+        repo_url: repoUrl,
+        created: now,
+        updated: null,
+      };
+  if (stored) await projects.update(project.id, { name, repo_url: repoUrl, updated: now });
+  else await projects.insert(project);
+  const done = await carryOut({ ...given, wished: readWished(input) });
+  await projects.replaceResources(project.id, done.rows);
+  return { project, done };
+}
+
+class RolledBack extends Error {}
+
+/**
+ * Carries a deployment out and takes all of it back: what its operations would refuse, because of what they name
+ * or what there is already, they refuse here. Nobody sees anything of it.
+ *
+ * @throws AppError as the deployment would end.
+ */
+export async function rehearse(
+  {
+    store,
+    clock,
+    handlersOn,
+  }: { readonly store: Store; readonly clock: Clock; readonly handlersOn: HandlersOn },
+  deployer: Deployer,
+  asked: { readonly logicalId: string; readonly request: DeploymentRequest },
+): Promise<void> {
+  const { accountId } = deployer.caller;
+  const startedAt = clock.wallMs();
+  const work = async (repositories: Repositories, pause: () => Promise<void>): Promise<never> => {
+    const operations = new Operations(handlersOn(storeWithin(store, repositories).store), deployer);
+    const now = clock.wallMs();
+    await applyProject({ ...asked, repositories, operations, accountId, now, onProgress: pause });
+    throw new RolledBack();
+  };
+  try {
+    await store.longTransaction(work, ({ audit }) => audit.countSince(accountId, startedAt));
+  } catch (thrown) {
+    if (!(thrown instanceof RolledBack)) throw thrown;
+  }
+}
