@@ -94,6 +94,12 @@ const serviceCoverage = Coverage.nullable().describe(
   'How much of what was due in the last 90 days was measured; null where no check opens incidents of it',
 );
 
+const measuredNow = Measurement.nullable()
+  .default(null)
+  .describe(
+    'Whether the checks that open its incidents are measured now: FULL all, PARTIAL some, NONE none of them; null where no check opens them. What is not FULL is not called operational by pages and badges',
+  );
+
 /** What a status page says of a component: the worst of its open incidents, and of what is in it. */
 export const ComponentState = z.enum(['OPERATIONAL', ...componentImpacts]);
 export type ComponentState = z.output<typeof ComponentState>;
@@ -117,6 +123,7 @@ const ShownComponent = z
     name: z.string(),
     description: z.string().nullable(),
     state: ComponentState,
+    measuredNow,
     isExpanded: z.boolean().describe('Of a group: whether what is in it is shown at once'),
     uptime: uptime.describe(
       'Percent of the time since `uptimeSince` without an incident, maintenance aside; null where nothing is known yet, or it shows no history',
@@ -154,6 +161,7 @@ export const StatusPageData = z
             id: z.string(),
             name: z.string(),
             state: ServiceState,
+            measuredNow,
             uptime,
             uptimeSince,
             coverage: serviceCoverage,

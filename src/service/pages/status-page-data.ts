@@ -13,6 +13,7 @@ import {
 import { isGoingOn } from '../maintenance/pages.ts';
 import type { Repositories } from '../repositories.ts';
 import { componentPageData } from './components/data.ts';
+import { measuredNow } from './measured-now.ts';
 import {
   incidentsShown,
   maintenanceViews,
@@ -37,7 +38,14 @@ export interface StatusPageLayout {
 /** What a status page is made of. */
 export type PageSources = Pick<
   Repositories,
-  'statusPages' | 'components' | 'automationRules' | 'incidents' | 'windows' | 'maintenances' | 'reports'
+  | 'statusPages'
+  | 'components'
+  | 'automationRules'
+  | 'incidents'
+  | 'windows'
+  | 'maintenances'
+  | 'reports'
+  | 'states'
 >;
 
 async function storedLayout(
@@ -89,6 +97,11 @@ export async function statusPageData(
     new Map([...checkIds].map(([id, own]) => [id, own.map(({ checkId }) => checkId)])),
     now,
   );
+  const standing = await repositories.states.of(
+    page.account_id,
+    checks.map(({ checkId }) => checkId),
+    now,
+  );
   const serviceViews = new Map(
     [...serviceNames].map(([id, name]) => {
       const own = incidents.filter((incident) => serviceIdsOf.get(incident.id)?.includes(id));
@@ -98,7 +111,11 @@ export async function statusPageData(
       const known = measured.get(id);
       const up = uptimeOf(own, watchedSince(known, created.get(id) ?? now, own), now);
       const days = shownDays(own, known, now);
-      const view = { id, name, state, ...uptimeView(up), coverage: known?.total ?? null, days };
+      const watching = (checkIds.get(id) ?? []).map(({ checkId }) => checkId);
+      const view = {
+        ...{ id, name, state, measuredNow: measuredNow(standing, watching) },
+        ...{ ...uptimeView(up), coverage: known?.total ?? null, days },
+      };
       return [id, { view, up }] as const;
     }),
   );

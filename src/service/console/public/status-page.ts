@@ -1,4 +1,5 @@
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
+import { unmeasured } from '../../pages/measured-now.ts';
 import type { Assets } from '../assets.ts';
 import { instant } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
@@ -65,7 +66,7 @@ export function statusDocument(data: StatusPageData, options: StatusDocument): s
     feeds,
     isStill,
     ...(style ? { style } : {}),
-    main: html`${isStale ? staleNotice(data.generatedAt) : ''}${statusMain(data, takesSubscriptions ? subscribeForm(withQuery(path`/status/${page.url}/subscribe`, { key })) : '')}`,
+    main: html`${isStale ? staleNotice(data.generatedAt) : ''}${statusMain(isStale ? unmeasured(data) : data, takesSubscriptions ? subscribeForm(withQuery(path`/status/${page.url}/subscribe`, { key })) : '')}`,
     footer: html`${page.footerText ? html`<span class="prose">${visible(page.footerText)}</span>` : ''}${footerLinks(page)}<span>As of ${instant(data.generatedAt)}</span>${feeds.map((feed) => html`<a href="${feed.path}">${feed.title}</a>`)}`,
   });
 }

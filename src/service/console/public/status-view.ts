@@ -1,7 +1,7 @@
 import { shareOfPercent } from '../../../lib/figures/share.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
-import { isUnmeasured } from '../../pages/unmeasured.ts';
+import { blindWords, isBlind } from '../../pages/measured-now.ts';
 import { counted, day, instant, percent } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
@@ -11,6 +11,7 @@ import {
   componentsHeadline,
   impactWord,
   incidentStanding,
+  operational,
 } from './components/component-view.ts';
 import { dayBars, dayLegend } from './day-bars.ts';
 import { type Notice, openNotice, pastNotice, since, statusWord } from './incidents.ts';
@@ -87,18 +88,16 @@ function headline(
     return { state: severityStates[state], word: `${severityWords[state]}${of}` };
   }
   if (services.size === 0) return { state: 'missed', word: 'This page shows no services yet' };
-  const unmeasured = [...services.values()].filter(isUnmeasured).length;
-  if (unmeasured === 0) return { state: 'passed', word: 'All services operational' };
-  const which = services.size === 1 ? 'not' : `${unmeasured} of ${counted(services.size, 'service')} not`;
-  return { state: 'missed', word: `No known incident; ${which} measured now` };
+  const all = [...services.values()];
+  if (!all.some(isBlind)) return { state: 'passed', word: 'All services operational' };
+  const which = blindWords(all, (count) => counted(count, 'service'));
+  return { state: 'missed', word: `No known incident; ${which}` };
 }
 
 function standingOf(service: Service, open: readonly Incident[]): Standing {
   const { state, id } = service;
   if (state === 'OPERATIONAL') {
-    return isUnmeasured(service)
-      ? { state: 'missed', word: 'Not measured' }
-      : { state: 'passed', word: 'Operational' };
+    return operational(service);
   }
   const hasIncident = open.some(({ services }) => services.some((one) => one.id === id));
   if (!hasIncident) return { state: 'degraded', word: 'In maintenance' };

@@ -133,7 +133,6 @@ export class AutomationRules extends accountTable<AutomationRuleRow, AutomationR
       .where('automation_rules.account_id', '=', accountId)
       .where('automation_rules.status_page_id', '=', pageId)
       .where('automation_rules.enabled', '=', 1)
-      .where('checks.activated', '=', 1)
       .where((eb) =>
         eb.or([
           eb.exists((own) =>

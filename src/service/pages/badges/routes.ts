@@ -14,9 +14,9 @@ import type { ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
 import { etagOf, isKnown } from '../answers/shared-answer.ts';
 import { optionsOf } from '../dashboards/routes.ts';
+import { isBlind } from '../measured-now.ts';
 import { PageSnapshots } from '../page-snapshots.ts';
 import { statusPageData } from '../status-page-data.ts';
-import { isUnmeasured } from '../unmeasured.ts';
 import { type Badge, badgeImage } from './badge-image.ts';
 
 /**
@@ -114,7 +114,7 @@ export function badgeHandlers({
 /** What a page says in a word or two. What nobody measures is not called well. */
 function pageWords({ state, cards, components }: StatusPageData): Pick<Badge, 'message' | 'state'> {
   if (state === 'OPERATIONAL') {
-    return [...cards.flatMap(({ services }) => services), ...components].some(isUnmeasured)
+    return [...cards.flatMap(({ services }) => services), ...components].some(isBlind)
       ? { message: 'no known incident', state: 'not-measured' }
       : { message: 'operational', state: 'passing' };
   }

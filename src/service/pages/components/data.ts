@@ -5,6 +5,7 @@ import { uptimeDays, uptimeOf, uptimeView } from '../../incidents/timeline.ts';
 import { hiddenAmong } from '../../maintenance/affected.ts';
 import { isGoingOn } from '../../maintenance/pages.ts';
 import type { Repositories } from '../../repositories.ts';
+import { measuredNow } from '../measured-now.ts';
 import {
   incidentsShown,
   maintenanceViews,
@@ -27,7 +28,7 @@ type Impact = Exclude<ComponentState, 'OPERATIONAL'>;
 export async function componentPageData(
   repositories: Pick<
     Repositories,
-    'components' | 'automationRules' | 'incidents' | 'windows' | 'maintenances'
+    'components' | 'automationRules' | 'incidents' | 'windows' | 'maintenances' | 'states'
   >,
   analytics: CoverageSource,
   page: StatusPageRow,
@@ -47,6 +48,11 @@ export async function componentPageData(
   const workedOn = new Set(maintenances.filter(isGoingOn).flatMap((one) => [...one.componentIds]));
   const checks = await checksWithin(repositories, page, within);
   const measured = await measuredBy(analytics, checks, now);
+  const standing = await repositories.states.of(
+    page.account_id,
+    [...new Set([...checks.values()].flat())],
+    now,
+  );
   const components = rows.map((row) => {
     const ids = within.get(row.id) ?? new Set();
     const own = incidents.flatMap((incident) => {
@@ -69,6 +75,7 @@ export async function componentPageData(
       name: row.name,
       description: row.description,
       state,
+      measuredNow: measuredNow(standing, checks.get(row.id)),
       isExpanded: row.is_expanded === 1,
       ...uptimeView(hasHistory ? uptimeOf(down, watchedSince(known, row.created, down), now) : null),
       coverage: hasHistory ? (known?.total ?? null) : null,

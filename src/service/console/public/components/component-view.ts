@@ -1,5 +1,5 @@
 import type { ComponentState, StatusPageData } from '../../../../protocol/pages/public-page.ts';
-import { isUnmeasured } from '../../../pages/unmeasured.ts';
+import { blindWords, isBlind } from '../../../pages/measured-now.ts';
 import { counted } from '../../elements/format.ts';
 import { type State, stateBadge } from '../../elements/state.ts';
 import { visible } from '../../elements/text.ts';
@@ -28,10 +28,13 @@ export function impactWord(impact: keyof typeof standings): string {
 }
 
 function standingOf(component: Component): Standing {
-  if (component.state !== 'OPERATIONAL') return standings[component.state];
-  return isUnmeasured(component)
-    ? { state: 'missed', word: 'Not measured' }
-    : { state: 'passed', word: 'Operational' };
+  return component.state === 'OPERATIONAL' ? operational(component) : standings[component.state];
+}
+
+/** How something is of which no incident is known. */
+export function operational(part: Pick<Component, 'measuredNow'>): Standing {
+  if (!isBlind(part)) return { state: 'passed', word: 'Operational' };
+  return { state: 'missed', word: part.measuredNow === 'NONE' ? 'Not measured' : 'Measured in part' };
 }
 
 /** How all components of a page stand. What nobody measures is not called well. */
@@ -47,10 +50,9 @@ export function componentsHeadline(components: readonly Component[]): Standing {
     return { ...standings[worst], word: `${standings[worst].word}${of}` };
   }
   if (all.length === 0) return { state: 'missed', word: 'This page shows no components yet' };
-  const unmeasured = all.filter(isUnmeasured).length;
-  if (unmeasured === 0) return { state: 'passed', word: 'All components operational' };
-  const which = all.length === 1 ? 'not' : `${unmeasured} of ${counted(all.length, 'component')} not`;
-  return { state: 'missed', word: `No known incident; ${which} measured now` };
+  if (!all.some(isBlind)) return { state: 'passed', word: 'All components operational' };
+  const which = blindWords(all, (count) => counted(count, 'component'));
+  return { state: 'missed', word: `No known incident; ${which}` };
 }
 
 /** How an open incident leaves what the page shows of it. */
