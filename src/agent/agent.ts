@@ -192,6 +192,7 @@ export class Agent {
         hasWarmProcesses: true,
       }),
       service: { serviceUrl, apiKey, proxy },
+      isBrowserTried: true,
       model,
       onModelAsked: (outcome) => this.#modelTotals.add(outcome),
     });

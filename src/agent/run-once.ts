@@ -6,7 +6,7 @@ import type { ModelAccess } from '../checks/model/access.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent/agent.ts';
-import type { ScriptHostSettings } from '../sandbox/host/script-host.ts';
+import type { ScriptHostSettings } from '../sandbox/host/settings.ts';
 import { packagedRuntimes } from './config.ts';
 import type { Executor, SealedArtifact } from './run/contracts.ts';
 import { ProbePool } from './runners/probe/probe-pool.ts';

@@ -2,6 +2,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { createLogger } from '../../lib/log.ts';
 import { BrowserMissing, findBrowser } from '../../sandbox/browsers/find-browser.ts';
 import { unpackedChromiumPath } from '../../sandbox/browsers/unpacked-chromium.ts';
+import { browserFails } from '../../sandbox/host/browser-trial.ts';
 import type { Capabilities } from '../run/contracts.ts';
 import { ScriptPool } from '../runners/script/script-pool.ts';
 import type { Examination, Patient } from './examination.ts';
@@ -49,6 +50,7 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
     checkTypes: settings.checkTypes,
     service: { serviceUrl: settings.serviceUrl, apiKey: settings.apiKey, proxy: settings.proxy },
     model: settings.model,
+    isBrowserTried: true,
     scripts: () => ({
       ...settings.scripts,
       scriptCount: 1,
@@ -99,10 +101,21 @@ function remark(text: string): Verdict {
   );
 }
 
-/** The browser of browser checks. That it opens pages is proven by a check; see checks.ts. */
+/** What came of starting the browser in a sandbox; undefined where it starts, or there is no sandbox to try it in. */
+async function whyNotStarted(patient: Patient): Promise<string | undefined> {
+  const isContained = patient.findings.some(
+    ({ examination, status }) => examination === sandbox.name && status === 'ok',
+  );
+  if (!isContained) return undefined;
+  const { failed } = (await openedScripts(patient)).capabilities;
+  return failed.find(({ reason }) => reason.startsWith(browserFails))?.reason;
+}
+
+/** The browser of browser checks: that it is there, and opens a page. */
 export const browser: Examination = {
   name: 'browser',
-  async examine({ settings }) {
+  async examine(patient) {
+    const { settings } = patient;
     const { chromiumPath, runtimesDirectory } = settings.scripts;
     const reason = await whyNoScripts(settings);
     if (reason !== undefined) return skipped(reason);
@@ -112,7 +125,12 @@ export const browser: Examination = {
     try {
       const unpackedPath = unpackedChromiumPath(runtimesDirectory);
       const { executablePath, source } = await findBrowser({ chromiumPath, unpackedPath });
-      return ok(`${executablePath} (${source})`);
+      const broken = await whyNotStarted(patient);
+      if (broken === undefined) return ok(`${executablePath} (${source})`);
+      return problem(
+        broken,
+        'Run it on the host with --version to see why, install the package chromium-headless-shell, or have CHROMIUM_PATH name another one.',
+      );
     } catch (thrown) {
       if (!(thrown instanceof BrowserMissing)) throw thrown;
       const fix =

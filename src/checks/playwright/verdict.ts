@@ -3,7 +3,7 @@ import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-job.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { browserFailure } from '../script/browser-text.ts';
+import { browserFailure, hangingBrowserFailure } from '../script/browser-text.ts';
 import { tooManySecrets } from '../script/verdict.ts';
 import type { SuiteError } from './detail.ts';
 
@@ -94,7 +94,8 @@ function judgeTests(report: TestReport, { testTimeoutMs }: SuiteLimits): SuiteVe
   const [first] = errors;
   if (isTimedOut) {
     const message = `The global timeout of the suite was over${first ? `: ${first.error.message}` : ''}`;
-    return because(failure('SCRIPT_TIMED_OUT', message), errors);
+    const hanging = hangingBrowserFailure(messagesOf(errors));
+    return because(hanging ?? failure('SCRIPT_TIMED_OUT', message), errors);
   }
   const how = ended.signal === null ? `exit code ${ended.exitCode}` : `signal ${ended.signal}`;
   const isDone = ends.length > 0 && ends.length === report.beginCount;

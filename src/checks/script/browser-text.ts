@@ -7,12 +7,24 @@ const missing =
 const broken =
   /\bbrowserType\.launch\w*: (?<why>Failed to launch[^\n]*|Timeout \d+ms exceeded[^\n]*|Target page, context or browser has been closed[^\n]*|spawn [^\n]*)/;
 
+/** What our reporters say of a test or a run that ended while the browser was starting (sandbox/program/launches.cjs). */
+const hanging = /\bthe browser (?<why>had not started after \d+ ms)/;
+
+/** What follows from such a browser: Playwright waits for it when the worker ends. */
+const aftermath = /\bWorker teardown timeout of \d+ms exceeded/;
+
+/** The failure of a run whose time was over while its browser was starting. */
+export function hangingBrowserFailure(messages: readonly string[]): Failure | undefined {
+  const [first] = messages.filter((message) => hanging.test(message));
+  return first === undefined ? undefined : browserFailure([first]);
+}
+
 /**
  * The failure of a run whose every error is that a browser is missing here or does not start: that is the agent's,
  * whatever the target does. Undefined where anything else went wrong, too.
  */
 export function browserFailure(messages: readonly string[]): Failure | undefined {
-  const whys = messages.map(whyOf);
+  const whys = messages.filter((message) => !aftermath.test(message)).map(whyOf);
   const [first] = whys;
   if (first === undefined || whys.some((why) => why === undefined)) return undefined;
   return failure('BROWSER_MISSING', [...new Set(whys)].join(' '));
@@ -32,7 +44,8 @@ function whyOf(message: string): string | undefined {
       ? `There is no browser at ${path} on this agent: only its own Chromium can be opened here.`
       : `This agent has no ${name}: only Chromium can be opened here. Leave out the projects of ${name}, or run them elsewhere.`;
   }
-  const why = broken.exec(message)?.groups?.why;
+  const late = hanging.exec(message)?.groups?.why;
+  const why = late === undefined ? broken.exec(message)?.groups?.why : `it ${late}`;
   return why === undefined
     ? undefined
     : `The browser of this agent does not start: ${why.trim()}. "picket doctor" on its host examines it; CHROMIUM_PATH names another one.`;

@@ -51,6 +51,7 @@ it.each([
     /does not start: Target page/,
   ],
   ['browserType.launch: Timeout 30000ms exceeded.\nCall log:', /does not start: Timeout/],
+  ['Test timeout of 2000ms exceeded: the browser had not started after 2017 ms', /it had not started after/],
   ["browserContext.newPage: Executable doesn't exist at /b/ffmpeg-1011/ffmpeg-linux", /no ffmpeg/],
 ])("calls a browser that is missing or does not start the agent's: %s", (message, words) => {
   const broken = { ...died, message: `Error: ${message}` };

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCodeOf } from '../../lib/errors.ts';
-import type { EgressSettings } from '../../probes/egress/policy.ts';
 import { type Browsers, openBrowsers } from '../browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../browsers/unpacked-chromium.ts';
 import { availableMemoryBytes, idleProcessorMs } from '../host-memory.ts';
@@ -24,39 +23,14 @@ import {
   maxWaitMs,
   type ScriptProcess,
 } from '../scripts/script-process.ts';
-import { findSuitePlace, type OpenBundles, type SuiteSettings } from '../suites/open-suite-host.ts';
+import { findSuitePlace, type OpenBundles } from '../suites/open-suite-host.ts';
 import { Claims } from '../supervisor/uid-claims.ts';
 import { prepareScriptTrust, type ScriptTrust } from '../trust/script-trust.ts';
+import { whyBrowserFails } from './browser-trial.ts';
 import type { ScriptHost } from './contract.ts';
+import type { ScriptHostSettings } from './settings.ts';
 import { type StartedProcess, WarmProcesses } from './warm-processes.ts';
 import { claimWorkDir, neighboursOf } from './work-dir.ts';
-
-export interface ScriptHostSettings {
-  /**
-   * Where the agents of this user keep the folders of their scripts; each takes one below it. Created if
-   * missing.
-   */
-  readonly directory: string;
-  /** Holds a folder for each runtime. */
-  readonly runtimesDirectory: string;
-  /** How many scripts may run at the same time. */
-  readonly scriptCount: number;
-  /** For how many runs of API checks setup and teardown scripts may run at the same time. */
-  readonly lifecycleCount: number;
-  /** The setting CHROMIUM_PATH. */
-  readonly chromiumPath?: string | undefined;
-  /** Accepts a host where nothing isolates scripts from the agent. */
-  readonly isUnisolatedAllowed: boolean;
-  /** What scripts may connect to; the default policy when absent. */
-  readonly egress?: EgressSettings | undefined;
-  /** Files and folders that scripts must not be able to read. */
-  readonly privatePaths: readonly string[];
-  /** Custom CA certificates that scripts and their browsers trust, as PEM texts. */
-  readonly caCertificates?: readonly string[] | undefined;
-  /** Whether warm processes are kept; a single run needs none. */
-  readonly hasWarmProcesses: boolean;
-  readonly suites: SuiteSettings;
-}
 
 /** A host that can run scripts. */
 export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
@@ -68,6 +42,11 @@ export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
    * one the first run is as fast as one without warm processes.
    */
   warmUp(): Promise<void>;
+  /**
+   * Looks for the browser again, starts it and ends it: `browser` says from then on why it does not start, where it does
+   * not. Resolves with whether it does.
+   */
+  tryBrowser(): Promise<boolean>;
   /**
    * Looks which runtimes are installed and complete now; those that were complete and still are stay as they
    * are.
@@ -125,8 +104,8 @@ export async function openScriptHost(
     pool = await openPool({
       directory: join(workDir, 'sandboxes'),
       neighbours: await neighboursOf(workDir),
-      // One more than can be in use: a sandbox is wiped while the next run has begun.
-      slotCount: settings.scriptCount + warmCount + 1 + lifecycleSlotCount(settings),
+      // One more than can be in use, as a sandbox is wiped while the next run has begun; one for the browser's trial.
+      slotCount: settings.scriptCount + warmCount + 2 + lifecycleSlotCount(settings),
       readablePaths: [
         programDirectory,
         ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
@@ -303,6 +282,22 @@ class SandboxedScriptHost implements OpenScriptHost {
     this.browser = await findBrowsers(this.#settings, this.#browsersFolder, installed);
     this.#complete = checked.complete;
     this.problems = [...checked.problems, ...(this.trust?.problems ?? [])];
+  }
+
+  async tryBrowser(): Promise<boolean> {
+    const found = await findBrowsers(this.#settings, this.#browsersFolder, this.runtimes);
+    const newest = this.#newest;
+    const problem =
+      'missing' in found || !newest
+        ? undefined
+        : await whyBrowserFails({
+            browser: found,
+            trust: this.trust,
+            signal: this.#closing.signal,
+            start: () => this.#startFresh(launchScript, newest, this.#closing.signal),
+          });
+    this.browser = problem === undefined ? found : { missing: problem };
+    return !('missing' in this.browser);
   }
 
   get facts(): SandboxFacts {

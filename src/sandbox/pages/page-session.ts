@@ -62,6 +62,8 @@ export type PageAnswer =
 
 /** A browser with one page in a sandbox, for one run: one step at a time. */
 export interface PageSession {
+  /** Why there is no page; undefined where it was opened. */
+  readonly problem: string | undefined;
   /** Never rejects. */
   step(tool: string, input: Readonly<Record<string, unknown>>): Promise<PageAnswer>;
   /** A file that a step left. */
@@ -94,11 +96,8 @@ export async function openPageSession(
   let stepCount = 0;
   const ready = Promise.withResolvers<void>();
   const waiting = new Map<number, (answer: PageAnswer) => void>();
-  const gone = (): PageAnswer => ({
-    kind: 'ended',
-    message: `the browser ended: ${errorText.trim() || ended?.problem || ended?.reason || 'it did not answer'}`,
-    ended,
-  });
+  const why = () => errorText.trim() || ended?.problem || ended?.reason || 'it did not answer';
+  const gone = (): PageAnswer => ({ kind: 'ended', message: `the browser ended: ${why()}`, ended });
   script.listen({
     onOutput: (stream, chunk) => {
       if (stream === 'stderr') errorText = endingOf(errorText + chunk.toString('utf8'), maxErrorTextLength);
@@ -133,6 +132,7 @@ export async function openPageSession(
   running.input.write(`${JSON.stringify(order)}\n`);
   await ready.promise;
   return {
+    problem: ended ? why() : undefined,
     step: async (tool, input) => {
       if (ended) return gone();
       const id = ++stepCount;

@@ -116,6 +116,7 @@ function hostilePage(given: Random, values: readonly string[], hear: (said: stri
     return { kind: 'done', findings };
   };
   return {
+    problem: undefined,
     step,
     read: async () => Buffer.alloc(0),
     end: () => Promise.reject(new Error('nothing was started')),

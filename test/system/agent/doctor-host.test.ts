@@ -156,6 +156,18 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(finding('checks', 'ICMP')).toMatchObject({ status: 'skipped' });
   });
 
+  it('names a browser that does not start', { timeout: longMs }, async (context) => {
+    needsRuntime(context);
+    const { problems, finding } = await diagnose({ ...withScripts, CHROMIUM_PATH: '/bin/false' });
+    expect(problems).toEqual(['browser']);
+    expect(finding('browser')?.detail).toContain('does not start');
+    expect(finding('checks', 'BROWSER')).toMatchObject({
+      status: 'skipped',
+      detail: 'not offered: see browser',
+    });
+    expect(finding('checks', 'MULTI_STEP')).toMatchObject({ status: 'ok' });
+  });
+
   it('names too little memory for the scripts at a time, and a browser that is missing', {
     timeout: longMs,
   }, async (context) => {

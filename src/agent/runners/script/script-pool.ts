@@ -3,7 +3,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { checkTypes, findCheckType } from '../../../checks/index.ts';
 import { type ModelAccess, modelMissing } from '../../../checks/model/access.ts';
 import type { ModelOutcome } from '../../../checks/model/client.ts';
-import type { ScriptHostSettings } from '../../../sandbox/host/script-host.ts';
+import type { ScriptHostSettings } from '../../../sandbox/host/settings.ts';
 import { availableMemoryBytes } from '../../../sandbox/host-memory.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
@@ -61,6 +61,7 @@ export class ScriptPool implements Executor {
         service: options.service,
         codeBundle: options.codeBundle,
         model: options.model,
+        isBrowserTried: options.isBrowserTried,
       }),
       onReady: (_thread, capabilities) => {
         this.#capabilities = capabilities;
@@ -194,6 +195,8 @@ export interface ScriptPoolOptions extends RunnerSettings {
   readonly service?: ServiceAccess | undefined;
   /** The only code bundle there is, on this host's disk. */
   readonly codeBundle?: WorkerStart['codeBundle'];
+  /** See `WorkerStart`. */
+  readonly isBrowserTried?: boolean | undefined;
   /** The model that runs may ask. */
   readonly model?: ModelAccess | undefined;
   /** Hears of every question to it. */

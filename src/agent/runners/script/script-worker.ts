@@ -30,6 +30,7 @@ import { collectStartGarbage } from '../../start-garbage.ts';
 import { LagMeter } from '../lag/lag-meter.ts';
 import { RunPipeline } from '../run-pipeline.ts';
 import type { FromWorker, RunSituation, ToWorker, WorkerStart } from '../threads/worker-protocol.ts';
+import { BrowserWatch } from './browser-watch.ts';
 import { serveLifecycleScripts } from './lifecycle-script-port.ts';
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
@@ -42,6 +43,7 @@ const {
   service,
   codeBundle,
   model,
+  isBrowserTried,
 } = workerData as WorkerStart;
 trustAlso(scripts?.caCertificates ?? []);
 /** Code bundles that are kept for later runs, all together, in bytes. */
@@ -73,9 +75,30 @@ port.on('message', (message: ToWorker) => {
   }
 });
 
+/** A run by itself finds out as it goes whether the browser starts. */
+const browserWatch =
+  isBrowserTried && types.some(({ needsBrowser }) => needsBrowser) ? watchBrowser() : undefined;
+await tryBrowserAndWarmUp();
 send({ type: 'ready', capabilities: await capabilities() });
 collectStartGarbage();
 void watchRuntimes();
+
+/** Side by side: both wait for a process to load. */
+async function tryBrowserAndWarmUp(): Promise<void> {
+  const { host } = await opened;
+  const isWarmProcessUsed = types.some(
+    (type) => !type.needsSuites && host && missingMeans(type, host) === undefined,
+  );
+  await Promise.all([browserWatch?.tryNow(), isWarmProcessUsed ? host?.warmUp() : undefined]);
+}
+
+function watchBrowser(): BrowserWatch {
+  return new BrowserWatch({
+    clock: systemClock,
+    tryBrowser: async () => (await (await opened).host?.tryBrowser()) ?? true,
+    onChanged: async () => send({ type: 'changed', capabilities: await capabilities() }),
+  });
+}
 
 function pipelineOf({ host }: Awaited<ReturnType<typeof open>>): RunPipeline {
   return new RunPipeline({
@@ -115,6 +138,7 @@ async function watchRuntimes(): Promise<void> {
       opened = open();
       pipeline = opened.then(pipelineOf);
     }
+    await tryBrowserAndWarmUp();
     send({ type: 'changed', capabilities: await capabilities() });
   }
 }
@@ -174,7 +198,6 @@ async function capabilities(): Promise<Capabilities> {
       failed.push({ name: type.name, reason: toError(thrown).message });
     }
   }
-  if (types.some(({ name, needsSuites }) => loaded.includes(name) && !needsSuites)) await host?.warmUp();
   const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
   const backends = Object.fromEntries(facts ? loaded.map((name) => [name, mechanismInShort(facts)]) : []);
   return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
@@ -191,12 +214,14 @@ async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   running.set(order.runId, stop);
   const finished = await (await pipeline).run(order, situation, stop.signal);
   running.delete(order.runId);
+  if (finished.facts.failureCode === 'BROWSER_MISSING') browserWatch?.runFailed();
   send({ type: 'finished', runs: [finished] });
 }
 
 async function close(): Promise<void> {
   if (isClosing) return;
   isClosing = true;
+  browserWatch?.close();
   for (const stop of running.values()) stop.abort(new DOMException('The agent stops', 'AbortError'));
   const { host } = await opened;
   await host?.close();

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { ModelAccess } from '../../../checks/model/access.ts';
 import type { ModelOutcome } from '../../../checks/model/client.ts';
 import type { EgressSettings } from '../../../probes/egress/policy.ts';
-import type { ScriptHostSettings } from '../../../sandbox/host/script-host.ts';
+import type { ScriptHostSettings } from '../../../sandbox/host/settings.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
 
@@ -22,6 +22,8 @@ export interface WorkerStart {
   readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */
   readonly scripts?: ScriptHostSettings | undefined;
+  /** Whether the browser is started for trial before types that need one are offered; a single run finds out by itself. */
+  readonly isBrowserTried?: boolean | undefined;
   /** Where the thread for scripts gets code bundles; absent where there is no service. */
   readonly service?: ServiceAccess | undefined;
   /** The model that runs of the thread for scripts may ask. */

@@ -19,6 +19,8 @@ const responseTimes = new WeakMap();
 const openContexts = new Map();
 let noted = 0;
 let evidenceCount = 0;
+/** When launches began that have not ended. */
+const launches = new Set();
 
 function noteFinding(event) {
   noted += 1;
@@ -41,6 +43,22 @@ function internally(object, ask) {
   return typeof object._wrapApiCall === 'function' ? object._wrapApiCall(ask, { internal: true }) : ask();
 }
 
+async function launching(launch) {
+  const one = { beganMs: performance.now() };
+  launches.add(one);
+  try {
+    return await launch();
+  } finally {
+    launches.delete(one);
+  }
+}
+
+/** How long the launch that is under way for the longest has taken; 0 where none is. */
+function launchingMs() {
+  const [first] = launches;
+  return first ? performance.now() - first.beganMs : 0;
+}
+
 /** @param playwright what `require('playwright-core')` gives. */
 function observePlaywright(playwright) {
   const browserType = playwright?.chromium && Object.getPrototypeOf(playwright.chromium);
@@ -48,13 +66,13 @@ function observePlaywright(playwright) {
   observed.add(browserType);
   for (const name of ['launch', 'connect', 'connectOverCDP']) {
     wrap(browserType, name, async function launched(launch, args) {
-      const browser = await launch.apply(this, args);
+      const browser = await launching(() => launch.apply(this, args));
       observeBrowser(browser);
       return browser;
     });
   }
   wrap(browserType, 'launchPersistentContext', async function launched(launch, args) {
-    const context = await launch.apply(this, args);
+    const context = await launching(() => launch.apply(this, args));
     await observeContext(context);
     return context;
   });
@@ -235,4 +253,4 @@ function observeRequests(context) {
   });
 }
 
-module.exports = { observePlaywright, responseTimes, keepFailure };
+module.exports = { observePlaywright, responseTimes, keepFailure, launchingMs };

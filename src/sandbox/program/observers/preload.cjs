@@ -11,7 +11,7 @@ const vm = require('node:vm');
 const { note, text } = require('../events.cjs');
 const { watchSecrets } = require('../secret-watch.cjs');
 
-const { observePlaywright, responseTimes, keepFailure } = requireUnseen('./page-observer.cjs');
+const { observePlaywright, responseTimes, keepFailure, launchingMs } = requireUnseen('./page-observer.cjs');
 const { observeFailures } = requireUnseen('./failure-observer.cjs');
 const { observeOutput } = requireUnseen('./output-observer.cjs');
 
@@ -24,7 +24,7 @@ Object.defineProperty(globalThis, Symbol.for('service.playwright-helpers'), {
   }),
 });
 
-module.exports = { keepFailure };
+module.exports = { keepFailure, launchingMs };
 
 const load = Module._load;
 Module._load = function loadObserved(request, ...rest) {

@@ -9,7 +9,8 @@ const path = require('node:path');
 const vm = require('node:vm');
 const { send, describe } = require('../events.cjs');
 const { asFunctionBody, parse, withoutTypes } = require('../script-source.cjs');
-const { keepFailure } = require('../observers/preload.cjs');
+const { hangingFor } = require('../launches.cjs');
+const { keepFailure, launchingMs } = require('../observers/preload.cjs');
 
 /** How long evidence of a failure may take. */
 const failureTimeoutMs = 4000;
@@ -36,6 +37,9 @@ async function runPlainScript(job) {
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
   process.on('SIGINT', async () => {
+    const launchMs = launchingMs();
+    const hanging = launchMs > 0 && hangingFor(launchMs, performance.now() - startedMs);
+    if (hanging) send({ event: 'error', error: describe(new Error(hanging)) });
     await withinLimit(keepFailure());
     send({ event: 'end', status: 'interrupted', durationMs: performance.now() - startedMs });
     process.exit(130);

@@ -2,6 +2,7 @@
 /** Playwright's reporter for the agent: writes what happens to descriptor 3 as it happens. */
 const { StringDecoder } = require('node:string_decoder');
 const { send, text, describe } = require('../events.cjs');
+const { Launches } = require('../launches.cjs');
 const { joinOutputOf } = require('../observers/output-observer.cjs');
 
 const maxSteps = 1000;
@@ -13,6 +14,7 @@ const maxPartLength = 8192;
 class EventReporter {
   #steps = 0;
   #stepCount = new Map();
+  #launches = new Launches();
   #suite;
   #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
 
@@ -21,7 +23,12 @@ class EventReporter {
     send({ event: 'begin', tests: suite.allTests().length });
   }
 
+  onStepBegin(test, _result, step) {
+    this.#launches.stepBegan(test, step);
+  }
+
   onStepEnd(test, _result, step) {
+    this.#launches.stepEnded(test, step);
     this.#stepCount.set(test.id, (this.#stepCount.get(test.id) ?? 0) + 1);
     if (this.#steps >= maxSteps) return;
     this.#steps += 1;
@@ -68,7 +75,7 @@ class EventReporter {
       isLast: result.retry === test.retries || result.status === test.expectedStatus,
       startedAt: result.startTime.getTime(),
       durationMs: result.duration,
-      errors: result.errors.slice(0, 50).map(describe),
+      errors: this.#launches.errorsOf(test, result).slice(0, 50).map(describe),
       attachments: result.attachments
         .filter(({ path }) => path)
         .slice(0, 100)
@@ -81,6 +88,8 @@ class EventReporter {
     for (const { results } of this.#suite?.allTests() ?? []) {
       for (const one of results) joinOutputOf(one);
     }
+    const hanging = result.status === 'passed' ? undefined : this.#launches.hangingAtEnd(result.duration);
+    if (hanging !== undefined) send({ event: 'error', error: describe(new Error(hanging)) });
     send({ event: 'end', status: result.status, durationMs: result.duration });
   }
 

@@ -4,10 +4,12 @@
  * the run's file of notes: descriptors do not survive npx and scripts of package.json.
  */
 const { note, text, describe } = require('../events.cjs');
+const { Launches } = require('../launches.cjs');
 const { joinOutputOf } = require('../observers/output-observer.cjs');
 
 class SuiteReporter {
   #suite;
+  #launches = new Launches();
 
   onBegin(config, suite) {
     this.#suite = suite;
@@ -18,11 +20,20 @@ class SuiteReporter {
     note({ event: 'suite-error', error: describe(error), file: error.location?.file ?? null });
   }
 
+  onStepBegin(test, _result, step) {
+    this.#launches.stepBegan(test, step);
+  }
+
+  onStepEnd(test, _result, step) {
+    this.#launches.stepEnded(test, step);
+  }
+
   onTestEnd(test, result) {
     // Reporters that write at the end, as those of JSON and HTML do, find it in one piece.
     joinOutputOf(result);
     const [, project = '', file = '', ...titles] = test.titlePath();
     const isExpected = result.status === 'skipped' || result.status === test.expectedStatus;
+    const errors = this.#launches.errorsOf(test, result);
     note({
       event: 'suite-test',
       test: test.id,
@@ -36,7 +47,7 @@ class SuiteReporter {
       retry: result.retry,
       startedAt: result.startTime.getTime(),
       durationMs: result.duration,
-      errors: isExpected ? [] : result.errors.slice(0, 20).map(describe),
+      errors: isExpected ? [] : errors.slice(0, 20).map(describe),
       attachments: result.attachments
         .filter(({ path }) => path)
         .slice(0, 50)
@@ -45,6 +56,10 @@ class SuiteReporter {
   }
 
   onEnd(result) {
+    const hanging = result.status === 'passed' ? undefined : this.#launches.hangingAtEnd(result.duration);
+    if (hanging !== undefined) {
+      note({ event: 'suite-error', error: describe(new Error(hanging)), file: null });
+    }
     const outcomes = { expected: 0, unexpected: 0, flaky: 0, skipped: 0 };
     for (const test of this.#suite?.allTests() ?? []) outcomes[test.outcome()] += 1;
     note({ event: 'suite-end', status: result.status, durationMs: result.duration, outcomes });

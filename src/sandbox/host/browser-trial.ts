@@ -1,0 +1,58 @@
+import type { BrowserLinks } from '../browsers/browser-links.ts';
+import { openPageSession } from '../pages/page-session.ts';
+import { SandboxUnavailable } from '../sandbox.ts';
+import type { ScriptProcess } from '../scripts/script-process.ts';
+import type { ScriptTrust } from '../trust/script-trust.ts';
+
+/** A browser that takes longer than this to open a page does not start. */
+const trialMs = 30_000;
+const maxReasonLength = 200;
+/** How the sentence about a browser that does not start begins. */
+export const browserFails = 'The browser of this agent does not start';
+
+/**
+ * Starts the browser in a sandbox as runs do, opens a page and ends it again.
+ *
+ * @param options.start gives a process that waits for a script.
+ * @returns why it does not start, as one sentence; undefined when it does, or when nothing was found out.
+ */
+export async function whyBrowserFails(options: {
+  readonly browser: BrowserLinks;
+  readonly trust: ScriptTrust | undefined;
+  readonly signal: AbortSignal;
+  readonly start: () => Promise<ScriptProcess>;
+}): Promise<string | undefined> {
+  const { browser, trust, signal } = options;
+  let script: ScriptProcess;
+  try {
+    script = await options.start();
+  } catch (thrown) {
+    // Nothing can be started now: that says nothing of the browser.
+    if (thrown instanceof SandboxUnavailable) return undefined;
+    throw thrown;
+  }
+  const late = AbortSignal.timeout(trialMs);
+  const stop = AbortSignal.any([signal, late]);
+  try {
+    const session = await openPageSession(script, {
+      browser,
+      trust,
+      origins: [],
+      proxyUrl: null,
+      signal: stop,
+    });
+    await session.end();
+    const { problem } = session;
+    if (problem === undefined || signal.aborted) return undefined;
+    const reason = late.aborted ? `it opened no page within ${trialMs / 1000} s` : plain(problem);
+    return `${browserFails} (${browser.executablePath}): ${reason}`;
+  } finally {
+    void script.sandbox.release();
+  }
+}
+
+/** The first line, without what Playwright puts before it. */
+function plain(problem: string): string {
+  const [line = ''] = problem.split('\n');
+  return line.replace(/^(?:\w*Error: )?(?:browserType\.\w+: )?/, '').slice(0, maxReasonLength);
+}
