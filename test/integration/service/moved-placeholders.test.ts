@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLocation, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import { createLocation, openHarness, type ServiceHarness, TestAgent } from '../../helpers/service/service.ts';
 
 /** A hidden value stays with the address it was entered for, also where that address is made of variables. */
 
@@ -8,7 +8,7 @@ const keys: Record<string, string> = {};
 
 beforeAll(async () => {
   harness = await openHarness();
-  await createLocation(harness, 'lab');
+  await new TestAgent(harness, await createLocation(harness, 'lab')).claim();
   for (const role of ['ADMIN', 'READ_WRITE', 'READ_RUN'] as const) keys[role] = await harness.addKey(role);
 });
 afterAll(() => harness.close());
