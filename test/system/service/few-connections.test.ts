@@ -4,10 +4,12 @@ import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers
 import {
   createCheck,
   createLocation,
+  metricsToken,
   openHarness,
   reportOf,
   type ServiceHarness,
   TestAgent,
+  until,
 } from '../../helpers/service/service.ts';
 
 describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connections', () => {
@@ -34,6 +36,20 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     return new Set(await Promise.all(paths.flatMap((path) => Array.from({ length: 40 }, () => ask(path)))));
   }
 
+  async function takeAllConnections(databaseUrl: string): Promise<pg.Client[]> {
+    const others: pg.Client[] = [];
+    for (let isRoom = true; isRoom; ) {
+      const client = new pg.Client({ connectionString: databaseUrl });
+      client.on('error', () => undefined);
+      isRoom = await client.connect().then(
+        () => others.push(client) > 0,
+        () => false,
+      );
+    }
+    expect(others.length).toBeGreaterThan(0);
+    return others;
+  }
+
   it('answers reports, leaving room for analytics in the pool', async () => {
     const harness = await openHarness({ databaseUrl: await server.createDatabase() });
     expect(await answersOfCrowd(harness)).toEqual(new Set(['200']));
@@ -45,18 +61,46 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     const harness = await openHarness({ databaseUrl });
     await createCheck(harness);
     expect((await harness.call('GET', '/v1/reporting')).status).toBe(200);
-    const others: pg.Client[] = [];
-    for (let isRoom = true; isRoom; ) {
-      const client = new pg.Client({ connectionString: databaseUrl });
-      client.on('error', () => undefined);
-      isRoom = await client.connect().then(
-        () => others.push(client) > 0,
-        () => false,
-      );
-    }
-    expect(others.length).toBeGreaterThan(0);
+    const others = await takeAllConnections(databaseUrl);
     expect(await answersOfCrowd(harness)).toEqual(new Set(['200']));
     await Promise.all(others.map((client) => client.end()));
+    await harness.close();
+  });
+
+  it('says everywhere that reports have no connection while all else goes on, and when they have one again', async () => {
+    const databaseUrl = await server.createDatabase();
+    const harness = await openHarness({ databaseUrl });
+    const location = await createLocation(harness, 'lab');
+    await createCheck(harness, { privateLocations: ['lab'] });
+    const others = await takeAllConnections(databaseUrl);
+    const ask = async (path: string) => (await harness.call('GET', path)).body;
+    const url = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+    const examine = async () => {
+      const answer = await fetch(`${url}/v1/agent/examinations?agentVersion=8.0.0`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${location.key}`, 'content-type': 'application/octet-stream' },
+      });
+      return ((await answer.json()) as { analyticsProblem: unknown }).analyticsProblem;
+    };
+    const metric = async () => {
+      const { body } = await harness.call('GET', '/metrics', undefined, { key: metricsToken });
+      return /^picket_analytics_available (\d)$/m.exec(body)?.[1];
+    };
+    const why = expect.stringMatching(/no connection left.*max_connections.*DATABASE_POOL_SIZE/);
+    expect(await ask('/-/readiness')).toEqual({ status: 'ready' });
+    expect(await ask('/v1/reporting')).toMatchObject({ statusCode: 503, message: why });
+    expect(await ask('/-/readiness')).toEqual({ status: 'ready', problems: { analytics: why } });
+    // All else is answered, by every connection of the pool: none of them is closed for being idle.
+    const lists = await Promise.all(Array.from({ length: 12 }, () => harness.call('GET', '/v1/checks')));
+    expect(new Set(lists.map(({ status }) => status))).toEqual(new Set([200]));
+    expect([await examine(), await metric()]).toEqual([why, '0']);
+    await Promise.all(others.map((client) => client.end()));
+    // It looks again by itself, without a question of anybody.
+    await until(
+      'readiness says nothing more',
+      async () => (await ask('/-/readiness')).problems === undefined,
+    );
+    expect([await examine(), await metric()]).toEqual([null, '1']);
     await harness.close();
   });
 
