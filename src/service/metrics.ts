@@ -8,6 +8,7 @@ import { registerDomains } from './custom-domains/figures.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
 import { type MeasuredQueue, registerQueues } from './queue-metrics.ts';
 import type { Repositories } from './repositories.ts';
+import type { AnalyticsThread } from './results/analytics/analytics-thread.ts';
 import type { ClickHouseFigures } from './results/clickhouse/figures.ts';
 import { type MeasuredStore, registerStore } from './store-metrics.ts';
 
@@ -50,6 +51,8 @@ export class ServiceMetrics {
   queues: readonly MeasuredQueue[] = [];
   /** Whose disk is measured. */
   artifactStore: ArtifactStore | undefined;
+  /** What reports and charts are made by. */
+  analytics: Pick<AnalyticsThread, 'problem'> | undefined;
   /** What says in which state the custom domains of pages are. */
   domainProof: DomainProof | undefined;
   /** Connections for live results that are open at this process. */
@@ -245,6 +248,7 @@ export class ServiceMetrics {
       await registerStore(registers, repositories, now, this.artifactStore);
       if (this.domainProof) await registerDomains(registers, repositories, this.domainProof);
       registerQueues(registers, this.queues);
+      this.#setAnalytics(registers);
       const feed = this.clickHouse && (await repositories.fedResults.feed());
       this.clickHouse?.register(registers, now, feed?.levelAt);
     }
@@ -330,6 +334,16 @@ export class ServiceMetrics {
       help: 'What this process refused such connections, by why; slow-reader and too-many-connections cost clients results',
       labelNames: ['reason'],
     });
+  }
+
+  #setAnalytics(registers: Registry[]): void {
+    if (!this.analytics) return;
+    const available = new Gauge({
+      name: 'picket_analytics_available',
+      help: 'Whether the last question for a report or a chart was answered by the database (1) or not (0)',
+      registers,
+    });
+    available.set(this.analytics.problem() === null ? 1 : 0);
   }
 
   #setTelemetry(registers: Registry[]): void {

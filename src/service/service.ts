@@ -163,6 +163,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       clickHouse?.onRead,
     );
     resources.defer(() => analytics.close());
+    metrics.analytics = analytics;
 
     const mail = configuredMailServer(config);
     if (mail) resources.defer(() => mail.close());

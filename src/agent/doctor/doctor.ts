@@ -11,7 +11,7 @@ import { model } from './model.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
-import { clock, key, protocol, serviceStorage, upload } from './service.ts';
+import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
 
 /** In the order in which findings explain each other. */
@@ -31,6 +31,7 @@ export const examinations: readonly Examination[] = [
   clock,
   upload,
   serviceStorage,
+  serviceAnalytics,
   egress,
   icmp,
   capture,

@@ -146,6 +146,23 @@ export const serviceStorage: Examination = {
   },
 };
 
+/** Whether the service can answer questions about many results. */
+export const serviceAnalytics: Examination = {
+  name: 'service-analytics',
+  needs: ['protocol', 'key'],
+  async examine(patient) {
+    const { attitude } = await patient.contact();
+    if (attitude.kind !== 'known') return skipped('not examined: see protocol');
+    const { analyticsProblem: trouble } = attitude.answer;
+    if (trouble === undefined) return skipped('the service is older than this question');
+    if (trouble === null) return ok('the service makes reports and charts');
+    return warning(
+      `the service makes no reports and charts: ${trouble}`,
+      'Fix it at the service. Checks and alerts go on meanwhile.',
+    );
+  },
+};
+
 function uploadTrouble(error: ServiceError): string {
   return error.httpStatus === 413
     ? 'a body of 1 MB is refused as too large (413), though the service takes 150 MB'

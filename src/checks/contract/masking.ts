@@ -1,5 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
-import { type AddressValues, originOf } from './address.ts';
+import { type AddressValues, originOf } from '../../lib/wire/address-origin.ts';
 
 /**
  * Values of a definition that answers never show: they are there as "". Which ones they are is data, declared

@@ -14,6 +14,10 @@ export const Examination = z
       .string()
       .nullish()
       .describe('Why the service stores nothing at the moment; null when it does'),
+    analyticsProblem: z
+      .string()
+      .nullish()
+      .describe('Why reports and charts cannot be made at the moment; null when they can'),
     receivedBytes: z.int().min(0).describe('How much of the body arrived'),
   })
   .meta({ id: 'Examination' });

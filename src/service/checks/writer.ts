@@ -15,7 +15,7 @@ import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import type { Repositories } from '../repositories.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { cancelledSignals } from '../store/engine/signals.ts';
-import { asWritten, keepingOf } from './address-values.ts';
+import { asWritten, keepingOf } from './addresses/address-values.ts';
 import { changeSubscriptions, subscribeNew } from './alert-channels.ts';
 import { type EffectiveCheck, withGroups } from './effective-check.ts';
 import { writeParents } from './parents.ts';

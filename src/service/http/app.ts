@@ -13,6 +13,7 @@ import { AppError } from '../../lib/errors.ts';
 import { askedBy, callerGone } from '../../lib/turns/asker.ts';
 import type { Turn } from '../../lib/turns/fair-queue.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
+import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './bodies/body-room.ts';
@@ -44,6 +45,8 @@ export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger' 
   readonly handlers: ReadonlyMap<string, AnyHandler>;
   /** Whether new work is welcome; false while shutting down. */
   readonly isReady: () => boolean;
+  /** What reports and charts are made by. */
+  readonly analytics?: Pick<AnalyticsThread, 'problem'>;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
   readonly requestsPerMinute?: number;
   /** How long a client may take nothing of an answer. */
@@ -324,7 +327,9 @@ function addProbes(app: FastifyInstance, deps: AppDeps): void {
   app.get('/-/readiness', async () => {
     if (!deps.isReady()) throw new AppError('STORE_UNAVAILABLE', 'The service is shutting down.');
     await deps.store.ping();
-    return { status: 'ready' };
+    const analytics = deps.analytics?.problem() ?? null;
+    // Agents and all other requests are served: another process would not do better at the same database.
+    return { status: 'ready', ...(analytics === null ? {} : { problems: { analytics } }) };
   });
   let document: Promise<object> | undefined;
   app.get('/v1/openapi.json', async (request) => {

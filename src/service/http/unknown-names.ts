@@ -57,7 +57,7 @@ function issuesOf(unknown: ReturnType<typeof findUnknownFields>, kind: 'field' |
 const deepest = 6;
 
 /**
- * The names in a body that consist of blanks, as issues: on pages and in alerts they would look like nothing.
+ * The names in a body that consist of blanks or of what is not seen, as issues: on pages and in alerts they would look like nothing.
  * Only what is written is held to it. Answers show what an older version has stored.
  */
 export function blankNameIssues(route: Route, body: unknown): Issue[] {
@@ -70,11 +70,14 @@ export function blankNameIssues(route: Route, body: unknown): Issue[] {
   }));
 }
 
+/** Blanks, and what is drawn as nothing: zero-width spaces, joiners, fillers, marks of direction, blank Braille. */
+const invisible = /^[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+$/u;
+
 function blankNames(value: unknown, path: string[]): string[][] {
   if (typeof value !== 'object' || value === null || path.length > deepest) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     if (key === 'name' && typeof inner === 'string') {
-      return inner !== '' && inner.trim() === '' ? [[...path, key]] : [];
+      return invisible.test(inner) ? [[...path, key]] : [];
     }
     return blankNames(inner, [...path, key]);
   });

@@ -1,6 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
 import type { ResourceApi } from '../../protocol/http/resource.ts';
-import { refuseMovedByVariable } from '../checks/address-values.ts';
+import { refuseMovedByVariable } from '../checks/addresses/address-values.ts';
 import type { AccountCaller } from '../http/auth.ts';
 import { type AnyHandler, type Call, type HandlerDeps, iso, optionalIso } from '../http/handler.ts';
 import { found, notFound } from '../http/known-names.ts';

@@ -3,7 +3,7 @@ import { type CheckDefinition, definitionSchema, maskedValues } from '../../chec
 import { keepMasked } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { type DefinitionRun, definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
-import { asWritten, keepingOf } from '../checks/address-values.ts';
+import { asWritten, keepingOf } from '../checks/addresses/address-values.ts';
 import { completeGroup } from '../checks/effective-check.ts';
 import { defaultOffset } from '../checks/slots.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';

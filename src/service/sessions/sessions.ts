@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
-import { refuseMovedBySession } from '../checks/address-values.ts';
+import { refuseMovedBySession } from '../checks/addresses/address-values.ts';
 import { type EffectiveCheck, withGroup } from '../checks/effective-check.ts';
 import type { AccountCaller } from '../http/auth.ts';
 import type { Repositories } from '../repositories.ts';

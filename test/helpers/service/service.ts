@@ -133,6 +133,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const store = await openStore({ databaseUrl, path, logger });
   const analytics = new AnalyticsThread({ databaseUrl, path });
   const metrics = new ServiceMetrics();
+  metrics.analytics = analytics;
   const ledger = new Ledger({ store, clock, leaseTtlMs });
   const ingest = new Ingest({ store, clock, metrics, everyNthPass: options.everyNthPass });
   const artifactFolder = temporary ?? temporaryFolder();

@@ -52,6 +52,10 @@ it('a blank name inside is refused, too, and in forms', async () => {
   const page = { name: 'Page', url: 'page', cards: [{ name: ' ', services: [] }] };
   const answer = await harness.call('POST', '/v1/status-pages', page);
   expect([answer.status, answer.body.validation?.keys]).toEqual([400, ['cards.0.name']]);
+  for (const name of ['\u200b', '\u2800', '\u3164', ' \u202e ', '\u00ad', '\ufeff\u2060']) {
+    const unseen = await harness.call('POST', '/v1/checks/url', { name, request: { url: 'http://a.test' } });
+    expect([name, unseen.status, unseen.body.validation?.keys]).toEqual([name, 400, ['name']]);
+  }
   const config = { name: '  ', url: 'https://hooks.example.com' };
   const channel = await harness.call('POST', '/v1/alert-channels', { type: 'WEBHOOK', config });
   expect([channel.status, channel.body.validation?.keys]).toEqual([400, ['config.name']]);

@@ -4,10 +4,12 @@ import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers
 import {
   createCheck,
   createLocation,
+  metricsToken,
   openHarness,
   reportOf,
   type ServiceHarness,
   TestAgent,
+  until,
 } from '../../helpers/service/service.ts';
 
 describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connections', () => {
@@ -35,6 +37,20 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     return new Set(await Promise.all(paths.flatMap((path) => Array.from({ length: 40 }, () => ask(path)))));
   }
 
+  async function takeAllConnections(databaseUrl: string): Promise<pg.Client[]> {
+    const others: pg.Client[] = [];
+    for (let isRoom = true; isRoom; ) {
+      const client = new pg.Client({ connectionString: databaseUrl });
+      client.on('error', () => undefined);
+      isRoom = await client.connect().then(
+        () => others.push(client) > 0,
+        () => false,
+      );
+    }
+    expect(others.length).toBeGreaterThan(0);
+    return others;
+  }
+
   it('answers reports, leaving room for analytics in the pool', async () => {
     const harness = await openHarness({ databaseUrl: await server.createDatabase() });
     expect(await answersOfCrowd(harness)).toEqual(new Set(['200']));
@@ -46,19 +62,51 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     const harness = await openHarness({ databaseUrl });
     await createCheck(harness);
     expect((await harness.call('GET', '/v1/reporting')).status).toBe(200);
-    const others: pg.Client[] = [];
-    for (let isRoom = true; isRoom; ) {
-      const client = new pg.Client({ connectionString: databaseUrl });
-      client.on('error', () => undefined);
-      isRoom = await client.connect().then(
-        () => others.push(client) > 0,
-        () => false,
-      );
-    }
-    expect(others.length).toBeGreaterThan(0);
+    const others = await takeAllConnections(databaseUrl);
     expect(await answersOfCrowd(harness)).toEqual(new Set(['200']));
     await Promise.all(others.map((client) => client.end()));
     await harness.close();
+  });
+
+  it('says everywhere that reports have no connection while all else goes on, and when they have one again', async () => {
+    const databaseUrl = await server.createDatabase();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    const admin = new pg.Client({ connectionString: databaseUrl });
+    await admin.connect();
+    await admin.query(`create role plain login; alter database ${name} owner to plain`);
+    const harness = await openHarness({ databaseUrl: databaseUrl.replace('//picket@', '//plain@') });
+    const location = await createLocation(harness, 'lab');
+    await createCheck(harness, { privateLocations: ['lab'] });
+    // What is open stays, nothing new is given.
+    await admin.query(`alter database ${name} connection limit 0`);
+    const ask = async (path: string) => (await harness.call('GET', path)).body;
+    const url = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+    const examine = async () => {
+      const answer = await fetch(`${url}/v1/agent/examinations?agentVersion=8.0.0`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${location.key}`, 'content-type': 'application/octet-stream' },
+      });
+      return ((await answer.json()) as { analyticsProblem: unknown }).analyticsProblem;
+    };
+    const metric = async () => {
+      const { body } = await harness.call('GET', '/metrics', undefined, { key: metricsToken });
+      return /^picket_analytics_available (\d)$/m.exec(body)?.[1];
+    };
+    const why = expect.stringMatching(/no connection left.*max_connections.*DATABASE_POOL_SIZE/);
+    expect(await ask('/-/readiness')).toEqual({ status: 'ready' });
+    expect(await ask('/v1/reporting')).toMatchObject({ statusCode: 503, message: why });
+    expect(await ask('/-/readiness')).toEqual({ status: 'ready', problems: { analytics: why } });
+    expect((await harness.call('GET', '/v1/checks')).status).toBe(200);
+    expect([await examine(), await metric()]).toEqual([why, '0']);
+    await admin.query(`alter database ${name} connection limit -1`);
+    // It looks again by itself, without a question of anybody.
+    await until(
+      'readiness says nothing more',
+      async () => (await ask('/-/readiness')).problems === undefined,
+    );
+    expect([await examine(), await metric()]).toEqual([null, '1']);
+    await harness.close();
+    await admin.end();
   });
 
   it('refuses to start where a user gets fewer than a process needs, and says what to raise', async () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { errorCodeOf } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { LeaseRef } from '../../../protocol/agent/agent.ts';
+import { artifactWindowMs } from '../../../protocol/results/artifact.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
 import { retryDelayMs, ServiceError } from '../../client/service-error.ts';
 import type { SealedArtifact, SealedArtifacts } from '../../run/contracts.ts';
@@ -10,8 +11,6 @@ import { attemptKey } from './run-folder.ts';
 
 /** Few at a time: results, renewals and claims share the line with them. */
 const maxConcurrent = 2;
-/** How long one file is tried. The service waits longer for it. */
-const giveUpMs = 30 * 60_000;
 /** Bytes may be spoiled on the way once; spoiled again and again they are not those of the result. */
 const maxMismatches = 3;
 
@@ -35,7 +34,7 @@ interface Waiting {
  *
  * HELD with the report of their run, which is on its way. → RELEASED when the service has stored the result:
  * their files are sent, two at a time over all runs. A file whose upload breaks is sent again from its start,
- * after a back-off, until the service has it whole, says that nobody waits for it, or half an hour is over. →
+ * after a back-off, until the service has it whole, says that it waits no longer, or the hour is over for which it waits. →
  * gone, with their folder, when no file is left, or by `discard`, or when the room for all is used up and
  * they are the oldest.
  */
@@ -157,7 +156,7 @@ export class ArtifactUploader {
   async #send(waiting: Waiting, file: SealedArtifact): Promise<ArtifactEnd> {
     const { client, clock, log } = this.#options;
     const { runId } = waiting.lease;
-    const untilMs = clock.monotonicMs() + giveUpMs;
+    const untilMs = clock.monotonicMs() + artifactWindowMs;
     let mismatches = 0;
     for (let attempt = 0; ; attempt++) {
       if (!(await isThere(file.path))) return 'dropped';
@@ -175,7 +174,7 @@ export class ArtifactUploader {
         const delayMs = retryDelayMs(thrown, attempt);
         if (isHopeless || clock.monotonicMs() + delayMs > untilMs) {
           log.error(
-            { runId, code: thrown.code, reason: thrown.message },
+            { runId, artifact: file.name, code: thrown.code, reason: thrown.message },
             'failed to send artifact; giving up',
           );
           return 'given-up';

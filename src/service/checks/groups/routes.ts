@@ -15,7 +15,7 @@ import { validationError } from '../../http/validation.ts';
 import { forgetAlerts } from '../../incidents/forget-alerts.ts';
 import type { Repositories } from '../../repositories.ts';
 import type { Signal } from '../../store/engine/signals.ts';
-import { refuseMovedByGroup } from '../address-values.ts';
+import { refuseMovedByGroup } from '../addresses/address-values.ts';
 import {
   type CheckChannel,
   changeSubscriptions,

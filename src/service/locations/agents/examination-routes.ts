@@ -3,6 +3,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { packageVersion } from '../../../lib/version.ts';
 import { examinationRoutes, maxExaminationBytes } from '../../../protocol/agent/agent-examination.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import type { AnalyticsThread } from '../../results/analytics/analytics-thread.ts';
 import { isOutdated } from './sightings.ts';
 
 /** A sender of whom nothing is heard for this long has gone. */
@@ -11,7 +12,11 @@ const stallMs = 30_000;
 const maxReadBytes = 8 * maxExaminationBytes;
 
 /** What `picket doctor` asks. Nothing is stored, and no agent counts as seen. */
-export function agentExaminationHandlers({ clock, store }: HandlerDeps): [string, AnyHandler][] {
+export function agentExaminationHandlers({
+  clock,
+  store,
+  analytics,
+}: HandlerDeps & { readonly analytics: Pick<AnalyticsThread, 'examine'> }): [string, AnyHandler][] {
   return handlersById(examinationRoutes, {
     async examineConnection({ caller, query, request }) {
       const receivedBytes = await discard(request.raw);
@@ -21,6 +26,7 @@ export function agentExaminationHandlers({ clock, store }: HandlerDeps): [string
         location: { slugName: caller.slug_name, name: caller.name },
         isOutdated: isOutdated(query.agentVersion),
         storageProblem: (await store.writeProblem())?.message ?? null,
+        analyticsProblem: await analytics.examine(),
         receivedBytes,
       };
     },

@@ -3,7 +3,7 @@ import { type Keeping, keepMasked } from '../../../checks/contract/masking.ts';
 import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
 import { checkRoutes, typedCheckRoutes } from '../../../protocol/checks/check.ts';
 import { checkGroupRoutes, maskedInGroups } from '../../../protocol/checks/check-group.ts';
-import { asWritten, keepingOf } from '../../checks/address-values.ts';
+import { asWritten, keepingOf } from '../../checks/addresses/address-values.ts';
 import { completeGroup } from '../../checks/effective-check.ts';
 import { fieldError } from '../../http/validation.ts';
 import { type Body, named, type ResourceKind } from './kind.ts';

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { findCheckType } from '../../../checks/index.ts';
-import { AppError } from '../../../lib/errors.ts';
+import { AppError, toError } from '../../../lib/errors.ts';
 import { presentAsker } from '../../../lib/turns/asker.ts';
 import { FairQueue, type QueueFigures } from '../../../lib/turns/fair-queue.ts';
 import type { CheckCoverage, CoverageQuery, CoverageSource } from '../../coverage/coverage-query.ts';
@@ -48,7 +48,8 @@ export interface AnalyticsReply {
   readonly problem?: {
     readonly message: string;
     readonly stack: string;
-    readonly isUnavailable: boolean;
+    /** What people are to do, where the database gives no answer. */
+    readonly unavailable: string | undefined;
     readonly isStopped: boolean;
   };
   /** What the question has found out about ClickHouse; absent when it was not asked. */
@@ -64,6 +65,8 @@ interface Pending {
 
 /** More pieces of one account than this do not wait for the thread: its further callers are asked to retry. */
 const waitingPerAccount = 2_000;
+/** How soon a database that gave no answer is asked again, when somebody wants to know. */
+const lookAgainMs = 1_000;
 /** Questions about more checks are cut into pieces of that many: others come in between. */
 const checksPerPiece = 50;
 
@@ -84,6 +87,8 @@ export class AnalyticsThread implements CoverageSource {
   #worker: Worker | undefined;
   #lastId = 0;
   #isClosed = false;
+  #trouble: string | null = null;
+  #failedAtMs = 0;
 
   /** @param onClickHouse hears of each question that ClickHouse was asked. */
   constructor(place: AnalyticsPlace, onClickHouse?: (news: ClickHouseNews) => void) {
@@ -126,6 +131,28 @@ export class AnalyticsThread implements CoverageSource {
       ),
     );
     return new Map(pieces.flat().map((one) => [one.checkId, one]));
+  }
+
+  /** Why questions could not be answered, when last one was asked; null when it was. Looks again by itself. */
+  problem(): string | null {
+    if (this.#trouble !== null && performance.now() - this.#failedAtMs > lookAgainMs) {
+      this.#failedAtMs = performance.now();
+      this.examine().catch((thrown: unknown) => {
+        this.#trouble = toError(thrown).message;
+      });
+    }
+    return this.#trouble;
+  }
+
+  /** Why questions cannot be answered now; null when they can. */
+  async examine(): Promise<string | null> {
+    try {
+      await this.#ask({ kind: 'report', query: { checks: [], from: 0, to: 0 } });
+      return null;
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.code === 'STORE_UNAVAILABLE') return thrown.message;
+      throw thrown;
+    }
   }
 
   /** How much waits for the thread. */
@@ -180,15 +207,17 @@ export class AnalyticsThread implements CoverageSource {
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#worker?.unref();
     const cause = new Error(problem?.message);
-    if (answer) pending?.resolve(answer);
-    else if (problem?.isStopped) {
+    if (answer) {
+      this.#trouble = null;
+      pending?.resolve(answer);
+    } else if (problem?.isStopped) {
       pending?.reject(
         new AppError('CALLER_GONE', 'The caller hung up before the answer was made.', { cause }),
       );
-    } else if (problem?.isUnavailable) {
-      pending?.reject(
-        new AppError('STORE_UNAVAILABLE', 'The database is unavailable. Try again.', { cause }),
-      );
+    } else if (problem?.unavailable !== undefined) {
+      this.#trouble = problem.unavailable;
+      this.#failedAtMs = performance.now();
+      pending?.reject(new AppError('STORE_UNAVAILABLE', problem.unavailable, { cause }));
     } else pending?.reject(Object.assign(new Error(problem?.message), { stack: problem?.stack }));
   }
 

@@ -90,11 +90,11 @@ async function reply(id: number, question: Question): Promise<AnalyticsReply> {
     return { id, answer: await asked, clickHouse: clickHouse?.takeNews() };
   } catch (thrown) {
     const error = toError(thrown);
-    const isUnavailable = asStoreError(error) !== error;
+    const known = asStoreError(error);
     const problem = {
       message: error.message,
       stack: error.stack ?? '',
-      isUnavailable,
+      unavailable: known === error ? undefined : known.message,
       isStopped: isStopped(id),
     };
     return { id, problem, clickHouse: clickHouse?.takeNews() };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../lib/clock.ts';
-import { AppError } from '../../../lib/errors.ts';
+import { AppError, isStoreFailure, toError } from '../../../lib/errors.ts';
 import { type ArtifactReceipt, maxArtifactBytes } from '../../../protocol/results/artifact.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
 import { linger, receiveUpload } from '../../artifact-store/upload.ts';
@@ -19,7 +19,7 @@ export interface ArtifactUpload {
 /**
  * Takes the bytes of artifacts. A row says where each is:
  *
- * AWAITED with the result that names it. → STORED when its bytes are in the artifact store in whole; it is
+ * AWAITED with the result that names it; with the reason, where the artifact store does not take it. → STORED when its bytes are in the artifact store in whole; it is
  * visible from then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come;
  * both are the agent's word.
  *
@@ -74,7 +74,10 @@ export class ArtifactIntake {
     if (row.state !== 'awaited') throw notAwaited(upload);
     refuseOther(request, expected);
     const key = artifactKey(row);
-    await this.#put(key, request, expected);
+    await this.#put(key, request, expected).catch(async (thrown: unknown) => {
+      await this.#noteTrouble(row, toError(thrown));
+      throw thrown;
+    });
     const isFirst = await this.#store.artifacts.markStored(row.result_id, row.position, this.#clock.wallMs());
     if (isFirst) return { status: 'stored', ...receipt };
     // Another upload of the same bytes was faster; or the check was deleted, or the time was over, meanwhile.
@@ -82,6 +85,14 @@ export class ArtifactIntake {
     if (now?.state === 'stored') return { status: 'duplicate', ...receipt };
     await this.#artifactStore.remove(key);
     throw notAwaited(upload);
+  }
+
+  /** What keeps the store from taking it is for people who miss the file; what a sender does wrong is its own. */
+  async #noteTrouble(row: ArtifactRow, error: Error): Promise<void> {
+    const isOfStore =
+      error instanceof AppError && (error.code === 'ARTIFACT_STORE_FULL' || isStoreFailure(error));
+    if (isOfStore && row.reason !== error.message)
+      await this.#store.artifacts.noteTrouble(row, error.message);
   }
 
   async #put(key: string, request: IncomingMessage, expected: ExpectedContent): Promise<void> {

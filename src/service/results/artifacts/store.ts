@@ -52,12 +52,23 @@ export class Artifacts {
   async markStored(resultId: string, position: number, now: number): Promise<boolean> {
     const done = await this.#db
       .updateTable('artifacts')
-      .set({ state: 'stored', stored: now })
+      .set({ state: 'stored', stored: now, reason: null })
       .where('result_id', '=', resultId)
       .where('position', '=', position)
       .where('state', '=', 'awaited')
       .executeTakeFirst();
     return done.numUpdatedRows > 0n;
+  }
+
+  /** Notes why an awaited artifact could not be stored; its sender tries again. */
+  async noteTrouble({ result_id, position }: ArtifactRow, reason: string): Promise<void> {
+    await this.#db
+      .updateTable('artifacts')
+      .set({ reason })
+      .where('result_id', '=', result_id)
+      .where('position', '=', position)
+      .where('state', '=', 'awaited')
+      .execute();
   }
 
   /** Gives up what was announced before `before` and has not come. */
@@ -72,7 +83,11 @@ export class Artifacts {
     if (!overdue) return;
     await this.#db
       .updateTable('artifacts')
-      .set({ state: 'lost', reason: 'the agent did not send it in time' })
+      .set({
+        state: 'lost',
+        reason: sql`case when reason is null then 'the agent did not send it in time'
+          else 'it was not stored within an hour: ' || reason end`,
+      })
       .where('state', '=', awaited)
       .where('created', '<', before)
       .execute();

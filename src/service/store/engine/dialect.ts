@@ -17,6 +17,7 @@ import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';
 import { arrayOf, type ColumnType } from './postgres/postgres-arrays.ts';
 import { type PostgresHosts, readOnlyState } from './postgres/postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
+import { hasNoRoom, noRoomLeft } from './server-room.ts';
 import { type OpenSqlite, sqliteKyselyDialect } from './sqlite.ts';
 import { SlicedTransactions } from './sqlite-slices.ts';
 
@@ -335,17 +336,9 @@ export function escapeLike(text: string): string {
 const unavailableStates = /^(08|40|53|57|XX00[12]|25P03|25006|55P03)/;
 /** SQLSTATEs of transactions that were rolled back for the sake of another and may simply be tried again. */
 const conflictStates = new Set(['40001', '40P01']);
-const unavailableCodes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOENT',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-]);
+const unavailableCodes = new Set(
+  'ECONNREFUSED ECONNRESET EPIPE ENOENT ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN'.split(' '),
+);
 /** SQLite result codes: busy, locked, cannot open. */
 const unavailableSqlite = new Set([5, 6, 14]);
 /** SQLite result codes of a damaged file: corrupt, not a database. */
@@ -372,6 +365,7 @@ function unavailableMessage(error: Error): string | undefined {
     return 'The database is damaged. Restore a backup: "picket service restore".';
   }
   if (code === readOnlyState) return 'The database server is a standby and takes no writes.';
+  if (hasNoRoom(error)) return noRoomLeft;
   const sqliteCode = sqliteCodeOf(error);
   const isUnavailable =
     (code !== undefined && (unavailableCodes.has(code) || unavailableStates.test(code))) ||

@@ -17,6 +17,10 @@ const waitMs = 5_000;
 /** After this long a pool that was refused a connection tries to grow again. */
 const growAgainMs = 30_000;
 
+/** What people can do where a request got no connection. */
+export const noRoomLeft =
+  'PostgreSQL has no connection left for this. Raise max_connections, or lower DATABASE_POOL_SIZE. Try again.';
+
 /** Whether a server, or a pooler, has no room for one connection more. */
 export function hasNoRoom(error: Error): boolean {
   return (

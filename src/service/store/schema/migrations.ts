@@ -22,9 +22,8 @@ import {
   roomForChanges,
   runDays,
 } from './ledger-migration.ts';
-import { sharedLimits } from './limit-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
-import { memberMigration, memberOrigins } from './member-migration.ts';
+import { memberMigration, memberOrigins, sharedLimits } from './member-migration.ts';
 import { customDomains, pages, statusPageKeys } from './page-migration.ts';
 import { projects } from './project-migration.ts';
 import { accountResources } from './resource-migration.ts';

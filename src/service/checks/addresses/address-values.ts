@@ -1,14 +1,14 @@
-import type { AddressValues } from '../../checks/contract/address.ts';
-import { maskedValues } from '../../checks/contract/definition.ts';
-import { type Keeping, movedFields } from '../../checks/contract/masking.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import type { GroupDefinition } from '../../protocol/checks/check-group.ts';
-import type { AccountCaller } from '../http/auth.ts';
-import type { Repositories } from '../repositories.ts';
-import { completeGroup, groupOf, groupsOf, withGroup } from './effective-check.ts';
-import type { CheckGroup } from './groups/store.ts';
-import type { Check } from './store.ts';
+import { maskedValues } from '../../../checks/contract/definition.ts';
+import { type Keeping, movedFields } from '../../../checks/contract/masking.ts';
+import { findCheckType } from '../../../checks/index.ts';
+import { AppError } from '../../../lib/errors.ts';
+import type { AddressValues } from '../../../lib/wire/address-origin.ts';
+import type { GroupDefinition } from '../../../protocol/checks/check-group.ts';
+import type { AccountCaller } from '../../http/auth.ts';
+import type { Repositories } from '../../repositories.ts';
+import { completeGroup, groupOf, groupsOf, withGroup } from '../effective-check.ts';
+import type { CheckGroup } from '../groups/store.ts';
+import type { Check } from '../store.ts';
 
 /** A variable of an account, a group, a check or a session. */
 interface Variable {
