@@ -25,6 +25,8 @@ export interface FairQueueOptions {
 /** What an operator alerts on: how much waits now, and for how long all that began had waited. */
 export interface QueueFigures {
   readonly name: string;
+  /** How many pieces may be under way. */
+  readonly atOnce: number;
   readonly waiting: number;
   readonly oldestWaitMs: number;
   readonly begun: number;
@@ -122,6 +124,7 @@ export class FairQueue {
     const since = oldest.flatMap((entry) => (entry ? [entry.sinceMs] : []));
     return {
       name: this.#options.name,
+      atOnce: this.#atOnce,
       waiting: this.#waiting,
       oldestWaitMs: since.length === 0 ? 0 : this.#nowMs() - Math.min(...since),
       begun: this.#begun,

@@ -53,5 +53,6 @@ export async function mailIncidentUpdate(
 
 interface Addressed {
   readonly id: string;
+  readonly account_id: string;
   readonly name: string;
 }

@@ -277,6 +277,7 @@ export function deploymentsJob(deps: DeployingDeps) {
     wakesOn: ['deployments'],
     longestMs: 2_000,
     run: (wake) => deploying.turn(wake),
+    close: () => deploying.ended(),
   });
 }
 

@@ -31,11 +31,23 @@ export class SubscriberMails {
     return row?.at ?? null;
   }
 
-  /** Takes mails that are due, oldest first, within a transaction: nobody else does before `until`. */
-  async claim(now: number, limit: number, until: number): Promise<SubscriberMailItem[]> {
+  /** The accounts with mails that are due. */
+  async dueAccounts(now: number): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('subscriber_mails')
+      .select('account_id')
+      .distinct()
+      .where('next_at', '<=', now)
+      .execute();
+    return rows.map(({ account_id: accountId }) => accountId);
+  }
+
+  /** Takes mails of an account that are due, oldest first, within a transaction: nobody else does before `until`. */
+  async claim(accountId: string, now: number, limit: number, until: number): Promise<SubscriberMailItem[]> {
     const rows = await this.#db
       .selectFrom('subscriber_mails')
       .selectAll()
+      .where('account_id', '=', accountId)
       .where('next_at', '<=', now)
       .orderBy('next_at')
       .orderBy('position')

@@ -3,16 +3,17 @@ import type { Repositories } from '../repositories.ts';
 /** Stores one mail for each verified subscription of some pages, with the page's name before the subject. */
 export async function mailSubscribers(
   repositories: Pick<Repositories, 'subscriptions' | 'subscriberMails'>,
-  pages: readonly { readonly id: string; readonly name: string }[],
+  pages: readonly { readonly id: string; readonly account_id: string; readonly name: string }[],
   options: { readonly publicUrl?: string | undefined },
   mail: { readonly subject: string; readonly text: string; readonly at: number },
 ): Promise<void> {
-  const names = new Map(pages.map(({ id, name }) => [id, name]));
-  const subscriptions = await repositories.subscriptions.verified([...names.keys()]);
+  const byId = new Map(pages.map((page) => [page.id, page]));
+  const subscriptions = await repositories.subscriptions.verified([...byId.keys()]);
   await repositories.subscriberMails.insert(
     subscriptions.map((subscription) => ({
+      account_id: byId.get(subscription.status_page_id)?.account_id ?? '',
       address: subscription.address,
-      subject: oneLine(`[${names.get(subscription.status_page_id)}] ${mail.subject}`),
+      subject: oneLine(`[${byId.get(subscription.status_page_id)?.name}] ${mail.subject}`),
       text: mail.text,
       unsubscribe_url: subscriptionLinks(options.publicUrl, subscription.token).unsubscribe,
       tries: 0,

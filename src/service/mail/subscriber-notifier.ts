@@ -29,12 +29,15 @@ function idOf({ position, created, unsubscribe_url: link }: SubscriberMailItem):
 
 /**
  * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or
- * given up is removed, the rest is tried again, up to six times with growing pauses. A process that is killed
+ * given up is removed, the rest is tried again, up to six times with growing pauses. Accounts take turns, so that an
+ * account with thousands of subscribers does not delay the mails of others. A process that is killed
  * in the middle leaves its mails to be taken again, so a mail may come twice, with the same id, but is never
  * lost.
  */
 export class SubscriberNotifier {
   readonly #options: SubscriberNotifierOptions;
+  /** Accounts of the last turns, the one served last at the end; only those that still have mails. */
+  #served: readonly string[] = [];
 
   constructor(options: SubscriberNotifierOptions) {
     this.#options = options;
@@ -46,11 +49,28 @@ export class SubscriberNotifier {
     // Read first: an idle service opens no write transactions.
     const dueAt = await store.subscriberMails.nextDueAt();
     if (dueAt === null || dueAt > now) return dueAt;
-    const taken = await store.transaction(({ subscriberMails }) =>
-      subscriberMails.claim(now, mailsPerTurn, now + takenForMs),
-    );
+    const accounts = this.#nextAccounts(await store.subscriberMails.dueAccounts(now));
+    const each = Math.floor(mailsPerTurn / Math.max(1, accounts.length));
+    const taken = await store.transaction(async ({ subscriberMails }) => {
+      const mails: SubscriberMailItem[] = [];
+      for (const accountId of accounts) {
+        mails.push(...(await subscriberMails.claim(accountId, now, each, now + takenForMs)));
+      }
+      return mails;
+    });
     await Promise.all(taken.map((mail) => this.#send(mail)));
     return store.subscriberMails.nextDueAt();
+  }
+
+  /** Those that were served longest ago, as many as there are mails in a turn. */
+  #nextAccounts(due: readonly string[]): readonly string[] {
+    const before = this.#served.filter((accountId) => due.includes(accountId));
+    const next = [...due.filter((accountId) => !before.includes(accountId)), ...before].slice(
+      0,
+      mailsPerTurn,
+    );
+    this.#served = [...before.filter((accountId) => !next.includes(accountId)), ...next];
+    return next;
   }
 
   async #send(item: SubscriberMailItem): Promise<void> {

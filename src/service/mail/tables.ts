@@ -3,6 +3,8 @@ import type { Generated } from 'kysely';
 /** A mail to a subscriber that waits to be sent. */
 export interface SubscriberMailRow {
   position: Generated<number>;
+  /** Whose page it is of; empty in rows of older builds. */
+  account_id: string;
   address: string;
   subject: string;
   text: string;

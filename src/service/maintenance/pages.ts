@@ -86,7 +86,7 @@ async function pagesOf(
   { statusPages, components }: Pick<Repositories, 'statusPages' | 'components'>,
   accountId: string,
   visibility: Visibility,
-): Promise<{ id: string; name: string }[]> {
+): Promise<{ id: string; account_id: string; name: string }[]> {
   const { statusPageIds, serviceIds, componentIds, affectAllServices } = visibility;
   const lower = (ids: readonly string[]) => ids.map((id) => id.toLowerCase());
   if (statusPageIds.length > 0) return statusPages.findMany(accountId, lower(statusPageIds));

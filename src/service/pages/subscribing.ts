@@ -89,6 +89,7 @@ export async function askToSubscribe(
     const links = subscriptionLinks(deps.publicUrl, token);
     await subscriberMails.insert([
       {
+        account_id: page.account_id,
         address,
         subject: oneLine(`[${page.name}] Confirm your subscription`),
         text: [

@@ -43,6 +43,10 @@ const storedCaller = storedValue<Partial<Deployer>>('deployments.caller', {});
 /** How long a process may be silent about a deployment before another one begins it anew. */
 const leaseMs = 15_000;
 const renewMs = 1_000;
+/** Deployments under way at a process, each of another account. */
+const mostAtOnce = 4;
+/** The part of the connections to PostgreSQL that they may have: each has one from its beginning to its end. */
+const partOfConnections = 0.4;
 /** Longer than any deployment takes: what ends the process each time would otherwise be tried for ever. */
 const oldestMs = 3_600_000;
 
@@ -54,26 +58,69 @@ class Cancelled extends Error {}
  * the process that has the claim: a process that dies, or that is overtaken, leaves nothing behind, and another
  * one begins anew when the claim has run out. What is refused ends as FAILED. A wish to cancel it is seen between
  * two resources: the transaction is rolled back, and it ends as CANCELLED. On SQLite the transaction pauses between
- * resources, so that other accounts do not wait for it.
+ * resources, so that other accounts do not wait for it. Each account has one under way at a process, so that a small
+ * one does not wait for a large one of another account.
  */
 export class Deploying {
   readonly #deps: DeployingDeps;
   readonly #worker = randomUUID();
+  /** By account. */
+  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #served = new Set<string>();
+  #failure: Error | undefined;
 
   constructor(deps: DeployingDeps) {
     this.#deps = deps;
   }
 
+  /** Takes what waits, one of each account at a time, and leaves it under way. */
   async turn(wake: () => void): Promise<number | null> {
+    const { store } = this.#deps;
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure) throw failure;
+    while (this.#underWay.size < this.#mostAtOnce()) {
+      const row = await this.#take();
+      if (!row) return store.deployments.nextTakeoverAt();
+      const work = askedBy({ key: row.account_id }, () => this.#work(row))
+        .catch((thrown: unknown) => {
+          this.#failure = toError(thrown);
+        })
+        .finally(() => {
+          this.#underWay.delete(row.account_id);
+          wake();
+        });
+      this.#underWay.set(row.account_id, work);
+    }
+    return null;
+  }
+
+  #mostAtOnce(): number {
+    const { engine, turns } = this.#deps.store;
+    if (engine === 'sqlite' || !turns) return mostAtOnce;
+    return Math.min(mostAtOnce, Math.max(1, Math.floor(turns.figures().atOnce * partOfConnections)));
+  }
+
+  /** Resolves when nothing is under way. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#underWay.values());
+  }
+
+  /** Accounts that have had one come after those that wait for theirs. */
+  async #take(): Promise<DeploymentRow | undefined> {
     const { store, clock } = this.#deps;
     const now = clock.wallMs();
-    const row = await store.transaction(({ deployments }) =>
-      deployments.take(this.#worker, now, now + leaseMs),
-    );
-    if (!row) return store.deployments.nextTakeoverAt();
-    await askedBy({ key: row.account_id }, () => this.#work(row));
-    wake();
-    return null;
+    const take = (leftOut: Iterable<string>) =>
+      store.transaction(({ deployments }) =>
+        deployments.take(this.#worker, now, now + leaseMs, [...leftOut]),
+      );
+    let row = await take(new Set([...this.#underWay.keys(), ...this.#served]));
+    if (!row && this.#served.size > 0) {
+      this.#served.clear();
+      row = await take(this.#underWay.keys());
+    }
+    if (row) this.#served.add(row.account_id);
+    return row;
   }
 
   async #work(row: DeploymentRow): Promise<void> {

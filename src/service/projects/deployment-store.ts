@@ -106,11 +106,20 @@ export class Deployments {
     return new Map(rows.map((row) => [row.project_logical_id, row]));
   }
 
-  /** The oldest one that nobody works on, with what it is to do; from now on the worker does. */
-  async take(worker: string, now: number, untilMs: number): Promise<DeploymentRow | undefined> {
+  /**
+   * The oldest one that nobody works on, of an account that is not left out, with what it is to do; from now on the
+   * worker does.
+   */
+  async take(
+    worker: string,
+    now: number,
+    untilMs: number,
+    leftOut: readonly string[] = [],
+  ): Promise<DeploymentRow | undefined> {
     const row = await this.#db
       .selectFrom('deployments')
       .selectAll()
+      .where((eb) => eb.not(this.#dialect.inList('account_id', leftOut)))
       .where((eb) =>
         eb.or([
           eb('status', '=', 'PENDING'),

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import { SubscriberNotifier } from '../../../src/service/mail/subscriber-notifier.ts';
+import { openHarness, quietLogger, type ServiceHarness } from '../../helpers/service/service.ts';
 
 /** Who is answered when one account asks much at once: what both engines are to do. */
 export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>[0]>): void {
@@ -71,6 +72,44 @@ export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>
       const page = await harness.call('GET', '/v1/public/dashboards/turns-board', undefined, { key: null });
       // Each time it may wait for a turn of every other account.
       expect([page.body.checks.length, begun() - before < 15]).toEqual([40, true]);
+    }),
+  );
+
+  it(
+    'mails the subscribers of an account between the thousands of another one',
+    onService(async ({ store, clock }) => {
+      const now = clock.wallMs();
+      const mails = (accountId: string, count: number, created: number) =>
+        Array.from({ length: count }, (_, number) => ({
+          account_id: accountId,
+          address: `${number}@${accountId}.test`,
+          subject: 's',
+          text: 't',
+          unsubscribe_url: 'http://x.test/v1/public/subscriptions/a/unsubscribe',
+          tries: 0,
+          next_at: created,
+          created,
+        }));
+      await store.subscriberMails.insert(mails('many', 300, now - 60_000));
+      await store.subscriberMails.insert(mails('few', 3, now));
+      // More accounts than there are mails in a turn.
+      for (let number = 0; number < 12; number += 1) {
+        await store.subscriberMails.insert(mails(`one-${number}`, 1, now));
+      }
+      const sent: string[] = [];
+      const mail = {
+        async send({ address }: { readonly address: string }) {
+          sent.push(address);
+          return { isDelivered: true, result: 'sent' } as const;
+        },
+      };
+      const notifier = new SubscriberNotifier({ store, clock, logger: quietLogger, mail });
+      while ((await notifier.turn()) !== null);
+      expect(sent).toHaveLength(315);
+      const lastOf = (part: string) => sent.findLastIndex((address) => address.includes(part));
+      expect(lastOf('@few')).toBeLessThan(40);
+      expect(lastOf('@one')).toBeLessThan(40);
+      expect(lastOf('@many')).toBe(314);
     }),
   );
 }

@@ -21,7 +21,8 @@ function somebody(): Visitor {
   visitors += 1;
   return new Visitor(harness.app, { address: `203.0.113.${visitors}` });
 }
-const mails = async () => harness.store.subscriberMails.claim(Number.MAX_SAFE_INTEGER, 1_000, 0);
+const mails = async () =>
+  harness.store.subscriberMails.claim(harness.accountId, Number.MAX_SAFE_INTEGER, 1_000, 0);
 const mailsTo = async (address: string) => (await mails()).filter((mail) => mail.address === address);
 const listed = async () =>
   (await harness.call('GET', `/v1/status-pages/${pageId}/subscriptions`)).body.entries;

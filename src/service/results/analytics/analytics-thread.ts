@@ -30,7 +30,7 @@ export interface AnalyticsRequest {
 /** What the thread is started with. */
 export interface AnalyticsStart {
   readonly place: AnalyticsPlace;
-  /** One number that both see at any time: the question whose answer is no longer wanted. */
+  /** Seen by both at any time: the questions whose answers are no longer wanted, each at its `stoppedAt`. */
   readonly stopped: Int32Array;
 }
 
@@ -67,6 +67,15 @@ interface Pending {
 const waitingPerAccount = 2_000;
 /** How soon a database that gave no answer is asked again, when somebody wants to know. */
 const lookAgainMs = 1_000;
+/**
+ * How many pieces the thread has: the next one is there when one is answered, else it would stand still until the main
+ * thread, which works on something else meanwhile, gives it another.
+ */
+const piecesAtThread = 2;
+
+/** Where a question stands in the list of those no longer wanted: those that the thread has follow each other. */
+export const stoppedAt = (id: number): number => id % piecesAtThread;
+
 /** Questions about more checks are cut into pieces of that many: others come in between. */
 const checksPerPiece = 50;
 
@@ -82,8 +91,12 @@ export class AnalyticsThread implements CoverageSource {
   readonly #place: AnalyticsPlace;
   readonly #onClickHouse: ((news: ClickHouseNews) => void) | undefined;
   readonly #pending = new Map<number, Pending>();
-  readonly #queue = new FairQueue({ name: 'analytics', atOnce: 1, waitingPerKey: waitingPerAccount });
-  readonly #stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #queue = new FairQueue({
+    name: 'analytics',
+    atOnce: piecesAtThread,
+    waitingPerKey: waitingPerAccount,
+  });
+  readonly #stopped = new Int32Array(new SharedArrayBuffer(piecesAtThread * Int32Array.BYTES_PER_ELEMENT));
   #worker: Worker | undefined;
   #lastId = 0;
   #isClosed = false;
@@ -174,7 +187,7 @@ export class AnalyticsThread implements CoverageSource {
     this.#lastId += 1;
     const id = this.#lastId;
     const stop = () => {
-      Atomics.store(this.#stopped, 0, id);
+      Atomics.store(this.#stopped, stoppedAt(id), id);
       worker.postMessage({ id } satisfies AnalyticsRequest);
     };
     gone?.addEventListener('abort', stop, { once: true });

@@ -15,7 +15,13 @@ import { ClickHouseServer } from '../clickhouse/clickhouse-server.ts';
 import { ClickHouseState, FedColumns } from '../clickhouse/fed-columns.ts';
 import { FedResults } from '../clickhouse/feed-store.ts';
 import { type ColumnSource, columnCache, ResultColumns } from '../columns/result-columns.ts';
-import type { AnalyticsReply, AnalyticsRequest, AnalyticsStart, Question } from './analytics-thread.ts';
+import {
+  type AnalyticsReply,
+  type AnalyticsRequest,
+  type AnalyticsStart,
+  type Question,
+  stoppedAt,
+} from './analytics-thread.ts';
 import { reportAggregates } from './report-aggregates.ts';
 import { answer, columnsFor } from './series.ts';
 
@@ -60,7 +66,7 @@ const readDays = dayCache(daysBytes);
 let answering: number | undefined;
 let cancelling: Promise<void> | undefined;
 
-const isStopped = (id: number) => Atomics.load(stopped, 0) === id;
+const isStopped = (id: number) => Atomics.load(stopped, stoppedAt(id)) === id;
 
 /** What a stopped question asks next is not asked. On SQLite, where no message comes meanwhile, that ends it. */
 function untilStopped(id: number): KyselyPlugin {

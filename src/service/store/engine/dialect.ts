@@ -320,7 +320,8 @@ export function connectSqlite(
   };
   const turns = new FairQueue({ name: 'database', atOnce: 1, waitingPerKey: Number.POSITIVE_INFINITY });
   const db = new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError, onOpen, turns }) });
-  return { db, dialect: { ...sqliteSql, ping }, turns, slices: new SlicedTransactions(db, () => opened) };
+  const slices = new SlicedTransactions(db, () => opened, turns);
+  return { db, dialect: { ...sqliteSql, ping }, turns, slices };
 }
 
 /** A text as it stands in a `like` pattern with `escape '\\'`. */

@@ -7,6 +7,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import type { FairQueue } from '../../../lib/turns/fair-queue.ts';
 import type { Tables } from '../../tables.ts';
 import type { OpenSqlite } from './sqlite.ts';
 
@@ -20,6 +21,8 @@ export interface LongWork<T> {
 
 /** How long a slice works before it lets others in; longer where beginning one takes long. */
 const sliceMs = 25;
+/** The same while others ask for something: what each of them asks next may wait for one more. */
+const sliceBesideOthersMs = 8;
 /** After that the work is done in one piece: somebody changes all the time what it changes. */
 const slicedTries = 3;
 
@@ -37,10 +40,13 @@ class Overtaken extends Error {}
 export class SlicedTransactions {
   readonly #db: Kysely<Tables>;
   readonly #opened: () => OpenSqlite | undefined;
+  readonly #turns: Pick<FairQueue, 'figures'>;
 
-  constructor(db: Kysely<Tables>, opened: () => OpenSqlite | undefined) {
+  /** @param turns of the connection: whether others have used it in a pause. */
+  constructor(db: Kysely<Tables>, opened: () => OpenSqlite | undefined, turns: Pick<FairQueue, 'figures'>) {
     this.#db = db;
     this.#opened = opened;
+    this.#turns = turns;
   }
 
   async run<T>(long: LongWork<T>): Promise<T> {
@@ -61,6 +67,7 @@ export class SlicedTransactions {
     let version: string | undefined;
     let endsAtMs = 0;
     let tookMs = 0;
+    let isAlone = false;
     const pause = async () => {
       if (!isSliced || performance.now() < endsAtMs) return;
       resumed = Promise.withResolvers<void>();
@@ -85,7 +92,7 @@ export class SlicedTransactions {
           if (!isAsBefore) throw new Overtaken();
           session = database.createSession();
           const now = performance.now();
-          endsAtMs = now + Math.max(sliceMs, (now - beganMs) / 2);
+          endsAtMs = now + Math.max(isAlone ? sliceMs : sliceBesideOthersMs, (now - beganMs) / 2);
           paused = Promise.withResolvers();
           if (work) resumed.resolve();
           else work = long.work(db, pause);
@@ -107,7 +114,9 @@ export class SlicedTransactions {
       });
       if (end !== 'paused') return end.value;
       // Requests of others take more than one turn of the event loop.
-      await sleep(tookMs / 2);
+      const { begun } = this.#turns.figures();
+      await sleep(isAlone ? tookMs / 2 : tookMs);
+      isAlone = this.#turns.figures().begun === begun;
     }
   }
 }

@@ -24,7 +24,7 @@ import {
 } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration, memberOrigins, sharedLimits } from './member-migration.ts';
-import { customDomains, pages, statusPageKeys } from './page-migration.ts';
+import { customDomains, pages, statusPageKeys, subscriberMailAccounts } from './page-migration.ts';
 import { projects } from './project-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import { followedTestSessions, sessionMigrations, testDefinitions } from './session-migration.ts';
@@ -360,5 +360,6 @@ export const migrations: readonly Migration[] = [
   agentGoodbyes,
   receiverIncidents,
   causeUpdates,
+  subscriberMailAccounts,
   sharedLimits,
 ];

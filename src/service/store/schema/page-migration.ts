@@ -76,6 +76,16 @@ export const pages = {
   ],
 };
 
+/** Whose page a mail to a subscriber is of: accounts take turns at being mailed for. */
+export const subscriberMailAccounts = {
+  name: '0082-subscriber-mail-accounts',
+  statements: [
+    // Those of older builds are all of one, which is no account.
+    `alter table subscriber_mails add column account_id text not null default ''`,
+    `create index subscriber_mails_due_of_account on subscriber_mails (account_id, next_at, position)`,
+  ],
+};
+
 /** Status pages that open with a key. */
 export const statusPageKeys = {
   name: '0059-status-page-keys',

@@ -335,6 +335,43 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await call('DELETE', one, undefined, { key: stranger.key })).status).toBe(404);
   });
 
+  it('ends the deployment of an account while a larger one of another that was first is under way', async () => {
+    await stage.start();
+    const other = await stage.harness.addAccount();
+    const checks = (count: number) =>
+      Array.from({ length: count }, (_, number) =>
+        resource('check', `check-${number}`, {
+          checkType: 'URL',
+          name: `Check ${number}`,
+          activated: false,
+          request: { url: 'http://target.test/', method: 'GET' },
+        }),
+      );
+    const path = '/v1/projects/deploy?scheduleOnDeploy=false';
+    const ofProject = (logicalId: string, count: number) => ({
+      ...body(checks(count)),
+      project: { logicalId, name: logicalId, repoUrl: null },
+    });
+    const endOf = async (logicalId: string, { status, body: started }: Answer, key = stage.harness.key) => {
+      expect([logicalId, status, started.message]).toEqual([logicalId, 202, undefined]);
+      const at = `/v1/projects/${logicalId}/deployments/${started.id}`;
+      return until(`${logicalId} ends`, async () => {
+        const seen = await call('GET', at, undefined, { key });
+        return seen.body.endedAt !== null && seen.body;
+      });
+    };
+    const first = await call('POST', path, ofProject('first', 100));
+    const second = await call('POST', path, ofProject('second', 1));
+    const small = await call('POST', path, ofProject('small', 1), { key: other.key });
+    stage.harness.startDeployments();
+    const own = await endOf('small', small, other.key);
+    const isUnderWay = async (logicalId: string, { body: started }: Answer) =>
+      (await call('GET', `/v1/projects/${logicalId}/deployments/${started.id}`)).body.endedAt === null;
+    expect([await isUnderWay('first', first), await isUnderWay('second', second)]).toEqual([true, true]);
+    const ends = [own, await endOf('first', first), await endOf('second', second)];
+    expect(ends.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED']);
+  });
+
   it('names resources of its own account only, without having them', async () => {
     await start();
     const foreign = await stage.harness.addAccount();

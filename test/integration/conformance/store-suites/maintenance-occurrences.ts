@@ -215,7 +215,12 @@ export function occurrenceSuite(stage: StoreStage): void {
     const parts = { store, clock: stage.clock, logger: quietLogger };
     const noticesOf = () => new JobLoop(maintenanceNoticesJob(parts), parts);
     const mails = async () => {
-      const all = await store.subscriberMails.claim(stage.clock.wallMs() + dayMs, 100, 0);
+      const all = await store.subscriberMails.claim(
+        stage.harness.accountId,
+        stage.clock.wallMs() + dayMs,
+        100,
+        0,
+      );
       return all.map(({ address, subject }) => [address, subject]);
     };
     // Two processes look; each notice is sent once.
@@ -319,7 +324,9 @@ export function occurrenceSuite(stage: StoreStage): void {
     });
     const at = `${base}/${window.id}/maintenances/1`;
     const subjects = async () =>
-      (await store.subscriberMails.claim(stage.clock.wallMs() + dayMs, 100, 0)).map(({ subject }) => subject);
+      (await store.subscriberMails.claim(stage.harness.accountId, stage.clock.wallMs() + dayMs, 100, 0)).map(
+        ({ subject }) => subject,
+      );
     stage.clock.advance(2 * minuteMs);
     expect((await good('GET', at)).status).toBe('SCHEDULED');
     await good('POST', `${at}/updates`, { status: 'IN_PROGRESS', description: 'quietly' });

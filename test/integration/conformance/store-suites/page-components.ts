@@ -227,6 +227,7 @@ export function pageComponentSuite(stage: StoreStage): void {
     await tell('open', 'three');
     expect(await incidents()).toHaveLength(1);
     const mails = await stage.harness.store.subscriberMails.claim(
+      stage.harness.accountId,
       stage.clock.wallMs(),
       10,
       stage.clock.wallMs() + minuteMs,
