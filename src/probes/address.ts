@@ -17,10 +17,20 @@ export function literalAddress(hostname: string): ResolvedAddress | undefined {
   return family === 4 || family === 6 ? { address: hostname, family } : undefined;
 }
 
+/** The IPv4 address that one of IPv6 stands for (RFC 4291 section 2.5.5.2), however that is written; else the address itself. */
+export function unmapped({ address, family }: ResolvedAddress): ResolvedAddress {
+  const compressed = family === 6 ? URL.parse(`http://[${address}]/`)?.hostname : undefined;
+  const [, high, low] = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(compressed ?? '') ?? [];
+  if (high === undefined || low === undefined) return { address, family };
+  const parts = [high, low]
+    .map((part) => Number.parseInt(part, 16))
+    .flatMap((part) => [part >> 8, part & 255]);
+  return { address: parts.join('.'), family: 4 };
+}
+
 /** The address that packets really carry: some stand for another one, which answers come from. */
-export function wireAddress({ address, family }: ResolvedAddress): ResolvedAddress {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return wireAddress({ address: mapped, family: 4 });
+export function wireAddress(resolved: ResolvedAddress): ResolvedAddress {
+  const { address, family } = unmapped(resolved);
   if (address === '0.0.0.0') return { address: '127.0.0.1', family: 4 };
   if (address === '::') return { address: '::1', family: 6 };
   return { address, family };

@@ -120,11 +120,6 @@ export class Connection {
     return this.#noted(this.#watch?.written(stamps) ?? afterMs, afterMs);
   }
 
-  /** When data was sent last; by the event that came after it, unless that came much too late. */
-  sentAt(eventMs: number): number {
-    return this.#noted(this.#watch?.sentAt(eventMs) ?? eventMs, eventMs);
-  }
-
   /** When the first `receivedBytes` bytes had arrived, which have been read in this very event. */
   arrivalOf(receivedBytes: number, eventMs: number): number {
     return this.#noted(this.#watch?.arrivalOf(receivedBytes, eventMs) ?? eventMs, eventMs);

@@ -1,19 +1,38 @@
 import type { Connection } from '../connection/connection.ts';
+import { AnswerPosition } from '../http/http2/answer-position.ts';
+import type { Http2Wire, ReceivedFrames } from '../http/http2/session.ts';
 import { quickestAnswerMs } from '../kernel-thread/send-time.ts';
 
-/** What Node takes to write a request on an HTTP/2 connection that is there. */
-const usualRequestMs = 0.2;
+/** What passes a connection, for the exchange that is under way. */
+export class CallWire implements Http2Wire {
+  current: Http2Wire | undefined;
 
-/** When the steps of one exchange over HTTP/2 happened, of which Node writes at the end of a round of the event loop. */
-export class CallTimes {
+  onSent(beforeMs: number, isRequest: boolean): void {
+    this.current?.onSent(beforeMs, isRequest);
+  }
+
+  onReceived(frames: ReceivedFrames): void {
+    this.current?.onReceived(frames);
+  }
+}
+
+/** When the steps of one exchange over HTTP/2 happened. */
+export class CallTimes implements Http2Wire {
   readonly #connection: Connection;
+  readonly #wire: CallWire;
+  #answer: AnswerPosition | undefined;
+  /** When the writing of what is asked began; not before that had it left. */
   #beforeMs = 0;
   #sentMs = 0;
+  #hasSent = false;
   #firstByteMs = 0;
   #endMs = 0;
+  /** By how much the border between wait and download may be off. */
+  doubtMs = 0;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, wire: CallWire) {
     this.#connection = connection;
+    this.#wire = wire;
   }
 
   /** What is to be sent is about to be handed to Node. */
@@ -21,22 +40,28 @@ export class CallTimes {
     this.#connection.beforeSending();
     this.#beforeMs = performance.now();
     this.#sentMs = this.#beforeMs;
-    setImmediate(() => this.#noteSent());
+    this.#answer = new AnswerPosition(this.#connection);
+    this.#wire.current = this;
   }
 
-  #noteSent(): void {
-    if (this.#firstByteMs > 0) return;
-    const nowMs = performance.now();
-    const sentMs = this.#connection.sentAt(nowMs);
-    this.#sentMs =
-      sentMs < nowMs
-        ? Math.max(this.#beforeMs, sentMs)
-        : this.#connection.sentSince(this.#beforeMs, usualRequestMs);
+  /** The settings of HTTP/2 are written first; what answers those of the server is no part of a call. */
+  onSent(beforeMs: number, isRequest: boolean): void {
+    if (this.#firstByteMs > 0 || (this.#hasSent && !isRequest)) return;
+    this.#hasSent = true;
+    this.#beforeMs = beforeMs;
+    this.#sentMs = this.#connection.sentSince(beforeMs);
+  }
+
+  onReceived(frames: ReceivedFrames): void {
+    this.#answer?.note(frames);
   }
 
   /** The head of the answer has come in this very event. */
   noteFirstByte(): void {
-    if (this.#firstByteMs === 0) this.#firstByteMs = this.#arrivalMs();
+    if (this.#firstByteMs > 0 || !this.#answer) return;
+    const { atMs, doubtMs } = this.#answer.firstByte(performance.now());
+    this.#firstByteMs = atMs;
+    this.doubtMs = doubtMs;
   }
 
   /** The last byte of the answer has come in this very event. */

@@ -14,7 +14,7 @@ import type { ConnectionMeans } from '../connection/target.ts';
 import { maxHeadBytes } from '../http/answer-parser.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { type CallEnd, type CallRequest, callMethod } from './call.ts';
-import { CallTimes } from './call-times.ts';
+import { CallTimes, CallWire } from './call-times.ts';
 import type { MessageLimits } from './messages.ts';
 import type { MetadataEntry } from './metadata.ts';
 import { ReflectionFailed, reflectedFiles } from './reflection.ts';
@@ -115,6 +115,7 @@ class Conversation {
   readonly #startMs = performance.now();
   readonly #endMs: number;
   readonly #failed = Promise.withResolvers<Error>();
+  readonly #wire = new CallWire();
   readonly #settling: CallTimes;
   #calling: CallTimes | undefined;
   #session: ClientHttp2Session | undefined;
@@ -139,7 +140,7 @@ class Conversation {
       proxy,
       alpnProtocols: ['h2'],
     });
-    this.#settling = new CallTimes(this.connection);
+    this.#settling = new CallTimes(this.connection, this.#wire);
   }
 
   async hold(): Promise<GrpcProbeResult> {
@@ -180,10 +181,12 @@ class Conversation {
       setImmediate(() => {
         if (!this.#isSettled) this.#failed.resolve(error);
       });
-    this.#session = await openSession(socket, this.#authority, { times: this.#settling, onFailure });
+    this.#session = await openSession(socket, this.#authority, {
+      ...{ times: this.#settling, wire: this.#wire, onFailure },
+    });
     try {
       const planned = await this.#planned(this.#session);
-      this.#calling = new CallTimes(this.connection);
+      this.#calling = new CallTimes(this.connection, this.#wire);
       return await this.#call(this.#session, planned, this.#calling, () => {
         this.#isSettled = true;
       });
@@ -216,7 +219,7 @@ class Conversation {
     const beforeMs = performance.now();
     const files = await reflectedFiles(call.symbol, async (path, message) => {
       const planned = { path, message, isServerStream: true, wantedMessages: 1 };
-      return await this.#call(session, planned, new CallTimes(this.connection));
+      return await this.#call(session, planned, new CallTimes(this.connection, this.#wire));
     });
     this.#reflectionMs = performance.now() - beforeMs;
     let planned: PlannedCall | undefined;
@@ -282,7 +285,7 @@ class Conversation {
         clock: connection.clock,
         overheadMs: Math.max(0, endMs - this.#startMs - phases.total - this.#reflectionMs),
         lagMs: connection.lagMs,
-        doubtMs: connection.doubtMs,
+        doubtMs: connection.doubtMs + (this.#calling?.doubtMs ?? 0),
         ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
       },
       workMs: this.#workMs,

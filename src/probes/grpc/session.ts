@@ -2,7 +2,7 @@ import { type ClientHttp2Session, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import { errorCodeOf } from '../../lib/errors.ts';
 import { ProbeError } from '../connection/errors.ts';
-import { startHttp2 } from '../http/http2/session.ts';
+import { type Http2Wire, startHttp2 } from '../http/http2/session.ts';
 import type { CallTimes } from './call-times.ts';
 
 /**
@@ -14,10 +14,14 @@ import type { CallTimes } from './call-times.ts';
 export async function openSession(
   socket: Socket,
   authority: string,
-  { times, onFailure }: { readonly times: CallTimes; onFailure(error: Error): void },
+  {
+    times,
+    wire,
+    onFailure,
+  }: { readonly times: CallTimes; readonly wire: Http2Wire; onFailure(error: Error): void },
 ): Promise<ClientHttp2Session> {
   times.begin();
-  const session = startHttp2(socket, `http://${authority}`);
+  const session = startHttp2(socket, `http://${authority}`, wire);
   let goawayCode: number = constants.NGHTTP2_NO_ERROR;
   const { promise, resolve } = Promise.withResolvers<ClientHttp2Session>();
   session.on('goaway', (code: number) => {

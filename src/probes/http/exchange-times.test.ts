@@ -15,7 +15,6 @@ function exchange(stamps: { readonly sentAfterMs: number; readonly arrivedAfterM
     isSending: false,
     beforeSending: () => undefined,
     sentSince: () => beforeMs + stamps.sentAfterMs,
-    sentAt: (eventMs) => eventMs,
     arrivalAfter: () => beforeMs + stamps.arrivedAfterMs,
     arrivalOf: () => beforeMs + stamps.arrivedAfterMs,
   });

@@ -1,22 +1,14 @@
 import type { Connection } from '../connection/connection.ts';
 import { quickestAnswerMs } from '../kernel-thread/send-time.ts';
+import { AnswerPosition } from './http2/answer-position.ts';
+import type { Http2Wire } from './http2/session.ts';
 import type { HopTimes } from './phases.ts';
 import type { SendingObserver } from './sending.ts';
-
-/** What Node takes for the first request of an HTTP/2 connection. */
-const usualHttp2RequestMs = 0.6;
 
 /** What a connection knows of its own times. */
 type TimedConnection = Pick<
   Connection,
-  | 'times'
-  | 'receivedBytes'
-  | 'isSending'
-  | 'beforeSending'
-  | 'sentSince'
-  | 'sentAt'
-  | 'arrivalAfter'
-  | 'arrivalOf'
+  'times' | 'receivedBytes' | 'isSending' | 'beforeSending' | 'sentSince' | 'arrivalAfter' | 'arrivalOf'
 >;
 
 /** When the steps of one exchange happened, from the moment its connection was open. */
@@ -35,6 +27,9 @@ export class ExchangeTimes {
   #finishedMs = 0;
   /** Bytes of the connection that are known to come before the response. */
   bytesBefore = 0;
+  /** By how much the border between wait and download may be off. */
+  doubtMs = 0;
+  #answer: AnswerPosition | undefined;
 
   constructor(connection: TimedConnection) {
     this.#connection = connection;
@@ -47,6 +42,7 @@ export class ExchangeTimes {
     this.#sentMs = this.#openMs;
     this.#lastWriteMs = this.#openMs;
     this.bytesBefore = this.#connection.receivedBytes;
+    this.#answer = new AnswerPosition(this.#connection);
   }
 
   readonly sending: SendingObserver = {
@@ -54,24 +50,28 @@ export class ExchangeTimes {
     onSent: (beforeMs) => {
       if (this.#firstByteMs === 0) this.#noteSent(beforeMs);
     },
-    onSentSomeTimeAgo: () => {
-      if (this.#firstByteMs > 0) return;
-      const nowMs = performance.now();
-      const sentMs = this.#connection.sentAt(nowMs);
-      this.#sentMs =
-        sentMs < nowMs
-          ? Math.max(this.#sentMs, sentMs)
-          : this.#connection.sentSince(this.#sentMs, usualHttp2RequestMs);
-    },
     onTicket: () => {
       if (this.#firstByteMs === 0) this.bytesBefore = this.#connection.receivedBytes;
     },
   };
 
+  /** What passes the connection where it is one of HTTP/2. */
+  readonly http2: Http2Wire = {
+    onSent: (beforeMs, isRequest) => {
+      if (isRequest) this.sending.onSent(beforeMs);
+    },
+    onReceived: (frames) => this.#answer?.note(frames),
+  };
+
   /** An answer has begun in this very event; again for the one after an informational one. */
   noteFirstByte(): void {
     const { receivedBytes } = this.#connection;
-    this.#firstByteMs = this.#connection.arrivalAfter(this.bytesBefore, receivedBytes, performance.now());
+    const eventMs = performance.now();
+    if (this.#firstByteMs === 0 && this.#answer?.isKnown) {
+      const { atMs, doubtMs } = this.#answer.firstByte(eventMs);
+      this.#firstByteMs = atMs;
+      this.doubtMs = doubtMs;
+    } else this.#firstByteMs = this.#connection.arrivalAfter(this.bytesBefore, receivedBytes, eventMs);
     this.bytesBefore = receivedBytes;
   }
 

@@ -137,7 +137,9 @@ export class Exchange {
     };
     const isHttp2 = (socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2';
     try {
-      this.#call = isHttp2 ? new Http2Call(socket, message, hooks) : new Http1Call(socket, message, hooks);
+      this.#call = isHttp2
+        ? new Http2Call(socket, message, { ...hooks, wire: this.#times.http2 })
+        : new Http1Call(socket, message, hooks);
     } catch (thrown) {
       this.#finish(thrown as Error);
       return;
@@ -229,7 +231,7 @@ export class Exchange {
       times: this.#times.hop(),
       clock: waitedMs > 0 ? 'event' : this.#connection.clock,
       lagMs: Math.max(this.#connection.lagMs, waitedMs),
-      doubtMs: this.#connection.doubtMs,
+      doubtMs: this.#connection.doubtMs + this.#times.doubtMs,
       silentMs,
       workMs: this.#workMs,
       certificate: this.#connection.certificate,

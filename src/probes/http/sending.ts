@@ -15,16 +15,13 @@ export interface SendingObserver {
    *   it later.
    */
   onSent(beforeMs?: number): void;
-  /** The same, from an event that may have had to wait its turn. */
-  onSentSomeTimeAgo(): void;
   /** The server has sent tickets for later connections (TLS 1.3), which are no answer to anything. */
   onTicket(): void;
 }
 
 /**
  * Tells when a request has left a socket. Node hands small writes to the kernel before `_write` returns; what
- * did not fit has left when it calls back. HTTP/2 writes past the socket, at the end of the round of the
- * event loop in which the request was made.
+ * did not fit has left when it calls back. What HTTP/2 writes is more than its request: see http2/session.ts.
  *
  * A peer that takes nothing more may still have answered, as servers do that refuse an upload. Node
  * would throw the answer away with the connection, so the error of a write stays here: reading goes on.
@@ -36,13 +33,10 @@ export function observeSending(
   observer: SendingObserver,
   onRefused: (error: Error) => void,
 ): void {
-  const { isSending, onSent, onSentSomeTimeAgo, onTicket } = observer;
+  const { isSending, onSent, onTicket } = observer;
   if (socket instanceof TLSSocket) {
     if (socket.getProtocol() === 'TLSv1.3') socket.on('session', onTicket);
-    if (socket.alpnProtocol === 'h2') {
-      setImmediate(onSentSomeTimeAgo);
-      return;
-    }
+    if (socket.alpnProtocol === 'h2') return;
   }
   const write: Write = socket._write;
   socket._write = (chunk, encoding, callback) => {

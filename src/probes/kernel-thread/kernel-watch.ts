@@ -133,11 +133,6 @@ export class KernelWatch implements SocketWatch {
     return notedMs;
   }
 
-  sentAt(eventMs: number): number {
-    const sinceMs = this.#info.read(this.#descriptor) ? this.#info.sinceDataSentMs : 0;
-    return sinceMs >= shortestPauseMs ? Math.max(this.#startedMs, eventMs - sinceMs) : eventMs;
-  }
-
   written(stamps: WriteStamps): number {
     this.#wroteMs = stamps.beforeMs;
     this.#write = writeMoment(stamps, {

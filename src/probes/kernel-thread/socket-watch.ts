@@ -15,8 +15,6 @@ export interface SocketWatch {
   answeredAt(eventMs: number): number;
   /** When the peer's consent to connect came: from then on it may speak. @param eventMs of the event of the connection. */
   readyAt(eventMs: number): number;
-  /** When data was sent last, if that was long before an event that should have come right after it. */
-  sentAt(eventMs: number): number;
   /** When what has just been written was sent; see writeMoment. */
   written(stamps: WriteStamps): number;
   /** When the last of the first `receivedBytes` bytes arrived, which have been read in that event. */
@@ -80,10 +78,6 @@ export class EventWatch implements SocketWatch {
   }
 
   readyAt(eventMs: number): number {
-    return eventMs;
-  }
-
-  sentAt(eventMs: number): number {
     return eventMs;
   }
 

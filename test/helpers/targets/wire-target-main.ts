@@ -3,7 +3,7 @@
  * answer tells in its headers how long the server held it.
  */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { createSecureServer } from 'node:http2';
+import { createServer as createHttp2Server, createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 /** What the server is. */
 export interface WireTargetOptions {
-  readonly kind: 'http' | 'https' | 'h2' | 'banner' | 'greeting' | 'late-proxy';
+  readonly kind: 'http' | 'https' | 'h2' | 'grpc' | 'grpcs' | 'banner' | 'greeting' | 'late-proxy';
   readonly identity?: { readonly key: string; readonly cert: string };
   readonly maxVersion?: SecureVersion;
   /** Curve the server insists on: one the client does not guess makes a HelloRetryRequest. */
@@ -22,10 +22,18 @@ export interface WireTargetOptions {
 
 const { kind, identity, maxVersion, curve, host = '127.0.0.1' } = workerData as WireTargetOptions;
 
-/** `/hold/MS` answers after that time, `/parts/COUNT/MS` sends so many pieces of 64 KiB, with pauses. */
+/**
+ * `/hold/MS` answers after that time, `/parts/COUNT/MS` sends so many pieces of 64 KiB, with pauses, `/stall/MS/MS` its head
+ * after the one time and its body after the other.
+ */
 const answer: RequestListener = async (request: IncomingMessage, response) => {
   const [, what, first, second] = (request.url ?? '').split('/');
   if (what === 'hold') await delay(Number(first));
+  if (what === 'stall') {
+    await delay(Number(first));
+    response.flushHeaders();
+    await delay(Number(second));
+  }
   if (what !== 'parts') {
     response.end('held');
     return;
@@ -35,6 +43,16 @@ const answer: RequestListener = async (request: IncomingMessage, response) => {
     await delay(Number(second));
   }
   response.end();
+};
+
+/** A call of gRPC whose head comes after 20 ms, and its message 600 ms later: the health service serves. */
+const answerCall = async (stream: ServerHttp2Stream) => {
+  stream.on('error', () => stream.destroy()).resume();
+  await delay(20);
+  stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+  await delay(600);
+  stream.end(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
 };
 
 const tls = { ...identity, ...(maxVersion && { maxVersion }), ...(curve && { ecdhCurve: curve }) };
@@ -47,6 +65,10 @@ function server(): Server {
       return createHttpsServer(tls, answer);
     case 'h2':
       return createSecureServer({ ...tls, allowHTTP1: true }, answer as never) as unknown as Server;
+    case 'grpc':
+      return createHttp2Server().on('stream', answerCall) as unknown as Server;
+    case 'grpcs':
+      return createSecureServer(tls).on('stream', answerCall) as unknown as Server;
     case 'banner':
       return createTcpServer((socket) => {
         socket.on('error', () => socket.destroy());

@@ -122,6 +122,18 @@ describe('our resolver', () => {
     });
   });
 
+  it.each(['::ffff:192.0.2.7', '::FFFF:c000:207', '0:0:0:0:0:ffff:192.0.2.7'])(
+    'takes %s of the hosts file for an address of IPv4, as getaddrinfo does',
+    async (address) => {
+      const hosts = `${address} mapped # aliases\tOLD.name\n\t${address}\tother OLD.name#last\n`;
+      await withResolver([knows({})], { hosts }, async ({ resolve }) => {
+        expect(await resolve('mapped')).toEqual(['192.0.2.7']);
+        expect(await resolve('old.Name', 4)).toEqual(['192.0.2.7']);
+        await expect(resolve('mapped', 6)).rejects.toMatchObject({ kind: 'not-found' });
+      });
+    },
+  );
+
   it('tries short names in the search list first, and names with enough dots as they are first', async () => {
     const conf = 'search one.test two.test\noptions ndots:2';
     const records = { 'api.two.test': '192.0.2.2', 'a.b.c': '192.0.2.3', 'x.y': '192.0.2.4' };

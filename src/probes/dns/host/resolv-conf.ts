@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { ResolvedAddress } from '../../address.ts';
+import { literalAddress, type ResolvedAddress, unmapped } from '../../address.ts';
 import type { DnsServer } from '../server.ts';
 
 /** What resolv.conf(5) says about name servers. */
@@ -82,13 +82,17 @@ function nameServer(address: string, port: number): DnsServer {
 /** Addresses by name, in the order of the file. Names are in lower case. */
 export type HostsFile = ReadonlyMap<string, readonly ResolvedAddress[]>;
 
-/** Reads hosts(5). A line that does not begin with an address is ignored. */
+/**
+ * Reads hosts(5). A line that does not begin with an address is ignored. An IPv4 address that is written as one of IPv6
+ * (`::ffff:10.0.0.1`, RFC 4291 section 2.5.5.2) is that of IPv4, as glibc reads it.
+ */
 export function parseHosts(text: string): HostsFile {
   const hosts = new Map<string, ResolvedAddress[]>();
   for (const line of text.split('\n')) {
-    const [address = '', ...names] = (line.split('#', 1)[0] ?? '').trim().split(/\s+/);
-    const family = isIP(address);
-    if (family !== 4 && family !== 6) continue;
+    const [written = '', ...names] = (line.split('#', 1)[0] ?? '').trim().split(/\s+/);
+    const literal = literalAddress(written);
+    if (!literal) continue;
+    const { address, family } = unmapped(literal);
     for (const name of names) {
       const key = name.toLowerCase().replace(/\.$/, '');
       const known = hosts.get(key) ?? [];

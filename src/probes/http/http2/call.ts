@@ -11,7 +11,7 @@ import type { ResponseHeaders } from '../answer-head.ts';
 import type { Call, CallHooks, CallListener } from '../call.ts';
 import { http2Headers, type RequestMessage } from '../request-message.ts';
 import { observeSending } from '../sending.ts';
-import { startHttp2 } from './session.ts';
+import { type Http2Wire, startHttp2 } from './session.ts';
 
 /** One HTTP/2 request and its answer on a connection of its own. */
 export class Http2Call implements Call {
@@ -23,10 +23,14 @@ export class Http2Call implements Call {
   #goawayCode: number = constants.NGHTTP2_NO_ERROR;
 
   /** @throws ProbeError `request-invalid` when HTTP/2 has no way to say it. */
-  constructor(socket: Socket, message: RequestMessage, { listener, sending, work }: CallHooks) {
+  constructor(
+    socket: Socket,
+    message: RequestMessage,
+    { listener, sending, work, wire }: CallHooks & { readonly wire: Http2Wire },
+  ) {
     this.#listener = listener;
     observeSending(socket, sending, () => undefined);
-    this.#session = startHttp2(socket, `https://${message.authority}`);
+    this.#session = startHttp2(socket, `https://${message.authority}`, wire);
     this.#session.on('error', (error) => this.#fail(error));
     this.#session.on('goaway', (code: number) => {
       this.#goawayCode = code;

@@ -28,10 +28,15 @@ export class FrameFilter {
   #head: Buffer = Buffer.alloc(0);
   /** What is still to come of the frame. */
   #leftBytes = 0;
+  /** The last stream that an answer has begun on. */
+  #answeredStream = 0;
+  /** Where the first answer begins in the bytes that were passed last. */
+  headOffset: number | undefined;
 
   /** What of these bytes is to be read; a head that is not whole is kept until it is. */
   passed(bytes: Buffer): Buffer {
     const kept: Buffer[] = [];
+    this.headOffset = undefined;
     let rest = bytes;
     while (rest.length > 0 && this.#isHttp2) {
       if (this.#leftBytes === 0) {
@@ -40,6 +45,9 @@ export class FrameFilter {
         rest = rest.subarray(missingBytes);
         if (this.#head.length < frameHeadBytes) break;
         this.#begin(this.#head);
+        if (this.#isNewAnswer(this.#head)) {
+          this.headOffset ??= Math.max(0, bytes.length - rest.length - frameHeadBytes);
+        }
         if (!this.#isDropping) kept.push(this.#head);
         this.#head = Buffer.alloc(0);
         continue;
@@ -56,6 +64,14 @@ export class FrameFilter {
   /** What came of a head before the connection ended. */
   rest(): Buffer {
     return this.#head;
+  }
+
+  /** Trailers, and heads after an informational one, are of a stream that is known. */
+  #isNewAnswer(head: Buffer): boolean {
+    const stream = head.readUInt32BE(5);
+    if (head.readUInt8(3) !== frameType.headers || stream <= this.#answeredStream) return false;
+    this.#answeredStream = stream;
+    return true;
   }
 
   #begin(head: Buffer): void {

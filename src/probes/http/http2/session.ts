@@ -1,16 +1,33 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { maxHeadBytes } from '../answer-parser.ts';
 import { FrameFilter } from './frame-filter.ts';
 
 /** More headers than fit into a head of the largest size that anybody sends. */
 const maxHeaderCount = 10_000;
 
+/** What has just been read, before anything is made of it. */
+export interface ReceivedFrames {
+  readonly sizeBytes: number;
+  /** Where the head of an answer begins in it; absent without one. */
+  readonly headOffset: number | undefined;
+  /** Whether bytes are those of the TCP connection. */
+  readonly isPlain: boolean;
+}
+
+/** Hears of what passes a connection, in the very event. */
+export interface Http2Wire {
+  /** @param isRequest whether a request, or a part of one, was among what was written from `beforeMs` until now. */
+  onSent(beforeMs: number, isRequest: boolean): void;
+  onReceived(frames: ReceivedFrames): void;
+}
+
 /** Begins HTTP/2 on a connection, as the client. Destroying the session destroys the connection. */
-export function startHttp2(socket: Socket, origin: string): ClientHttp2Session {
+export function startHttp2(socket: Socket, origin: string, wire: Http2Wire): ClientHttp2Session {
   return connect(origin, {
-    createConnection: () => new FilteredSocket(socket),
+    createConnection: () => new FilteredSocket(socket, wire),
     settings: { enablePush: false, maxHeaderListSize: maxHeadBytes },
     maxHeaderListPairs: maxHeaderCount,
   });
@@ -19,13 +36,18 @@ export function startHttp2(socket: Socket, origin: string): ClientHttp2Session {
 /** A socket without the frames that a client has to ignore. */
 class FilteredSocket extends Duplex {
   readonly #socket: Socket;
+  readonly #wire: Http2Wire;
   readonly #filter = new FrameFilter();
+  #isBegun = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, wire: Http2Wire) {
     super();
     this.#socket = socket;
+    this.#wire = wire;
+    const isPlain = !(socket instanceof TLSSocket);
     socket.on('data', (bytes: Buffer) => {
       const passed = this.#filter.passed(bytes);
+      wire.onReceived({ sizeBytes: bytes.length, headOffset: this.#filter.headOffset, isPlain });
       if (passed.length > 0 && !this.push(passed)) socket.pause();
     });
     socket.once('end', () => {
@@ -45,11 +67,19 @@ class FilteredSocket extends Duplex {
     chunks: readonly { readonly chunk: Buffer }[],
     callback: (error?: Error | null) => void,
   ): void {
-    this.#socket.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), callback);
+    this.#send(Buffer.concat(chunks.map(({ chunk }) => chunk)), callback);
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    this.#socket.write(chunk, callback);
+    this.#send(chunk, callback);
+  }
+
+  #send(bytes: Buffer, callback: (error?: Error | null) => void): void {
+    const isRequest = hasRequest(bytes, this.#isBegun ? 0 : prefaceBytes);
+    this.#isBegun = true;
+    const beforeMs = performance.now();
+    this.#socket.write(bytes, callback);
+    this.#wire.onSent(beforeMs, isRequest);
   }
 
   override _final(callback: (error?: Error | null) => void): void {
@@ -60,4 +90,18 @@ class FilteredSocket extends Duplex {
     this.#socket.destroy();
     callback(error);
   }
+}
+
+/** RFC 9113 section 3.4. */
+const prefaceBytes = 24;
+const frameHeadBytes = 9;
+/** DATA and HEADERS. */
+const requestTypes: ReadonlySet<number | undefined> = new Set([0, 1]);
+
+/** Whether there is a frame of a request among those that Node writes, which are whole. */
+function hasRequest(bytes: Buffer, start: number): boolean {
+  for (let at = start; at + frameHeadBytes <= bytes.length; at += frameHeadBytes + bytes.readUIntBE(at, 3)) {
+    if (requestTypes.has(bytes[at + 3])) return true;
+  }
+  return false;
 }
