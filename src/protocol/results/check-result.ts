@@ -70,7 +70,9 @@ export const CheckResult = z
           reason: z
             .string()
             .nullable()
-            .describe('Why it is not there; of an archive that is, which files within it are left out, and why'),
+            .describe(
+              'Why it is not there; of an archive that is, which files within it are left out, and why',
+            ),
         }),
       )
       .describe('The files the run left behind, and those that could not be kept'),

@@ -197,7 +197,9 @@ describe('members', () => {
       isSendable: true,
       leftOut: `1 file within it is left out: a-*********.pdf (${reason})`,
     });
-    const many = await report(Array.from({ length: 60 }, (_, index) => `folder/${index}-${'x'.repeat(80)}.pdf`));
+    const many = await report(
+      Array.from({ length: 60 }, (_, index) => `folder/${index}-${'x'.repeat(80)}.pdf`),
+    );
     const { leftOut } = many as { readonly leftOut: string };
     expect(leftOut.length).toBeLessThanOrEqual(500);
     expect(leftOut).toMatch(/^60 files within it are left out: folder\/0-x{80}\.pdf \(.* and 5\d more$/);

@@ -94,7 +94,10 @@ async function scrubPieces(
     throw new Unscrubbable('a secret stands in the bytes of a binary file');
   }
   const replacedCount = embedded.replacedCount + scrub.replacedCount;
-  return { done: { replacedCount, memberCount: 1, withheldCount: 0, withheld: [] }, isHiding: watch.isHiding };
+  return {
+    done: { replacedCount, memberCount: 1, withheldCount: 0, withheld: [] },
+    isHiding: watch.isHiding,
+  };
 }
 
 function repackZip(options: ScrubOptions): RepackZip {

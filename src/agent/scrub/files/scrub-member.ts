@@ -87,7 +87,11 @@ type Searched =
   /** An archive, not searched yet. */
   | { readonly inner: Buffer };
 
-function withheldMember({ name }: MemberHead, replacedCount: number, { message }: Unscrubbable): MemberReport {
+function withheldMember(
+  { name }: MemberHead,
+  replacedCount: number,
+  { message }: Unscrubbable,
+): MemberReport {
   return { replacedCount, withheldAs: { name, reason: message } };
 }
 
