@@ -68,8 +68,9 @@ export function runText(
   for (const [stage, entries] of Object.entries(Log.safeParse(report.detail).data?.jobLog ?? {})) {
     for (const { level, msg } of entries) lines.push(`  ${stage} ${level}: ${msg}`);
   }
-  for (const { name, sizeBytes, reason } of report.artifacts ?? []) {
-    lines.push(`  artifact ${name}: ${reason ?? `${sizeBytes} bytes`}`);
+  for (const { name, sizeBytes, state, reason } of report.artifacts ?? []) {
+    const size = state === 'awaited' ? `${sizeBytes} bytes` : undefined;
+    lines.push(`  artifact ${name}: ${[size, reason].filter(Boolean).join('; ')}`);
   }
   return lines.join('\n');
 }

@@ -2,7 +2,7 @@ export { isZlibError, Unscrubbable } from './unscrubbable.ts';
 
 import type { SecretFinder } from './secret-finder.ts';
 
-/** What was found in a file: counts, never values. */
+/** What was found in a file: counts and names, never values. */
 export interface ScrubReport {
   readonly replacedCount: number;
   /** How many files inside an archive were looked at; 1 for a file by itself. */
@@ -12,7 +12,18 @@ export interface ScrubReport {
    * read.
    */
   readonly withheldCount: number;
+  /** The first of them. */
+  readonly withheld: readonly WithheldMember[];
 }
+
+/** A member of an archive that was left out: its name without secrets, and why. */
+export interface WithheldMember {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** Enough to see what is missing. */
+export const maxNamedMembers = 20;
 
 export interface ScrubOptions {
   readonly finder: SecretFinder;

@@ -50,7 +50,11 @@ export const ReportedArtifact = z
       .describe(
         'awaited: the agent sends it after the result; refused: too large, too many, no regular file; withheld: it may hold secrets that cannot be removed',
       ),
-    reason: z.string().max(500).nullable().describe('Why it is not sent'),
+    reason: z
+      .string()
+      .max(500)
+      .nullable()
+      .describe('Why it is not sent; of an archive that is, which files within it are left out, and why'),
     scrub: ScrubReport.nullish().describe('What was done to remove secrets'),
   })
   .refine(

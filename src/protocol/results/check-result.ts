@@ -75,7 +75,12 @@ export const CheckResult = z
           state: z
             .enum(['stored', 'awaited', 'refused', 'withheld', 'lost'])
             .describe('lost: the agent never sent it; the others as in ReportedArtifact'),
-          reason: z.string().nullable(),
+          reason: z
+            .string()
+            .nullable()
+            .describe(
+              'Why it is not there; of an archive that is, which files within it are left out, and why',
+            ),
         }),
       )
       .describe('The files the run left behind, and those that could not be kept'),

@@ -57,7 +57,7 @@ describe('a scrubbed file', () => {
       line.repeat(3000) + secret + line.repeat(3000) + encodeURIComponent(secret),
     );
     const report = await scrubFile(path('log.txt'), path('log.out'), options);
-    expect(report).toEqual({ replacedCount: 2, memberCount: 1, withheldCount: 0 });
+    expect(report).toEqual({ replacedCount: 2, memberCount: 1, withheldCount: 0, withheld: [] });
     expect(await readFile(path('log.out'), 'utf8')).toBe(
       `${line.repeat(3000)}*****${line.repeat(3000)}*****`,
     );
@@ -119,6 +119,9 @@ describe('a scrubbed archive', () => {
     });
     const report = await scrubFile(source, path('trace.out'), options);
     expect(report.withheldCount).toBe(1);
+    expect(report.withheld).toEqual([
+      { name: 'bad.png', reason: 'a secret stands in the bytes of a binary file' },
+    ]);
     const members = await readZip(path('trace.out'));
     expect([...members.keys()].some((name) => name.includes(secret))).toBe(false);
     expect(members.get('trace.trace')?.toString()).toBe('{"text":"*****"}\n');

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fromBufferPromise } from 'yauzl';
+import { FileScrubber } from '../../../src/agent/delivery/artifacts/artifact-scrubber.ts';
 import { scrubZip } from '../../../src/agent/scrub/files/scrub-zip.ts';
 import { Unscrubbable } from '../../../src/agent/scrub/scrub-report.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
@@ -175,7 +176,33 @@ describe('members', () => {
       ]),
     );
     expect(members.map(({ name }) => name)).toEqual(['before', 'after']);
-    expect(report).toEqual({ replacedCount: 0, memberCount: 4, withheldCount: 2 });
+    const reason = 'a compressed member is too large';
+    expect(report).toEqual({
+      replacedCount: 0,
+      memberCount: 4,
+      withheldCount: 2,
+      withheld: ['large.gz', 'stored.gz'].map((name) => ({ name, reason })),
+    });
+  });
+
+  it('are named where they are withheld, as far as there is room', async () => {
+    const pdf = Buffer.from('%PDF-1.7');
+    const report = async (names: readonly string[]) => {
+      await writeFile(source, craftedZip(names.map((name) => ({ name, content: pdf }))));
+      const scrubber = new FileScrubber(() => options.finder);
+      return await scrubber.scrub(source, target, AbortSignal.timeout(60_000));
+    };
+    const reason = 'pdf files cannot be searched for secrets';
+    expect(await report([`a-${secret}.pdf`])).toMatchObject({
+      isSendable: true,
+      leftOut: `1 file within it is left out: a-*********.pdf (${reason})`,
+    });
+    const many = await report(
+      Array.from({ length: 60 }, (_, index) => `folder/${index}-${'x'.repeat(80)}.pdf`),
+    );
+    const { leftOut } = many as { readonly leftOut: string };
+    expect(leftOut.length).toBeLessThanOrEqual(500);
+    expect(leftOut).toMatch(/^60 files within it are left out: folder\/0-x{80}\.pdf \(.* and 5\d more$/);
   });
 
   it('are withheld when they are archives that are damaged or packed too deep', async () => {
@@ -194,6 +221,7 @@ describe('members', () => {
     expect(members.map(({ name }) => name)).toEqual(['deep.zip', 'after']);
     expect(bytes.includes(secret)).toBe(false);
     expect(report).toMatchObject({ replacedCount: 0, withheldCount: 3 });
+    expect(report.withheld.map(({ name }) => name)).toEqual(['damaged.zip', 'cut.zip', 'deep.zip/x/x']);
   });
 });
 

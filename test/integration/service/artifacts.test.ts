@@ -69,7 +69,8 @@ const incoming = () => readdirSync(join(folder.path, 'incoming'));
 
 describe('sending an artifact', () => {
   it('is shown when it is whole, byte for byte, and not before', async () => {
-    const one = artifactOf(randomBytes(1_000_000), { scrub: { method: 'searched', found: 0 } });
+    const reason = '1 file within it is left out: a.pdf (pdf files cannot be searched for secrets)';
+    const one = artifactOf(randomBytes(1_000_000), { reason, scrub: { method: 'searched', found: 0 } });
     const run = await reported(one);
     expect((await json(assetsPath(run))).assets).toEqual([]);
     expect((await get(`${assetsPath(run)}/screenshot.png`)).status).toBe(404);
@@ -92,7 +93,7 @@ describe('sending an artifact', () => {
     const bytes = Buffer.from(await (await get(assets[0].url)).arrayBuffer());
     expect(bytes.equals(one.bytes)).toBe(true);
     const result = await json(`/v1/check-results/${run.checkId}/${run.resultId}`);
-    expect(result.artifacts).toMatchObject([{ name: 'screenshot.png', state: 'stored', reason: null }]);
+    expect(result.artifacts).toMatchObject([{ name: 'screenshot.png', state: 'stored', reason }]);
   });
 
   it('may be repeated, by one sender after the other or by two at once', async () => {

@@ -1,11 +1,20 @@
 import { mask } from '../../../checks/judging/credential-headers.ts';
 import { scrubFile } from '../../scrub/files/scrub-file.ts';
-import { Unscrubbable } from '../../scrub/scrub-report.ts';
+import { type ScrubReport, Unscrubbable } from '../../scrub/scrub-report.ts';
 import type { SecretFinder } from '../../scrub/secret-finder.ts';
+
+/** A reason has room for 500 characters. */
+const maxLeftOutLength = 450;
+const maxShownName = 100;
 
 /** What became of a file. The report holds words and counts, never values. */
 export type ScrubOutcome =
-  | { readonly isSendable: true; readonly report: Readonly<Record<string, number>> }
+  | {
+      readonly isSendable: true;
+      readonly report: Readonly<Record<string, number>>;
+      /** Which files within it are missing, and why; null when it is whole. */
+      readonly leftOut: string | null;
+    }
   | { readonly isSendable: false; readonly reason: string };
 
 /** Makes artifacts fit to be sent. */
@@ -36,10 +45,27 @@ export class FileScrubber implements ArtifactScrubber {
     this.#finder ??= this.#createFinder();
     try {
       const report = await scrubFile(source, target, { finder: this.#finder, mask, signal });
-      return { isSendable: true, report: { ...report } };
+      const { withheld, ...counts } = report;
+      return { isSendable: true, report: counts, leftOut: leftOutText(report) };
     } catch (thrown) {
       if (thrown instanceof Unscrubbable) return { isSendable: false, reason: thrown.message };
       throw thrown;
     }
   }
+}
+
+/** Names of files within may be anything: they are shown without control, format and unassigned characters. */
+function leftOutText({ withheld, withheldCount }: ScrubReport): string | null {
+  if (withheldCount === 0) return null;
+  const files = withheldCount === 1 ? '1 file within it is' : `${withheldCount} files within it are`;
+  let text = '';
+  let shown = 0;
+  for (const { name, reason } of withheld) {
+    const one = `${shown === 0 ? '' : ', '}${name.slice(-maxShownName).toWellFormed().replaceAll(/\p{C}/gu, '\uFFFD')} (${reason})`;
+    if (text.length + one.length > maxLeftOutLength - files.length) break;
+    text += one;
+    shown += 1;
+  }
+  const more = withheldCount - shown;
+  return `${files} left out: ${text}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -246,7 +246,7 @@ export class RunArtifacts implements ArtifactSink {
           sizeBytes,
           sha256,
           state: 'awaited',
-          reason: null,
+          reason: scrubbed.leftOut,
           scrub: scrubbed.report,
         },
         file: { name, path, sizeBytes, sha256 },

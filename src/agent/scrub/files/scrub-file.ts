@@ -53,7 +53,7 @@ async function scrubWhole(source: string, target: string, options: ScrubOptions)
   const embedded = await new EmbeddedFiles(options, repackZip(options)).scrub(await readFile(source));
   const { bytes, count } = scrubBytes(embedded.bytes, options);
   await writeFile(target, bytes, { mode: 0o600, flush: true, signal: options.signal });
-  return { replacedCount: embedded.count + count, memberCount: 1, withheldCount: 0 };
+  return { replacedCount: embedded.count + count, memberCount: 1, withheldCount: 0, withheld: [] };
 }
 
 interface PiecesReport {
@@ -94,7 +94,10 @@ async function scrubPieces(
     throw new Unscrubbable('a secret stands in the bytes of a binary file');
   }
   const replacedCount = embedded.replacedCount + scrub.replacedCount;
-  return { done: { replacedCount, memberCount: 1, withheldCount: 0 }, isHiding: watch.isHiding };
+  return {
+    done: { replacedCount, memberCount: 1, withheldCount: 0, withheld: [] },
+    isHiding: watch.isHiding,
+  };
 }
 
 function repackZip(options: ScrubOptions): RepackZip {

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
-import { isZlibError, type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
+import { isZlibError, type ScrubOptions, Unscrubbable, type WithheldMember } from '../scrub-report.ts';
 import { contentKind, magicBytes } from './content-kind.ts';
 import { deflated, inflated } from './raw-deflate.ts';
 import { scrubBytes, scrubName } from './scrub-bytes.ts';
@@ -19,14 +19,14 @@ export interface MemberSurroundings {
   readonly archive: ZipSource;
   readonly options: ScrubOptions & { readonly signal: AbortSignal };
   /** A copy of an archive within this one, without secrets. */
-  readonly repackInner: RepackZip;
+  readonly repackInner: (bytes: Buffer, within?: string) => ReturnType<RepackZip>;
 }
 
 /** What became of a member. */
 export interface MemberReport {
   readonly replacedCount: number;
   /** It was left out: it holds a secret that cannot be removed, or cannot be searched. */
-  readonly isWithheld: boolean;
+  readonly withheldAs?: WithheldMember;
 }
 
 /** Writes a member, or withholds it, when its turn has come. */
@@ -50,32 +50,32 @@ export async function readyMember(entry: Entry, around: MemberSurroundings): Pro
     const empty = { method: 0, crc32: 0, sizeBytes: 0, packed: Buffer.alloc(0) } as const;
     return async (writer) => {
       await writer.add(head, empty);
-      return { replacedCount: nameCount, isWithheld: false };
+      return { replacedCount: nameCount };
     };
   }
   if (!isKnown(entry)) throw new Unscrubbable('the archive is packed in a way that is not known');
   if (!isWhole(entry)) {
     return async (writer) => {
-      const { replacedCount, isWithheld } = await writePieces(entry, head, around, writer);
-      return { replacedCount: nameCount + replacedCount, isWithheld };
+      const report = await writePieces(entry, head, around, writer);
+      return { ...report, replacedCount: nameCount + report.replacedCount };
     };
   }
   const searched = await searchedMember(entry, around);
   options.signal.throwIfAborted();
-  if (!searched) return async () => ({ replacedCount: nameCount, isWithheld: true });
+  if (searched instanceof Unscrubbable) return async () => withheldMember(head, nameCount, searched);
   if ('inner' in searched) {
     return async (writer) => {
-      const clean = await unlessUnscrubbable(() => around.repackInner(searched.inner));
-      if (!clean) return { replacedCount: nameCount, isWithheld: true };
+      const clean = await unlessUnscrubbable(() => around.repackInner(searched.inner, head.name));
+      if (clean instanceof Unscrubbable) return withheldMember(head, nameCount, clean);
       await writer.add(head, stored(clean.bytes));
-      return { replacedCount: nameCount + clean.count, isWithheld: false };
+      return { replacedCount: nameCount + clean.count };
     };
   }
   const packed = 'original' in searched ? searched.original : await packedAgain(searched.bytes);
   const replacedCount = nameCount + searched.count;
   return async (writer) => {
     await writer.add(head, packed);
-    return { replacedCount, isWithheld: false };
+    return { replacedCount };
   };
 }
 
@@ -86,6 +86,14 @@ type Searched =
   | { readonly bytes: Buffer; readonly count: number }
   /** An archive, not searched yet. */
   | { readonly inner: Buffer };
+
+function withheldMember(
+  { name }: MemberHead,
+  replacedCount: number,
+  { message }: Unscrubbable,
+): MemberReport {
+  return { replacedCount, withheldAs: { name, reason: message } };
+}
 
 function isWhole({ compressedSize, uncompressedSize }: Entry): boolean {
   return compressedSize <= maxWholeBytes && uncompressedSize <= maxWholeBytes;
@@ -106,13 +114,13 @@ function cleanHead(
 }
 
 /**
- * undefined when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive
+ * Unscrubbable when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive
  * says is not believed.
  */
 async function searchedMember(
   entry: Entry,
   { archive, options, repackInner }: MemberSurroundings,
-): Promise<Searched | undefined> {
+): Promise<Searched | Unscrubbable> {
   const packed = await archive.packed(entry);
   const isStored = entry.compressionMethod === 0;
   const { bytes, usedBytes } = isStored
@@ -125,7 +133,8 @@ async function searchedMember(
     return { bytes: all.bytes, count: all.count + embedded.count };
   });
   // What stands behind the end of the deflate stream was not searched, so it must not be copied either.
-  if (clean?.count !== 0 || usedBytes !== packed.length) return clean;
+  if (clean instanceof Unscrubbable) return clean;
+  if (clean.count !== 0 || usedBytes !== packed.length) return clean;
   const original = isStored
     ? stored(packed)
     : ({ method: 8, crc32: crc32(bytes), sizeBytes: bytes.length, packed } as const);
@@ -141,11 +150,11 @@ function stored(bytes: Buffer): PackedMember {
   return { method: 0, crc32: crc32(bytes), sizeBytes: bytes.length, packed: bytes };
 }
 
-async function unlessUnscrubbable<T>(scrub: () => T | Promise<T>): Promise<T | undefined> {
+async function unlessUnscrubbable<T>(scrub: () => T | Promise<T>): Promise<T | Unscrubbable> {
   try {
     return await scrub();
   } catch (thrown) {
-    if (thrown instanceof Unscrubbable) return undefined;
+    if (thrown instanceof Unscrubbable) return thrown;
     throw thrown;
   }
 }
@@ -160,7 +169,7 @@ async function writePieces(
   const { signal } = options;
   const scrub = new ScrubStream(options.finder, options.mask);
   const embedded = new EmbeddedStream(options, repackInner);
-  let isHidden = false;
+  let hidden: Unscrubbable | undefined;
   async function* searchable(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let start = Buffer.alloc(0);
     let sizeBytes = 0;
@@ -171,8 +180,10 @@ async function writePieces(
         start = Buffer.concat([start, piece]);
         if (start.length < magicBytes) continue;
         const kind = contentKind(start);
-        isHidden = kind === 'zip' || kind === 'gzip' || kind === 'zstd' || kind === 'opaque';
-        if (isHidden) throw new Unscrubbable('a compressed member is too large');
+        if (kind === 'zip' || kind === 'gzip' || kind === 'zstd' || kind === 'opaque') {
+          hidden = new Unscrubbable('a compressed member is too large');
+          throw hidden;
+        }
         yield start;
       } else {
         yield piece;
@@ -195,8 +206,8 @@ async function writePieces(
     await pipeline(stages as unknown as NodeJS.ReadWriteStream[], { signal });
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;
-    if (isHidden) return { replacedCount: 0, isWithheld: true };
+    if (hidden) return withheldMember(head, 0, hidden);
     throw isZlibError(thrown) ? unreadable(thrown) : thrown;
   }
-  return { replacedCount: embedded.replacedCount + scrub.replacedCount, isWithheld: false };
+  return { replacedCount: embedded.replacedCount + scrub.replacedCount };
 }

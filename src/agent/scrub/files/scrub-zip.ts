@@ -1,5 +1,12 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { maxUnpackedBytes, type ScrubOptions, type ScrubReport, Unscrubbable } from '../scrub-report.ts';
+import {
+  maxNamedMembers,
+  maxUnpackedBytes,
+  type ScrubOptions,
+  type ScrubReport,
+  Unscrubbable,
+  type WithheldMember,
+} from '../scrub-report.ts';
 import { heldBytes, type ReadyMember, readyMember } from './scrub-member.ts';
 import { type Entry, ZipSource } from './zip-source.ts';
 import { ZipWriter } from './zip-writer.ts';
@@ -64,13 +71,16 @@ interface Repacking {
 async function repack(repacking: Repacking): Promise<ScrubReport> {
   const { archive, writer } = repacking;
   const counts = { replacedCount: 0, memberCount: 0, withheldCount: 0 };
+  const withheld: WithheldMember[] = [];
   const stop = new AbortController();
   const signals = repacking.options.signal ? [repacking.options.signal, stop.signal] : [stop.signal];
   const options = { ...repacking.options, signal: AbortSignal.any(signals) };
-  const repackInner = async (bytes: Buffer) => {
+  const repackInner = async (bytes: Buffer, within?: string) => {
     const inner = await repackedWithin(bytes, { ...repacking, options });
     counts.memberCount += inner.report.memberCount;
     counts.withheldCount += inner.report.withheldCount;
+    for (const { name, reason } of inner.report.withheld)
+      withheld.push({ name: within === undefined ? name : `${within}/${name}`, reason });
     return { bytes: inner.bytes, count: inner.report.replacedCount };
   };
   const underWay: { readonly bytes: number; readonly ready: Promise<ReadyMember> }[] = [];
@@ -80,9 +90,12 @@ async function repack(repacking: Repacking): Promise<ScrubReport> {
     if (!oldest) return;
     const write = await oldest.ready;
     options.signal.throwIfAborted();
-    const { replacedCount, isWithheld } = await write(writer);
+    const { replacedCount, withheldAs } = await write(writer);
     counts.replacedCount += replacedCount;
-    if (isWithheld) counts.withheldCount += 1;
+    if (withheldAs) {
+      counts.withheldCount += 1;
+      withheld.push(withheldAs);
+    }
     underWay.shift();
     underWayBytes -= oldest.bytes;
   };
@@ -102,7 +115,7 @@ async function repack(repacking: Repacking): Promise<ScrubReport> {
     }
     while (underWay.length > 0) await writeOldest();
     await writer.end();
-    return counts;
+    return { ...counts, withheld: withheld.slice(0, maxNamedMembers) };
   } finally {
     stop.abort();
     await Promise.allSettled(underWay.map(({ ready }) => ready));

@@ -133,7 +133,7 @@ function fileTable(
         title: 'Name',
         cell: ({ name, state, reason }) =>
           state === 'stored'
-            ? html`<a href="${fileHref(result, name)}">${name}</a>${openings.get(name)}`
+            ? html`<a href="${fileHref(result, name)}">${name}</a>${openings.get(name)}${reason === null ? '' : html` <span class="soft">${reason}</span>`}`
             : html`${name} <span class="soft">${stateWords[state]}${reason === null ? '' : `: ${reason}`}</span>`,
       },
       {
