@@ -11,6 +11,8 @@ import type { RunOrder } from './contracts.ts';
 export function builtInVariables(run: LeasedRun): Record<string, string> {
   return {
     SERVICE: '1',
+    // By this projects that come from there know that they are run as a check, and not by a developer.
+    CHECKLY: '1',
     ACCOUNT_ID: run.accountId,
     CHECK_ID: run.check.id,
     CHECK_NAME: run.check.name,

@@ -148,7 +148,7 @@ export const failureCatalogue = {
   SCRIPT_LIMIT_EXCEEDED: target(
     'The script used more processor time, processes, descriptors, output or disk than it may.',
   ),
-  SCRIPT_INVALID: config('The script cannot be loaded, or has no tests.'),
+  SCRIPT_INVALID: config('The script cannot be loaded, has no tests, or does nothing.'),
   BUNDLE_INVALID: config(
     'The code bundle of the suite is missing, cannot be unpacked, or holds what it must not hold.',
   ),

@@ -21,6 +21,12 @@ const SuiteTest = z.object({
   status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
   retry: z.int().describe('0 is the first try'),
   durationMs: z.number(),
+  didNotRun: z
+    .boolean()
+    .optional()
+    .describe(
+      'true for a test that was to run and did not: an earlier one failed, or no time was left; its status is skipped',
+    ),
 });
 
 /** What a run of a Playwright suite found out, as `playwrightCheckResult` shows it (check model 3.2). */

@@ -1,6 +1,7 @@
 import type { SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import { leftFile } from '../../sandbox/scripts/left-files.ts';
 import { suiteReportPath } from '../../sandbox/suites/suite-run.ts';
+import { artifactFolders } from '../contract/artifact-folders.ts';
 import type { ArtifactSink } from '../contract/check-type.ts';
 import { extensionOf, freeName, isImage } from '../script/evidence.ts';
 
@@ -42,11 +43,11 @@ export async function keepSuiteEvidence(options: {
     const label = [project, title, ...(retry > 0 ? [`retry ${retry}`] : [])].filter(Boolean).join(' ');
     for (const { name, contentType, path } of attachments) {
       if (name === 'trace' && contentType === 'application/zip' && evidence.traces.length < maxOthers) {
-        await keep('traces', label, path, contentType, evidence.traces);
+        await keep(artifactFolders.trace, label, path, contentType, evidence.traces);
       } else if (contentType.startsWith('video/') && evidence.videos.length < maxOthers) {
-        await keep('videos', label, path, 'video/webm', evidence.videos);
+        await keep(artifactFolders.video, label, path, 'video/webm', evidence.videos);
       } else if (isImage(contentType) && evidence.screenshots.length < maxScreenshots) {
-        await keep('screenshots', `${label} ${name}`, path, contentType, evidence.screenshots);
+        await keep(artifactFolders.screenshot, `${label} ${name}`, path, contentType, evidence.screenshots);
       }
     }
   }

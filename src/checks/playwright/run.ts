@@ -175,6 +175,7 @@ function outcome(run: SuiteRun, { log }: RunContext): Outcome<PlaywrightDetail> 
         status: test.status,
         retry: test.retry,
         durationMs: test.durationMs,
+        ...(test.didNotRun ? { didNotRun: true } : {}),
       })),
       startTime: startedAt,
       endTime: endedAt,

@@ -26,6 +26,12 @@ const ScriptTest = z.object({
   status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
   startedAt: z.number().describe('Epoch milliseconds'),
   durationMs: z.number(),
+  didNotRun: z
+    .boolean()
+    .optional()
+    .describe(
+      'true for a test that was to run and did not: an earlier one failed, or no time was left; its status is skipped',
+    ),
 });
 
 /** What a run of a multi-step check found out, as `multiStepCheckResult` shows it (check model 3.2). */

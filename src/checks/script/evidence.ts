@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type { SaidTest } from '../../sandbox/scripts/events.ts';
 import { findLeft, leftFile } from '../../sandbox/scripts/left-files.ts';
 import { privateFolder } from '../../sandbox/scripts/script-process.ts';
+import { artifactFolders } from '../contract/artifact-folders.ts';
 import type { ArtifactSink } from '../contract/check-type.ts';
 
 /** The names under which the evidence of a run is kept. */
@@ -63,7 +64,7 @@ export async function keepEvidence(options: {
     });
     for (const path of found.filter((one) => snapshotFolder.test(one)).slice(0, maxSnapshots)) {
       const kept: string[] = [];
-      await keep('snapshots', posix.basename(path, '.png'), path, 'image/png', kept);
+      await keep(artifactFolders.snapshot, posix.basename(path, '.png'), path, 'image/png', kept);
       for (const artifact of kept) snapshots.push({ path, artifact });
     }
   }
@@ -71,11 +72,11 @@ export async function keepEvidence(options: {
     for (const { name, contentType, path } of attachments) {
       const isTrace = name === 'trace' && contentType === 'application/zip';
       if (isTrace && evidence.traces.length < maxOthers) {
-        await keep('traces', title, path, contentType, evidence.traces);
+        await keep(artifactFolders.trace, title, path, contentType, evidence.traces);
       } else if (contentType.startsWith('video/') && evidence.videos.length < maxOthers) {
-        await keep('videos', title, path, 'video/webm', evidence.videos);
+        await keep(artifactFolders.video, title, path, 'video/webm', evidence.videos);
       } else if (isImage(contentType) && evidence.screenshots.length < maxScreenshots) {
-        await keep('screenshots', name, path, contentType, evidence.screenshots);
+        await keep(artifactFolders.screenshot, name, path, contentType, evidence.screenshots);
       }
     }
   }
@@ -87,7 +88,7 @@ export async function keepEvidence(options: {
     const extension = posix.extname(path).slice(1).toLowerCase();
     const contentType = imageTypes[extension] ?? 'image/png';
     await keep(
-      'screenshots',
+      artifactFolders.screenshot,
       posix.basename(path, posix.extname(path)),
       path,
       contentType,
@@ -101,8 +102,8 @@ export async function keepEvidence(options: {
   });
   for (const path of recorded.slice(0, maxOthers)) {
     const [folder, contentType, kept] = path.endsWith('.zip')
-      ? (['traces', 'application/zip', evidence.traces] as const)
-      : (['screenshots', 'image/png', evidence.screenshots] as const);
+      ? ([artifactFolders.trace, 'application/zip', evidence.traces] as const)
+      : ([artifactFolders.screenshot, 'image/png', evidence.screenshots] as const);
     await keep(folder, posix.parse(path).name, posix.join(recordedFolder, path), contentType, kept);
   }
   const reports: string[] = [];

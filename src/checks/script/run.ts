@@ -15,7 +15,7 @@ import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';
 import type { BrowserSpec, ScriptSpec } from './spec.ts';
-import { judgeScript, type ScriptError, type ScriptVerdict } from './verdict.ts';
+import { judgeScript, type ScriptError, type ScriptVerdict, whyUnproven } from './verdict.ts';
 
 const maxPageErrors = 200;
 const noEvidence: Evidence = { screenshots: [], videos: [], traces: [], report: null, snapshots: [] };
@@ -173,6 +173,8 @@ async function runContained(order: {
       `Marked as degraded${report.degraded.reason === null ? '' : `: ${report.degraded.reason}`}`,
     );
   }
+  const unproven = whyUnproven(report);
+  if (unproven !== undefined) context.log.write('WARN', unproven);
   const evidence =
     context.artifacts && !context.signal.aborted && !report.hasTooManySecrets
       ? await keepEvidence({
@@ -254,12 +256,13 @@ function multiStepDetail(run: ScriptRun, { log }: RunContext): MultiStepDetail {
     endTime: run.endedAt,
     runtimeVersion: run.runtimeId,
     isMarkedDegraded: report?.degraded !== undefined,
-    degradedReason: report?.degraded?.reason ?? null,
-    tests: (report?.tests ?? []).map(({ title, status, startedAt, durationMs }) => ({
+    degradedReason: report?.degraded?.reason ?? (report && whyUnproven(report)) ?? null,
+    tests: (report?.tests ?? []).map(({ title, status, startedAt, durationMs, didNotRun }) => ({
       title,
       status,
       startedAt,
       durationMs,
+      ...(didNotRun ? { didNotRun } : {}),
     })),
     steps: (report?.steps ?? []).map(
       ({ test, title, category, depth, startedAt, durationMs, error, location }) => ({

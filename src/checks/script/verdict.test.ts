@@ -18,6 +18,7 @@ function report(testCount: number | undefined): ScriptReport {
     pages: [],
     degraded: undefined,
     softFailureCount: 0,
+    testExitCode: undefined,
     secrets: [],
     hasTooManySecrets: false,
     ended: { reason: 'exited', exitCode: 1, signal: null } as ScriptReport['ended'],

@@ -85,6 +85,9 @@ export function judgeScript(
   }
   if (report.mode === 'plain' && report.startedAt === undefined) return failed('SCRIPT_INVALID', errors);
   if (errors.length === 0 && end.status === 'passed') {
+    if (report.testExitCode !== undefined) {
+      return because(failure('SCRIPT_FAILED', `The script set process.exitCode to ${report.testExitCode}`));
+    }
     // What it says is its own word; what it exits with says whether its program agrees.
     return ended.exitCode === 0 ? passed(report) : because(failure('SCRIPT_FAILED', endedEarly(report)));
   }
@@ -101,7 +104,14 @@ function isCutOff({ end, isInterrupted }: ScriptReport): boolean {
 }
 
 function passed(report: ScriptReport): ScriptVerdict {
-  return { failure: undefined, isDegraded: report.degraded !== undefined, errors: [], errorMessages: [] };
+  const isDegraded = report.degraded !== undefined || whyUnproven(report) !== undefined;
+  return { failure: undefined, isDegraded, errors: [], errorMessages: [] };
+}
+
+/** Why a run that passed proves nothing; undefined where it proves something. */
+export function whyUnproven({ tests }: ScriptReport): string | undefined {
+  if (tests.length === 0 || tests.some(({ status }) => status !== 'skipped')) return undefined;
+  return 'Every test of the script was skipped: the run proves nothing';
 }
 
 function failed(code: FailureCode, errors: readonly ScriptError[]): ScriptVerdict {

@@ -35,10 +35,17 @@ const facts: Readonly<Record<Runtime['name'], readonly [Runtime['stage'], string
   '2022.10': ['STABLE', 'v16.20.2', false],
 };
 
+/** The helpers of scripts (runtimes/playwright-helpers), which moved projects know by the other name. */
+const helpers: Runtime['dependencies'] = {
+  '@checkly/playwright-helpers': '1.0.4',
+  '@service/playwright-helpers': '1.0.4',
+};
+
 /** What is known of each of them. */
 export const runtimes: readonly Runtime[] = runtimeIds.map((name) => {
   const [stage, nodeJsVersion, multiStepSupport] = facts[name];
-  const dependencies = runtimePackages[name] ?? {};
+  const packages: Runtime['dependencies'] = runtimePackages[name] ?? {};
+  const dependencies: Runtime['dependencies'] = multiStepSupport ? { ...packages, ...helpers } : packages;
   return {
     name,
     stage,

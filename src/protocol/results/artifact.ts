@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { artifactFolders } from '../../checks/contract/artifact-folders.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
 /**
@@ -110,8 +111,18 @@ export const artifactRoutes = {
 export const assetTypes = ['log', 'trace', 'video', 'screenshot', 'pcap', 'report', 'file'] as const;
 export type AssetType = (typeof assetTypes)[number];
 
+const typeOfFolder: ReadonlyMap<string, AssetType> = new Map([
+  [artifactFolders.trace, 'trace'],
+  [artifactFolders.video, 'video'],
+  [artifactFolders.screenshot, 'screenshot'],
+  [artifactFolders.snapshot, 'screenshot'],
+]);
+
 /** What kind of evidence an artifact is, for people who look for one (check model 3.9). */
 export function assetTypeOf(name: string, contentType: string): AssetType {
+  const [folder = '', ...rest] = name.split('/');
+  const given = rest.length > 0 ? typeOfFolder.get(folder) : undefined;
+  if (given !== undefined) return given;
   const file = name.slice(name.lastIndexOf('/') + 1).toLowerCase();
   if (contentType.startsWith('image/')) return 'screenshot';
   if (contentType.startsWith('video/')) return 'video';

@@ -237,7 +237,8 @@ function saidFailure({ error }: SaidEnd): LifecycleScriptEnd['failure'] {
   const named = message.startsWith(name) ? message : `${name}: ${message}`;
   return {
     problem: isInvalid ? 'invalid' : 'failed',
-    message: place === undefined ? named : `${named} (${place})`,
+    // The program names it, too, for what lies behind a failed request.
+    message: place === undefined || named.endsWith(`(${place})`) ? named : `${named} (${place})`,
     stack,
   };
 }

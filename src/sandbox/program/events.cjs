@@ -77,27 +77,41 @@ function reasonsOf(error) {
   return reasons;
 }
 
-/** The line of the script that an error comes from: `check.spec.ts:4:11`. */
+/** A place in a file as messages name it: `check.spec.ts:4:11`. */
+function placeText({ file, line, column } = {}) {
+  return typeof file === 'string' ? `${file.split('/').pop()}:${line}:${column}` : undefined;
+}
+
+/** The line of the script that an error comes from. */
 function lineOf(error, stack) {
-  const { file, line, column } = error.location ?? {};
-  if (typeof file === 'string') return `${file.split('/').pop()}:${line}:${column}`;
+  const place = placeText(error.location ?? undefined);
+  if (place !== undefined) return place;
   const own = (stack ?? '')
     .split('\n')
-    .find((frame) => /^\s+at /.test(frame) && !/node:|node_modules|<anonymous>/.test(frame));
+    .find(
+      (frame) =>
+        /^\s+at /.test(frame) &&
+        !/node:|node_modules|<anonymous>(?::[\d:]+)?\)?$/.test(frame) &&
+        !frame.includes(__dirname),
+    );
   return /([^/\s(]+:\d+:\d+)\)?$/.exec(own ?? '')?.[1];
 }
 
 /**
  * An error as events carry it, whatever was thrown. Of one that only says that something else failed, as `fetch
  * failed` does, the message names that, and the line.
+ *
+ * @param place where the step or test is that failed: named where the stack is of Node's own frames alone, as for sockets.
  */
-function describe(error) {
+function describe(error, place) {
   if (typeof error !== 'object' || error === null) {
     return { name: 'Error', message: text(error), stack: null };
   }
   const stack = typeof error.stack === 'string' ? text(error.stack) : null;
   const reasons = reasonsOf(error);
-  const line = reasons.length === 0 ? undefined : lineOf(error, stack);
+  const own = lineOf(error, stack);
+  const isLost = own === undefined && /^\s+at /m.test(stack ?? '');
+  const line = (reasons.length > 0 ? own : undefined) ?? (isLost ? placeText(place) : undefined);
   const said = String(error.message ?? error.value ?? error);
   const message = text([said, ...reasons].join(': ') + (line === undefined ? '' : ` (${line})`));
   const named = /^(\w*Error)\b/.exec(message) ?? /^(\w*Error)\b/.exec(stack ?? '');

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 
 const { describe: describeError } = createRequire(import.meta.url)('./events.cjs') as {
-  describe(error: unknown): { name: string; message: string; stack: string | null };
+  describe(error: unknown, place?: object): { name: string; message: string; stack: string | null };
 };
 
 it('names the reason and the line of a request that failed', async () => {
@@ -32,6 +32,52 @@ it('names the reason and the line of a request that failed', async () => {
   expect(describeError({ message: 'x', stack, cause: { code: 'ECONNRESET' } }).message).toBe(
     'x: ECONNRESET (script.js:3:7)',
   );
+});
+
+it('names the place of the test for an error of sockets, whose stack leads nowhere', () => {
+  const place = { file: '/run/check.spec.ts', line: 3, column: 1 };
+  const stack = 'Error: read ECONNRESET\n    at TCP.onStreamRead (node:internal/stream_base_commons:1:2)';
+  expect(describeError({ message: 'read ECONNRESET', stack }, place).message).toBe(
+    'read ECONNRESET (check.spec.ts:3:1)',
+  );
+  // Plain scripts are the top of a module, whose function has no name.
+  const top = 'Error: x\n    at Object.<anonymous> (/run/script.ts:2:7)\n    at <anonymous>';
+  expect(describeError({ message: 'x', stack: top, cause: { code: 'ECONNRESET' } }).message).toBe(
+    'x: ECONNRESET (script.ts:2:7)',
+  );
+  // One that names its line, or has no stack as a timeout, stays.
+  const own = `${stack}\n    at async /run/script.js:3:7`;
+  expect(describeError({ message: 'read ECONNRESET', stack: own }, place).message).toBe('read ECONNRESET');
+  expect(describeError({ message: 'Test timeout of 30000ms exceeded.' }, place).message).not.toContain('3:1');
+});
+
+it('adds the line that waits for it to what fetch and its bodies fail with', async () => {
+  const { keepCallSites } = createRequire(import.meta.url)('./call-sites.cjs') as { keepCallSites(): void };
+  const { fetch: before } = globalThis;
+  const bodies = Object.getOwnPropertyDescriptors(Response.prototype);
+  const server = createServer((socket) => {
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{'));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  try {
+    keepCallSites();
+    expect([fetch.name, fetch.length, Response.prototype.json.name]).toEqual([
+      'fetch',
+      before.length,
+      'json',
+    ]);
+    const refused = await fetch('http://127.0.0.1:1/').catch((error: unknown) => error);
+    expect((refused as Error).stack).toContain('events.test.ts');
+    const broken = await fetch(`http://127.0.0.1:${port}/`).then((answer) =>
+      answer.json().catch((error: unknown) => error),
+    );
+    expect((broken as Error).stack).toContain('events.test.ts');
+  } finally {
+    globalThis.fetch = before;
+    Object.defineProperties(Response.prototype, bodies);
+    server.close();
+  }
 });
 
 it('leaves other errors as they are, and ends with causes that lead back to themselves', () => {

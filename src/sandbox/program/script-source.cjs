@@ -6,6 +6,15 @@
 const Module = require('node:module');
 const path = require('node:path');
 
+/** The package by which scripts tell the agent something, and its name in projects that come from elsewhere. */
+const helpersName = '@service/playwright-helpers';
+const otherHelpersName = '@checkly/playwright-helpers';
+
+/** An ES module's text with the agent's own name of that package: Node resolves its imports by itself. */
+function withOwnHelpers(source) {
+  return source.replaceAll(/(['"])@checkly\/playwright-helpers\1/g, `$1${helpersName}$1`);
+}
+
 /** The modules that test scripts take `test` from. */
 const testModule = /(['"`])(?:@playwright\/test|playwright\/test)\1/;
 
@@ -45,6 +54,51 @@ function hasTopLevelAwait(tree) {
     return Object.entries(node).some(([key, value]) => key !== 'loc' && isAwaiting(value));
   };
   return isAwaiting(tree.program.body);
+}
+
+const declarations =
+  /^(?:FunctionDeclaration|ClassDeclaration|EmptyStatement|ExportAllDeclaration|TS(?:Interface|TypeAlias|Module|Enum)Declaration|TSDeclareFunction)$/;
+const actions =
+  /^(?:NewExpression|AwaitExpression|TaggedTemplateExpression|AssignmentExpression|UpdateExpression|Import|ImportExpression|ThrowStatement)$/;
+
+/** Whether a plain script only declares and loads packages, so that running it does nothing: it would pass without a proof. */
+function isWithoutAction(tree) {
+  return tree.program.body.every(isIdle);
+}
+
+function isIdle(node) {
+  if (node === null || node === undefined || declarations.test(node.type)) return true;
+  if (node.type === 'ImportDeclaration') return isPackage(node.source);
+  if (/^Export(?:Named|Default)Declaration$/.test(node.type)) return isIdle(node.declaration);
+  const { expression } = node;
+  // What a module gives to others is nothing done.
+  if (node.type === 'ExpressionStatement' && isExport(expression)) return !isActing(expression.right);
+  if (node.type === 'ExpressionStatement' || node.type === 'VariableDeclaration') return !isActing(node);
+  return /Expression$|Literal$/.test(node.type) && !isActing(node);
+}
+
+function isExport({ type, left }) {
+  if (type !== 'AssignmentExpression') return false;
+  let root = left;
+  while (root.type === 'MemberExpression') root = root.object;
+  return root !== left && (root.name === 'module' || root.name === 'exports');
+}
+
+/** Whether something happens where an expression is evaluated; what functions would do does not happen. */
+function isActing(node) {
+  if (typeof node !== 'object' || node === null) return false;
+  if (Array.isArray(node)) return node.some(isActing);
+  if (/Function|Method$|ClassPrivateMethod/.test(node.type ?? '')) return false;
+  if (actions.test(node.type ?? '')) return true;
+  if (/^(?:Optional)?CallExpression$/.test(node.type ?? '')) {
+    return !(node.callee.name === 'require' && node.arguments.length === 1 && isPackage(node.arguments[0]));
+  }
+  return Object.entries(node).some(([key, value]) => key !== 'loc' && isActing(value));
+}
+
+/** Files of the check's own may do something when they are loaded; packages are loaded to be used. */
+function isPackage({ value }) {
+  return typeof value === 'string' && !/^[./]/.test(value);
 }
 
 /**
@@ -110,4 +164,14 @@ function withoutTypes(source) {
   }
 }
 
-module.exports = { isTestMode, parse, hasTopLevelAwait, asFunctionBody, withoutTypes };
+module.exports = {
+  helpersName,
+  otherHelpersName,
+  withOwnHelpers,
+  isTestMode,
+  parse,
+  hasTopLevelAwait,
+  isWithoutAction,
+  asFunctionBody,
+  withoutTypes,
+};

@@ -48,6 +48,8 @@ const TestEnd = z.object({
   isLast: z.boolean(),
   startedAt: at,
   durationMs: ms,
+  /** True for one that Playwright skipped or never began though it was to run: an earlier one failed, or there was no time left. */
+  didNotRun: z.boolean().optional(),
   errors: z.array(SaidError).max(50),
   attachments: Attachments,
 });
@@ -84,6 +86,7 @@ const SuiteTest = z.object({
   retry: z.int().min(0),
   startedAt: at,
   durationMs: ms,
+  didNotRun: z.boolean().optional(),
   errors: z.array(SaidError).max(50),
   attachments: Attachments,
 });
@@ -141,6 +144,7 @@ export const RunNote = z.discriminatedUnion('event', [
   Page,
   z.object({ event: z.literal('degraded'), reason: text(8192).nullable() }),
   z.object({ event: z.literal('soft-failure'), test: z.string() }),
+  z.object({ event: z.literal('exit-code'), code: z.int() }),
 ]);
 export type RunNote = z.output<typeof RunNote>;
 

@@ -65,6 +65,8 @@ export interface ScriptReport {
   readonly pages: readonly SaidPage[];
   readonly degraded: { readonly reason: string | null } | undefined;
   readonly softFailureCount: number;
+  /** What tests set `process.exitCode` to, where that is a failure: Playwright overlooks it. */
+  readonly testExitCode: number | undefined;
   /** Values the script gave to `SERVICE_SECRET_*` variables; they must not leave. */
   readonly secrets: readonly string[];
   /** Whether it made more values secret than can be masked; nothing of what it wrote is here then. */
@@ -266,6 +268,7 @@ class RunTranscript {
       pages: of('page'),
       degraded: of('degraded').at(-1),
       softFailureCount: of('soft-failure').length,
+      testExitCode: of('exit-code').at(-1)?.code,
       secrets: run.notes.secrets.flatMap(({ name, value }) => (run.given[name] === value ? [] : [value])),
       hasTooManySecrets: false,
       ended,
@@ -289,6 +292,7 @@ class RunTranscript {
       pages: [],
       degraded: undefined,
       softFailureCount: 0,
+      testExitCode: undefined,
       secrets: [],
       hasTooManySecrets: true,
       ended,

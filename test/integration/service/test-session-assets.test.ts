@@ -32,7 +32,7 @@ it('shows the artifacts of a result of a test session by the session, to its acc
     const sessionId: string = triggered.body.testSessionId;
     const [run] = await agent.claim();
     if (!run) throw new Error('nothing was leased');
-    const one = artifactOf(randomBytes(5_000), { name: 'traces/a_b.zip' });
+    const one = artifactOf(randomBytes(5_000), { name: 'traces/log-in.zip' });
     const log = artifactOf(Buffer.from('lines'), { name: 'out.log', contentType: 'text/plain' });
     const artifacts = [one.reported, log.reported];
     expect(await agent.report([reportOf(run, { artifacts })])).toEqual(['accepted']);
@@ -42,12 +42,13 @@ it('shows the artifacts of a result of a test session by the session, to its acc
       expect(
         await upload({ url, key: location.key, run, bytes: sent.bytes, name: sent.reported.name }),
       ).toMatchObject({ status: 200 });
-    const { assets } = await json(`${path}?name=traces/*`);
+    // Named after its test, it is known by its folder.
+    const { assets } = await json(`${path}?type=trace`);
     expect(assets).toEqual([
       {
-        type: expect.any(String),
-        name: 'traces/a_b.zip',
-        url: `${path}/traces/a_b.zip`,
+        type: 'trace',
+        name: 'traces/log-in.zip',
+        url: `${path}/traces/log-in.zip`,
         contentType: one.reported.contentType,
         sizeBytes: 5_000,
         sha256: one.reported.sha256,
@@ -69,7 +70,7 @@ it('shows the artifacts of a result of a test session by the session, to its acc
     ]);
     expect(Buffer.from(await answer.arrayBuffer()).equals(one.bytes.subarray(0, 10))).toBe(true);
     const links = await json(`/next/test-sessions/${sessionId}/results/${run.resultId}/links`);
-    const [link] = links.screenshotLinks;
+    const [link] = links.testTraceLinks;
     const opened = await fetch(link);
     expect([opened.status, opened.headers.get('content-security-policy')]).toEqual([
       200,
@@ -79,7 +80,7 @@ it('shows the artifacts of a result of a test session by the session, to its acc
     // It opens what it was made for, for an hour.
     const until = Number(new URL(link).searchParams.get('until'));
     for (const forged of [
-      link.replace('traces/a_b.zip', 'out.log'),
+      link.replace('traces/log-in.zip', 'out.log'),
       link.replace(run.resultId, randomUUID()),
       link.replace(harness.accountId, randomUUID()),
       link.replace(`until=${until}`, `until=${until + 1}`),

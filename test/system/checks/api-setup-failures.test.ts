@@ -24,6 +24,22 @@ describe('a setup script that fails', () => {
       /^Setup failed \(script 1\): Error: no token \(script\.js:3:\d+\)$/,
     ],
     [
+      'cannot reach a server',
+      "\nawait fetch('http://127.0.0.1:65000/')",
+      'SCRIPT_FAILED',
+      /^Setup failed \(script 1\): TypeError: fetch failed: connect ECONNREFUSED 127\.0\.0\.1:65000 \(script\.js:2:\d+\)$/,
+    ],
+    [
+      'gets half of an answer',
+      `const answer = await fetch('http://127.0.0.1:' + (await new Promise((done) => {
+        const server = require('node:net').createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\\r\\ncontent-length: 9\\r\\n\\r\\n{')));
+        server.listen(0, () => done(server.address().port));
+      })));
+       await answer.json();`,
+      'SCRIPT_FAILED',
+      /terminated: other side closed \(script\.js:5:\d+\)$/,
+    ],
+    [
       'rejects without being awaited',
       "Promise.reject(new Error('lost')); await new Promise((r) => setTimeout(r, 1000));",
       'SCRIPT_FAILED',

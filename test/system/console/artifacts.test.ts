@@ -63,7 +63,7 @@ beforeAll(async () => {
       'image/svg+xml',
       '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
     ),
-    file('trace.zip', 'application/zip', await recordedTrace()),
+    file('traces/buys-a-log.zip', 'application/zip', await recordedTrace()),
   ];
   let leased: LeasedRun | undefined;
   await stage.runOnce((_name, run) => {

@@ -12,6 +12,7 @@
 require('../own-user.cjs');
 const util = require('node:util');
 const { describe, send: sendPlainly, senderWith, text } = require('../events.cjs');
+const { keepCallSites } = require('../call-sites.cjs');
 const { LifecycleScript } = require('./lifecycle-script.cjs');
 const { changedVariables, readBody, readRequest } = require('./lifecycle-values.cjs');
 const { refuseModules } = require('./script-modules.cjs');
@@ -77,6 +78,7 @@ function begin({ token, ...given }) {
   watchSecrets(send, job.secretNames);
   refuseModules(job.directory);
   hearOutput();
+  keepCallSites();
 }
 
 /** Runs one script and answers it. */

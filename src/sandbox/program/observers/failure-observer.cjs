@@ -8,11 +8,13 @@ const { note } = require('../events.cjs');
 
 const observed = new WeakSet();
 const softErrors = new WeakSet();
+let isWatchingExit = false;
 
 function observeFailures(loaded) {
   const prototype = loaded?.TestInfoImpl?.prototype;
   if (!prototype || observed.has(prototype)) return;
   observed.add(prototype);
+  watchExitCode();
   const { _addStep: addStep, _failWithError: failWithError } = prototype;
   if (typeof addStep !== 'function' || typeof failWithError !== 'function') return;
   prototype._addStep = function addObservedStep(data, ...rest) {
@@ -31,6 +33,18 @@ function observeFailures(loaded) {
       note({ event: 'soft-failure', test: String(this.testId ?? '') });
     }
     return failWithError.call(this, error, ...rest);
+  };
+}
+
+/** Playwright ends the process of tests with 0 whatever they said of it: what they said is noted before. */
+function watchExitCode() {
+  if (isWatchingExit) return;
+  isWatchingExit = true;
+  const { exit } = process;
+  process.exit = function exitObserved(...args) {
+    const code = Number(process.exitCode ?? 0);
+    if (code !== 0) note({ event: 'exit-code', code });
+    return exit.apply(process, args);
   };
 }
 

@@ -9,6 +9,8 @@ const Module = require('node:module');
 const path = require('node:path');
 const vm = require('node:vm');
 const { note, text } = require('../events.cjs');
+const { keepCallSites } = require('../call-sites.cjs');
+const { helpersName, otherHelpersName } = require('../script-source.cjs');
 const { watchSecrets } = require('../secret-watch.cjs');
 
 const { observePlaywright, responseTimes, keepFailure, launchingMs } = requireUnseen('./page-observer.cjs');
@@ -16,6 +18,7 @@ const { observeFailures } = requireUnseen('./failure-observer.cjs');
 const { observeOutput } = requireUnseen('./output-observer.cjs');
 
 watchSecrets();
+keepCallSites();
 
 Object.defineProperty(globalThis, Symbol.for('service.playwright-helpers'), {
   value: Object.freeze({
@@ -25,6 +28,18 @@ Object.defineProperty(globalThis, Symbol.for('service.playwright-helpers'), {
 });
 
 module.exports = { keepFailure, launchingMs };
+
+/** Moved projects know the package of helpers by this name; a package of their own comes first. */
+const { _resolveFilename: resolveFilename } = Module;
+Module._resolveFilename = function resolveHelpers(request, ...rest) {
+  if (request !== otherHelpersName) return resolveFilename.call(this, request, ...rest);
+  try {
+    return resolveFilename.call(this, request, ...rest);
+  } catch (error) {
+    if (error.code !== 'MODULE_NOT_FOUND') throw error;
+    return resolveFilename.call(this, helpersName, ...rest);
+  }
+};
 
 const load = Module._load;
 Module._load = function loadObserved(request, ...rest) {

@@ -17,7 +17,7 @@ const isWarm = process.argv[3] === 'warm';
 process.env.PICKET_MODULES = modulesDirectory;
 require('../observers/preload.cjs');
 const { send, describe } = require('../events.cjs');
-const { hasTopLevelAwait, isTestMode, parse } = require('../script-source.cjs');
+const { hasTopLevelAwait, isTestMode, parse, withOwnHelpers } = require('../script-source.cjs');
 const { preforkWorker, endWorker, loadAll, runnerModules } = require('./preforked-worker.cjs');
 const { giveBackWhileWaiting } = require('./waiting-memory.cjs');
 
@@ -97,7 +97,7 @@ function testEntry(job) {
   const requireText = /\brequire\s*\(/.test(source)
     ? "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url); "
     : '';
-  fs.writeFileSync(path.join(job.directory, entry), requireText + source);
+  fs.writeFileSync(path.join(job.directory, entry), requireText + withOwnHelpers(source));
   fs.rmSync(file);
   return entry;
 }

@@ -8,7 +8,7 @@ const Module = require('node:module');
 const path = require('node:path');
 const vm = require('node:vm');
 const { send, describe } = require('../events.cjs');
-const { asFunctionBody, parse, withoutTypes } = require('../script-source.cjs');
+const { asFunctionBody, isWithoutAction, parse, withoutTypes } = require('../script-source.cjs');
 const { hangingFor } = require('../launches.cjs');
 const { keepFailure, launchingMs } = require('../observers/preload.cjs');
 
@@ -53,6 +53,9 @@ async function runPlainScript(job) {
   process.on('beforeExit', () => {
     if (isOver) return;
     if (!hasReturned) failed = { error: new Error('The script waits for something that can never happen') };
+    else if (Number(process.exitCode ?? 0) !== 0) {
+      failed = { error: new Error(`The script set process.exitCode to ${process.exitCode}`) };
+    }
     end();
     process.exit(failed ? 1 : 0);
   });
@@ -74,7 +77,13 @@ function withinLimit(promise) {
 /** The script as an async function. */
 function compile(file, modulesDirectory) {
   const source = fs.readFileSync(file, 'utf8');
-  const body = asFunctionBody(source, parse(modulesDirectory, source));
+  const tree = parse(modulesDirectory, source);
+  if (isWithoutAction(tree)) {
+    throw new Error(
+      'The script does nothing: it has no test, and no statement outside of functions that calls anything',
+    );
+  }
+  const body = asFunctionBody(source, tree);
   const module = new Module(file, null);
   module.filename = file;
   module.paths = Module._nodeModulePaths(path.dirname(file));

@@ -2,6 +2,7 @@
 /** Playwright's reporter for the agent: writes what happens to descriptor 3 as it happens. */
 const { StringDecoder } = require('node:string_decoder');
 const { send, text, describe } = require('../events.cjs');
+const { didNotRun, neverBegun, noResult } = require('../tests-not-run.cjs');
 const { Launches } = require('../launches.cjs');
 const { joinOutputOf } = require('../observers/output-observer.cjs');
 
@@ -15,6 +16,8 @@ class EventReporter {
   #steps = 0;
   #stepCount = new Map();
   #launches = new Launches();
+  /** Where the step of a test is that failed, by the test: the innermost one ends first. */
+  #failedAt = new Map();
   #suite;
   #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
 
@@ -29,6 +32,8 @@ class EventReporter {
 
   onStepEnd(test, _result, step) {
     this.#launches.stepEnded(test, step);
+    if (step.error && step.location && !this.#failedAt.has(test.id))
+      this.#failedAt.set(test.id, step.location);
     this.#stepCount.set(test.id, (this.#stepCount.get(test.id) ?? 0) + 1);
     if (this.#steps >= maxSteps) return;
     this.#steps += 1;
@@ -75,7 +80,11 @@ class EventReporter {
       isLast: result.retry === test.retries || result.status === test.expectedStatus,
       startedAt: result.startTime.getTime(),
       durationMs: result.duration,
-      errors: this.#launches.errorsOf(test, result).slice(0, 50).map(describe),
+      didNotRun: didNotRun(test, result),
+      errors: this.#launches
+        .errorsOf(test, result)
+        .slice(0, 50)
+        .map((error) => describe(error, this.#failedAt.get(test.id) ?? test.location)),
       attachments: result.attachments
         .filter(({ path }) => path)
         .slice(0, 100)
@@ -87,6 +96,9 @@ class EventReporter {
     // The reporter that comes next writes these into the report, which is searched for secrets as a whole.
     for (const { results } of this.#suite?.allTests() ?? []) {
       for (const one of results) joinOutputOf(one);
+    }
+    for (const test of neverBegun(this.#suite)) {
+      send({ event: 'test-end', test: test.id, title: titleOf(test), ...noResult() });
     }
     const hanging = result.status === 'passed' ? undefined : this.#launches.hangingAtEnd(result.duration);
     if (hanging !== undefined) send({ event: 'error', error: describe(new Error(hanging)) });

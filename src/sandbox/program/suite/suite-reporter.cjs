@@ -4,6 +4,7 @@
  * the run's file of notes: descriptors do not survive npx and scripts of package.json.
  */
 const { note, text, describe } = require('../events.cjs');
+const { didNotRun, neverBegun, noResult } = require('../tests-not-run.cjs');
 const { Launches } = require('../launches.cjs');
 const { joinOutputOf } = require('../observers/output-observer.cjs');
 
@@ -31,23 +32,19 @@ class SuiteReporter {
   onTestEnd(test, result) {
     // Reporters that write at the end, as those of JSON and HTML do, find it in one piece.
     joinOutputOf(result);
-    const [, project = '', file = '', ...titles] = test.titlePath();
     const isExpected = result.status === 'skipped' || result.status === test.expectedStatus;
     const errors = this.#launches.errorsOf(test, result);
     note({
       event: 'suite-test',
-      test: test.id,
-      title: text(titles.at(-1), 500),
-      file: text(file, 500),
-      project: text(project, 200),
-      suitePath: titles.slice(0, -1).map((title) => text(title, 200)),
+      ...namesOf(test),
       status: result.status,
       isExpected,
       isLast: isExpected || result.retry === test.retries,
       retry: result.retry,
       startedAt: result.startTime.getTime(),
       durationMs: result.duration,
-      errors: isExpected ? [] : errors.slice(0, 20).map(describe),
+      didNotRun: didNotRun(test, result),
+      errors: isExpected ? [] : errors.slice(0, 20).map((error) => describe(error, test.location)),
       attachments: result.attachments
         .filter(({ path }) => path)
         .slice(0, 50)
@@ -56,6 +53,9 @@ class SuiteReporter {
   }
 
   onEnd(result) {
+    for (const test of neverBegun(this.#suite)) {
+      note({ event: 'suite-test', ...namesOf(test), retry: 0, ...noResult() });
+    }
     const hanging = result.status === 'passed' ? undefined : this.#launches.hangingAtEnd(result.duration);
     if (hanging !== undefined) {
       note({ event: 'suite-error', error: describe(new Error(hanging)), file: null });
@@ -68,6 +68,17 @@ class SuiteReporter {
   printsToStdio() {
     return false;
   }
+}
+
+function namesOf(test) {
+  const [, project = '', file = '', ...titles] = test.titlePath();
+  return {
+    test: test.id,
+    title: text(titles.at(-1), 500),
+    file: text(file, 500),
+    project: text(project, 200),
+    suitePath: titles.slice(0, -1).map((title) => text(title, 200)),
+  };
 }
 
 module.exports = SuiteReporter;

@@ -138,10 +138,11 @@ export function suiteSections(detail: PlaywrightDetail): Content[] {
             ])
           : ''
       }${testTable(
-        tests.map(({ title, status, durationMs, file, projectName, retry }) => ({
+        tests.map(({ title, status, durationMs, didNotRun, file, projectName, retry }) => ({
           title: retry > 0 ? `${title} (${counted(retry, 'retry', 'retries')})` : title,
           status,
           durationMs,
+          didNotRun,
           where: [file, projectName].filter(Boolean).join(' · '),
         })),
       )}`,
@@ -153,6 +154,7 @@ interface ShownTest {
   readonly title: string;
   readonly status: string;
   readonly durationMs: number;
+  readonly didNotRun?: boolean | undefined;
   readonly where: string;
 }
 
@@ -164,7 +166,7 @@ function testTable(tests: readonly ShownTest[]): Html {
       .slice(0, 200),
     empty: 'No test ran.',
     columns: [
-      { title: 'Outcome', cell: ({ status }) => statusBadge(status) },
+      { title: 'Outcome', cell: ({ status, didNotRun }) => statusBadge(status, didNotRun) },
       { title: 'Test', cell: ({ title }) => visible(shortened(title, 200)) },
       { title: 'Where', cell: ({ where }) => visible(shortened(where, 120)), isMinor: true },
       { title: 'Time', cell: ({ durationMs }) => duration(durationMs), isNumber: true },
@@ -172,8 +174,9 @@ function testTable(tests: readonly ShownTest[]): Html {
   });
 }
 
-function statusBadge(status: string): Html {
+function statusBadge(status: string, didNotRun = false): Html {
   if (status === 'passed') return stateBadge('passed', 'Passed');
+  if (didNotRun) return stateBadge('off', 'Did not run');
   if (status === 'skipped') return stateBadge('off', 'Skipped');
   return stateBadge('failed', status === 'timedOut' ? 'Timed out' : 'Failed');
 }
