@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
 import { AppError } from '../../lib/errors.ts';
-import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
 import { type Change, DeploymentResult, projectRoutes } from '../../protocol/projects/project.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
@@ -12,8 +10,8 @@ import { invalidProject, readProject } from '../project/files.ts';
 import { type Project, pathOf } from '../project/project.ts';
 import { resourcesOf, type UnsetValue } from '../project/resources.ts';
 import { problemsOf } from '../project/validate.ts';
-import { openLocalBundle } from '../suite-folder.ts';
 import { readAccount } from './account.ts';
+import { withBundles } from './bundles.ts';
 import { fileOf, type PlannedChange, plannedChanges } from './changes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -50,7 +48,8 @@ export async function makePlan(
     const problems = problemsOf(read, environment);
     if (problems.length > 0) throw invalidProject(folder, problems);
     progress.say('reading suites');
-    const project = await withBundles(api, folder, read);
+    const definitions = await withBundles(api, read.definitions, (one) => dirname(join(folder, pathOf(one))));
+    const project = { ...read, definitions };
     const { resources, unset } = resourcesOf(project, environment);
     const { logicalId, name } = project;
     const body = { project: { logicalId, name }, sharedFiles: [], resources };
@@ -109,27 +108,6 @@ function unsetText(unset: readonly UnsetValue[]): string {
 async function ownVariables(folder: string): Promise<Environment> {
   const text = await readFile(join(folder, '.env'), 'utf8').catch(() => '');
   return parseEnv(text) as Environment;
-}
-
-/** Uploads the archives of suites: checks name them by their keys, and one of the same content is there already. */
-async function withBundles(api: ApiClient, folder: string, project: Project): Promise<Project> {
-  const definitions = [];
-  for (const definition of project.definitions) {
-    const { codeBundlePath: path } = definition.fields;
-    if (typeof path !== 'string' || codeBundleKey.test(path)) {
-      definitions.push(definition);
-      continue;
-    }
-    const bundle = await openLocalBundle(resolve(dirname(join(folder, pathOf(definition))), path));
-    try {
-      const body = new Uint8Array(await readFile(bundle.path));
-      const { key } = await api.call(codeBundleRoutes.uploadCodeBundle, { body });
-      definitions.push({ ...definition, fields: { ...definition.fields, codeBundlePath: key } });
-    } finally {
-      await bundle.remove();
-    }
-  }
-  return { ...project, definitions };
 }
 
 const signs = { CREATE: '+', UPDATE: '~', REPLACE: '±', DELETE: '-', DETACHED: 'o' } as const;

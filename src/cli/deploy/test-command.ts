@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError, toError } from '../../lib/errors.ts';
@@ -15,6 +15,8 @@ import { kindOf } from '../project/kinds.ts';
 import { type Definition, type Fields, pathOf } from '../project/project.ts';
 import { withSnippets } from '../project/snippets.ts';
 import { problemsOf } from '../project/validate.ts';
+
+import { withBundles } from './bundles.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -37,7 +39,8 @@ export async function testCommand(
   { location }: TestOptions,
   environment: Environment,
 ): Promise<Shown> {
-  const definitions = await readDefinitions(path, environment);
+  const read = await readDefinitions(path, environment);
+  const definitions = await withBundles(api, read.definitions, read.folderOf);
   const groups = new Map(
     definitions.flatMap((one) => (one.folder === 'groups' ? [[one.logicalId, one.fields]] : [])),
   );
@@ -103,7 +106,13 @@ function resultOf({ status, aborted, isDegraded }: TestSession['results'][number
   return status === 'PASSED' && isDegraded ? 'degraded' : status.toLowerCase();
 }
 
-async function readDefinitions(path: string, environment: Environment): Promise<readonly Definition[]> {
+interface ReadDefinitions {
+  readonly definitions: readonly Definition[];
+  /** Where paths in a definition begin. */
+  readonly folderOf: (definition: Definition) => string;
+}
+
+async function readDefinitions(path: string, environment: Environment): Promise<ReadDefinitions> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
     (thrown: unknown) => {
@@ -114,7 +123,7 @@ async function readDefinitions(path: string, environment: Environment): Promise<
     const project = await readProject(path);
     const problems = problemsOf(project, environment);
     if (problems.length > 0) throw invalidProject(path, problems);
-    return project.definitions;
+    return { definitions: project.definitions, folderOf: (one) => dirname(join(path, pathOf(one))) };
   }
   const read = parseYaml(await readFile(path, 'utf8'));
   if ('problems' in read) throw invalidProject(path, read.problems);
@@ -124,7 +133,7 @@ async function readDefinitions(path: string, environment: Environment): Promise<
   const others = kindOf('checks').references.map(({ file }) => `${pathOf(definition)}: ${file}`);
   const own = problems.filter((problem) => !others.some((start) => problem.startsWith(start)));
   if (own.length > 0) throw invalidProject(path, own);
-  return [definition];
+  return { definitions: [definition], folderOf: () => dirname(path) };
 }
 
 /** @throws AppError CHECK_FILE_INVALID naming variables that are not set. */

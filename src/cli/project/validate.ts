@@ -1,3 +1,4 @@
+import { codeBundleKey, codeBundleKeyOf } from '../../checks/contract/code-bundle.ts';
 import { findUnknownFields } from '../../lib/names/unknown-fields.ts';
 import { standInOf } from './canonical.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
@@ -15,6 +16,13 @@ export function problemsOf(project: Project, environment: Environment = {}): str
   return project.definitions.flatMap((definition) => definitionProblems(definition, names, environment));
 }
 
+/** Files name suites by paths as well, which become keys when they are uploaded. */
+function withBundleKey(fields: Fields): Fields {
+  const { codeBundlePath: path } = fields;
+  if (typeof path !== 'string' || path === '' || codeBundleKey.test(path)) return fields;
+  return { ...fields, codeBundlePath: codeBundleKeyOf({ sha256: '0'.repeat(64), sizeBytes: 1 }) };
+}
+
 function definitionProblems(
   definition: Definition,
   names: ReadonlyMap<string, string>,
@@ -29,7 +37,7 @@ function definitionProblems(
     if (value === undefined) unset.push(path.join('.'));
     return value ?? '';
   }) as Fields;
-  const api = toApi(kind.references, filled, (to, name, path) => {
+  const api = toApi(kind.references, withBundleKey(filled), (to, name, path) => {
     const found = names.get(`${to}/${String(name)}`);
     if (found === undefined) problems.push(`${file}: ${path}: there is no file ${to}/${String(name)}.yaml`);
     return standInOf(to, found ?? '1');

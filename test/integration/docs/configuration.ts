@@ -29,7 +29,7 @@ const logsIn: Trial = async (stage, text) => {
   expect(output).toContain(`Logged in to ${stage.service.url}`);
 };
 
-/** An account as files is deployed elsewhere; in its own account it would be there twice, which the plan shows. */
+/** An account as files is deployed elsewhere; in its own account it would be there twice, which the plan refuses. */
 const exportsAndDeploys: Trial = async (stage, text) => {
   const cwd = stage.copyOf();
   const [exported = '', plan = ''] = text.trim().split('\n');
@@ -40,8 +40,8 @@ const exportsAndDeploys: Trial = async (stage, text) => {
     join(cwd, 'monitoring/.env'),
     names.map((name) => `${name}=https://example.com/x\n`).join(''),
   );
-  const [shown = ''] = await lines(stage, plan, cwd, { 'picket plan': 3 });
-  expect(shown).toContain('to create');
+  const [shown = ''] = await lines(stage, plan, cwd, { 'picket plan': 1 });
+  expect(shown).toContain('already');
   // The account of the other pages stays as it is: what is deployed is a folder of its own.
   const own = stage.copyOf();
   const fields = 'checkType: URL\nname: From git\nrequest: { url: https://example.com/ }\n';

@@ -1,14 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Trial } from './block-table.ts';
 import { blocksOf } from './command-blocks.ts';
 import { runInShell } from './shell.ts';
+import type { DocumentStage } from './stage.ts';
 
 const page = 'docs/how-to/api-by-example.md';
 
 /** Runs a block in the reader's terminal, where later blocks use what earlier ones have defined. */
 const typed: Trial = async (stage, text) => {
+  if (text.includes('sessions/')) await standsBy(stage);
   const defined = join(stage.folder, 'state', 'examples.sh');
   if (!existsSync(defined)) writeFileSync(defined, '');
   const names = [...readableNames()].join(' ');
@@ -20,6 +23,27 @@ const typed: Trial = async (stage, text) => {
   });
   expect(code, output).toBe(0);
 };
+
+/** An agent is at the location of the page, as readers have one: what no agent can run is not begun. */
+async function standsBy({ service }: DocumentStage): Promise<void> {
+  const locations = await service.api<{ id: string; slugName: string }[]>('GET', '/v1/private-locations');
+  const { id } = locations.find(({ slugName }) => slugName === 'branch') ?? {};
+  const path = `/v1/private-locations/${id}/keys`;
+  // There are two at most.
+  const { keys } = await service.api<{ keys: { id: string }[] }>('GET', `/v1/private-locations/${id}`);
+  if (keys.length > 1) await service.api('DELETE', `${path}/${keys.at(-1)?.id}`);
+  const { rawKey } = await service.api<{ rawKey: string }>('POST', path, {});
+  const hello = {
+    ...{ agentId: 'reader', sessionId: randomUUID(), version: '8.0.0', platform: 'test' },
+    ...{ checkTypes: ['URL'], freeSlots: { probe: 0, script: 0 }, waitMs: 0 },
+  };
+  const { status } = await fetch(new URL('/v1/agent/claims', service.url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(hello),
+  });
+  expect(status).toBe(200);
+}
 
 /** Names of variables that the page sets. */
 function readableNames(): Set<string> {

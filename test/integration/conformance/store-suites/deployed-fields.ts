@@ -4,7 +4,7 @@ import type { Samples } from '../samples/samples.ts';
 import type { StoreStage } from './stage.ts';
 
 /** Every common field with another value than its default. */
-const common = (variant: number) => ({
+export const common = (variant: number) => ({
   activated: false,
   muted: variant === 1,
   tags: ['deployed', `v${variant}`],

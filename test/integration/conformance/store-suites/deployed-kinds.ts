@@ -25,7 +25,7 @@ import type { StoreStage } from './stage.ts';
 type Body = Readonly<Record<string, unknown>>;
 type Variant = 1 | 2;
 
-interface Deployed {
+export interface Deployed {
   readonly type: string;
   readonly logicalId: string;
   /** Where one is shown, but for its id. */
@@ -62,15 +62,15 @@ const pageAddresses = (v: string) => ({
   googleAnalyticsTag: `G-${v.toUpperCase()}`,
 });
 
-const certificates = async () => {
+export const certificatesOfKinds = async () => {
   const authority = await createAuthority();
   return [await authority.issue(), await authority.issue()] as const;
 };
 
 /** A resource of every kind that is no check, with every field. */
-function resourcesOf(
+export function resourcesOf(
   variant: Variant,
-  [first, second]: Awaited<ReturnType<typeof certificates>>,
+  [first, second]: Awaited<ReturnType<typeof certificatesOfKinds>>,
 ): Deployed[] {
   const v = `v${variant}`;
   const group = whole(CheckGroupInput, variant, {
@@ -289,7 +289,7 @@ function resourcesOf(
   ];
 }
 
-const parts = (variant: Variant) => [
+export const parts = (variant: Variant) => [
   {
     type: 'alert-channel-subscription',
     logicalId: 'group#email',
@@ -311,7 +311,7 @@ export function deployedKindSuite(stage: StoreStage): void {
     stage.alerting = {};
     stage.harness.startDeployments();
     const { call } = stage.harness;
-    const issued = await certificates();
+    const issued = await certificatesOfKinds();
     const ended = async (started: Awaited<ReturnType<typeof call>>) => {
       const deployment = await stage.deploymentEnded(started);
       expect(deployment.error).toBeNull();

@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
+import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Definition } from '../project/project.ts';
+import { openLocalBundle } from '../suite-folder.ts';
+
+/**
+ * Uploads the archives of suites that files name by paths: checks name them by their keys, and one of the same content
+ * is there already.
+ *
+ * @param folderOf where paths of a definition begin.
+ */
+export async function withBundles(
+  api: ApiClient,
+  all: readonly Definition[],
+  folderOf: (definition: Definition) => string,
+): Promise<readonly Definition[]> {
+  const definitions: Definition[] = [];
+  for (const definition of all) {
+    const { codeBundlePath: path } = definition.fields;
+    if (typeof path !== 'string' || codeBundleKey.test(path)) {
+      definitions.push(definition);
+      continue;
+    }
+    const bundle = await openLocalBundle(resolve(folderOf(definition), path));
+    try {
+      const body = new Uint8Array(await readFile(bundle.path));
+      const { key } = await api.call(codeBundleRoutes.uploadCodeBundle, { body });
+      definitions.push({ ...definition, fields: { ...definition.fields, codeBundlePath: key } });
+    } finally {
+      await bundle.remove();
+    }
+  }
+  return definitions;
+}
