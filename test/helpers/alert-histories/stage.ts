@@ -324,7 +324,7 @@ class HistoryStage {
           key: message.incidentKey,
           isOver: message.isOver,
           isRecovery: alert.notice === 'recovery',
-          isUpdate: facts.cause?.update !== undefined,
+          update: facts.cause?.update?.kind ?? null,
           check: indexOf(facts.checkName),
           causeId: alert.cause_id ?? null,
           title: message.title,
