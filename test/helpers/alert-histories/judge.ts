@@ -78,12 +78,15 @@ interface Due extends Span {
   readonly by: number;
 }
 
-/** Outages of a check that have to be told: as soon as nothing holds them, within an interval and a minute. */
+/**
+ * Outages of a check that have to be told: as soon as enough runs have failed and nothing holds them, within an
+ * interval and a minute.
+ */
 function dueOf(truth: CheckTruth, history: History, check: number, channel: 'desk' | 'chat'): Due[] {
-  const { intervalMs } = history.checks[check] ?? { intervalMs: 0 };
+  const { intervalMs, threshold } = history.checks[check] ?? { intervalMs: 0, threshold: 1 };
   const heard = channel === 'chat' ? withoutMoves(truth, history, check) : truth.subscribed;
   return truth.outages.flatMap((outage) => {
-    const free = firstFree(truth.held, outage.from);
+    const free = firstFree(truth.held, outage.from + (threshold - 1) * intervalMs);
     const by = free + intervalMs + minuteMs;
     const isDue = by <= outage.to && !holdsWithin(truth.held, { from: free, to: by });
     return isDue && holdsThrough(heard, { from: outage.from, to: by }) ? [{ ...outage, by }] : [];

@@ -134,7 +134,11 @@ class HistoryStage {
         doubleCheck: false,
       },
       useGlobalAlertSettings: false,
-      alertSettings: { flapping: { enabled: false }, monitoringGap: { enabled: false } },
+      alertSettings: {
+        ...{ flapping: { enabled: false }, monitoringGap: { enabled: false } },
+        escalationType: 'RUN_BASED',
+        runBasedEscalation: { failedRunThreshold: check.threshold },
+      },
     });
   }
 
