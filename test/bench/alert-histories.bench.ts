@@ -1,37 +1,56 @@
-import { historyOf } from '../helpers/alert-histories/history.ts';
-import { liveThrough } from '../helpers/alert-histories/stage.ts';
+import { liveOnThreads } from './parts/history-threads.ts';
 import { type Bench, numberOption } from './report.ts';
 
-/** `npm run bench -- alert-histories [--histories=100000] [--first=1] [--together=250]` */
+/** `npm run bench -- alert-histories [--histories=100000] [--first=1] [--together=250] [--threads=2]` */
 const bench: Bench = {
   title: 'Histories of alerts: each outage told in time, each incident ended once',
   async run(run) {
     const histories = numberOption(run, 'histories', 100_000);
     const first = numberOption(run, 'first', 1);
     const together = numberOption(run, 'together', 250);
+    const threads = numberOption(run, 'threads', 2);
     const violations: string[] = [];
-    const counts = { due: 0, messages: 0, causes: 0 };
+    const counts = { lived: 0, due: 0, messages: 0, causes: 0, joined: 0, recovered: 0 };
+    const rounds = Array.from({ length: Math.ceil(histories / together) }, (_, index) => ({
+      first: first + index * together,
+      count: Math.min(together, histories - index * together),
+    }));
     const beganMs = performance.now();
-    for (let done = 0; done < histories; done += together) {
-      const round = Array.from({ length: Math.min(together, histories - done) }, (_, index) =>
-        historyOf(first + done + index),
-      );
-      for (const verdict of await liveThrough(round)) {
+    await liveOnThreads(rounds, threads, (round, verdicts) => {
+      counts.lived += round.count;
+      for (const verdict of verdicts) {
         violations.push(...verdict.violations);
         for (const text of verdict.violations) run.progress(text);
-        counts.due += verdict.due;
-        counts.messages += verdict.messages;
-        counts.causes += verdict.causes;
+        for (const name of ['due', 'messages', 'causes', 'joined', 'recovered'] as const)
+          counts[name] += verdict[name];
       }
-      run.progress(`${done + round.length} histories, ${violations.length} violations`);
-    }
-    const perCause = counts.messages / Math.max(1, counts.causes);
+      const figures = `${counts.due} outages, ${counts.messages} messages of ${counts.causes} causes`;
+      run.progress(`${counts.lived} histories, ${figures}, ${violations.length} violations`);
+    });
     const seconds = (performance.now() - beganMs) / 1_000;
+    const perCause = (count: number) => (count / Math.max(1, counts.causes)).toFixed(3);
+    const { due, messages, joined, recovered } = counts;
     return {
-      columns: ['histories', 'outages to be told', 'violations', 'messages per cause'],
-      rows: [[String(histories), String(counts.due), String(violations.length), perCause.toFixed(3)]],
-      notes: [...violations.slice(0, 20), `${(histories / seconds).toFixed(1)} histories a second`],
-      figures: { histories, due: counts.due, violations: violations.length, perCause: perCause.toFixed(3) },
+      columns: [
+        ...['histories', 'outages to be told', 'violations', 'messages per cause'],
+        ...['and of checks that joined', 'and of checks that recovered'],
+      ],
+      rows: [
+        [
+          ...[String(histories), String(due), String(violations.length), perCause(messages)],
+          ...[perCause(joined), perCause(recovered)],
+        ],
+      ],
+      notes: [
+        ...violations.slice(0, 20),
+        `${(histories / seconds).toFixed(1)} histories a second on ${threads} threads`,
+        'A cause has one first message. Checks that join or recover later are told by name, one message a minute at most.',
+      ],
+      figures: {
+        ...{ histories, due, violations: violations.length, perCause: perCause(messages) },
+        ...{ perCauseJoined: perCause(joined), perCauseRecovered: perCause(recovered) },
+        perSecond: (histories / seconds).toFixed(1),
+      },
     };
   },
 };

@@ -29,7 +29,14 @@ export async function storeLocationAlert(
   return false;
 }
 
-/** Sends what a silence held back, and forgets what is over. Returns whether there are notifications to send. */
+/** Stores that a location is healthy again, which is sent when it has been so until an instant: the last one only. */
+export async function holdWell(repositories: Repositories, alert: AlertRow, until: number): Promise<void> {
+  await repositories.alerts.dropHeld(alert.check_id, alert.alert_type);
+  await repositories.alerts.insert([alert]);
+  await repositories.alerts.hold({ alert_id: alert.id, account_id: alert.account_id, next_at: until });
+}
+
+/** Sends what was held back and still holds, and forgets what is over. Returns whether there are notifications to send. */
 export async function releaseHeld(repositories: Repositories, now: number): Promise<boolean> {
   const due = await repositories.alerts.dueHeld(now, heldPerTurn);
   const alerts = await repositories.alerts.findMany(due.map((held) => held.alert_id));
@@ -37,7 +44,8 @@ export async function releaseHeld(repositories: Repositories, now: number): Prom
   for (const held of due) {
     const alert = alerts.get(held.alert_id);
     const lasts = alert !== undefined && (await holds(repositories, alert, now));
-    const silentUntil = lasts ? await silenceOf(repositories, alert, now) : null;
+    const isHeldOn = lasts && alert.notice !== 'recovery';
+    const silentUntil = isHeldOn ? await silenceOf(repositories, alert, now) : null;
     if (silentUntil !== null) {
       await repositories.alerts.hold({ ...held, next_at: silentUntil });
       continue;
@@ -72,9 +80,10 @@ async function silenceOf(repositories: Repositories, alert: AlertRow, at: number
 /** Whether what an alert of a location says is still so. */
 async function holds(repositories: Repositories, alert: AlertRow, now: number): Promise<boolean> {
   const { check_id: locationId, alert_type: type } = alert;
-  if (type === 'ALERT_LOCATION_SICK') {
-    return (await repositories.locationEvents.unhealthyAmong([locationId], now)).has(locationId);
-  }
+  const isSick = async () =>
+    (await repositories.locationEvents.unhealthyAmong([locationId], now)).has(locationId);
+  if (type === 'ALERT_LOCATION_SICK') return isSick();
   const location = await repositories.locations.find(alert.account_id, locationId);
+  if (type === 'ALERT_LOCATION_WELL') return location !== undefined && !(await isSick());
   return location !== undefined && location.no_agent_since === storedFacts(alert).startedAt;
 }

@@ -217,6 +217,29 @@ export class Alerts {
     await this.#db.updateTable('alerts').set({ suppressed_by: null }).where('id', '=', alert_id).execute();
   }
 
+  /** Drops what is held back of a type and a subject: it does not come to be sent. */
+  async dropHeld(subjectId: string, type: AlertRow['alert_type']): Promise<void> {
+    await this.#db
+      .deleteFrom('held_alerts')
+      .where('alert_id', 'in', (eb) =>
+        eb.selectFrom('alerts').select('id').where('check_id', '=', subjectId).where('alert_type', '=', type),
+      )
+      .execute();
+  }
+
+  /** Those of some subjects of which an alert of a type is held back. */
+  async heldAmong(subjectIds: readonly string[], type: AlertRow['alert_type']): Promise<Set<string>> {
+    if (subjectIds.length === 0) return new Set();
+    const rows = await this.#db
+      .selectFrom('held_alerts')
+      .innerJoin('alerts', 'alerts.id', 'held_alerts.alert_id')
+      .select('alerts.check_id')
+      .where('alerts.alert_type', '=', type)
+      .where(this.#dialect.inList('alerts.check_id', [...new Set(subjectIds)]))
+      .execute();
+    return new Set(rows.map((row) => row.check_id));
+  }
+
   /** Changes what an alert says to channels that are not notified of it yet. */
   async setFacts(id: string, facts: string): Promise<void> {
     await this.#db.updateTable('alerts').set({ facts }).where('id', '=', id).execute();

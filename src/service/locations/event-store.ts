@@ -41,7 +41,19 @@ export class LocationEvents {
       .execute();
   }
 
-  /** The same of any kind, of several locations. */
+  /** Events of a kind of which agents have reported the end since an instant. */
+  async endedSince(locationId: string, kind: string, since: number): Promise<LocationEventRow[]> {
+    return this.#db
+      .selectFrom('location_events')
+      .selectAll()
+      .where('location_id', '=', locationId)
+      .where('kind', '=', kind)
+      .where('ended', 'is not', null)
+      .where('told', '>=', since)
+      .execute();
+  }
+
+  /** Those of any kind that last, of several locations. */
   async lastingAt(
     locationIds: readonly string[],
     reportedSince: number,

@@ -1,9 +1,9 @@
 import type { ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
-import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
-import { storeLocationAlert } from '../alerts/location-alerts.ts';
-import { alertId } from '../alerts/raise.ts';
+import { holdWell, storeLocationAlert } from '../alerts/location-alerts.ts';
+import { alertId, storedFacts } from '../alerts/raise.ts';
+import type { AlertRow } from '../alerts/tables.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import type { Repositories } from '../repositories.ts';
 import type { Store } from '../store.ts';
@@ -12,9 +12,10 @@ import type { LocationEventRow } from './tables.ts';
 
 /**
  * Unhealthy private locations, as their agents report them. Each agent reports its own events; they are
- * stored as they are. Channels are notified once of each kind: when the first event begins while none of that
- * kind lasts, and when the last one ends. An event that is over when it is first reported is stored without a
- * notification.
+ * stored as they are. Channels are notified once of each kind, when the first event begins while none of that kind
+ * lasts, and once that the location is healthy again: when no event of any kind has lasted for some minutes. What begins
+ * before that is no news where it is of a kind that channels know of, so a location that flaps sends two messages. An
+ * event that is over when it is first reported is stored without a notification.
  */
 export async function recordLocationEvents(
   store: Store,
@@ -33,6 +34,9 @@ export async function recordLocationEvents(
   });
   if (hasNews) store.signals.send([{ kind: 'alerts' }]);
 }
+
+/** How long nothing may be wrong before the location counts as well: what flaps is notified of once. */
+const wellAfterMs = 5 * 60_000;
 
 /** When an event ended, as far as anybody can know. */
 export function endOf({ ended, told }: LocationEventRow, now: number): number | null {
@@ -59,64 +63,71 @@ async function record(
     ended: event.endedAt ?? known?.ended ?? null,
     told: now,
   });
-  if (others.length > 0) return false;
-  const begin = alertId(location.id, 'sick', event.eventId);
   if (!known && event.endedAt === null) {
-    const channels = await repositories.alertChannels.notifiedOfLocation(
-      location.account_id,
-      location.slug_name,
-    );
-    return notify(repositories, { id: begin, location, event, notice: 'failure', now }, channels);
+    await repositories.alerts.dropHeld(location.id, 'ALERT_LOCATION_WELL');
+    return others.length === 0 && begins(repositories, { location, event, now });
   }
-  if (known?.ended === null && event.endedAt !== null) {
-    const began = (await repositories.alerts.findMany([begin])).get(begin);
-    if (began?.suppressed_by) return false;
-    // It does not matter which agent's event was notified when it began: this one is the last to end.
-    const channels = await repositories.alertChannels.notifiedOfLocation(
-      location.account_id,
-      location.slug_name,
-    );
-    return notify(
-      repositories,
-      { id: alertId(begin, 'well'), location, event, notice: 'recovery', now },
-      channels,
-    );
+  if (others.length === 0 && known?.ended === null && event.endedAt !== null) {
+    await ends(repositories, { location, event, now });
   }
   return false;
 }
 
 interface HealthChange {
-  readonly id: string;
   readonly location: LocationCaller;
   readonly event: ReportedLocationEvent;
-  readonly notice: 'failure' | 'recovery';
   readonly now: number;
 }
 
-async function notify(
-  repositories: Repositories,
-  news: HealthChange,
-  channels: readonly AlertChannel[],
-): Promise<boolean> {
-  const { id, location, notice, now } = news;
-  const facts = factsOf(news);
+async function begins(repositories: Repositories, change: HealthChange): Promise<boolean> {
+  const { location, event, now } = change;
+  const alert = alertOf(change, 'failure');
+  const former = await repositories.locationEvents.endedSince(location.id, event.kind, now - wellAfterMs);
+  const alerts = await repositories.alerts.findMany(former.map(({ id }) => sickId(location.id, id)));
+  if ([...alerts.values()].some(({ suppressed_by: by }) => by !== 'silenced')) {
+    await repositories.alerts.insert([{ ...alert, suppressed_by: 'same-cause' }]);
+    return false;
+  }
+  const channels = await repositories.alertChannels.notifiedOfLocation(
+    location.account_id,
+    location.slug_name,
+  );
+  const facts = storedFacts(alert);
   return storeLocationAlert(
     repositories,
-    {
-      id,
-      account_id: location.account_id,
-      check_id: location.id,
-      alert_type: notice === 'failure' ? 'ALERT_LOCATION_SICK' : 'ALERT_LOCATION_WELL',
-      notice,
-      result_id: null,
-      facts: JSON.stringify(facts),
-      created: now,
-    },
-    channels.filter((channel) => wantsNotice(channel.definition as StoredChannel, notice, facts)),
+    alert,
+    channels.filter((channel) => wantsNotice(channel.definition as StoredChannel, 'failure', facts)),
   );
 }
 
-function factsOf({ location, event, notice }: HealthChange): AlertFacts {
+/** It does not matter which agent's event was notified when it began: this one is the last to end. */
+async function ends(repositories: Repositories, change: HealthChange): Promise<void> {
+  const begin = sickId(change.location.id, change.event.eventId);
+  const began = (await repositories.alerts.findMany([begin])).get(begin);
+  if (began?.suppressed_by === 'silenced') return;
+  await holdWell(repositories, alertOf(change, 'recovery'), change.now + wellAfterMs);
+}
+
+function alertOf(change: HealthChange, notice: 'failure' | 'recovery'): AlertRow {
+  const { location, event, now } = change;
+  const begin = sickId(location.id, event.eventId);
+  return {
+    id: notice === 'failure' ? begin : alertId(begin, 'well'),
+    account_id: location.account_id,
+    check_id: location.id,
+    alert_type: notice === 'failure' ? 'ALERT_LOCATION_SICK' : 'ALERT_LOCATION_WELL',
+    notice,
+    result_id: null,
+    facts: JSON.stringify(factsOf(change, notice)),
+    created: now,
+  };
+}
+
+function sickId(locationId: string, eventId: string): string {
+  return alertId(locationId, 'sick', eventId);
+}
+
+function factsOf({ location, event }: HealthChange, notice: 'failure' | 'recovery'): AlertFacts {
   const since = new Date(event.startedAt).toISOString();
   return {
     subject: 'sickness',

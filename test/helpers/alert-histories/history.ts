@@ -25,6 +25,8 @@ export interface PlannedCheck {
   readonly intervalMs: number;
   readonly offsetMs: number;
   readonly isGrouped: boolean;
+  /** How many runs in a row must fail before channels are notified. */
+  readonly threshold: number;
   /** When it is created; 0: before anything happens. */
   readonly createdAt: number;
 }
@@ -64,6 +66,8 @@ const eventfulMs = 60 * minuteMs;
 /** A history that follows from its seed alone. */
 export function historyOf(seed: number): History {
   const random = randomOf(seed * 7_919 + 13);
+  // Of its own, so that what was added later left the rest of each history as it was.
+  const later = randomOf(seed * 104_729 + 7);
   const below = (count: number) => Math.floor(random() * count);
   const time = (from: number, to: number) => Math.floor((from + random() * (to - from)) / stepMs) * stepMs;
   const chance = (part: number) => random() < part;
@@ -75,6 +79,7 @@ export function historyOf(seed: number): History {
       intervalMs: intervalMs * minuteMs,
       offsetMs: time(0, intervalMs * minuteMs),
       isGrouped: chance(0.35),
+      threshold: later() < 0.7 ? 1 : 2 + Math.floor(later() * 2),
       createdAt: chance(0.2) ? time(5 * minuteMs, eventfulMs) : 0,
     };
   });

@@ -10,8 +10,8 @@ export interface Sent {
   readonly isOver: boolean;
   /** Of a check, while others of its cause may fail still. */
   readonly isRecovery: boolean;
-  /** Whether it only adds to what was told of its cause: checks that joined, or passed again. */
-  readonly isUpdate: boolean;
+  /** Where it only adds to what was told of its cause: checks that joined, or passed again. */
+  readonly update: 'joined' | 'recovered' | null;
   /** The check that its alert is of, by index. */
   readonly check: number;
   readonly causeId: string | null;
@@ -32,6 +32,9 @@ export interface Verdict {
   /** Messages to the chat that begin something, and how many outages of hosts it had to hear of. */
   readonly messages: number;
   readonly causes: number;
+  /** Further messages to the chat, about checks that joined and that passed again while others failed still. */
+  readonly joined: number;
+  readonly recovered: number;
   /** Outages that had to be told of. */
   readonly due: number;
 }
@@ -54,14 +57,20 @@ export function judged(history: History, sent: readonly Sent[], raised: readonly
     ...incidentsLeft(sent),
   ];
   const ofChat = sent.filter(
-    ({ channel, isRecovery, isUpdate }) => channel === 'chat' && !isRecovery && !isUpdate,
+    ({ channel, isRecovery, update }) => channel === 'chat' && !isRecovery && update === null,
   );
   return {
     violations: violations.map((text) => `history ${history.seed}: ${text}`),
     messages: ofChat.length,
     causes: causesOf(history, truth, ofChat),
+    joined: updatesOf(sent, 'joined'),
+    recovered: updatesOf(sent, 'recovered'),
     due: due.length,
   };
+}
+
+function updatesOf(sent: readonly Sent[], kind: 'joined' | 'recovered'): number {
+  return sent.filter(({ channel, update }) => channel === 'chat' && update === kind).length;
 }
 
 interface Due extends Span {
@@ -69,12 +78,15 @@ interface Due extends Span {
   readonly by: number;
 }
 
-/** Outages of a check that have to be told: as soon as nothing holds them, within an interval and a minute. */
+/**
+ * Outages of a check that have to be told: as soon as enough runs have failed and nothing holds them, within an
+ * interval and a minute.
+ */
 function dueOf(truth: CheckTruth, history: History, check: number, channel: 'desk' | 'chat'): Due[] {
-  const { intervalMs } = history.checks[check] ?? { intervalMs: 0 };
+  const { intervalMs, threshold } = history.checks[check] ?? { intervalMs: 0, threshold: 1 };
   const heard = channel === 'chat' ? withoutMoves(truth, history, check) : truth.subscribed;
   return truth.outages.flatMap((outage) => {
-    const free = firstFree(truth.held, outage.from);
+    const free = firstFree(truth.held, outage.from + (threshold - 1) * intervalMs);
     const by = free + intervalMs + minuteMs;
     const isDue = by <= outage.to && !holdsWithin(truth.held, { from: free, to: by });
     return isDue && holdsThrough(heard, { from: outage.from, to: by }) ? [{ ...outage, by }] : [];

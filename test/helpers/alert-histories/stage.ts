@@ -134,7 +134,11 @@ class HistoryStage {
         doubleCheck: false,
       },
       useGlobalAlertSettings: false,
-      alertSettings: { flapping: { enabled: false }, monitoringGap: { enabled: false } },
+      alertSettings: {
+        ...{ flapping: { enabled: false }, monitoringGap: { enabled: false } },
+        escalationType: 'RUN_BASED',
+        runBasedEscalation: { failedRunThreshold: check.threshold },
+      },
     });
   }
 
@@ -324,7 +328,7 @@ class HistoryStage {
           key: message.incidentKey,
           isOver: message.isOver,
           isRecovery: alert.notice === 'recovery',
-          isUpdate: facts.cause?.update !== undefined,
+          update: facts.cause?.update?.kind ?? null,
           check: indexOf(facts.checkName),
           causeId: alert.cause_id ?? null,
           title: message.title,

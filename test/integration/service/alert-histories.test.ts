@@ -30,7 +30,7 @@ it('tell each outage in time, end each incident once, and send hardly more than 
 });
 
 const check: PlannedCheck = {
-  ...{ host: 0, intervalMs: minuteMs, offsetMs: 5_000, isGrouped: false, createdAt: 0 },
+  ...{ host: 0, intervalMs: minuteMs, offsetMs: 5_000, isGrouped: false, threshold: 1, createdAt: 0 },
 };
 
 /** A history in which one host is down from its third minute to its twentieth. */

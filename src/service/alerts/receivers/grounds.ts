@@ -70,7 +70,7 @@ export class Grounds {
         rows.map((row) => row.alert_id),
       ),
       away: await repositories.locations.awayAmong(places),
-      sick: await repositories.locationEvents.unhealthyAmong(places, now),
+      sick: await sickAmong(repositories, places, now),
       locations: await repositories.locations.idsAmong(places),
       burning: new Set(burns.map((burn) => String(burn.slo_id))),
     });
@@ -155,6 +155,16 @@ export class Grounds {
 function isTold(row: Parameters<typeof parseState>[0]): boolean {
   const state = parseState(row);
   return isOpen(state) && (state.alert.told.failure || state.alert.told.degraded);
+}
+
+/** Locations that are not known to be healthy again: that they are is sent with their own alert. */
+async function sickAmong(
+  { alerts, locationEvents }: Repositories,
+  ids: readonly string[],
+  now: number,
+): Promise<Set<string>> {
+  const unhealthy = await locationEvents.unhealthyAmong(ids, now);
+  return unhealthy.union(await alerts.heldAmong(ids, 'ALERT_LOCATION_WELL'));
 }
 
 /** By channel the checks that it is notified of: by their groups where these have channels, else by themselves. */

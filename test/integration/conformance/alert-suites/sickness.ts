@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { AlertTimers } from '../../../../src/service/alerts/timers.ts';
 import { createCheck, createLocation, TestAgent } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
@@ -15,6 +16,11 @@ export function sicknessSuite(stage: AlertStage): void {
   });
   const notices = async () =>
     (await stage.notifications()).map(({ alertType, checkName }) => [alertType, checkName]).toReversed();
+  const wait = async (ms: number) => {
+    const { store } = stage.harness;
+    stage.clock.advance(ms);
+    await new AlertTimers({ store, clock: stage.clock }).turn();
+  };
   const open = async () => {
     await stage.start();
     const channel = await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
@@ -42,12 +48,42 @@ export function sicknessSuite(stage: AlertStage): void {
     await tell('b', end);
     // An answer that was lost makes an agent tell again.
     await tell('b', end);
+    await wait(5 * minuteMs - 1);
+    expect(await notices()).toHaveLength(1);
+    await wait(1);
     expect(await notices()).toEqual([
       ['ALERT_LOCATION_SICK', 'office'],
       ['ALERT_LOCATION_WELL', 'office'],
     ]);
     // It is about no check.
     expect((await stage.harness.call('GET', '/v1/check-alerts')).body).toEqual([]);
+  });
+
+  it('that flap are reported once, and once as well when nothing was wrong for five minutes', async () => {
+    const { tell } = await open();
+    const flap = async (kind: string) => {
+      const one = event({ kind });
+      await tell('a', one);
+      stage.clock.advance(5_000);
+      await tell('a', { ...one, endedAt: stage.clock.wallMs() });
+      stage.clock.advance(5_000);
+    };
+    for (let round = 0; round < 3; round += 1) await flap('resolver');
+    const other = event({ kind: 'clock' });
+    await tell('a', other);
+    stage.clock.advance(4 * minuteMs);
+    await tell('a', other);
+    await flap('resolver');
+    stage.clock.advance(2 * minuteMs);
+    await tell('a', { ...other, endedAt: stage.clock.wallMs() });
+    const types = async () => (await notices()).map(([type]) => type);
+    const begun = Array(2).fill('ALERT_LOCATION_SICK');
+    await wait(4 * minuteMs);
+    expect(await types()).toEqual(begun);
+    await wait(minuteMs);
+    expect(await types()).toEqual([...begun, 'ALERT_LOCATION_WELL']);
+    await wait(10 * minuteMs);
+    expect(await types()).toHaveLength(3);
   });
 
   it('are listed as they were told of last', async () => {

@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { historyOf } from '../../helpers/alert-histories/history.ts';
+import type { Verdict } from '../../helpers/alert-histories/judge.ts';
+import { liveThrough } from '../../helpers/alert-histories/stage.ts';
+
+/** Histories that live through their hours together in one service, by the seeds they follow from. */
+export interface Round {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Lives through rounds on some threads, each with a service of its own, and gives their verdicts as they come. */
+export async function liveOnThreads(
+  rounds: readonly Round[],
+  threads: number,
+  onDone: (round: Round, verdicts: readonly Verdict[]) => void,
+): Promise<void> {
+  const waiting = [...rounds];
+  const work = async () => {
+    const thread = new Worker(new URL(import.meta.url));
+    for (let round = waiting.shift(); round; round = waiting.shift()) {
+      thread.postMessage(round);
+      // A thread that fails makes this reject with its error.
+      const [verdicts] = (await once(thread, 'message')) as [readonly Verdict[]];
+      onDone(round, verdicts);
+    }
+    await thread.terminate();
+  };
+  await Promise.all(Array.from({ length: threads }, work));
+}
+
+if (!isMainThread) {
+  parentPort?.on('message', async ({ first, count }: Round) => {
+    const verdicts = await liveThrough(Array.from({ length: count }, (_, index) => historyOf(first + index)));
+    parentPort?.postMessage(verdicts);
+  });
+}
