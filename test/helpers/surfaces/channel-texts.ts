@@ -19,17 +19,23 @@ export function channelTexts(
   return new Map(
     channelKinds.flatMap((kind): (readonly [ChannelType, string])[] => {
       if (kind.sender.kind === 'mail') {
-        const { subject, text } = kind.sender.mail(kind.config.parse(kind.sample), alert);
+        const { subject, text } = kind.sender.mail(kind.config.parse(kind.sample) as never, alert);
         return [[kind.type, `${subject}\n${text}`]];
       }
       const receiver = documentedReceivers[kind.type];
       // A webhook says what its template says, of the variables.
       if (!receiver) return [[kind.type, JSON.stringify(alert.variables)]];
       const config = kind.config.parse(receiver.config('http://receiver.test'));
-      const [request] = kind.sender.requests(config, alert, receiverSettings('http://receiver.test'));
+      const [request] = kind.sender.requests(
+        config as never,
+        alert,
+        receiverSettings('http://receiver.test'),
+      );
       if (!request) throw new Error(`${kind.type} sends nothing`);
       const { pathname, search } = new URL(request.url);
-      const headers = Object.fromEntries(request.headers.map(([key, value]) => [key.toLowerCase(), value]));
+      const headers = Object.fromEntries(
+        request.headers.map(([key, value]: readonly [string, string]) => [key.toLowerCase(), value]),
+      );
       const { method, body } = request;
       return [
         [kind.type, receiver.shown({ method, path: `${pathname}${search}`, headers, body: body ?? '' })],
