@@ -44,6 +44,11 @@ export interface Family {
   readonly unit?: 'seconds' | 'ratio';
   /** The value of its sample that belongs to no check. */
   readonly alone?: number;
+  /**
+   * Whether its samples say how checks stand and end with that: who remembers samples has to hear of the end, or it goes
+   * on to say what is not known any longer.
+   */
+  readonly isOfState?: true;
   /** Adds the samples of one check. */
   readonly write: (sink: SampleSink, subject: Subject) => void;
 }

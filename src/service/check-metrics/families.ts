@@ -76,7 +76,7 @@ const activated = ofCheck('picket_check_activated', 'Whether a check is switched
   Number(check.activated),
 );
 
-const up = ofCheck(
+const up = ofState(
   'picket_check_up',
   'Whether a check passes, degraded or not; absent while it is not measured or not judged',
   ({ check: { state } }) => (isMeasured(state) ? Number(state !== 'failing') : undefined),
@@ -85,17 +85,18 @@ const up = ofCheck(
 const state: Family = {
   name: 'picket_check_state',
   type: 'gauge',
+  isOfState: true,
   help: 'How a check stands: 1 with its state as label',
   write: (sink, { check, labels }) => sink.add(state.name, 1, labels, labelOf('state', check.state)),
 };
 
-const degraded = ofCheck(
+const degraded = ofState(
   'picket_check_degraded',
   'Whether a check passes, but slowly; absent while it is not measured or not judged',
   ({ check: { state } }) => (isMeasured(state) ? Number(state === 'degraded') : undefined),
 );
 
-const error = ofCheck(
+const error = ofState(
   'picket_check_error',
   'Whether the monitoring itself failed at the last run, so that nothing is known of the target; absent while nothing runs',
   ({ check: { state } }) =>
@@ -209,6 +210,10 @@ function lastMeasured(name: string, help: string, { isOf, scale }: Selection): F
 /** Nine digits behind the point: what products of fractions leave behind them says nothing. */
 function rounded(value: number): number {
   return Math.round(value * 1e9) / 1e9;
+}
+
+function ofState(...described: Parameters<typeof ofCheck>): Family {
+  return { ...ofCheck(...described), isOfState: true };
 }
 
 function ofCheck(name: string, help: string, sampleOf: (subject: Subject) => number | undefined): Family {

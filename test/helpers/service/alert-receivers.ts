@@ -13,7 +13,7 @@ export interface ReceivedRequest {
 /** A real HTTP server that alerts are sent to. Answers 200 unless the test says otherwise. */
 export interface HttpReceiver extends AsyncDisposable {
   readonly url: string;
-  readonly received: ReceivedRequest[];
+  readonly received: (ReceivedRequest & { readonly bytes: Buffer })[];
   /** Answers the next requests with these statuses, one after the other; 0 answers nothing at all. */
   answerNext(...statuses: number[]): void;
   /** Answers the next requests with these bodies. */
@@ -24,7 +24,7 @@ export interface HttpReceiver extends AsyncDisposable {
 }
 
 export async function startHttpReceiver(): Promise<HttpReceiver> {
-  const received: ReceivedRequest[] = [];
+  const received: HttpReceiver['received'] = [];
   const statuses: number[] = [];
   const bodies: string[] = [];
   const receiver: Pick<HttpReceiver, 'headers' | 'body'> = { headers: {}, body: 'ok' };
@@ -33,7 +33,8 @@ export async function startHttpReceiver(): Promise<HttpReceiver> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const { method = '', url: path = '', headers } = request;
-      received.push({ method, path, headers, body: Buffer.concat(chunks).toString('utf8') });
+      const bytes = Buffer.concat(chunks);
+      received.push({ method, path, headers, body: bytes.toString('utf8'), bytes });
       const status = statuses.shift() ?? 200;
       if (status !== 0) response.writeHead(status, receiver.headers).end(bodies.shift() ?? receiver.body);
     });

@@ -39,7 +39,7 @@ export type Named = keyof typeof histories;
 export const historyNames = Object.keys(histories) as Named[];
 
 /** How the newest run of each ends, and so how the check stands. */
-const endings = {
+export const endings = {
   'six and a half': { failure: failure('STATUS_UNEXPECTED', 'Unexpected status 503') },
   'nearly whole': {},
   third: { isDegraded: true },

@@ -5,7 +5,6 @@ import { showRootCauses } from '../../../src/cli/api/causes.ts';
 import { showLogs } from '../../../src/cli/api/checks.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import { runText } from '../../../src/cli/run-text.ts';
-import { channelMessage } from '../../../src/service/alerts/delivery/message.ts';
 import { factsOf } from '../../../src/service/alerts/facts.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../helpers/service/alert-receivers.ts';
@@ -19,7 +18,7 @@ import {
   TestAgent,
 } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
-import { documentedReceivers, receiverSettings } from '../conformance/channel-receivers/index.ts';
+import { channelTexts } from '../../helpers/surfaces/channel-texts.ts';
 
 // One failed run of each code: every surface that says why a run did not pass says the same sentence, and the same of
 // what failed.
@@ -318,26 +317,7 @@ async function everyChannel(name: string) {
     },
     {},
   );
-  const alert = channelMessage({
-    ...{
-      id: 'c0ffee00-0000-4000-8000-000000000001',
-      alertId: 'a1',
-      type: 'ALERT_FAILURE',
-      notice: 'failure',
-    },
-    ...{ checkId: idOf(name), resultId: 'r1', accountId: 'a', facts, created: 0 },
-    ...{ resultLink: null, pageLink: null },
-  });
-  for (const kind of channelKinds) {
-    const receiver = documentedReceivers[kind.type];
-    if (!receiver || kind.sender.kind !== 'http') continue;
-    const config = kind.config.parse(receiver.config('http://receiver.test'));
-    const [request] = kind.sender.requests(config, alert, receiverSettings('http://receiver.test'));
-    if (!request) throw new Error(`${kind.type} sends nothing`);
-    const { pathname, search } = new URL(request.url);
-    const headers = Object.fromEntries(request.headers.map(([key, value]) => [key.toLowerCase(), value]));
-    const { method, body } = request;
-    const text = receiver.shown({ method, path: `${pathname}${search}`, headers, body: body ?? '' });
-    expectSaid(name, kind.type, shown(text));
-  }
+  const texts = channelTexts(facts, { checkId: idOf(name) });
+  expect([...texts.keys()].toSorted()).toEqual(channelKinds.map(({ type }) => type).toSorted());
+  for (const [kind, text] of texts) expectSaid(name, kind, shown(text));
 }

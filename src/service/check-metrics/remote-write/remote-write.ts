@@ -7,7 +7,7 @@ import { type Delivery, OutboundHttp } from '../../alerts/delivery/outbound-http
 import type { ServiceConfig } from '../../config.ts';
 import type { ServiceMetrics } from '../../metrics.ts';
 import type { CheckMetrics } from '../check-metrics.ts';
-import { type WriteRequest, WriteRequests } from './write-requests.ts';
+import { type SeriesOfState, type WriteRequest, WriteRequests } from './write-requests.ts';
 
 export type RemoteWriteSettings = Pick<
   ServiceConfig,
@@ -47,6 +47,8 @@ export class RemoteWrite {
   readonly #headers: readonly (readonly [string, string])[];
   readonly #waiting: WriteRequest[] = [];
   #waitingBytes = 0;
+  /** What was taken last of how checks stand. */
+  #ofState: SeriesOfState = new Map();
   #nextTakeMs = 0;
   #failures = 0;
   #isStopping = false;
@@ -107,6 +109,8 @@ export class RemoteWrite {
   async #take(now: number): Promise<void> {
     const requests = new WriteRequests(now);
     await this.#options.checkMetrics.writeAll(requests);
+    requests.end(this.#ofState);
+    this.#ofState = requests.ofState;
     this.#waiting.push(...requests.made);
     for (const { body } of requests.made) this.#waitingBytes += body.length;
   }

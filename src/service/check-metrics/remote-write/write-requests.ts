@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import type { LabelSet, SampleSink } from '../exposition.ts';
+import type { Family, LabelSet, SampleSink } from '../exposition.ts';
 import { snappyCompress } from './snappy.ts';
 
 /** A request that was not sent yet. */
@@ -10,6 +10,17 @@ export interface WriteRequest {
   readonly takenMs: number;
 }
 
+/** A series that was written. */
+interface Series {
+  readonly name: string;
+  readonly labels: LabelSet;
+  readonly more: LabelSet | undefined;
+}
+/** The series that say how checks stand, by what is theirs alone. */
+export type SeriesOfState = ReadonlyMap<string, Series>;
+
+/** The NaN by which Prometheus knows that a series has ended. */
+const staleBits = 0x7ff0000000000002n;
 const samplesPerRequest = 2_000;
 
 /**
@@ -21,20 +32,43 @@ export class WriteRequests implements SampleSink {
   readonly #writer = new BinaryWriter();
   readonly #made: WriteRequest[] = [];
   #samples = 0;
+  #isOfState = false;
+  readonly #ofState = new Map<string, Series>();
 
   constructor(takenMs: number) {
     this.#takenMs = takenMs;
+  }
+
+  /** What has to be ended when it is not written the next time. */
+  get ofState(): SeriesOfState {
+    return this.#ofState;
   }
 
   get made(): readonly WriteRequest[] {
     return this.#made;
   }
 
-  begin(): void {
-    // Types and help are for those who read; receivers of version 1.0 do not need them.
+  /** Types and help are for those who read; receivers of version 1.0 do not need them. */
+  begin({ isOfState }: Family): void {
+    this.#isOfState = isOfState === true;
   }
 
   add(name: string, value: number, labels: LabelSet, more?: LabelSet): void {
+    if (this.#isOfState) this.#ofState.set(`${name} ${labels.text} ${more?.text}`, { name, labels, more });
+    this.#write({ name, labels, more }, (writer) => writer.double(value));
+  }
+
+  /** Ends the series of an earlier time that were not written this time. */
+  end(earlier: SeriesOfState): void {
+    for (const [key, series] of earlier) {
+      if (this.#ofState.has(key)) continue;
+      this.#write(series, (writer) => writer.fixed64(staleBits));
+      if (this.isFull) this.flush();
+    }
+    this.flush();
+  }
+
+  #write({ name, labels, more }: Series, writeValue: (writer: BinaryWriter) => BinaryWriter): void {
     // An empty label is none.
     const pairs = [...labels.pairs, ...(more?.pairs ?? [])].filter(([, text]) => text !== '');
     pairs.sort(([left], [right]) => (left < right ? -1 : 1));
@@ -43,7 +77,7 @@ export class WriteRequests implements SampleSink {
     writeLabel(writer, '__name__', name);
     for (const [label, text] of pairs) writeLabel(writer, label, text);
     writer.tag(2, WireType.LengthDelimited).fork();
-    writer.tag(1, WireType.Bit64).double(value).tag(2, WireType.Varint).int64(this.#takenMs);
+    writeValue(writer.tag(1, WireType.Bit64)).tag(2, WireType.Varint).int64(this.#takenMs);
     writer.join().join();
     this.#samples += 1;
   }
