@@ -84,7 +84,7 @@ const checksPerPiece = 50;
  * long enough to be felt: SQLite reads where it is called, and a million numbers are sorted somewhere. The
  * thread starts with the first question; one that died fails the question it had and is replaced at the
  * next. Accounts take turns at it, public pages come first, and what a caller no longer waits for is not asked:
- * the thread has one piece at a time, all others wait here. The piece that it has is stopped when its caller hangs
+ * the thread has few pieces at a time, all others wait here. A piece that it has is stopped when its caller hangs
  * up: before its next statement, and on PostgreSQL within one.
  */
 export class AnalyticsThread implements CoverageSource {
