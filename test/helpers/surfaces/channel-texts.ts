@@ -19,12 +19,12 @@ export function channelTexts(
   return new Map(
     channelKinds.flatMap((kind): (readonly [ChannelType, string])[] => {
       if (kind.sender.kind === 'mail') {
-        const { subject, text } = kind.sender.mail(kind.config.parse(kind.sample) as never, alert);
+        const { subject, text } = kind.sender.mail(kind.config.parse(kind.sample), alert);
         return [[kind.type, `${subject}\n${text}`]];
       }
       const receiver = documentedReceivers[kind.type];
       // A webhook says what its template says, of the variables.
-      if (!receiver) return [[kind.type, JSON.stringify(alert.variables)]];
+      if (!receiver || kind.sender.kind !== 'http') return [[kind.type, JSON.stringify(alert.variables)]];
       const config = kind.config.parse(receiver.config('http://receiver.test'));
       const [request] = kind.sender.requests(
         config as never,
@@ -33,9 +33,7 @@ export function channelTexts(
       );
       if (!request) throw new Error(`${kind.type} sends nothing`);
       const { pathname, search } = new URL(request.url);
-      const headers = Object.fromEntries(
-        request.headers.map(([key, value]: readonly [string, string]) => [key.toLowerCase(), value]),
-      );
+      const headers = Object.fromEntries(request.headers.map(([key, value]) => [key.toLowerCase(), value]));
       const { method, body } = request;
       return [
         [kind.type, receiver.shown({ method, path: `${pathname}${search}`, headers, body: body ?? '' })],
