@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { artifactFolders } from '../../checks/contract/artifact-folders.ts';
+import { artifactFolders } from '../../lib/names/artifact-folders.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
 /**

@@ -1,6 +1,12 @@
 import type { ScriptFile } from '../../checks/contract/lifecycle.ts';
 import type { LifecycleScript } from '../../protocol/agent/agent.ts';
-import type { Snippet } from '../resources/snippets.ts';
+
+/** A piece of script that checks share. */
+interface Snippet {
+  readonly id: number;
+  readonly name: string;
+  readonly script: string;
+}
 
 /** Where a check or a group names the scripts of its phases. */
 interface ScriptFields {

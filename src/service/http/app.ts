@@ -13,7 +13,6 @@ import { AppError } from '../../lib/errors.ts';
 import { askedBy, callerGone } from '../../lib/turns/asker.ts';
 import type { Turn } from '../../lib/turns/fair-queue.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
-import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './bodies/body-room.ts';
@@ -46,7 +45,7 @@ export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger' 
   /** Whether new work is welcome; false while shutting down. */
   readonly isReady: () => boolean;
   /** What reports and charts are made by. */
-  readonly analytics?: Pick<AnalyticsThread, 'problem'>;
+  readonly analytics?: { problem(): string | null };
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
   readonly requestsPerMinute?: number;
   /** How long a client may take nothing of an answer. */

@@ -1,4 +1,3 @@
-import { leaveCause } from '../alerts/causes/inbox.ts';
 import type { Repositories } from '../repositories.ts';
 import { resolveIncidents } from './trigger.ts';
 
@@ -13,7 +12,7 @@ export async function forgetAlerts(
   now: number,
 ): Promise<void> {
   for (const { check, incidents } of await repositories.alerts.forgetStates(checkIds)) {
-    await leaveCause(repositories, check, now);
+    await repositories.alertCauses.leave(check, now);
     await resolveIncidents(repositories, check, incidents, now);
   }
   for (const checkId of checkIds) await repositories.receiverIncidents.lookAgain({ checkId });

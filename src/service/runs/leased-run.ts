@@ -12,10 +12,10 @@ import type { Repositories } from '../repositories.ts';
 import type { ClientCertificateRow } from '../resources/client-certificates.ts';
 import type { Snippet } from '../resources/snippets.ts';
 import type { VariableRow } from '../resources/variables.ts';
-import { sessionVariables } from '../sessions/stored/session-variables.ts';
 import { storedValue } from '../store/stored-json.ts';
 import { resultIdOf } from './lease-store.ts';
 import { mayBeRetried } from './retries.ts';
+import { sessionVariables } from './session-variables.ts';
 import type { RunRow } from './tables.ts';
 
 const planContent = storedValue<object>('check_plans.content', {});

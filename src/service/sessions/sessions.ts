@@ -6,13 +6,13 @@ import { type EffectiveCheck, withGroup } from '../checks/effective-check.ts';
 import type { AccountCaller } from '../http/auth.ts';
 import type { Repositories } from '../repositories.ts';
 import { RunNumbers } from '../runs/due-runs.ts';
+import { sessionVariables } from '../runs/session-variables.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { cancelledSignals, queuedSignals, testedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
 import { type AgentsNow, agentsNow, locationsNow, withUnableEnded } from './able-agents.ts';
 import { askedRun, queueAlone } from './session-runs.ts';
 import { fromRow } from './stored/definition-store.ts';
-import { sessionVariables } from './stored/session-variables.ts';
 import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './stored/tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
 

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLocation, openHarness, type ServiceHarness, TestAgent } from '../../helpers/service/service.ts';
+import {
+  createLocation,
+  openHarness,
+  type ServiceHarness,
+  TestAgent,
+} from '../../helpers/service/service.ts';
 
 /** A hidden value stays with the address it was entered for, also where that address is made of variables. */
 

@@ -83,20 +83,6 @@ export async function recoverByCause(repositories: Repositories, check: Check, n
   await addNews(repositories, check, news, { now, followedAt });
 }
 
-/**
- * Lets the cause of a check know that it is deleted or switched off. Where it is switched on again before the next look
- * at the cause, its next failure is another one.
- */
-export async function leaveCause(
-  repositories: Repositories,
-  check: Pick<Check, 'id' | 'accountId'>,
-  now: number,
-): Promise<void> {
-  const followedAt = await repositories.alertCauses.followedAt(check.id);
-  if (followedAt === null) return;
-  await addNews(repositories, check, { kind: 'gone', checkId: check.id }, { now, followedAt });
-}
-
 async function addNews(
   repositories: Repositories,
   check: Pick<Check, 'id' | 'accountId'>,

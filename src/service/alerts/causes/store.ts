@@ -1,10 +1,11 @@
 import type { Kysely } from 'kysely';
+import type { Check } from '../../checks/store.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { OpenCause } from './open-cause.ts';
-import { storedCause } from './stored-cause.ts';
+import { type StoredNews, storedCause } from './stored-cause.ts';
 import type { AlertCauseNewsRow } from './tables.ts';
 import { presentMembers } from './telling.ts';
 
@@ -29,6 +30,23 @@ export class AlertCauses {
 
   async addNews(row: Omit<AlertCauseNewsRow, 'position'>): Promise<void> {
     await this.#db.insertInto('alert_cause_news').values(row).execute();
+  }
+
+  /**
+   * Lets the cause of a check know that it is deleted or switched off. Where it is switched on again before the next
+   * look at the cause, its next failure is another one.
+   */
+  async leave({ id, accountId }: Pick<Check, 'id' | 'accountId'>, now: number): Promise<void> {
+    const followedAt = await this.followedAt(id);
+    if (followedAt === null) return;
+    const news: StoredNews = { kind: 'gone', checkId: id };
+    await this.addNews({
+      account_id: accountId,
+      check_id: id,
+      content: JSON.stringify(news),
+      created: now,
+      due: Math.max(now, followedAt),
+    });
   }
 
   /**

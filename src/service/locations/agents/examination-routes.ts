@@ -3,7 +3,6 @@ import { AppError } from '../../../lib/errors.ts';
 import { packageVersion } from '../../../lib/version.ts';
 import { examinationRoutes, maxExaminationBytes } from '../../../protocol/agent/agent-examination.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import type { AnalyticsThread } from '../../results/analytics/analytics-thread.ts';
 import { isOutdated } from './sightings.ts';
 
 /** A sender of whom nothing is heard for this long has gone. */
@@ -16,7 +15,7 @@ export function agentExaminationHandlers({
   clock,
   store,
   analytics,
-}: HandlerDeps & { readonly analytics: Pick<AnalyticsThread, 'examine'> }): [string, AnyHandler][] {
+}: HandlerDeps & { readonly analytics: { examine(): Promise<string | null> } }): [string, AnyHandler][] {
   return handlersById(examinationRoutes, {
     async examineConnection({ caller, query, request }) {
       const receivedBytes = await discard(request.raw);
