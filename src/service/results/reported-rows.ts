@@ -84,7 +84,11 @@ export function staleRow(report: ResultReport, run: RunRow, origin: ReportOrigin
 }
 
 /** The rows of the artifacts that a report names. */
-export function artifactRows(report: ResultReport, run: RunRow, origin: ReportOrigin): ArtifactRow[] {
+export function artifactRows(
+  report: ResultReport,
+  run: RunRow,
+  origin: ReportOrigin,
+): Omit<ArtifactRow, 'trouble'>[] {
   return (report.artifacts ?? []).map((artifact, position) => ({
     result_id: report.resultId,
     position,

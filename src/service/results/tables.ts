@@ -117,7 +117,10 @@ export interface ArtifactRow {
   size_bytes: number | null;
   sha256: string | null;
   state: ArtifactState;
+  /** Why it was left out, in part or wholly, or was lost. */
   reason: string | null;
+  /** Why the artifact store did not take it at the last try. */
+  trouble: string | null;
   /** What was done to remove secrets, as JSON. */
   scrub: string | null;
   created: number;

@@ -30,6 +30,7 @@ it('a file that the artifact store does not take says why, while it is awaited a
     const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);
+    await agent.claim();
     const check = await createCheck(harness, { privateLocations: ['lab'] });
     await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
     const run = await until('a run', async () => (await agent.claim())[0]);

@@ -19,8 +19,8 @@ export interface ArtifactUpload {
 /**
  * Takes the bytes of artifacts. A row says where each is:
  *
- * AWAITED with the result that names it; with the reason, where the artifact store does not take it. → STORED when its bytes are in the artifact store in whole; it is
- * visible from then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come;
+ * AWAITED with the result that names it, and with the trouble of an artifact store that does not take it. → STORED
+ * when its bytes are in the artifact store in whole; it is visible from then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come;
  * both are the agent's word.
  *
  * The right to send comes from the result: its id is made of run and fencing token, and only results whose
@@ -91,7 +91,7 @@ export class ArtifactIntake {
   async #noteTrouble(row: ArtifactRow, error: Error): Promise<void> {
     const isOfStore =
       error instanceof AppError && (error.code === 'ARTIFACT_STORE_FULL' || isStoreFailure(error));
-    if (isOfStore && row.reason !== error.message)
+    if (isOfStore && row.trouble !== error.message)
       await this.#store.artifacts.noteTrouble(row, error.message);
   }
 

@@ -20,7 +20,7 @@ export class Artifacts {
     this.#dialect = dialect;
   }
 
-  async insert(rows: readonly ArtifactRow[]): Promise<void> {
+  async insert(rows: readonly Omit<ArtifactRow, 'trouble'>[]): Promise<void> {
     for (const batch of batches(rows)) await this.#db.insertInto('artifacts').values(batch).execute();
   }
 
@@ -34,7 +34,7 @@ export class Artifacts {
       .orderBy('result_id')
       .orderBy('position')
       .execute();
-    return Map.groupBy(rows, (row) => row.result_id);
+    return Map.groupBy(rows.map(withTrouble), (row) => row.result_id);
   }
 
   /** The artifact of that name that is awaited, stored or lost; refused ones have no bytes to come. */
@@ -52,7 +52,7 @@ export class Artifacts {
   async markStored(resultId: string, position: number, now: number): Promise<boolean> {
     const done = await this.#db
       .updateTable('artifacts')
-      .set({ state: 'stored', stored: now, reason: null })
+      .set({ state: 'stored', stored: now, trouble: null })
       .where('result_id', '=', resultId)
       .where('position', '=', position)
       .where('state', '=', 'awaited')
@@ -61,10 +61,10 @@ export class Artifacts {
   }
 
   /** Notes why an awaited artifact could not be stored; its sender tries again. */
-  async noteTrouble({ result_id, position }: ArtifactRow, reason: string): Promise<void> {
+  async noteTrouble({ result_id, position }: ArtifactRow, trouble: string): Promise<void> {
     await this.#db
       .updateTable('artifacts')
-      .set({ reason })
+      .set({ trouble })
       .where('result_id', '=', result_id)
       .where('position', '=', position)
       .where('state', '=', 'awaited')
@@ -85,11 +85,16 @@ export class Artifacts {
       .updateTable('artifacts')
       .set({
         state: 'lost',
-        reason: sql`case when reason is null then 'the agent did not send it in time'
-          else 'it was not stored within an hour: ' || reason end`,
+        reason: sql`case when trouble is null then 'the agent did not send it in time'
+          else 'it was not stored within an hour: ' || trouble end`,
       })
       .where('state', '=', awaited)
       .where('created', '<', before)
       .execute();
   }
+}
+
+/** While a file is awaited, what keeps it from being stored is what its readers need to know. */
+function withTrouble(row: ArtifactRow): ArtifactRow {
+  return row.state === 'awaited' && row.trouble !== null ? { ...row, reason: row.trouble } : row;
 }

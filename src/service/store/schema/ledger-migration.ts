@@ -129,3 +129,9 @@ export const agentGoodbyes = {
   name: '0078-agent-goodbyes',
   statements: [`alter table agents add column left_at bigint`],
 };
+
+/** Why an artifact store did not take a file at the last try. */
+export const artifactTrouble = {
+  name: '0084-artifact-trouble',
+  statements: [`alter table artifacts add column trouble text`],
+};

@@ -14,6 +14,7 @@ import { alertCauses, causeUpdates } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
 import {
   agentGoodbyes,
+  artifactTrouble,
   checkTotals,
   leanLedger,
   packedDetails,
@@ -362,4 +363,5 @@ export const migrations: readonly Migration[] = [
   causeUpdates,
   subscriberMailAccounts,
   sharedLimits,
+  artifactTrouble,
 ];
