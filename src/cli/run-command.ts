@@ -6,6 +6,8 @@ import { readServiceSecrets } from '../agent/service-secrets.ts';
 import { readModelAccess } from '../checks/model/settings.ts';
 import { readCaDirectory } from '../lib/ca-directory.ts';
 import { AppError } from '../lib/errors.ts';
+import { withoutPassword } from '../lib/text.ts';
+import { isProxyUrl } from '../probes/connection/forward-proxy.ts';
 import { copyArtifacts, openArtifactFolder } from './artifact-folder.ts';
 import { readCheckFile } from './check-file.ts';
 import { runText, verdictOf } from './run-text.ts';
@@ -103,8 +105,12 @@ async function customCaOf(directory: string | undefined): Promise<readonly strin
 
 function checkedProxy(text: string): string {
   const url = URL.parse(text);
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text;
-  throw new AppError('CHECK_FILE_INVALID', `--proxy ${text}: must be an http:// or https:// address`);
+  if (url && isProxyUrl(url)) return text;
+  const address = withoutPassword(text);
+  throw new AppError(
+    'CHECK_FILE_INVALID',
+    `--proxy ${address}: must be an http://, https:// or socks5:// address`,
+  );
 }
 
 function parseVariables(pairs: readonly string[]): Record<string, string> {

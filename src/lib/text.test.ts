@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matchesGlob } from './text.ts';
+import { matchesGlob, withoutPassword } from './text.ts';
 
 describe('matchesGlob', () => {
   it.each([
@@ -16,4 +16,15 @@ describe('matchesGlob', () => {
   ])('%s and %s: %s', (text, pattern, fits) => {
     expect(matchesGlob(text, pattern)).toBe(fits);
   });
+});
+
+it.each([
+  ['http://user:secret@proxy.test:3128', 'http://user:***@proxy.test:3128'],
+  ['socks5://user:s@cr:t@proxy.test', 'socks5://user:***@proxy.test'],
+  ['https://:secret@proxy.test/', 'https://:***@proxy.test/'],
+  ['https://user@proxy.test', 'https://user@proxy.test'],
+  ['https://proxy.test/a:b@c', 'https://proxy.test/a:b@c'],
+  ['socks5h://{{USER}}:{{PASSWORD}}@proxy.test', 'socks5h://{{USER}}:***@proxy.test'],
+])('%s is shown as %s', (address, shown) => {
+  expect(withoutPassword(address)).toBe(shown);
 });

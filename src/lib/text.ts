@@ -33,3 +33,11 @@ export function matchesGlob(text: string, pattern: string): boolean {
   }
   return true;
 }
+
+/**
+ * An address with `***` for the password before its host. A password may hold an `@` as it is, as URL parsers take it:
+ * the last one before the path is the one before the host.
+ */
+export function withoutPassword(address: string): string {
+  return address.replace(/^(\w[\w+.-]*:\/\/[^\s/?#:@]*):[^\s/?#]*@/, '$1:***@');
+}

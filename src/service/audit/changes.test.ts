@@ -19,6 +19,7 @@ it.each([
   [{ variables: [{ key: 'SHOP_API_KEY', value: 'ak_1' }] }],
   [{ config: { serviceKey: 'ak_1', botToken: 'ak_1', password: 'ak_1' } }],
   [{ proxyUrl: 'http://user:ak_1@proxy.test:8080' }],
+  [{ proxyUrl: 'socks5://user:p@ss-ak_1@proxy.test:1080' }],
 ])('keeps back what its name says is a secret: %j', (answer) => {
   const kept = JSON.stringify(keptAnswer(answer));
   expect(kept).not.toContain('ak_1');

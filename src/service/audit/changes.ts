@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isCredentialHeader, mask } from '../../checks/judging/credential-headers.ts';
+import { withoutPassword } from '../../lib/text.ts';
 import { storedValue } from '../store/stored-json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -80,10 +81,6 @@ function masked(value: unknown, name: string): unknown {
 }
 
 const hidden = (text: string) => (text === '' ? '' : mask);
-
-function withoutPassword(text: string): string {
-  return text.replace(/^(\w[\w+.-]*:\/\/[^\s/?#:@]*):[^\s/?#@]*@/, `$1:${mask}@`);
-}
 
 function shortened(text: string): string {
   if (text.length <= longestText) return text;

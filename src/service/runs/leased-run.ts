@@ -47,6 +47,9 @@ export async function leasedRuns(
   const planned = [...checks.values()].filter(({ checkType }) => findCheckType(checkType)?.planOf);
   const plans = await repositories.plans.latest(planned.map(({ id }) => id));
   const resources = await resourcesFor(repositories, location.account_id, all);
+  // The poll may have waited since its caller was looked up.
+  const { slug_name: name, proxy_url: proxyUrl } =
+    (await repositories.locations.find(location.account_id, location.id)) ?? location;
   return runs.flatMap((run) => {
     // A check that was deleted in between has cancelled its runs; the agent never hears of them.
     const definition = tried.get(run.check_id);
@@ -54,7 +57,7 @@ export async function leasedRuns(
     if (!check) return [];
     const group = definition ? definition.group : groupOf(check, groups);
     const plan = plans.get(run.check_id);
-    const leased = leasedRun(location, run, check, group, resources, plan);
+    const leased = leasedRun({ name, proxyUrl }, run, check, group, resources, plan);
     return [withSession(leased, sessions.get(run.test_session_id ?? ''))];
   });
 }
@@ -76,7 +79,7 @@ async function resourcesFor(
 }
 
 function leasedRun(
-  location: LocationCaller,
+  location: LeasedRun['location'],
   run: RunRow,
   check: Check,
   group: CheckGroup | undefined,
@@ -107,7 +110,7 @@ function leasedRun(
     sequenceId: run.sequence_id,
     checkRunId: run.check_run_id,
     accountId: run.account_id,
-    location: { name: location.slug_name, proxyUrl: location.proxy_url },
+    location,
     check: {
       id: check.id,
       name: check.name,

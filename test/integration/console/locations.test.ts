@@ -60,6 +60,14 @@ describe('a new location', () => {
 });
 
 describe('a location', () => {
+  it.each(['http', 'socks5'])('shows its %s proxy without the password', async (scheme) => {
+    const location = await createLocation(harness, `proxied-${scheme}`);
+    const proxyUrl = `${scheme}://anna:s3cr@et@proxy.test:1080`;
+    await harness.call('PUT', `/v1/private-locations/${location.id}`, { proxyUrl });
+    const { body } = await reader.get(`/locations/${location.id}`);
+    expect(body).toContain(`<code>${scheme}://anna:***@proxy.test:1080</code>`);
+  });
+
   it('shows its agents, what they cannot do, its unhealthy times, and what was missed', async () => {
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);

@@ -10,6 +10,7 @@ import { openStore } from '../../../src/service/store.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
 import { leaveArtifacts, program } from '../../helpers/program.ts';
 import { quietLogger } from '../../helpers/service/service.ts';
+import { startSocksTarget } from '../../helpers/targets/socks-target.ts';
 
 async function picket(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const process = startPicket(args, environment);
@@ -200,7 +201,13 @@ request:
       'localhost:3128',
     ]);
     expect(code).toBe(2);
-    expect(output).toContain('--proxy localhost:3128: must be an http:// or https:// address');
+    expect(output).toContain('--proxy localhost:3128: must be an http://, https:// or socks5:// address');
+  });
+
+  it('goes through a SOCKS proxy, as checks of a location do', async () => {
+    await using proxy = await startSocksTarget({ login: { user: 'anna', password: 'p@ss' } });
+    const { code } = await run(`checkType: URL\nrequest: { url: "${origin}/" }`, ['--proxy', proxy.url]);
+    expect([code, proxy.requests]).toEqual([0, [`ipv4 ${new URL(origin).host}`]]);
   });
 
   it('ends with 2 when the file is wrong or missing, or a variable is malformed', async () => {

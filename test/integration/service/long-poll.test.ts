@@ -142,6 +142,16 @@ describe('a poll that waits', () => {
     expect((await answer).runs).toHaveLength(1);
   });
 
+  it('gets a run with the settings that its location has by then', async () => {
+    const location = await createLocation();
+    const answer = call('POST', '/v1/agent/claims', claimBody(), location.key);
+    await until('the poll waits', async () => (await agentsSeen(location.id)) === 1);
+    const proxyUrl = 'http://proxy.test:3128';
+    await call('PUT', `/v1/private-locations/${location.id}`, { proxyUrl });
+    await enqueue(location.id);
+    expect((await answer).runs[0].location).toEqual({ name: 'lab', proxyUrl });
+  });
+
   it('brings the news of a cancelled run at once, once, and to its session only', async () => {
     const location = await createLocation();
     const body = claimBody();

@@ -1,4 +1,5 @@
 import { findCheckType } from '../../../checks/index.ts';
+import { withoutPassword } from '../../../lib/text.ts';
 import { locationEventRoutes } from '../../../protocol/locations/location-event.ts';
 import { type PrivateLocation, privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
 import { locationCoverageRoutes } from '../../../protocol/runs/location-coverage.ts';
@@ -155,8 +156,4 @@ function abilities(agent: AgentRow): Html {
       ? ''
       : html`<details><summary>Cannot run ${counted(missing.length, 'type')}</summary><ul class="plain">${missing.map(([type, why]) => html`<li><b>${titleOf(type)}</b>: ${shortened(why, 300)}</li>`)}</ul></details>`
   }`;
-}
-
-function withoutPassword(proxyUrl: string): string {
-  return proxyUrl.replace(/^(https?:\/\/)[^/@]*@/, '$1…@');
 }
