@@ -110,7 +110,8 @@ function describe(error, place) {
   const stack = typeof error.stack === 'string' ? text(error.stack) : null;
   const reasons = reasonsOf(error);
   const own = lineOf(error, stack);
-  const isLost = own === undefined && /^\s+at /m.test(stack ?? '');
+  // Playwright takes frames of Node out; limits of time and the like have no stack at all.
+  const isLost = own === undefined && stack !== null;
   const line = (reasons.length > 0 ? own : undefined) ?? (isLost ? placeText(place) : undefined);
   const said = String(error.message ?? error.value ?? error);
   const message = text([said, ...reasons].join(': ') + (line === undefined ? '' : ` (${line})`));
