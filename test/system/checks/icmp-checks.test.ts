@@ -192,7 +192,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     rmSync(folder, { recursive: true });
     expect(String(open.stdout)).toContain('PASSED');
     expect(open.status).toBe(0);
-    expect(String(closed.stdout)).toContain('ICMP_UNAVAILABLE (location)');
+    expect(String(closed.stdout)).toContain('ICMP_UNAVAILABLE (the location, not the target)');
     expect(String(closed.stdout)).toContain('net.ipv4.ping_group_range');
     expect(closed.status).not.toBe(0);
   });

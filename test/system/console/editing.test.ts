@@ -58,6 +58,7 @@ describe('a check', () => {
     await page.getByRole('group', { name: 'Assertions 1' }).getByLabel('Expected').fill('200');
     await page.getByRole('checkbox', { name: 'lab (lab)' }).check();
     await page.getByLabel('At the location').selectOption('lab');
+    await stage.agent.claim();
     await page.getByRole('button', { name: 'Try it' }).click();
     await page.locator('#try .state-waiting').waitFor();
     const runs = await stage.agent.claim();
@@ -117,6 +118,8 @@ describe('a check', () => {
     await page.getByRole('button', { name: 'Create the check' }).last().click();
     expect(await page.locator('#field-request-port-error').innerText()).toMatch(/at most 65535/);
     await page.getByLabel('Port', { exact: true }).fill('5432');
+    await stage.agent.claim({ checkTypes: ['TCP'] });
+    await page.getByLabel('At the location').selectOption('lab');
     await page.getByRole('button', { name: 'Try it' }).click();
     await page.getByRole('link', { name: 'Show it again' }).waitFor();
     await page.getByRole('button', { name: 'Create the check' }).last().click();

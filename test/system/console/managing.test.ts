@@ -133,6 +133,7 @@ describe('without JavaScript', () => {
     await page.getByRole('button', { name: 'Subscribe every check' }).click();
     expect(await page.getByRole('button', { name: 'Switch off: shop' }).count()).toBe(1);
 
+    await stage.agent.claim();
     await window.go('/sessions');
     await page.getByRole('button', { name: 'Run them' }).click();
     expect(await page.locator('h1').innerText()).toBe('shop');
@@ -142,6 +143,7 @@ describe('without JavaScript', () => {
 it('a session is followed to its end without a reload', async () => {
   await using window = await stage.visit();
   const { page } = window;
+  await stage.agent.claim();
   await window.go('/sessions');
   await page.getByRole('button', { name: 'Run them' }).click();
   await page.getByText('It changes by itself').waitFor();

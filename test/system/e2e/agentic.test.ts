@@ -12,7 +12,7 @@ import {
 } from '../../helpers/picket-process.ts';
 import { program, programEnvironment } from '../../helpers/program.ts';
 import { runtimesDirectory, type ScriptStage, startScriptStage } from '../../helpers/scripts/script-stage.ts';
-import { temporaryFolder } from '../../helpers/service/service.ts';
+import { temporaryFolder, until } from '../../helpers/service/service.ts';
 import type { Route } from '../../helpers/targets/http-routes.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
@@ -73,11 +73,17 @@ describe('agentic checks: a real service, a real agent, a real page, a scripted 
       ...{ name: 'tea', frequency: 1440, locations: [], privateLocations: ['lab'] },
       prompt: `Open ${target.url}/page, say {{WORD}} and see "Hello".`,
     });
+    const trigger = () =>
+      service.api<{ sessions: { checkSessionId: string }[] }>('POST', '/v1/check-sessions/trigger', {
+        target: { checkId: id },
+      });
     const run = async () => {
-      const { sessions } = await service.api<{ sessions: { checkSessionId: string }[] }>(
-        'POST',
-        '/v1/check-sessions/trigger',
-        { target: { checkId: id } },
+      // Until its browser has been tried, the agent offers no such checks.
+      const { sessions } = await until('the agent can run it', () =>
+        trigger().catch((thrown: unknown) => {
+          if (!String(thrown).includes('CANNOT_RUN_NOW')) throw thrown;
+          return undefined;
+        }),
       );
       const ended = await service.api<Ended>(
         'GET',

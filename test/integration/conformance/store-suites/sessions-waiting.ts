@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkTypeNames } from '../../../../src/checks/index.ts';
-import { createCheck, createLocation, reportOf, TestAgent } from '../../../helpers/service/service.ts';
+import { createCheck, createLocation, reportOf, TestAgent, until } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
@@ -161,8 +161,10 @@ export function sessionWaitingSuite(stage: StoreStage): void {
     const state = async () => (await call('GET', `test-sessions/${started.testSessionId}`)).body;
     const ranChecks: string[] = [];
     const workOne = async () => {
-      const [run] = await stage.agent.claim(one);
-      if (!run) throw new Error(`nothing was leased after ${ranChecks.length} runs`);
+      const run = await until(
+        `a run behind ${ranChecks.length}`,
+        async () => (await stage.agent.claim(one))[0],
+      );
       for (let renewals = 0; renewals < 3; renewals += 1) {
         stage.clock.advance(7_000);
         await stage.agent.renew([run]);
