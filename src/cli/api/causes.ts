@@ -80,7 +80,7 @@ export const showRootCauses: Run = async (api, [named = '']) => {
 };
 
 function causeLines(one: RootCauseAnalysis | undefined): string[] {
-  if (!one) return ['  Nobody has looked for its cause yet.'];
+  if (!one) return ['  Its cause has not been looked for yet.'];
   const { analysis, id, verdict } = one;
   return [
     `  ${printable(analysis.rootCause)}`,

@@ -114,7 +114,7 @@ export function queryUdp(
   );
 }
 
-/** The answer that a datagram is, or why it is none; `senseless` when it has our id and is no message. */
+/** The answer in a datagram, or why it holds no answer; `senseless` when it has our id and does not parse. */
 function readDatagram(
   bytes: Buffer,
   { question, id }: SentQuery,

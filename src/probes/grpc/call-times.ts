@@ -21,7 +21,7 @@ export class CallTimes implements Http2Wire {
   readonly #connection: Connection;
   readonly #wire: CallWire;
   #answer: AnswerPosition | undefined;
-  /** When the writing of what is asked began; not before that had it left. */
+  /** When the request began to be written: it cannot have left earlier. */
   #beforeMs = 0;
   #sentMs = 0;
   #hasSent = false;

@@ -1,7 +1,7 @@
 'use strict';
 /**
- * Tests that were to run and did not: an earlier test of a serial group failed, as many had failed as may, or no time was
- * left. Playwright counts them as skipped, or reports no result at all; its list of a run says "did not run".
+ * Tests that were to run and did not: an earlier test of a serial group failed, `maxFailures` was reached, or the time was
+ * over. Playwright counts them as skipped, or reports no result at all; its list of a run says "did not run".
  */
 
 /** Of a test with a result. One that skips itself expects to be skipped. */

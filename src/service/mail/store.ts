@@ -42,7 +42,7 @@ export class SubscriberMails {
     return rows.map(({ account_id: accountId }) => accountId);
   }
 
-  /** Takes mails of an account that are due, oldest first, within a transaction: nobody else does before `until`. */
+  /** Takes due mails of an account, oldest first, within a transaction. Other processes leave them alone until `until`. */
   async claim(accountId: string, now: number, limit: number, until: number): Promise<SubscriberMailItem[]> {
     const rows = await this.#db
       .selectFrom('subscriber_mails')

@@ -33,12 +33,12 @@ export function unmeasured(data: StatusPageData): StatusPageData {
   };
 }
 
-/** Whether nobody may call a part well, though no incident of it is known. */
+/** Whether a part without an incident is still not known to be well. */
 export function isBlind({ measuredNow: now }: Part): boolean {
   return now === 'NONE' || now === 'PARTIAL';
 }
 
-/** How parts stand of which no incident is known, in a few words: `3 of 5 services not measured now`. */
+/** Parts without an incident in a few words: `3 of 5 services not measured now`. */
 export function blindWords(parts: readonly Part[], count: (several: number) => string): string {
   const none = parts.filter(({ measuredNow: now }) => now === 'NONE').length;
   const blind = none > 0 ? none : parts.filter(isBlind).length;

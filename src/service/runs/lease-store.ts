@@ -46,8 +46,8 @@ export class Leases {
   }
 
   /**
-   * Leases due runs, oldest slot first and those that waited anew last, up to the limit of each lane. One statement: where nothing is due it
-   * writes nothing.
+   * Leases due runs up to the limit of each lane: the oldest slot first, runs whose wait was renewed last. One
+   * statement, which writes nothing where nothing is due.
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
     if (filter.lanes.length === 0) return [];
@@ -96,6 +96,7 @@ export class Leases {
     const inHand = await runsOnTheirWay(this.#db)
       .select(['location_id', 'lane'])
       .distinct()
+      // The index of runs on their way has both states.
       .where('state', 'in', [queued, leased])
       .where('state', '=', leased)
       .where('lease_until', '>', now)

@@ -4,14 +4,14 @@ import type { AgentRow } from '../locations/tables.ts';
 import type { Repositories } from '../repositories.ts';
 import type { RunRow } from '../runs/tables.ts';
 
-/** The longest that a run waits which somebody asked for, however much the agents have to do. */
+/** The longest wait of a run on demand, however busy the agents are. */
 export const longestWaitMs = 6 * 3_600_000;
 
 /**
- * Renews the waits of runs that somebody asked for, while agents work through what is ahead of them: a session is
- * as long as it is, and what its last runs find is wanted as much as what the first ones do. Waiting goes on where
- * an agent that can take the run is there, and runs of the same lane are in hand at the location or have ended
- * there since the last look. Runs of the schedule go first from then on: see `claim` in lease-store.ts.
+ * Renews the waits of runs on demand while agents work through the runs before them, so that the last runs of a long
+ * session have results too. A run goes on waiting while an agent that can take it is present, and runs of its lane
+ * are in hand at the location or have ended there since the last look. Runs of the schedule go first from then on:
+ * see `claim` in lease-store.ts.
  *
  * @param outlived runs whose wait is over, locked.
  * @returns those that have waited for long enough.

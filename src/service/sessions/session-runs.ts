@@ -6,12 +6,12 @@ import { queuedRun, type RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 
 /**
- * How long a run that somebody asked for waits for an agent. Where agents are working through what is ahead of it,
- * the wait is renewed: see longer-waits.ts.
+ * How long a run on demand waits for an agent. While agents work through the runs before it, the wait is renewed: see
+ * longer-waits.ts.
  */
 const freshMs = 6 * 60_000;
 
-/** The run of a check that somebody asked for. */
+/** A run of a check on demand. */
 export function askedRun(
   check: EffectiveCheck,
   at: {

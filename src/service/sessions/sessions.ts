@@ -20,8 +20,8 @@ import { matchingChecks, type SessionTarget } from './target.ts';
 export type TestSessionPlan = Omit<TestSessionRow, 'id' | 'account_id' | 'started' | 'cancelled' | 'failed'>;
 
 /**
- * Runs that somebody asked for. They go through the ledger as those of the schedule do; a session is what
- * binds them together. How far it is follows from its runs, wherever those end.
+ * Runs on demand. They go through the ledger as scheduled runs do, and a session binds them together: its progress
+ * follows from its runs.
  */
 export class Sessions {
   readonly #store: Store;

@@ -13,7 +13,7 @@ const staleBits = 0x7ff0000000000002n;
 
 /** What a request of remote write holds. */
 export function samplesIn(body: Buffer): WrittenSample[] {
-  const reader = new BinaryReader(decompress(body));
+  const reader = new BinaryReader(snappyDecompress(body));
   const samples: WrittenSample[] = [];
   while (reader.pos < reader.len) {
     reader.tag();
@@ -42,7 +42,7 @@ function seriesIn(bytes: Uint8Array): WrittenSample {
 }
 
 /** Reads the block format of Snappy, byte by byte as its description says. */
-function decompress(input: Buffer): Buffer {
+export function snappyDecompress(input: Buffer): Buffer {
   let at = 0;
   let length = 0;
   for (let shift = 0; ; shift += 7) {

@@ -136,7 +136,7 @@ it('a failed run shows its root cause, which is judged and looked for again', as
   const failed = failure('CONNECTION_REFUSED', message);
   await agent.report([reportOf(leased, { failure: failed, errorMessages: [message] })]);
   const page = `/checks/${check.id}/runs/${leased.resultId}`;
-  expect(textOf((await visitor.get(page)).body)).toContain('Nobody has looked for its cause yet');
+  expect(textOf((await visitor.get(page)).body)).toContain('Its cause has not been looked for yet');
   harness.startAnalyses();
   const shown = await until('it is looked into', async () => {
     const { body } = await visitor.get(page);
@@ -146,7 +146,7 @@ it('a failed run shows its root cause, which is judged and looked for again', as
   const csrf = await visitor.csrf(page);
   const judging = /action="([^"]*root-cause\/[^"]*)"/.exec(shown)?.[1] ?? '';
   expect((await visitor.post(judging, { csrf, verdict: 'WRONG' })).status).toBe(303);
-  expect(textOf((await visitor.get(page)).body)).toContain('Somebody said that this is wrong');
+  expect(textOf((await visitor.get(page)).body)).toContain('Marked as wrong');
   expect((await visitor.post(`${page}/root-cause`, { csrf })).status).toBe(303);
   const analysed = await until('it is looked into again', async () => {
     const [group] = (await harness.call('GET', `/v1/error-groups/checks/${check.id}`)).body;
@@ -182,7 +182,7 @@ it('a failed run of a test session is looked into when somebody asks, and its ro
   expect(shown).toContain('refuses connections');
   const judging = /action="([^"]*root-cause\/[^"]*)"/.exec(shown)?.[1] ?? '';
   expect((await visitor.post(judging, { csrf, verdict: 'RIGHT' })).headers.location).toBe(page);
-  expect(textOf((await visitor.get(page)).body)).toContain('Somebody said that this is right');
+  expect(textOf((await visitor.get(page)).body)).toContain('Marked as right');
 });
 
 it('a run whose detail was not kept says so, and comparisons take the last pass that has one', async () => {

@@ -105,7 +105,7 @@ it('shows what checks fail by, with the checks of each cause and those that fail
 
 it('says what the errors of a check are caused by, and takes what people say of it', async () => {
   const id = await failingCheck('Shop', ['connect ECONNREFUSED 10.0.0.5:8443']);
-  expect((await lines('why Shop')).join('\n')).toContain('Nobody has looked for its cause yet.');
+  expect((await lines('why Shop')).join('\n')).toContain('Its cause has not been looked for yet.');
   stage.harness.startAnalyses();
   const shown = await until('it is looked into', async () => {
     const said = await lines('why Shop');

@@ -36,15 +36,15 @@ export class AnswerPosition {
     } else if (isPlain) {
       this.#before = { bytes: receivedBytes - sizeBytes + headOffset, isExact: true };
     } else {
-      // In TLS nobody knows which of the bytes that were read are which record's.
+      // TLS hides which record a byte of the connection belongs to.
       const isExact = headOffset === 0 && receivedBytes > this.#knownBytes;
       this.#before = { bytes: isExact ? this.#knownBytes : this.#earlierBytes, isExact };
     }
   }
 
   /**
-   * When the answer began, which has been read by now, and by how much that may be off. Where nobody knows where it began in
-   * what was read at once, it began with the last of it, as short answers do.
+   * When the answer that has been read began, and by how much that may be off. An answer that was read at once, with
+   * frames of the connection, counts from its last byte: most answers are short.
    */
   firstByte(eventMs: number): { readonly atMs: number; readonly doubtMs: number } {
     const { receivedBytes } = this.#connection;

@@ -293,7 +293,7 @@ const analysisLabels = { CERTAIN: 'Root cause', LIKELY: 'Likely cause', OPEN: nu
 
 /**
  * The one cause that was found for it, without the word that says how certain it is: the label does. Where checks fail
- * together by what is not their target, that is the cause, and what was found of one of them alone is none.
+ * together by what is not their target, that is the cause; the analysis of one of them alone is left out.
  */
 function foundCause({ analysis, cause }: AlertFacts): [label: string, value: string][] {
   if (!analysis || (cause && sharedOwners[cause.kind] !== undefined)) return [];

@@ -28,7 +28,7 @@ export async function rootCauseSection(
   const [newest] = groupIds.flatMap((groupId) => analyses.get(groupId)?.[0] ?? []);
   const shown = newest
     ? analysisPart(call, page, newest)
-    : html`<p class="soft">Nobody has looked for its cause yet.</p>`;
+    : html`<p class="soft">Its cause has not been looked for yet.</p>`;
   const again = lookAgainForm(call, page, newest ? 'Look again' : 'Look for its cause');
   return section('Root cause', html`${shown}${again}`, 'root-cause');
 }
@@ -77,8 +77,8 @@ function modelPart({ fromModel, analysis }: RootCauseAnalysis): Content {
 }
 
 const said = {
-  RIGHT: 'Somebody said that this is right.',
-  WRONG: 'Somebody said that this is wrong.',
+  RIGHT: 'Marked as right.',
+  WRONG: 'Marked as wrong.',
 } as const;
 
 function verdictForm({ api, viewer }: PageCall, page: string, { id, verdict }: RootCauseAnalysis): Content {

@@ -8,8 +8,8 @@ import { answerLimit, callerNetwork } from '../limits.ts';
 type SharedLimit = Pick<Route, 'operationId'> & { readonly rateLimit?: RateLimit | undefined };
 
 /**
- * How often somebody without a session may try something: to log in, or to have a mail sent. They are counted in the
- * database: by all service processes together, and on after a restart. Limits that only spread load are counted by
+ * How often a caller without a session may try to log in, or to have a mail sent. Tries are counted in the database:
+ * by all service processes together, and across restarts. Limits that only spread load are counted by
  * each process (limits.ts).
  */
 export class SharedLimits {
@@ -31,7 +31,7 @@ export class SharedLimits {
   }
 
   /**
-   * Takes one try of somebody who is known otherwise.
+   * Takes one try of a caller who is known by something else.
    *
    * @throws AppError RATE_LIMITED
    */

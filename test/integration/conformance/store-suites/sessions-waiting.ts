@@ -1,7 +1,18 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { checkTypeNames } from '../../../../src/checks/index.ts';
-import { createCheck, createLocation, reportOf, TestAgent, until } from '../../../helpers/service/service.ts';
-import type { StoreStage } from './stage.ts';
+import { DirectoryStore } from '../../../../src/service/artifact-store/directory-store.ts';
+import { LeaseSweep } from '../../../../src/service/jobs/lease-sweep.ts';
+import { ServiceMetrics } from '../../../../src/service/metrics.ts';
+import {
+  createCheck,
+  createLocation,
+  quietLogger,
+  reportOf,
+  TestAgent,
+  temporaryFolder,
+  until,
+} from '../../../helpers/service/service.ts';
+import { leaseTtlMs, type StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
 
@@ -152,9 +163,19 @@ export function sessionWaitingSuite(stage: StoreStage): void {
     expect((await trigger(able.id)).body.sessions).toMatchObject([{ runLocations: ['lab'] }]);
   });
 
+  /** Sweeps when it is told to: the clock of these tests runs for hours, and one in the background would lag behind it. */
+  const openSweep = async () => {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const { store } = stage.harness;
+    const artifactStore = await DirectoryStore.open(folder.path);
+    const means = { clock: stage.clock, metrics: new ServiceMetrics(), logger: quietLogger };
+    return new LeaseSweep({ store, artifactStore, leaseTtlMs, ...means });
+  };
+
   it('waits as long as an agent works through a session, and lets the schedule go first then', async () => {
     await stage.start();
-    stage.harness.startLeaseSweep();
+    const sweep = await openSweep();
     const one = { freeSlots: { probe: 1, script: 0 } };
     await stage.agent.claim();
     const { body: started } = await runDefinitions(Array.from({ length: 120 }, (_, n) => job(`job-${n}`)));
@@ -168,6 +189,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
       for (let renewals = 0; renewals < 3; renewals += 1) {
         stage.clock.advance(7_000);
         await stage.agent.renew([run]);
+        await sweep.turn();
       }
       await stage.agent.report([reportOf(run)]);
       ranChecks.push(run.check.id);
@@ -185,36 +207,34 @@ export function sessionWaitingSuite(stage: StoreStage): void {
 
   it('ends the runs of a session when no agent takes any for six minutes, or after six hours', async () => {
     await stage.start();
-    stage.harness.startLeaseSweep();
+    const sweep = await openSweep();
     await stage.agent.claim();
     const { body: started } = await runDefinitions([job('one'), job('two'), job('three')]);
     const [run] = await stage.agent.claim({ freeSlots: { probe: 1, script: 0 } });
     if (!run) throw new Error('nothing was leased');
     const session = async () => (await call('GET', `test-sessions/${started.testSessionId}`)).body;
-    const waitUntilEnded = (left: number) =>
-      stage.advanceUntil('runs have ended', async () => (await session()).running.length === left);
+    const holdFor = async (minutes: number) => {
+      for (let minute = 0; minute < minutes; minute += 1) {
+        for (let step = 0; step < 6; step += 1) {
+          stage.clock.advance(10_000);
+          await stage.agent.renew([run]);
+        }
+        await sweep.turn();
+      }
+    };
     // An agent that holds one run for hours has the others ahead of it, for six hours.
-    for (let ms = 0; ms < 5.9 * 60 * minuteMs; ms += 10_000) {
-      stage.clock.advance(10_000);
-      await stage.agent.renew([run]);
-    }
+    await holdFor(5.9 * 60);
     expect((await session()).running).toHaveLength(3);
-    for (let ms = 0; ms < 13 * minuteMs; ms += 10_000) {
-      stage.clock.advance(10_000);
-      await stage.agent.renew([run]);
-    }
-    await waitUntilEnded(1);
+    await holdFor(13);
+    expect((await session()).running).toHaveLength(1);
 
     const second = new TestAgent(stage.harness, stage.location, 'agent-2');
     await second.claim();
     const { body: next } = await runDefinitions([job('one')]);
     await stage.agent.report([reportOf(run)]);
-    stage.clock.advance(6 * minuteMs);
-    const ended = await stage.advanceUntil('it has ended', async () => {
-      stage.clock.advance(1000);
-      const { body } = await call('GET', `test-sessions/${next.testSessionId}`);
-      return body.status !== 'RUNNING' && body;
-    });
+    stage.clock.advance(6 * minuteMs + 1_000);
+    await sweep.turn();
+    const { body: ended } = await call('GET', `test-sessions/${next.testSessionId}`);
     expect(ended).toMatchObject({
       status: 'FAILED',
       results: [{ message: 'No agent of the location lab took the run. Start one, or look at its log.' }],

@@ -93,6 +93,8 @@ export function sessionSuite(stage: StoreStage): void {
     const check = await create();
     const found = await stage.harness.store.checks.find(stage.harness.accountId, check.id);
     stage.clock.advance((found?.nextSlotAt ?? 0) - stage.clock.wallMs());
+    // Its last claim may be too old by now.
+    await stage.agent.claim();
     await Promise.all(Array.from({ length: 5 }, () => trigger({ checkId: check.id })));
     stage.harness.startScheduler();
     await stage.advanceUntil(
