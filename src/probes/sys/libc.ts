@@ -1,5 +1,6 @@
 import type koffiModule from 'koffi';
 import { toError } from '../../lib/errors.ts';
+import { nativeLoad } from './native-loads.ts';
 
 /**
  * The few functions of the C library that Node has no words for. Numbers and structures are those of Linux on
@@ -67,7 +68,7 @@ const architectures: readonly string[] = ['x64', 'arm64'];
 export async function loadLibc(): Promise<Libc> {
   const koffi = await loadKoffi();
   try {
-    return bind(koffi);
+    return await nativeLoad(() => bind(koffi));
   } catch (thrown) {
     throw new SysUnavailable(`the C library has not all functions: ${firstLine(thrown)}`, thrown);
   }
@@ -84,7 +85,7 @@ export async function loadKoffi(): Promise<typeof koffiModule> {
     throw new SysUnavailable(`system calls are available on Linux x64 and arm64 only, and this is ${host}`);
   }
   try {
-    return (await import('koffi')).default;
+    return (await nativeLoad(() => import('koffi'))).default;
   } catch (thrown) {
     throw new SysUnavailable(`the native module koffi does not load: ${firstLine(thrown)}`, thrown);
   }

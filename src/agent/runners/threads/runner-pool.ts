@@ -4,6 +4,7 @@ import { type Clock, waitAtMost } from '../../../lib/clock.ts';
 import { errorCodeOf } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../../../probes/egress/policy.ts';
+import { endWithoutNativeLoads } from '../../../probes/sys/native-loads.ts';
 import type { Capabilities } from '../../run/contracts.ts';
 import { type HangLimits, RunnerThread } from './runner-thread.ts';
 import type { ThreadAhead } from './thread-ahead.ts';
@@ -118,12 +119,12 @@ export class RunnerPool {
     this.#isStopping = true;
     clearInterval(this.#watch);
     for (const timer of this.#restarts) clearTimeout(timer);
-    await Promise.all([...this.#threads].map((thread) => this.#endThread(thread, closeMs)));
-  }
-
-  async #endThread(thread: RunnerThread, closeMs: number): Promise<void> {
-    if (closeMs > 0) await waitAtMost(this.#options.settings.clock, thread.close(), closeMs);
-    await thread.terminate('the agent stops');
+    const threads = [...this.#threads];
+    const { clock } = this.#options.settings;
+    if (closeMs > 0) await Promise.all(threads.map((thread) => waitAtMost(clock, thread.close(), closeMs)));
+    await endWithoutNativeLoads(() =>
+      Promise.all(threads.map((thread) => thread.terminate('the agent stops'))),
+    );
   }
 
   #startThread(): RunnerThread {

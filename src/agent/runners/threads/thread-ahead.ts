@@ -6,6 +6,7 @@ import {
   workerData,
 } from 'node:worker_threads';
 import { ownThreadEnvironment } from '../../../lib/env.ts';
+import { shareNativeLoads } from '../../../probes/sys/native-loads.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
 /** What a thread has instead of a WorkerStart until somebody takes it. */
@@ -42,6 +43,11 @@ export class ThreadAhead {
     });
   }
 
+  /** Ends the thread, taken or not. */
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
   /** The thread, which begins with `start` now; undefined when it has ended. To be called once. */
   take(start: WorkerStart): Worker | undefined {
     if (this.#hasEnded) return undefined;
@@ -65,6 +71,7 @@ export function startOfThread(): WorkerStart {
 
 /** How threads that run checks are started. */
 export function threadOptions(options: { readonly name: string; readonly maxHeapMb: number }): WorkerOptions {
+  shareNativeLoads();
   return {
     name: options.name,
     // Runners get what they need through their context; the agent's own environment is none of their business.
