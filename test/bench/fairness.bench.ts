@@ -31,6 +31,8 @@ interface Stage {
   settled(): Promise<void>;
   readonly a: BenchAccount;
   readonly b: BenchAccount;
+  /** Of the location that A's checks run at. */
+  readonly checksLocationKey: string;
   readonly hangingUrl: string;
   readonly healthyUrl: string;
 }
@@ -116,7 +118,7 @@ interface Prepared {
 }
 
 async function prepare(stage: Stage): Promise<Prepared> {
-  const { service, calls, a, b, hangingUrl, healthyUrl } = stage;
+  const { service, calls, a, b, checksLocationKey, hangingUrl, healthyUrl } = stage;
   const locationKey = async ({ keys }: BenchAccount) => {
     const body = { name: 'l', slugName: `l-${randomUUID().slice(0, 8)}` };
     return String((await calls.call(keys.ADMIN, 'POST', '/v1/private-locations', body)).keys[0].rawKey);
@@ -143,6 +145,7 @@ async function prepare(stage: Stage): Promise<Prepared> {
       a,
       checkIds: checks.map(({ id }) => id),
       locationKey: await locationKey(a),
+      checksLocationKey,
       hangingChannels: [await channel(a, `${hangingUrl}/1`), await channel(a, `${hangingUrl}/2`)],
     },
     locationKey: await locationKey(b),
@@ -204,28 +207,30 @@ async function withStage(
   hanging.answerNext(...Array<number>(20_000).fill(0));
   try {
     const [a, b] = [await createAccount(place), await createAccount(place)];
-    const template = await templateOf(environment, a);
+    const { templateId, checksLocationKey } = await templateOf(environment, a);
     run.progress('filling the database');
     const database =
       databaseUrl === undefined ? await openPagesOnSqlite(dataDir) : await openPagesOnPostgres(databaseUrl);
     const [checks, results] = [numberOption(run, 'checks', 400), numberOption(run, 'results', 200_000)];
-    await database.fill({ templateId: template, checks, results, detail: '{}' });
+    await database.fill({ templateId, checks, results, detail: '{}' });
     await database.close();
     await shareChecks(place, b.accountId);
     await using service = await startServiceProcess(environment);
     const calls = new AccountCalls(service.url);
     const settled = () => untilSealed(place);
-    await work({ service, calls, settled, a, b, hangingUrl: hanging.url, healthyUrl: healthy.url });
+    const receivers = { hangingUrl: hanging.url, healthyUrl: healthy.url };
+    await work({ service, calls, settled, a, b, checksLocationKey, ...receivers });
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
 }
 
-/** A check of A to be copied; the service that made it has ended. */
-async function templateOf(environment: Readonly<Record<string, string>>, a: BenchAccount): Promise<string> {
+/** A check of A to be copied, and a key of its location; the service that made them has ended. */
+async function templateOf(environment: Readonly<Record<string, string>>, a: BenchAccount) {
   const service = await startServiceProcess(environment);
   const calls = new AccountCalls(service.url);
-  await calls.call(a.keys.ADMIN, 'POST', '/v1/private-locations', { name: 'lab', slugName: 'lab' });
+  const lab = { name: 'lab', slugName: 'lab' };
+  const { keys } = await calls.call(a.keys.ADMIN, 'POST', '/v1/private-locations', lab);
   const body = {
     name: 'template',
     frequency: 1440,
@@ -235,7 +240,7 @@ async function templateOf(environment: Readonly<Record<string, string>>, a: Benc
   const { id } = await calls.call(a.keys.ADMIN, 'POST', '/v1/checks/url', body);
   service.process.child.kill('SIGTERM');
   await once(service.process.child, 'close');
-  return String(id);
+  return { templateId: String(id), checksLocationKey: String(keys[0].rawKey) };
 }
 
 function worst(times: readonly number[]): string {

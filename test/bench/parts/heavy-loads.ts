@@ -11,6 +11,7 @@ export interface HeavyParts {
   readonly a: BenchAccount;
   readonly checkIds: readonly string[];
   readonly locationKey: string;
+  readonly checksLocationKey: string;
   readonly hangingChannels: readonly number[];
 }
 
@@ -25,11 +26,11 @@ const loads = {
   exports: ({ a }, calls, stop) =>
     repeat(8, stop, () => calls.call(a.keys.READ_ONLY, 'GET', '/v1/reporting.csv?quickRange=last30Days')),
   deployments: ({ a }, calls, stop) => repeat(1, stop, () => deploy(a, calls, 1_000)),
-  sessions: ({ a, checkIds, locationKey }, calls, stop) =>
+  sessions: ({ a, checkIds, checksLocationKey }, calls, stop) =>
     // At the pace that RATE_LIMIT_PER_MINUTE allows by default: ten a second.
     repeat(8, stop, async () => {
       // What no agent can run is not begun.
-      await calls.claim(locationKey, 0, stop);
+      await calls.claim(checksLocationKey, 0, stop);
       const target = { checkId: checkIds };
       await calls.call(a.keys.READ_RUN, 'POST', '/v1/check-sessions/trigger', { target });
       await delay(800, undefined, { signal: stop });
