@@ -84,6 +84,14 @@ describe('a queue that is fair by key', () => {
     expect(await waiting.promise).toBeGreaterThan(80);
   });
 
+  it('lets requests come in between where one piece follows the other, and so no second one waits', async () => {
+    const { done, add } = stage();
+    const doneBefore = Promise.withResolvers<number>();
+    setImmediate(() => doneBefore.resolve(done.length));
+    for (let piece = 0; piece < 100; piece += 1) await add('a', 1);
+    expect(await doneBefore.promise).toBeLessThan(20);
+  });
+
   it('leaves places for keys that come later', async () => {
     const { queue } = stage({ atOnce: 4, atOnceOfKey: (all) => all - 1 });
     const hangs = Promise.withResolvers<void>();

@@ -74,7 +74,7 @@ export class FairQueue {
   #underWay = 0;
   #waiting = 0;
   #turns = 0;
-  /** When the turns began that follow each other in this round of the event loop, while others wait. */
+  /** When the turns began that follow each other in this round of the event loop. */
   #inARowSinceMs: number | undefined;
   #firstInARow = 0;
   #begun = 0;
@@ -212,8 +212,6 @@ export class FairQueue {
   /** Whether the next turn is for after what has come meanwhile. */
   #isPausing(): boolean {
     if (this.#inARowSinceMs !== undefined) return this.#nowMs() - this.#inARowSinceMs > readRequestsAfterMs;
-    // Nothing else waits for it to end.
-    if (this.#waiting === 1) return false;
     this.#inARowSinceMs = this.#nowMs();
     setImmediate(() => {
       this.#inARowSinceMs = undefined;
