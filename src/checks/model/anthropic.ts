@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SaidTokens } from './counting.ts';
 import type { ModelCall, ModelDialect, ModelMessage } from './message.ts';
 
 const Answer = z.object({
@@ -12,8 +13,8 @@ const Answer = z.object({
     }),
   ),
   usage: z
-    .object({ input_tokens: z.int().min(0).default(0), output_tokens: z.int().min(0).default(0) })
-    .nullish(),
+    .object({ input_tokens: SaidTokens, output_tokens: SaidTokens })
+    .catch({ input_tokens: 0, output_tokens: 0 }),
 });
 
 /** Messages as Anthropic has them. */
@@ -40,8 +41,8 @@ export const anthropic: ModelDialect = {
       calls: content.flatMap(({ type, id, name, input }, index): ModelCall[] =>
         type === 'tool_use' ? [{ id: id ?? `call_${index}`, name: name ?? '', input }] : [],
       ),
-      inputTokens: usage?.input_tokens ?? 0,
-      outputTokens: usage?.output_tokens ?? 0,
+      inputTokens: usage.input_tokens,
+      outputTokens: usage.output_tokens,
     };
   },
 };

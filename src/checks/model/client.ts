@@ -23,13 +23,21 @@ const maxPauseMs = 20_000;
 /** As long as that, an answer may be all that a run waits for. */
 const maxAnswerMs = 120_000;
 const maxShownLength = 300;
+/** How a connection ends over which a question went out. */
+const brokenOff: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 const trust = { allowPartialTrustChain: true };
 
-/** How asking ended: with an answer, without one, or not begun because a limit was reached; and what it took. */
-export interface ModelOutcome {
-  readonly kind: 'answered' | 'failed' | 'limited';
+interface ModelTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
+}
+
+/**
+ * How asking ended: with an answer, without one, because a limit was reached, or with the run that asked; and what all its
+ * tries took.
+ */
+export interface ModelOutcome extends ModelTokens {
+  readonly kind: 'answered' | 'failed' | 'limited' | 'stopped';
   /** By the prices of the settings; 0 without. */
   readonly cost: number;
 }
@@ -110,27 +118,30 @@ export class ModelClient {
 
   /** @throws ModelError, and the signal's reason when it aborts. */
   async ask(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
+    // Tries that failed cost, too.
+    const spent = { inputTokens: 0, outputTokens: 0 };
     try {
-      const { answer, spent } = await this.#askUntilAnswered(question, signal);
+      const { answer } = await this.#askUntilAnswered(question, spent, signal);
       this.#report('answered', spent);
       return answer;
     } catch (thrown) {
       if (thrown instanceof ModelError) {
-        this.#report(thrown.code === 'MODEL_LIMIT_EXCEEDED' ? 'limited' : 'failed');
-      }
+        this.#report(thrown.code === 'MODEL_LIMIT_EXCEEDED' ? 'limited' : 'failed', spent);
+      } else if (signal.aborted) this.#report('stopped', spent);
       throw thrown;
     }
   }
 
-  #report(
-    kind: ModelOutcome['kind'],
-    { inputTokens, outputTokens } = { inputTokens: 0, outputTokens: 0 },
-  ): void {
-    const cost = costOf({ inputTokens, outputTokens }, this.#access.price);
-    this.#onOutcome?.({ kind, inputTokens, outputTokens, cost });
+  #report(kind: ModelOutcome['kind'], spent: ModelTokens): void {
+    this.#onOutcome?.({ kind, ...spent, cost: costOf(spent, this.#access.price) });
   }
 
-  async #askUntilAnswered(question: ModelQuestion, signal: AbortSignal): Promise<AnsweredTry> {
+  /** @param total what all tries take is added to it. */
+  async #askUntilAnswered(
+    question: ModelQuestion,
+    total: { inputTokens: number; outputTokens: number },
+    signal: AbortSignal,
+  ): Promise<AnsweredTry> {
     for (let tries = 1; ; tries += 1) {
       signal.throwIfAborted();
       const limitMs = Math.min(this.#spending.remainingMs(), maxAnswerMs);
@@ -139,7 +150,10 @@ export class ModelClient {
       const waitedMs = performance.now() - startedMs;
       const { spent = noTokens } = tried;
       this.#spending.add({ calls: 1, ...spent, waitedMs });
+      total.inputTokens += spent.inputTokens;
+      total.outputTokens += spent.outputTokens;
       if ('answer' in tried) return tried;
+      signal.throwIfAborted();
       if (tried.pauseMs === undefined || tries === maxTries) {
         throw new ModelError('MODEL_UNAVAILABLE', `The model gave no answer: ${tried.message}`, tried.status);
       }
@@ -166,6 +180,14 @@ export class ModelClient {
     let status: number;
     let text: string;
     let pause: string | undefined;
+    let hasAnswered = false;
+    const received: Buffer[] = [];
+    const spentWith = (said?: ModelAnswer) =>
+      countTokens(said, {
+        sentBytes: Buffer.byteLength(sent),
+        receivedBytes: received.reduce((sum, { length }) => sum + length, 0),
+        maxAnswerTokens: question.maxAnswerTokens,
+      });
     try {
       const response = await this.#dispatcher.request({
         origin: url.origin,
@@ -175,24 +197,29 @@ export class ModelClient {
         body: sent,
         signal: AbortSignal.any([signal, limit]),
       });
+      hasAnswered = true;
       status = response.statusCode;
       pause = String(response.headers['retry-after'] ?? '');
-      text = await response.body.text();
+      for await (const chunk of response.body) received.push(chunk as Buffer);
+      text = new TextDecoder().decode(Buffer.concat(received));
     } catch (thrown) {
-      signal.throwIfAborted();
-      const spent = countTokens(undefined, sent, '');
+      const spent = spentWith();
+      if (signal.aborted) return { message: 'the run was stopped', spent };
       if (limit.aborted) return { message: `none within ${Math.round(limitMs / 1000)} s`, spent };
       if (errorCodeOf(thrown) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
         return { message: `it is larger than ${maxAnswerBytes} bytes`, spent };
       }
       if (thrown instanceof EgressRefused) return { message: thrown.message };
-      return { message: toError(thrown).message, pauseMs: firstPauseMs };
+      const isSent = hasAnswered || brokenOff.has(errorCodeOf(thrown) ?? '');
+      return {
+        message: toError(thrown).message,
+        pauseMs: firstPauseMs,
+        ...(isSent ? { spent } : {}),
+      };
     }
     if (status < 200 || status > 299) return failedStatus(status, text, pause);
     const read = answerOf(dialect, text);
-    const said = 'message' in read ? undefined : read;
-    const spent = countTokens(said, sent, text);
-    return 'message' in read ? { ...read, spent } : { answer: read, spent };
+    return 'message' in read ? { ...read, spent: spentWith() } : { answer: read, spent: spentWith(read) };
   }
 
   /** A proxy looks names up itself, and an address is looked up by nobody. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SaidTokens } from './counting.ts';
 import type { ModelDialect, ModelMessage } from './message.ts';
 
 const Answer = z.object({
@@ -20,8 +21,8 @@ const Answer = z.object({
     )
     .min(1),
   usage: z
-    .object({ prompt_tokens: z.int().min(0).default(0), completion_tokens: z.int().min(0).default(0) })
-    .nullish(),
+    .object({ prompt_tokens: SaidTokens, completion_tokens: SaidTokens })
+    .catch({ prompt_tokens: 0, completion_tokens: 0 }),
 });
 
 /** Chat completions as OpenAI has them, and as nearly every server of models speaks them. */
@@ -49,8 +50,8 @@ export const openai: ModelDialect = {
         name: called.name,
         input: typeof called.arguments === 'string' ? jsonOrUndefined(called.arguments) : called.arguments,
       })),
-      inputTokens: usage?.prompt_tokens ?? 0,
-      outputTokens: usage?.completion_tokens ?? 0,
+      inputTokens: usage.prompt_tokens,
+      outputTokens: usage.completion_tokens,
     };
   },
 };

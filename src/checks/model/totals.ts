@@ -32,7 +32,7 @@ export class ModelTotals {
     const own = isShown ? ['account'] : [];
     new Counter({
       name: 'picket_model_calls_total',
-      help: 'Questions to the model by how they ended: answered; failed; limited, which were not asked because a limit was reached',
+      help: 'Questions to the model by how they ended: answered; failed; limited, which were not asked because a limit was reached; stopped with the run that asked',
       labelNames: [...own, 'outcome'],
       registers,
       collect() {

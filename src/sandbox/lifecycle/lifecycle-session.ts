@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { beginningOf } from '../../lib/text.ts';
 import type { SandboxEndReason, SandboxedEnd } from '../sandbox.ts';
-import { readLine } from '../scripts/events.ts';
+import { readLine, saidWith } from '../scripts/events.ts';
 import { maxSecrets, maxSecretsLength } from '../scripts/notes.ts';
 import type { LifecycleProcess } from './lifecycle-process.ts';
 import type {
@@ -98,10 +98,7 @@ export class SandboxedLifecycle implements LifecycleSession {
     this.#signal = signal;
     this.#release = release;
     started.listen({
-      onEvent: (line) => {
-        const head = `${this.#token} `;
-        if (line.startsWith(head)) this.#take(readLine(LifecycleEvent, line.slice(head.length)));
-      },
+      onEvent: (line) => this.#take(readLine(LifecycleEvent, saidWith(this.#token, line))),
       onError: (chunk) => {
         this.#errorText = (this.#errorText + chunk.toString('utf8')).slice(-maxErrorTextLength);
       },

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { beginningOf, endingOf } from '../../lib/text.ts';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
-import { readLine } from '../scripts/events.ts';
+import { readLine, saidWith } from '../scripts/events.ts';
 import {
   allowBrowsers,
   browserArgs,
@@ -91,6 +92,7 @@ export async function openPageSession(
 ): Promise<PageSession> {
   const { sandbox, process: running } = script;
   await allowBrowsers(script, job.browser, job.trust);
+  const token = randomUUID();
   let ended: SandboxedEnd | undefined;
   let errorText = '';
   let stepCount = 0;
@@ -103,7 +105,7 @@ export async function openPageSession(
       if (stream === 'stderr') errorText = endingOf(errorText + chunk.toString('utf8'), maxErrorTextLength);
     },
     onEvent: (line) => {
-      const event = readLine(PageEvent, line);
+      const event = readLine(PageEvent, saidWith(token, line));
       if (event?.event === 'ready') ready.resolve();
       else if (event?.event === 'broken') errorText = event.error.message;
       else if (event) {
@@ -122,6 +124,7 @@ export async function openPageSession(
     for (const settle of waiting.values()) settle(gone());
   });
   const order = {
+    token,
     isPage: true,
     directory: sandbox.directory,
     browserArgs,

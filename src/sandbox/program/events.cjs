@@ -2,32 +2,36 @@
 /**
  * How the processes of a run tell the agent what happens: one JSON object a line. Playwright's runner (and a
  * plain script's only process) has descriptor 3; its worker has something else there, so what runs in it
- * appends to a file, which the agent reads after the end. The script can write to both: what they say is the
- * script's word.
+ * appends to a file, which the agent reads after the end. The script can write to both. On descriptor 3 the
+ * agent's own lines have a token in front, which stands in no file, variable or argument: a line without it says nothing.
+ * A script that searches the memory of its process finds it, so that what the lines say stays the script's word.
  */
 const fs = require('node:fs');
 
 const maxTextLength = 8192;
 
-// What a script puts in their place later, it does not stand between us and the agent.
+// What a script puts in their place later, it does not stand between us and the agent, and reads no token.
 const { writeSync } = fs;
 const { stringify } = JSON;
+const bytesOf = Buffer.from.bind(Buffer);
 
-/** Writes a whole line to descriptor 3, however slow the reader is. */
-function send(event) {
-  write(stringify({ at: Date.now(), ...event }));
+/** Says that a warm process has loaded what it could: it has no token yet, and no script. */
+function sendLoaded() {
+  write(stringify({ event: 'loaded' }));
 }
 
-/** The same with a token before each line, by which the agent knows it from what else is written there. */
+/** What writes whole lines to descriptor 3, however slow the reader is, each with the token in front. */
 function senderWith(token) {
   return (event) => write(`${token} ${stringify({ at: Date.now(), ...event })}`);
 }
 
+/** A line break before it, too: half a line of somebody else's does not become the head of ours. */
 function write(text) {
-  let line = Buffer.from(`${text}\n`);
-  while (line.length > 0) {
+  const line = bytesOf(`\n${text}\n`);
+  let written = 0;
+  while (written < line.length) {
     try {
-      line = line.subarray(writeSync(3, line));
+      written += writeSync(3, line, written);
     } catch (error) {
       if (error.code !== 'EAGAIN') return;
       // The pipe is full. Nothing else may happen before the line is out, so the thread waits.
@@ -119,4 +123,4 @@ function describe(error, place) {
   return { name: text(error.name ?? named?.[1] ?? 'Error'), message, stack };
 }
 
-module.exports = { send, senderWith, note, text, describe };
+module.exports = { sendLoaded, senderWith, note, text, describe };

@@ -3,8 +3,8 @@ import { beginningOf } from '../../lib/text.ts';
 
 /**
  * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3,
- * its worker in a file. All of it is the script's word: anything in the sandbox can write there. Only shape
- * and size are checked.
+ * its worker in a file. All of it is the script's word: anything in the sandbox can write there. On descriptor 3 a line
+ * counts only with the run's token in front (`saidWith`); beyond that shape and size are checked.
  */
 
 /** An instant of epoch milliseconds that a date can hold, whatever was said. */
@@ -149,11 +149,21 @@ export const RunNote = z.discriminatedUnion('event', [
 export type RunNote = z.output<typeof RunNote>;
 
 /** A line as its schema reads it; undefined for one that says nothing that can be understood. */
-export function readLine<Line extends z.ZodType>(schema: Line, line: string): z.output<Line> | undefined {
+export function readLine<Line extends z.ZodType>(
+  schema: Line,
+  line: string | undefined,
+): z.output<Line> | undefined {
+  if (line === undefined) return undefined;
   try {
     return schema.safeParse(JSON.parse(line)).data;
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return undefined;
     throw thrown;
   }
+}
+
+/** What stands behind the token of a run; undefined for a line without it, which anything of the run wrote. */
+export function saidWith(token: string, line: string): string | undefined {
+  const head = `${token} `;
+  return line.startsWith(head) ? line.slice(head.length) : undefined;
 }

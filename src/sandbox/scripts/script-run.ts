@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { endingOf } from '../../lib/text.ts';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
@@ -12,6 +13,7 @@ import {
   type SaidPage,
   type SaidStep,
   type SaidTest,
+  saidWith,
 } from './events.ts';
 import { type LeftNotes, leftNotes } from './notes.ts';
 import { OutputLines } from './output-lines.ts';
@@ -104,7 +106,8 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
 
   const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
   const graceMs = Math.min(maxGraceMs, timeoutMs * 0.1);
-  const transcript = new RunTranscript(job.onOutput);
+  const token = randomUUID();
+  const transcript = new RunTranscript(token, job.onOutput);
   script.listen({
     onOutput: (stream, chunk) => transcript.output(stream, chunk),
     onEvent: (line) => transcript.line(line),
@@ -122,7 +125,8 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
     isOvertime = true;
     running.kill();
   }, timeoutMs);
-  running.input.end(`${JSON.stringify(launchJob(script, job, timeoutMs - 2 * graceMs))}\n`);
+  const order = { token, ...launchJob(script, job, timeoutMs - 2 * graceMs) };
+  running.input.end(`${JSON.stringify(order)}\n`);
   const ended = await running.ended;
   clearTimeout(limit);
   clearTimeout(interruption);
@@ -158,6 +162,7 @@ function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: 
 
 /** Collects what a run reports while it runs. */
 class RunTranscript {
+  readonly #token: string;
   readonly #onOutput: ScriptJob['onOutput'];
   #mode: ScriptReport['mode'];
   #startedAt: number | undefined;
@@ -173,7 +178,8 @@ class RunTranscript {
   readonly #ownLines = new OutputLines((stream, line) => this.#ownLine(stream, line));
   readonly #workerLines: OutputLines;
 
-  constructor(onOutput: ScriptJob['onOutput']) {
+  constructor(token: string, onOutput: ScriptJob['onOutput']) {
+    this.#token = token;
     this.#onOutput = onOutput;
     this.#workerLines = new OutputLines(onOutput);
   }
@@ -200,7 +206,7 @@ class RunTranscript {
   }
 
   line(line: string): void {
-    const event = readLine(RunEvent, line);
+    const event = readLine(RunEvent, saidWith(this.#token, line));
     if (event) this.#take(event);
   }
 

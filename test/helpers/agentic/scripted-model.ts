@@ -29,7 +29,11 @@ export type ScriptedTurn =
   | { readonly raw: string }
   | { readonly status: number; readonly retryAfter?: string }
   | { readonly cutAfter: number }
-  | 'silent';
+  | 'silent'
+  /** Closes the connection without an answer. */
+  | 'cut'
+  /** Goes on to send until its reader has gone. */
+  | 'endless';
 
 export interface ScriptedModel {
   readonly url: string;
@@ -125,6 +129,16 @@ function textOf(content: unknown): string {
 
 function answer(response: ServerResponse, protocol: ModelProtocol, turn: ScriptedTurn): void {
   if (turn === 'silent') return;
+  if (turn === 'cut') {
+    response.destroy();
+    return;
+  }
+  if (turn === 'endless') {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const sending = setInterval(() => response.write(' '.repeat(1000)), 20);
+    response.on('close', () => clearInterval(sending));
+    return;
+  }
   if ('status' in turn) {
     const headers = turn.retryAfter === undefined ? {} : { 'retry-after': turn.retryAfter };
     response.writeHead(turn.status, headers).end('{"error":"scripted"}');

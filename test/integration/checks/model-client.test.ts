@@ -5,7 +5,7 @@ import {
   modelProtocols,
   protocolOf,
 } from '../../../src/checks/model/access.ts';
-import { ModelClient } from '../../../src/checks/model/client.ts';
+import { ModelClient, type ModelOutcome } from '../../../src/checks/model/client.ts';
 import type { ModelQuestion } from '../../../src/checks/model/message.ts';
 import { DaySpending, RunSpending } from '../../../src/checks/model/spending.ts';
 import { createEgressPolicy, defaultEgressSettings } from '../../../src/probes/egress/policy.ts';
@@ -26,19 +26,22 @@ const question: ModelQuestion = {
 const call = { name: 'open', input: { url: 'http://x.test/next' } };
 const never = new AbortController().signal;
 
-/** An answer of 90 letters that says nothing of its tokens, or that it took none. */
-function withoutUsage(protocol: ModelProtocol, said: 0 | undefined): string {
+/** An answer of 90 letters that says this of its tokens, where it says something. */
+function withUsage(protocol: ModelProtocol, said: unknown): string {
   const content = 'a'.repeat(90);
   return JSON.stringify(
     {
-      openai: { choices: [{ message: { content } }], usage: said === 0 ? { prompt_tokens: 0 } : null },
+      openai: {
+        choices: [{ message: { content } }],
+        usage: said === undefined ? null : { prompt_tokens: said, completion_tokens: said },
+      },
       anthropic: {
         content: [{ type: 'text', text: content }],
-        usage: said === 0 ? { input_tokens: 0 } : null,
+        usage: said === undefined ? null : { input_tokens: said, output_tokens: said },
       },
-      ollama: { message: { content }, ...(said === 0 ? { prompt_eval_count: 0 } : {}) },
+      ollama: { message: { content }, prompt_eval_count: said, eval_count: said },
     }[protocol],
-  );
+  ).replaceAll('"1e999"', '1e999');
 }
 
 describe.each(modelProtocols)('a model that is asked by the protocol of %s', (protocol) => {
@@ -53,9 +56,13 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     await model.close();
   });
 
-  const open = (access: ModelAccess = model.access(), egress = createEgressPolicy()) => {
+  const open = (
+    access: ModelAccess = model.access(),
+    egress = createEgressPolicy(),
+    onOutcome?: (outcome: ModelOutcome) => void,
+  ) => {
     spending = new RunSpending(access, new DaySpending(() => 0));
-    client = new ModelClient(access, { spending, egress, resolver: systemResolver });
+    client = new ModelClient(access, { spending, egress, resolver: systemResolver, onOutcome });
     return client;
   };
 
@@ -147,13 +154,15 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
   });
 
   it('is counted by what was sent and received where it says nothing of its tokens', async () => {
-    for (const usage of [undefined, 0] as const) {
-      model.answerWith([{ raw: withoutUsage(protocol, usage) }]);
+    const noCounts = [undefined, 0, -5, 1.5, 'NaN', '1e999', 1e300, 9e15, null, [], {}, true, '12'];
+    for (const usage of noCounts) {
+      model.answerWith([{ raw: withUsage(protocol, usage) }]);
       const limited = open(model.access({ perRun: { tokens: 100, seconds: 60 } }));
       expect((await limited.ask(question, never)).text).toBe('a'.repeat(90));
       const { inputTokens, outputTokens, isEstimated } = spending.spent;
       expect(inputTokens).toBe(Math.ceil(Buffer.byteLength(model.questions.at(-1)?.body ?? '') / 3));
       expect(outputTokens).toBeGreaterThanOrEqual(30);
+      expect(outputTokens).toBeLessThan(100);
       expect(isEstimated).toBe(true);
       await expect(limited.ask(question, never)).rejects.toMatchObject({ code: 'MODEL_LIMIT_EXCEEDED' });
       await limited.close();
@@ -161,6 +170,37 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     model.answerWith([{ raw: '{"nothing":"of use"}' }]);
     await expect(open().ask(question, never)).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE' });
     expect(spending.spent.inputTokens).toBeGreaterThan(0);
+  });
+
+  it('is counted also where its answer breaks off, does not end, or comes when the run is over', async () => {
+    const outcomes: ModelOutcome[] = [];
+    const ask = async (access: ModelAccess, signal: AbortSignal) => {
+      const asking = open(access, createEgressPolicy(), (outcome) => outcomes.push(outcome));
+      await expect(asking.ask(question, signal)).rejects.toThrow();
+      await asking.close();
+      const [outcome] = outcomes.splice(0);
+      const sentTokens = Math.ceil(Buffer.byteLength(model.questions.at(-1)?.body ?? '') / 3);
+      const { inputTokens, outputTokens, isEstimated } = spending.spent;
+      expect(isEstimated).toBe(true);
+      // Metrics and budgets say the same.
+      expect(outcome).toMatchObject({ inputTokens, outputTokens });
+      return { kind: outcome?.kind, questions: inputTokens / sentTokens, outputTokens };
+    };
+    const limit = { tokens: 1_000_000, seconds: 1 };
+    model.answerWith([{ cutAfter: 30 }]);
+    expect(await ask(model.access(), never)).toEqual({ kind: 'failed', questions: 3, outputTokens: 30 });
+    model.answerWith(['cut']);
+    expect(await ask(model.access(), never)).toEqual({ kind: 'failed', questions: 3, outputTokens: 0 });
+    model.answerWith(['endless']);
+    const endless = await ask(model.access({ perRun: limit }), never);
+    expect(endless).toMatchObject({ kind: 'failed', questions: 1 });
+    expect(endless.outputTokens).toBeGreaterThan(0);
+    const stop = new AbortController();
+    model.answerWith(() => {
+      setImmediate(() => stop.abort(new DOMException('The run was stopped', 'AbortError')));
+      return 'silent';
+    });
+    expect(await ask(model.access(), stop.signal)).toMatchObject({ kind: 'stopped', questions: 1 });
   });
 
   it('is reached as the egress policy and the proxy say', async () => {

@@ -83,6 +83,37 @@ describe('a setup script that fails', () => {
       'SCRIPT_FAILED',
       /cannot use "node:worker_threads"/,
     ],
+    ...(
+      [
+        ['process.binding', "process.binding('fs')", 'process.binding'],
+        ['process.dlopen', "process.dlopen({ exports: {} }, '/nonexistent.node')", 'process.dlopen'],
+        ['the loader', "require('node:module').createRequire('/')('fs')", 'node:module'],
+        ['the main module', "process.mainModule.require('fs')", undefined],
+        ['the main module of require', "require.main.require('fs')", undefined],
+        ['the loader behind its module', "module.constructor._load('fs')", 'fs'],
+        ['a data: URL', 'await import(\'data:text/javascript,import "fs"\')', 'fs'],
+        ['the text of a function', 'await new Function(\'return import("fs")\')()', 'fs'],
+        [
+          'a function that claims another file',
+          "await eval('import(\"fs\")\\n//# sourceURL=file://' + process.argv[2] + '/x.js')",
+          'fs',
+        ],
+        [
+          'a script that claims another file, asking Node',
+          "eval('process.getBuiltinModule(\"fs\")\\n//# sourceURL=' + process.argv[2] + '/x.js')",
+          'fs',
+        ],
+        ['a context', "require('vm').runInThisContext('1')", 'vm'],
+        ['the inspector', "await import('node:inspector/promises')", 'node:inspector/promises'],
+        ['WASI', "require('wasi')", 'wasi'],
+        ['a test run', "require('node:test').run()", 'node:test'],
+      ] as const
+    ).map(([way, setup, named]): [string, string, string, RegExp] => [
+      `gets at modules by ${way}`,
+      setup,
+      'SCRIPT_FAILED',
+      named === undefined ? /Cannot read properties of undefined/ : new RegExp(`cannot use "${named}": they`),
+    ]),
     ['wants Playwright', "require('@playwright/test')", 'SCRIPT_FAILED', /cannot use "@playwright\/test"/],
     ['exits', 'process.exit(0)', 'SCRIPT_FAILED', /did not run to its end: it exited with code 0/],
     [

@@ -11,7 +11,7 @@
  */
 require('../own-user.cjs');
 const util = require('node:util');
-const { describe, send: sendPlainly, senderWith, text } = require('../events.cjs');
+const { describe, sendLoaded, senderWith, text } = require('../events.cjs');
 const { keepCallSites } = require('../call-sites.cjs');
 const { LifecycleScript } = require('./lifecycle-script.cjs');
 const { changedVariables, readBody, readRequest } = require('./lifecycle-values.cjs');
@@ -76,7 +76,7 @@ function begin({ token, ...given }) {
   for (const [name, value] of Object.entries(job.variables)) process.env[name] = value;
   variablesBefore = { ...process.env };
   watchSecrets(send, job.secretNames);
-  refuseModules(job.directory);
+  refuseModules(modulesDirectory);
   hearOutput();
   keepCallSites();
 }
@@ -155,7 +155,7 @@ async function main() {
     if (job) turn = turn.then(() => runScript(message));
     else begin(message);
   });
-  if (process.argv[3] === 'warm') sendPlainly({ event: 'loaded' });
+  if (process.argv[3] === 'warm') sendLoaded();
 }
 
 void main();

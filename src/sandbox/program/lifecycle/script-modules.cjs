@@ -1,43 +1,72 @@
 'use strict';
 /**
  * The modules that setup and teardown scripts, their files and snippets do without (check model 6), however they ask for them. It is
- * a rule of the interface: these scripts prepare a request and have no files, programs and browsers. What keeps a script
- * from anything is its sandbox; packages of the runtime use what they need. Browser and multi-step checks have all of Node's modules.
+ * a rule of the interface: these scripts prepare a request and have no files, programs and browsers, and no second way to
+ * load code. What keeps a script from anything is its sandbox; packages of the runtime use what they need. Browser and multi-step
+ * checks have all of Node's modules.
  */
+const fs = require('node:fs');
 const { registerHooks } = require('node:module');
+const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { getCallSites } = require('node:util');
 
 const refused = [
-  { names: ['fs', 'fs/promises', 'sqlite'], why: 'they have no files of their own' },
+  { names: ['fs', 'sqlite', 'wasi'], why: 'they have no files of their own' },
   { names: ['child_process', 'cluster', 'worker_threads'], why: 'they start no programs and threads' },
+  {
+    names: ['module', 'vm', 'inspector', 'repl', 'test'],
+    why: 'they load code by require and import alone',
+  },
   { names: ['playwright', 'playwright-core', '@playwright'], why: 'they have no browser' },
 ];
 
-/** Refuses those modules from now on to code of a folder. @param directory of the run. */
-function refuseModules(directory) {
-  const folder = pathToFileURL(`${directory}/`).href;
-  const isScripts = (from) =>
-    from !== undefined && (from.startsWith(folder) || from.startsWith(`${directory}/`));
+/**
+ * Refuses those modules from now on to all code but that of packages and our own: a script can run code that is in no file, such as a
+ * `data:` URL.
+ *
+ * @param modulesDirectory of the runtime.
+ */
+function refuseModules(modulesDirectory) {
+  const folders = [fs.realpathSync(modulesDirectory), path.dirname(__dirname)];
+  const roots = folders.flatMap((folder) => [`${folder}/`, pathToFileURL(`${folder}/`).href]);
+  const isOfPackage = (from) => from !== undefined && roots.some((root) => from.startsWith(root));
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      if (isScripts(context.parentURL)) requireAllowed(specifier);
+      if (!isOfPackage(context.parentURL)) requireAllowed(specifier);
       return nextResolve(specifier, context);
     },
   });
-  const { getBuiltinModule } = process;
+  const isAskedByPackage = () => isOfPackage(getCallSites(3)[2]?.scriptName);
+  const { getBuiltinModule, binding, dlopen } = process;
   process.getBuiltinModule = (name) => {
-    if (isScripts(getCallSites(2)[1]?.scriptName)) requireAllowed(String(name));
+    if (!isAskedByPackage()) requireAllowed(String(name));
     return getBuiltinModule(name);
   };
+  process.binding = (name) => {
+    if (!isAskedByPackage()) throw refusal('process.binding', refused[2].why);
+    return binding(name);
+  };
+  process.dlopen = (...given) => {
+    // Node loads the addons of packages by it.
+    if (!isAskedByPackage() && getCallSites(2)[1]?.scriptName !== 'node:internal/modules/cjs/loader') {
+      throw refusal('process.dlopen', refused[2].why);
+    }
+    return dlopen.apply(process, given);
+  };
+  // Its `require` would be ours.
+  process.mainModule = undefined;
 }
 
 /** @throws Error that says which module, and why. */
 function requireAllowed(specifier) {
   const name = specifier.replace(/^node:/, '');
   const rule = refused.find(({ names }) => names.some((one) => name === one || name.startsWith(`${one}/`)));
-  if (!rule) return;
-  throw new Error(`Setup and teardown scripts cannot use ${JSON.stringify(specifier)}: ${rule.why}`);
+  if (rule) throw refusal(specifier, rule.why);
+}
+
+function refusal(what, why) {
+  return new Error(`Setup and teardown scripts cannot use ${JSON.stringify(what)}: ${why}`);
 }
 
 module.exports = { refuseModules };

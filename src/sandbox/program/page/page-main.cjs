@@ -4,15 +4,16 @@
  * `{id, tool, input}`, and answers each with one line on descriptor 3. One step runs at a time.
  */
 const path = require('node:path');
-const { send, describe } = require('../events.cjs');
+const { describe } = require('../events.cjs');
 const { startGuard } = require('./guard-proxy.cjs');
 const { PageTools, kindOf, firstLine } = require('./page-tools.cjs');
 
 /**
  * @param job modulesDirectory, directory, browserArgs, ownVariables, origins, proxy.
  * @param rest what has come of standard input after the job.
+ * @param send writes to the agent.
  */
-async function runPage(job, rest) {
+async function runPage(job, rest, send) {
   process.chdir(job.directory);
   for (const [name, value] of Object.entries(job.ownVariables)) process.env[name] = value;
   const { chromium } = require(path.join(job.modulesDirectory, 'playwright-core'));
@@ -61,8 +62,8 @@ function readLines(rest, onLine) {
 }
 
 /** @param rest see `runPage`. */
-function startPage(job, rest) {
-  runPage(job, rest).catch((error) => {
+function startPage(job, rest, send) {
+  runPage(job, rest, send).catch((error) => {
     send({ event: 'broken', error: describe(error) });
     process.exit(70);
   });

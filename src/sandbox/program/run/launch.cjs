@@ -6,7 +6,7 @@
  *
  * A job with `isPage` is no script: its steps follow on standard input; see ../page/page-main.cjs.
  *
- * The job: directory (of the script), privateDirectory (the agent's own files), entry, sources (relative
+ * The job: token (see ../events.cjs), directory (of the script), privateDirectory (the agent's own files), entry, sources (relative
  * paths of the script and its files), variables, and what playwright-config.cjs reads.
  */
 const fs = require('node:fs');
@@ -16,15 +16,16 @@ const modulesDirectory = process.argv[2];
 const isWarm = process.argv[3] === 'warm';
 process.env.PICKET_MODULES = modulesDirectory;
 require('../observers/preload.cjs');
-const { send, describe } = require('../events.cjs');
+const { sendLoaded, senderWith, describe } = require('../events.cjs');
 const { hasTopLevelAwait, isTestMode, parse, withOwnHelpers } = require('../script-source.cjs');
 const { preforkWorker, endWorker, loadAll, runnerModules } = require('./preforked-worker.cjs');
+const EventReporter = require('./reporter.cjs');
 const { giveBackWhileWaiting } = require('./waiting-memory.cjs');
 
 let stopWaiting;
 if (isWarm) {
   // The worker loads on another core. Its message is handled once this process has loaded everything, too.
-  preforkWorker(modulesDirectory, () => send({ event: 'loaded' }));
+  preforkWorker(modulesDirectory, sendLoaded);
   loadAll(modulesDirectory, runnerModules);
   stopWaiting = giveBackWhileWaiting();
 }
@@ -37,20 +38,24 @@ process.stdin.on('data', function collect(chunk) {
   process.stdin.off('data', collect);
   stopWaiting?.();
   const end = line.indexOf('\n');
-  const job = { ...JSON.parse(line.slice(0, end)), modulesDirectory };
+  const { token, ...given } = JSON.parse(line.slice(0, end));
+  const rest = line.slice(end + 1);
+  line = '';
+  const job = { ...given, modulesDirectory };
+  const send = senderWith(token);
   if (job.isPage) {
     endWorker();
-    require('../page/page-main.cjs').startPage(job, line.slice(end + 1));
+    require('../page/page-main.cjs').startPage(job, rest, send);
     return;
   }
   process.stdin.destroy();
-  start(job).catch((error) => {
+  start(job, send).catch((error) => {
     send({ event: 'broken', error: describe(error) });
     process.exit(70);
   });
 });
 
-async function start(job) {
+async function start(job, send) {
   process.chdir(job.directory);
   const notes = path.join(job.privateDirectory, 'notes.ndjson');
   // What the agent relies on comes last: a variable of the same name cannot take its place.
@@ -69,10 +74,11 @@ async function start(job) {
     endWorker();
     process.env.PICKET_EVIDENCE = path.join(job.privateDirectory, 'evidence');
     const { runPlainScript } = require('./plain-script.cjs');
-    await runPlainScript(job);
+    await runPlainScript(job, send);
     return;
   }
   send({ event: 'mode', mode: 'test' });
+  EventReporter.equip(send);
   // The worker loads on another core while the runner does.
   if (!isWarm) preforkWorker(modulesDirectory);
   const entry = testEntry(job);

@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
 const vm = require('node:vm');
-const { send, describe } = require('../events.cjs');
+const { describe } = require('../events.cjs');
 const { asFunctionBody, isWithoutAction, parse, withoutTypes } = require('../script-source.cjs');
 const { hangingFor } = require('../launches.cjs');
 const { keepFailure, launchingMs } = require('../observers/preload.cjs');
@@ -15,8 +15,11 @@ const { keepFailure, launchingMs } = require('../observers/preload.cjs');
 /** How long evidence of a failure may take. */
 const failureTimeoutMs = 4000;
 
-/** @param job what the agent sent; see launch.cjs. */
-async function runPlainScript(job) {
+/**
+ * @param job what the agent sent; see launch.cjs.
+ * @param send writes to the agent.
+ */
+async function runPlainScript(job, send) {
   const startedMs = performance.now();
   let isOver = false;
   let failed;

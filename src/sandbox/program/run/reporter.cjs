@@ -1,7 +1,7 @@
 'use strict';
 /** Playwright's reporter for the agent: writes what happens to descriptor 3 as it happens. */
 const { StringDecoder } = require('node:string_decoder');
-const { send, text, describe } = require('../events.cjs');
+const { text, describe } = require('../events.cjs');
 const { didNotRun, neverBegun, noResult } = require('../tests-not-run.cjs');
 const { Launches } = require('../launches.cjs');
 const { joinOutputOf } = require('../observers/output-observer.cjs');
@@ -12,7 +12,11 @@ const maxSteps = 1000;
  */
 const maxPartLength = 8192;
 
+/** What the next reporter writes with. */
+let untaken;
+
 class EventReporter {
+  #send = untaken ?? (() => undefined);
   #steps = 0;
   #stepCount = new Map();
   #launches = new Launches();
@@ -21,9 +25,19 @@ class EventReporter {
   #suite;
   #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
 
+  constructor() {
+    // Playwright makes its reporters before it loads the tests: one that a script makes has nothing to write with.
+    untaken = undefined;
+  }
+
+  /** Hands over what writes to the agent. */
+  static equip(send) {
+    untaken = send;
+  }
+
   onBegin(_config, suite) {
     this.#suite = suite;
-    send({ event: 'begin', tests: suite.allTests().length });
+    this.#send({ event: 'begin', tests: suite.allTests().length });
   }
 
   onStepBegin(test, _result, step) {
@@ -37,7 +51,7 @@ class EventReporter {
     this.#stepCount.set(test.id, (this.#stepCount.get(test.id) ?? 0) + 1);
     if (this.#steps >= maxSteps) return;
     this.#steps += 1;
-    send({
+    this.#send({
       event: 'step',
       test: test.id,
       title: text(step.title, 500),
@@ -62,16 +76,21 @@ class EventReporter {
     const output = typeof chunk === 'string' ? chunk : this.#decoders[stream].write(chunk);
     for (let from = 0; from < output.length; from += maxPartLength) {
       // Without a test it is the collecting run: the worker writes the same once more.
-      send({ event: 'output', stream, text: output.slice(from, from + maxPartLength), isCollecting: !test });
+      this.#send({
+        event: 'output',
+        stream,
+        text: output.slice(from, from + maxPartLength),
+        isCollecting: !test,
+      });
     }
   }
 
   onError(error) {
-    send({ event: 'error', error: describe(error) });
+    this.#send({ event: 'error', error: describe(error) });
   }
 
   onTestEnd(test, result) {
-    send({
+    this.#send({
       event: 'test-end',
       test: test.id,
       title: titleOf(test),
@@ -98,11 +117,11 @@ class EventReporter {
       for (const one of results) joinOutputOf(one);
     }
     for (const test of neverBegun(this.#suite)) {
-      send({ event: 'test-end', test: test.id, title: titleOf(test), ...noResult() });
+      this.#send({ event: 'test-end', test: test.id, title: titleOf(test), ...noResult() });
     }
     const hanging = result.status === 'passed' ? undefined : this.#launches.hangingAtEnd(result.duration);
-    if (hanging !== undefined) send({ event: 'error', error: describe(new Error(hanging)) });
-    send({ event: 'end', status: result.status, durationMs: result.duration });
+    if (hanging !== undefined) this.#send({ event: 'error', error: describe(new Error(hanging)) });
+    this.#send({ event: 'end', status: result.status, durationMs: result.duration });
   }
 
   printsToStdio() {
@@ -119,4 +138,6 @@ function titleOf(test) {
     .join(' › ');
 }
 
-module.exports = EventReporter;
+// A script cannot have it leave anything out.
+Object.freeze(EventReporter.prototype);
+module.exports = Object.freeze(EventReporter);
