@@ -1,16 +1,14 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import { lanes } from '../checks/contract/check-type.ts';
 import type { ModelOutcome } from '../checks/model/client.ts';
 import { ModelTotals } from '../checks/model/totals.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import type { DomainProof } from './custom-domains/domain-proof.ts';
 import { registerDomains } from './custom-domains/figures.ts';
-import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
 import { type MeasuredQueue, registerQueues } from './queue-metrics.ts';
-import type { Repositories } from './repositories.ts';
 import type { AnalyticsThread } from './results/analytics/analytics-thread.ts';
 import type { ClickHouseFigures } from './results/clickhouse/figures.ts';
-import { type MeasuredStore, registerStore } from './store-metrics.ts';
+import { type MeasuredStore, registerProcess, registerSchedule } from './store-metrics.ts';
+import { registerStored, StoredReadings } from './stored-metrics.ts';
 
 interface CountedResult {
   readonly account_id: string;
@@ -26,10 +24,8 @@ interface MissedRun {
 }
 
 /**
- * Numbers of the service for Prometheus, made for autoscalers of agents: what waits at each location and
- * lane, what is under way, how long the oldest run has waited, how many agents there are. These come from the
- * database and are the same at every process. What was taken and what was missed is counted since the process
- * started: add up the processes.
+ * Numbers of the service for Prometheus. What comes from the database (`stored-metrics.ts`) is the same at every
+ * process. What was taken and what was missed is counted since the process started: add up the processes.
  */
 export class ServiceMetrics {
   readonly #results = new Map<string, number>();
@@ -45,6 +41,7 @@ export class ServiceMetrics {
   readonly #remoteWrites = new Map<string, number>();
   readonly #oddStored = new Map<string, number>();
   readonly #mcpCalls = new Map<string, number>();
+  readonly #readings = new StoredReadings();
   /** Absent where no ClickHouse is configured. */
   clickHouse: ClickHouseFigures | undefined;
   /** Queues that accounts share at this process. */
@@ -126,96 +123,36 @@ export class ServiceMetrics {
     add(this.#liveRefusals, [reason], 1);
   }
 
-  /** The numbers of one account, or of all, as Prometheus text. */
-  async text(repositories: MeasuredStore, now: number, accountId?: string): Promise<string> {
+  /**
+   * The numbers of one account, or of all, as Prometheus text. Those of all are for the operator, who needs them most
+   * while the database does not answer: then there is what this process knows by itself.
+   *
+   * @throws AppError STORE_UNAVAILABLE or STORAGE_FULL for one account while the database does not answer.
+   */
+  async text(store: MeasuredStore, now: number, accountId?: string): Promise<string> {
+    const read = async () => {
+      const registry = new Registry();
+      await registerStored([registry], { store, now, accountId });
+      if (accountId !== undefined) return await registry.metrics();
+      await registerSchedule([registry], store, now);
+      if (this.domainProof) await registerDomains([registry], store, this.domainProof);
+      const feed = this.clickHouse && (await store.fedResults.feed());
+      this.clickHouse?.registerLag([registry], now, feed?.levelAt);
+      return await registry.metrics();
+    };
+    const stored = accountId === undefined ? await this.#readings.read(read) : await read();
+    const own = await this.#own(store, accountId, stored !== undefined);
+    return stored === undefined ? own : `${own}\n${stored}`;
+  }
+
+  /** What this process knows without the database. */
+  async #own(
+    store: MeasuredStore,
+    accountId: string | undefined,
+    isStoreAvailable: boolean,
+  ): Promise<string> {
     const registry = new Registry();
     const registers = [registry];
-    const perLane = ['account', 'location', 'lane'] as const;
-    const queued = new Gauge({
-      name: 'picket_location_queued_runs',
-      help: 'Runs that wait for an agent of the location',
-      labelNames: perLane,
-      registers,
-    });
-    const inFlight = new Gauge({
-      name: 'picket_location_in_flight_runs',
-      help: 'Runs that agents of the location work on',
-      labelNames: perLane,
-      registers,
-    });
-    // What autoscalers need as one number: they take the largest of several triggers, not their sum.
-    const unfinished = new Gauge({
-      name: 'picket_location_unfinished_runs',
-      help: 'Runs that wait for an agent of the location or are worked on: queued and in flight together',
-      labelNames: perLane,
-      registers,
-    });
-    const oldest = new Gauge({
-      name: 'picket_location_oldest_queued_run_age_seconds',
-      help: 'How long the run has waited that waits longest; 0 when none waits',
-      labelNames: perLane,
-      registers,
-    });
-    const agents = new Gauge({
-      name: 'picket_location_agents',
-      help: 'Agents that were seen in the last two minutes',
-      labelNames: ['account', 'location'] as const,
-      registers,
-    });
-    const gaps = new Gauge({
-      name: 'picket_monitoring_gaps',
-      help: 'Checks that are not measured at a location for longer than their alert settings allow',
-      labelNames: ['account', 'location', 'reason'] as const,
-      registers,
-    });
-    for (const { account_id: account, location, reason, count } of await repositories.gaps.countOpen(
-      accountId,
-    )) {
-      gaps.set({ account, location, reason }, count);
-    }
-    const burns = new Gauge({
-      name: 'picket_slo_burns_open',
-      help: 'Objectives whose error budget is spent too fast, by their burn alert',
-      labelNames: ['account'] as const,
-      registers,
-    });
-    for (const { account, count } of await repositories.sloBurns.countByAccount(accountId)) {
-      burns.set({ account }, count);
-    }
-    const waiting = new Gauge({
-      name: 'picket_incident_failures_waiting',
-      help: 'Failures that open no incident yet: their automation rule cools down, or a maintenance goes on',
-      labelNames: ['account'] as const,
-      registers,
-    });
-    for (const { account, count } of await repositories.ruleFailures.countWaiting(accountId)) {
-      waiting.set({ account }, count);
-    }
-    const privateLocations = await repositories.locationMinutes.locations(accountId);
-    const queues = new Map(
-      (await repositories.locationMinutes.queues(now, accountId)).map((queue) => [
-        `${queue.locationId} ${queue.lane}`,
-        queue,
-      ]),
-    );
-    const sessions = Map.groupBy(
-      await repositories.locations.agents(
-        privateLocations.map(({ id }) => id),
-        now - agentSeenWindowMs,
-      ),
-      (session) => session.location_id,
-    );
-    for (const { id, accountId: account, slugName: location } of privateLocations) {
-      agents.set({ account, location }, runningSessions(sessions.get(id) ?? []).length);
-      for (const lane of lanes) {
-        const queue = queues.get(`${id} ${lane}`);
-        const since = queue?.waitingSince ?? null;
-        queued.set({ account, location, lane }, queue?.queued ?? 0);
-        inFlight.set({ account, location, lane }, queue?.inFlight ?? 0);
-        unfinished.set({ account, location, lane }, (queue?.queued ?? 0) + (queue?.inFlight ?? 0));
-        oldest.set({ account, location, lane }, since === null ? 0 : Math.max(0, now - since) / 1000);
-      }
-    }
     setCounter({ registers, accountId }, this.#results, {
       name: 'picket_results_total',
       help: 'Results stored by this process',
@@ -236,82 +173,42 @@ export class ServiceMetrics {
       help: 'Notifications of alert channels that this process ended, by type of channel and how',
       labelNames: ['account', 'type', 'outcome'],
     });
-    this.#setMcpCalls(registers, accountId);
-    await this.#setDeployments(registers, repositories, accountId);
-    await this.#setAnalyses(registers, repositories, accountId);
-    this.#model.register(registers, (account) => accountId === undefined || account === accountId);
-    if (accountId === undefined) {
-      this.#setLogins(registers);
-      this.#setOddStored(registers);
-      this.#setLive(registers);
-      this.#setTelemetry(registers);
-      await registerStore(registers, repositories, now, this.artifactStore);
-      if (this.domainProof) await registerDomains(registers, repositories, this.domainProof);
-      registerQueues(registers, this.queues);
-      this.#setAnalytics(registers);
-      const feed = this.clickHouse && (await repositories.fedResults.feed());
-      this.clickHouse?.register(registers, now, feed?.levelAt);
-    }
-    const open = new Gauge({
-      name: 'picket_alert_causes_open',
-      help: 'Open causes that several checks fail by',
-      labelNames: ['account'] as const,
-      registers,
-    });
-    for (const { account, causes } of await repositories.alertCauses.openGroups(accountId)) {
-      open.set({ account }, causes);
-    }
-    return registry.metrics();
-  }
-
-  #setMcpCalls(registers: Registry[], accountId: string | undefined): void {
     setCounter({ registers, accountId }, this.#mcpCalls, {
       name: 'picket_mcp_calls_total',
       help: 'Tools that language models called at this process, by how it ended; refused: the answer said why',
       labelNames: ['account', 'tool', 'outcome'],
     });
-  }
-
-  async #setAnalyses(
-    registers: Registry[],
-    repositories: Repositories,
-    accountId: string | undefined,
-  ): Promise<void> {
-    setCounter({ registers, accountId }, this.#analyses, {
-      name: 'picket_root_cause_analyses_total',
-      help: 'Root cause analyses that this process made, by how certain the cause is: certain, likely, open',
-      labelNames: ['account', 'certainty'],
-    });
-    const judged = new Gauge({
-      name: 'picket_root_cause_analyses_judged',
-      help: 'Root cause analyses that people said are right or wrong, of error groups that are kept',
-      labelNames: ['account', 'verdict'] as const,
-      registers,
-    });
-    for (const { account, verdict, count } of await repositories.analyses.countVerdicts(accountId)) {
-      judged.set({ account, verdict: verdict.toLowerCase() }, count);
-    }
-  }
-
-  async #setDeployments(
-    registers: Registry[],
-    repositories: Repositories,
-    accountId: string | undefined,
-  ): Promise<void> {
-    const live = new Gauge({
-      name: 'picket_deployments_live',
-      help: 'Deployments of projects that wait (pending) or are carried out (running)',
-      labelNames: ['account', 'status'] as const,
-      registers,
-    });
-    for (const { account, status, count } of await repositories.deployments.countLive(accountId)) {
-      live.set({ account, status: status.toLowerCase() }, count);
-    }
     setCounter({ registers, accountId }, this.#deployments, {
       name: 'picket_deployments_total',
       help: 'Deployments of projects that this process ended, by how',
       labelNames: ['account', 'outcome'],
     });
+    setCounter({ registers, accountId }, this.#analyses, {
+      name: 'picket_root_cause_analyses_total',
+      help: 'Root cause analyses that this process made, by how certain the cause is: certain, likely, open',
+      labelNames: ['account', 'certainty'],
+    });
+    this.#model.register(registers, (account) => accountId === undefined || account === accountId);
+    if (accountId === undefined) await this.#setOperators(registers, store, isStoreAvailable);
+    return await registry.metrics();
+  }
+
+  /** Of no account. */
+  async #setOperators(registers: Registry[], store: MeasuredStore, isStoreAvailable: boolean): Promise<void> {
+    const available = new Gauge({
+      name: 'picket_store_available',
+      help: 'Whether the database gave this process the metrics that are read from it (1), or they are absent here (0)',
+      registers,
+    });
+    available.set(isStoreAvailable ? 1 : 0);
+    this.#setLogins(registers);
+    this.#setOddStored(registers);
+    this.#setLive(registers);
+    this.#setTelemetry(registers);
+    await registerProcess(registers, store, this.artifactStore);
+    registerQueues(registers, this.queues);
+    this.#setAnalytics(registers);
+    this.clickHouse?.register(registers);
   }
 
   #setOddStored(registers: Registry[]): void {

@@ -7,16 +7,23 @@ import type { Store } from './store.ts';
 export type MeasuredStore = Repositories &
   Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected' | 'storage'>;
 
-/** Figures of no account: the schedule, the partitions of results, and what a process may use in addition to its database. */
-export async function registerStore(
+/** Figures of no account that a process has without its database: its disks, and what it uses in addition to the database. */
+export async function registerProcess(
   registers: Registry[],
   store: MeasuredStore,
-  now: number,
   artifactStore?: ArtifactStore,
 ): Promise<void> {
   await setStorage(registers, store, artifactStore);
-  await setSchedule(registers, store, now);
   setBesides(registers, store);
+}
+
+/** Figures of no account that the database has: the schedule, and the partitions of results and runs. */
+export async function registerSchedule(
+  registers: Registry[],
+  store: MeasuredStore,
+  now: number,
+): Promise<void> {
+  await setSchedule(registers, store, now);
   await setDays(registers, store, now);
 }
 

@@ -21,6 +21,8 @@ import type { DnsSpec } from './spec.ts';
 
 /** How long one server may take, in milliseconds: twice what any threshold can ask for. */
 const answerTimeoutMs = 10_000;
+/** The part of a run after which an answer that is no DNS message counts: the rest is for its diagnosis. */
+const malformedShare = 0.6;
 
 /** Makes the first run of a thread as quick as the others. */
 export const warmUp = warmUpDns;
@@ -100,6 +102,7 @@ async function ask(
     signal: context.signal,
     timeoutMs: Math.min(answerTimeoutMs, deadlineMs - performance.now()),
   });
+  const malformedAtMs = deadlineMs - context.timeoutMs * (1 - malformedShare);
   const { nameServer } = request;
   if (nameServer === null) {
     const refusal = context.egress.lookupRefusal(name);
@@ -117,7 +120,7 @@ async function ask(
   const hold = async (onAttempt: QueryControls['onAttempt']): Promise<Asked> => {
     try {
       server = await locateServer(nameServer, context.resolver, controls());
-      const means = { ...controls(), egress: context.egress, onAttempt };
+      const means = { ...controls(), egress: context.egress, onAttempt, malformedAtMs };
       return { reply: await queryDns(question, server, { protocol }, means), server };
     } catch (thrown) {
       const waitedMs = thrown instanceof ProbeError ? thrown.waitedMs : undefined;

@@ -12,6 +12,11 @@ export interface QueryControls {
   readonly signal: AbortSignal;
   /** In milliseconds from now. */
   readonly timeoutMs: number;
+  /**
+   * When a query over UDP that was answered with what is no DNS message waits no longer for something better, by
+   * `performance.now()`; its limit when absent.
+   */
+  readonly malformedAtMs?: number | undefined;
   /** Called with every datagram and connect that was begun, so that it can be watched on the wire. */
   readonly onAttempt?: ConnectionMeans['onAttempt'];
   /** Who says when things happened; the one of this thread when absent. */

@@ -37,8 +37,8 @@ export interface TimedMessage {
  * own: a fresh source port, which the kernel picks at random, and as the socket is connected the kernel drops
  * whatever does not come from the server's address and port. Datagrams with another id or question, and those that
  * are no DNS message, are ignored while there is time (RFC 5452 section 9.1): who cannot see the query cannot answer
- * it, nor stop us from hearing the server. When nothing better came than a message with our id that makes no sense,
- * that was the answer.
+ * it, nor stop us from hearing the server. When nothing came that can be read, or nothing better than a message with
+ * our id that makes no sense, that was the answer.
  *
  * @throws ProbeError
  */
@@ -53,7 +53,16 @@ export function queryUdp(
   let sentMs = 0;
   let ignoredCount = 0;
   let lastIgnored = '';
-  let senseless: DnsDecodeError | undefined;
+  let isAnyReadable = false;
+  /** What is no DNS message: the first one with our id, and the first one of all. */
+  let senseless: Error | undefined;
+  let garbage: Error | undefined;
+  let waiting: NodeJS.Timeout | undefined;
+  const noBetter = () => {
+    const found = senseless ?? (isAnyReadable ? undefined : garbage);
+    const waited = `nothing else came within ${Math.round(performance.now() - startMs)} ms`;
+    return found && malformed(where, new Error(`${found.message}; ${waited}`));
+  };
   const remark = () =>
     ignoredCount === 0 ? '' : `; ignored ${ignoredCount} that did not fit (the last one: ${lastIgnored})`;
 
@@ -86,7 +95,20 @@ export function queryUdp(
         }
         ignoredCount += 1;
         lastIgnored = read.problem;
-        senseless ??= read.senseless;
+        if (!read.unreadable) {
+          isAnyReadable = true;
+          return;
+        }
+        garbage ??= read.unreadable;
+        if (read.isOurs) senseless ??= read.unreadable;
+        const { malformedAtMs } = controls;
+        if (malformedAtMs === undefined) return;
+        // Once what has arrived by then is read.
+        const end = () => {
+          const error = noBetter();
+          if (error) reject(error);
+        };
+        waiting ??= setTimeout(() => void setImmediate(end), Math.max(0, malformedAtMs - eventMs));
       });
       socket.connect(server.port, server.address, () => {
         const { port: localPort } = socket.address();
@@ -102,34 +124,42 @@ export function queryUdp(
         times.afterSending();
         sentMs = performance.now();
       });
-      return () => socket.close();
+      return () => {
+        clearTimeout(waiting);
+        socket.close();
+      };
     },
-    () => {
-      if (!senseless) {
-        return noAnswer(where, controls.timeoutMs, sentMs > 0 ? performance.now() - sentMs : 0, remark());
-      }
-      const waited = `nothing else came within ${Math.round(controls.timeoutMs)} ms`;
-      return malformed(where, new Error(`${senseless.message}; ${waited}`));
-    },
+    () =>
+      noBetter() ??
+      noAnswer(where, controls.timeoutMs, sentMs > 0 ? performance.now() - sentMs : 0, remark()),
   );
 }
 
-/** The answer in a datagram, or why it holds no answer; `senseless` when it has our id and does not parse. */
+/** The answer in a datagram, or why it holds no answer; `unreadable` when it is no DNS message. */
 function readDatagram(
   bytes: Buffer,
   { question, id }: SentQuery,
 ):
   | { readonly message: DnsMessage }
-  | { readonly problem: string; readonly senseless?: DnsDecodeError | undefined } {
-  if (bytes.length < 2 || bytes.readUInt16BE(0) !== id) return { problem: 'another id' };
+  | { readonly problem: string; readonly isOurs: boolean; readonly unreadable?: Error } {
+  const isOurs = bytes.length >= 2 && bytes.readUInt16BE(0) === id;
   try {
     const message = decodeMessage(bytes, question.class);
-    const problem = mismatch(message, question, id);
-    return problem === undefined ? { message } : { problem };
+    const problem = isOurs ? mismatch(message, question, id) : 'another id';
+    return problem === undefined ? { message } : { problem, isOurs };
   } catch (thrown) {
     if (!(thrown instanceof DnsDecodeError)) throw thrown;
-    return { problem: thrown.message, senseless: thrown };
+    const unreadable = new Error(`${describe(bytes)}: ${thrown.message}`);
+    return { problem: isOurs ? thrown.message : 'another id', isOurs, unreadable };
   }
+}
+
+/** As much of a datagram as its header takes: what follows may hold what the query asked for. */
+const shownBytes = 12;
+
+function describe(bytes: Buffer): string {
+  const size = `${bytes.length} ${bytes.length === 1 ? 'byte' : 'bytes'}`;
+  return bytes.length === 0 ? size : `${size} beginning with ${bytes.toString('hex', 0, shownBytes)}`;
 }
 
 function socketError(error: Error, { family }: DnsServer, where: string): Error {

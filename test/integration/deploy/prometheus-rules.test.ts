@@ -21,6 +21,7 @@ it('asks for metrics that the service has, with labels that they have', () => {
   const files = [
     'service/metrics.ts',
     'service/store-metrics.ts',
+    'service/stored-metrics.ts',
     'service/queue-metrics.ts',
     'service/custom-domains/figures.ts',
     'service/results/clickhouse/figures.ts',

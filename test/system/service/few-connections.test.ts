@@ -51,6 +51,11 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     return others;
   }
 
+  async function availableOf(harness: ServiceHarness, what: 'analytics' | 'store') {
+    const { body } = await harness.call('GET', '/metrics', undefined, { key: metricsToken });
+    return new RegExp(`^picket_${what}_available (\\d)$`, 'm').exec(body)?.[1];
+  }
+
   it('answers reports, leaving room for analytics in the pool', async () => {
     const harness = await openHarness({ databaseUrl: await server.createDatabase() });
     expect(await answersOfCrowd(harness)).toEqual(new Set(['200']));
@@ -88,16 +93,13 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
       });
       return ((await answer.json()) as { analyticsProblem: unknown }).analyticsProblem;
     };
-    const metric = async () => {
-      const { body } = await harness.call('GET', '/metrics', undefined, { key: metricsToken });
-      return /^picket_analytics_available (\d)$/m.exec(body)?.[1];
-    };
+    const metric = async () => availableOf(harness, 'analytics');
     const why = expect.stringMatching(/no connection left.*max_connections.*DATABASE_POOL_SIZE/);
     expect(await ask('/-/readiness')).toEqual({ status: 'ready' });
     expect(await ask('/v1/reporting')).toMatchObject({ statusCode: 503, message: why });
     expect(await ask('/-/readiness')).toEqual({ status: 'ready', problems: { analytics: why } });
     expect((await harness.call('GET', '/v1/checks')).status).toBe(200);
-    expect(await examine()).toEqual(why);
+    expect([await examine(), await metric()]).toEqual([why, '0']);
     await admin.query(`alter database ${name} connection limit -1`);
     // It looks again by itself, without a question of anybody.
     await until(
@@ -107,6 +109,49 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     expect([await examine(), await metric()]).toEqual([null, '1']);
     await harness.close();
     await admin.end();
+  });
+
+  it('has the metrics of the process while the database answers nothing, and those of the database once it does', async () => {
+    const databaseUrl = await server.createDatabase();
+    const harness = await openHarness({ databaseUrl });
+    await createLocation(harness, 'lab');
+    const scrape = async (key = metricsToken) => harness.call('GET', '/metrics', undefined, { key });
+    const ofDatabase = ['location_agents', 'schedule_lag_seconds', 'custom_domains', 'monitoring_gaps'];
+    const ofProcess = [
+      'analytics_available',
+      'logins_total',
+      'queue_waiting',
+      'traces_total',
+      'live_refusals_total',
+    ];
+    const namesIn = (text: string, names: readonly string[]) =>
+      names.filter((name) => text.includes(`# TYPE picket_${name} `));
+    const before = await scrape();
+    expect(before.body).toMatch(/^picket_store_available 1$/m);
+    expect(namesIn(before.body, [...ofDatabase, ...ofProcess])).toEqual([...ofDatabase, ...ofProcess]);
+    // A table that another client holds: the database is there, and its answer is not.
+    const other = new pg.Client({ connectionString: databaseUrl });
+    // The server ends it below.
+    other.on('error', () => undefined);
+    await other.connect();
+    await other.query('begin; lock table private_locations in access exclusive mode');
+    const during = await Promise.all([scrape(), scrape()]);
+    for (const { status, body } of [...during, await scrape()]) {
+      expect(status).toBe(200);
+      expect(body).toMatch(/^picket_store_available 0$/m);
+      expect(namesIn(body, [...ofDatabase, ...ofProcess])).toEqual(ofProcess);
+    }
+    await other.query('rollback');
+    await until('the database gives its metrics', async () => (await availableOf(harness, 'store')) === '1');
+    const after = await scrape();
+    expect(namesIn(after.body, ofDatabase)).toEqual(ofDatabase);
+    // Without connections nothing of the database is there, and the key of an account cannot be looked up.
+    await server.kill();
+    expect(await availableOf(harness, 'store')).toBe('0');
+    expect((await scrape(harness.key)).status).toBe(503);
+    await server.start();
+    await until('the database is back', async () => (await availableOf(harness, 'store')) === '1');
+    await harness.close();
   });
 
   it('refuses to start where a user gets fewer than a process needs, and says what to raise', async () => {

@@ -15,8 +15,8 @@ export class ClickHouseFigures {
     this.#failures[of] += 1;
   }
 
-  /** @param levelAt when everything that was sealed had been fed; undefined before there is a feed. */
-  register(registers: Registry[], now: number, levelAt: number | undefined): void {
+  /** What the database knows. @param levelAt when everything that was sealed had been fed; undefined before there is a feed. */
+  registerLag(registers: Registry[], now: number, levelAt: number | undefined): void {
     if (levelAt === undefined) return;
     const lag = new Gauge({
       name: 'picket_clickhouse_feed_lag_seconds',
@@ -24,6 +24,10 @@ export class ClickHouseFigures {
       registers,
     });
     lag.set(Math.max(0, now - levelAt) / 1000);
+  }
+
+  /** What this process counted. */
+  register(registers: Registry[]): void {
     const fed = new Counter({
       name: 'picket_clickhouse_rows_total',
       help: 'Rows that this process inserted into ClickHouse',
