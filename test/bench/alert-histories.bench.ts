@@ -1,13 +1,13 @@
 import { liveOnThreads } from './parts/history-threads.ts';
 import { type Bench, numberOption } from './report.ts';
 
-/** `npm run bench -- alert-histories [--histories=100000] [--first=1] [--together=250] [--threads=2]` */
+/** `npm run bench -- alert-histories [--histories=100000] [--first=1] [--together=1000] [--threads=2]` */
 const bench: Bench = {
   title: 'Histories of alerts: each outage told in time, each incident ended once',
   async run(run) {
     const histories = numberOption(run, 'histories', 100_000);
     const first = numberOption(run, 'first', 1);
-    const together = numberOption(run, 'together', 250);
+    const together = numberOption(run, 'together', 1_000);
     const threads = numberOption(run, 'threads', 2);
     const violations: string[] = [];
     const counts = { lived: 0, due: 0, messages: 0, causes: 0, joined: 0, recovered: 0 };

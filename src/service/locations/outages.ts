@@ -1,6 +1,7 @@
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
+import { absenceReasons } from '../alerts/gaps/watch.ts';
 import { storeLocationAlert } from '../alerts/location-alerts.ts';
 import { alertId } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
@@ -34,6 +35,11 @@ export async function beginOutages(
     const since = Math.min(...(byLocation.get(locationId) ?? []).map((run) => run.slot_at));
     const location = await repositories.locations.beginOutage(locationId, since);
     if (!location) continue;
+    // The outage says it: what is too short for a gap must not become one when an agent is there again.
+    await repositories.gaps.forgetShort(
+      { accountId: location.account_id, location: location.slug_name },
+      absenceReasons,
+    );
     const channels = await repositories.alertChannels.notifiedOfLocation(
       location.account_id,
       location.slug_name,

@@ -32,11 +32,17 @@ interface Course {
   deskId: number;
   readonly windowIds: Map<number, number>;
   readonly silenceIds: Map<number, string>;
-  readonly slots: (readonly number[])[];
   /** Checks of which the service remembers anything; of others a pass changes nothing. */
   readonly remembered: Set<string>;
   readonly sent: Sent[];
   nextDeed: number;
+}
+
+/** A slot of a check of a history, by the index of the check. */
+interface Slot {
+  readonly course: Course;
+  readonly index: number;
+  readonly isFirst: boolean;
 }
 
 /**
@@ -67,6 +73,8 @@ class HistoryStage {
   readonly #people: People;
   readonly #numbers = new RunNumbers();
   readonly #courses = new Map<string, Course>();
+  /** When time alone makes something due. */
+  #nextTurnAt = 0;
 
   constructor(harness: ServiceHarness, clock: ManualClock) {
     this.#harness = harness;
@@ -85,11 +93,13 @@ class HistoryStage {
     }
     const courses = [...this.#courses.values()];
     const endsAt = Math.max(...histories.map((history) => history.endsAt));
+    const due = agendaOf(courses);
     for (let at = 0; at <= endsAt; at += stepMs) {
       this.#clock.set(this.#beganAt + at);
-      for (const course of courses) await this.#carryOut(course, at);
-      await this.#report(courses, at);
-      await this.#takeTurns();
+      const { deeds = [], runs = [] } = due.get(at) ?? {};
+      for (const course of deeds) await this.#carryOut(course, at);
+      const isChanged = (await this.#report(runs, at)) || deeds.length > 0;
+      if (isChanged || this.#nextTurnAt <= this.#clock.wallMs()) await this.#takeTurns();
     }
     const verdicts: Verdict[] = [];
     for (const course of courses) {
@@ -114,7 +124,6 @@ class HistoryStage {
     const course: Course = {
       ...{ history, accountId, deskId, groupId: group?.id ?? null, nextDeed: 0 },
       ...{ checkIds: [], windowIds: new Map(), silenceIds: new Map(), remembered: new Set(), sent: [] },
-      slots: history.checks.map((check) => slotsOf(check, history.endsAt)),
     };
     for (const [index, { createdAt }] of history.checks.entries()) {
       if (createdAt === 0) await this.#createCheck(course, index);
@@ -218,10 +227,10 @@ class HistoryStage {
     if (groupId !== null) await this.#callerOf(accountId)('updateCheckGroup', { id: groupId }, body);
   }
 
-  /** Stores what the runs of all slots of an instant bring. */
-  async #report(courses: readonly Course[], at: number): Promise<void> {
-    const due = courses.flatMap((course) => this.#dueAt(course, at));
-    if (due.length === 0) return;
+  /** Stores what the runs of all slots of an instant bring. Returns whether any run brought something. */
+  async #report(slots: readonly Slot[], at: number): Promise<boolean> {
+    const due = slots.flatMap((slot) => this.#dueOf(slot, at));
+    if (due.length === 0) return false;
     const { store } = this.#harness;
     const checks = await store.checks.findMany(due.map(({ checkId }) => checkId));
     const effective = new Map(
@@ -239,18 +248,19 @@ class HistoryStage {
       if (remembered.has(checkId)) course.remembered.add(checkId);
       else course.remembered.delete(checkId);
     }
+    return true;
   }
 
-  #dueAt(course: Course, at: number): { course: Course; checkId: string; isDown: boolean }[] {
-    const { history, checkIds, slots, remembered } = course;
-    return history.checks.flatMap(({ host }, index) => {
-      const checkId = checkIds[index];
-      const slot = slots[index]?.indexOf(at) ?? -1;
-      if (checkId === undefined || slot < 0) return [];
-      const isDown = isDownAt(history.outages[host] ?? [], at);
-      const isFirst = !course.slots[index]?.some((one) => one < at);
-      return isDown || isFirst || remembered.has(checkId) ? [{ course, checkId, isDown }] : [];
-    });
+  #dueOf(
+    { course, index, isFirst }: Slot,
+    at: number,
+  ): { course: Course; checkId: string; isDown: boolean }[] {
+    const { history, checkIds, remembered } = course;
+    const checkId = checkIds[index];
+    const check = history.checks[index];
+    if (checkId === undefined || !check) return [];
+    const isDown = isDownAt(history.outages[check.host] ?? [], at);
+    return isDown || isFirst || remembered.has(checkId) ? [{ course, checkId, isDown }] : [];
   }
 
   #result(
@@ -285,10 +295,11 @@ class HistoryStage {
   /** The jobs of alerting, until nothing is due any more. */
   async #takeTurns(): Promise<void> {
     const now = this.#clock.wallMs();
-    for (let turn = 0; turn < 50; turn += 1) {
-      const times = [await this.#timers.turn(), await this.#causes.turn()];
+    for (let turn = 0; turn < 200; turn += 1) {
+      const times = [await this.#timers.turn(), await this.#causes.turn()].map((at) => at ?? Infinity);
       const isDelivered = await this.#deliver(now);
-      if (!isDelivered && times.every((at) => at === null || at > now)) return;
+      this.#nextTurnAt = Math.min(...times);
+      if (!isDelivered && this.#nextTurnAt > now) return;
     }
     throw new Error('the jobs of alerting find no end');
   }
@@ -359,3 +370,32 @@ class HistoryStage {
 }
 
 const indexOf = (checkName: string) => Number(checkName.replace('check ', ''));
+
+interface Agenda {
+  readonly deeds: Course[];
+  readonly runs: Slot[];
+}
+
+/** What is to be done in each history, and which slots are due, by the time: most of them have neither. */
+function agendaOf(courses: readonly Course[]): ReadonlyMap<number, Agenda> {
+  const agenda = new Map<number, Agenda>();
+  const at = (time: number): Agenda => {
+    // What falls between two steps is done at the next one.
+    const step = Math.ceil(time / stepMs) * stepMs;
+    const known = agenda.get(step) ?? { deeds: [], runs: [] };
+    agenda.set(step, known);
+    return known;
+  };
+  for (const course of courses) {
+    const { deeds, checks, endsAt } = course.history;
+    for (const { at: time } of deeds) {
+      const { deeds: known } = at(time);
+      if (known.at(-1) !== course) known.push(course);
+    }
+    for (const [index, check] of checks.entries()) {
+      for (const [count, time] of slotsOf(check, endsAt).entries())
+        at(time).runs.push({ course, index, isFirst: count === 0 });
+    }
+  }
+  return agenda;
+}

@@ -9,7 +9,8 @@ import type { RunRow } from '../../runs/tables.ts';
  *
  * Not every slot counts. What a maintenance window pauses is meant to be so. Where a location is without agents
  * or unhealthy, an alert of the location says so already; and what passed while the service itself was away is notified
- * of as a whole (away.ts).
+ * of as a whole (away.ts). Whether a location is without agents is known after two minutes only: a gap for want of an agent
+ * waits that long, however often the check runs, so that an agent that dies is not one message more.
  *
  * Gaps of one cause at one location are one group: each channel is notified of it once, and once when all of it
  * is over.
@@ -53,6 +54,8 @@ export interface Unmeasured {
 }
 
 const minuteMs = 60_000;
+/** A location that is without agents is known to be so by then: after two minutes, with the next slot that is missed. */
+const awayKnownMs = 3 * minuteMs;
 
 /** The slots of a run as missed. */
 export function missOf(
@@ -124,6 +127,11 @@ export function opensAt({ since }: Unmeasured, { monitoringGap }: AlertSettings)
 export function isDue(gap: Unmeasured, settings: AlertSettings, now: number): boolean {
   const { enabled, slots } = settings.monitoringGap;
   return enabled && (gap.slots >= slots || now >= opensAt(gap, settings));
+}
+
+/** Until when the location may turn out to be without agents; null where that is no question. */
+export function mayBeAwayUntil({ reason, locationId, since }: Unmeasured): number | null {
+  return reason === 'no-agent' && locationId !== null ? since + awayKnownMs : null;
 }
 
 /** Why nothing is measured, and what to do about it. */

@@ -72,6 +72,20 @@ export class MonitoringGaps {
       .execute();
   }
 
+  /** Forgets what was not measured at a location for some reasons, and is no open gap. */
+  async forgetShort(
+    { accountId, location }: Pick<Unmeasured, 'accountId' | 'location'>,
+    reasons: readonly GapReason[],
+  ): Promise<void> {
+    await this.#db
+      .deleteFrom('monitoring_gaps')
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('opened', 'is', null)
+      .where('reason', 'in', reasons)
+      .execute();
+  }
+
   /** The newest slot that was measured of each of some checks at some locations, from an instant on. */
   async lastMeasured(
     pairs: readonly Pick<Unmeasured, 'checkId' | 'location'>[],

@@ -5,7 +5,16 @@ import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';
 import { alertId, storeAlert, storedFacts } from '../raise.ts';
 import type { AlertRow, AlertSuppression, GapGroupRow } from '../tables.ts';
-import { gapText, isDue, type Miss, opensAt, type Unmeasured, withMiss } from './gap.ts';
+import {
+  type GapReason,
+  gapText,
+  isDue,
+  type Miss,
+  mayBeAwayUntil,
+  opensAt,
+  type Unmeasured,
+  withMiss,
+} from './gap.ts';
 import type { GroupKey } from './store.ts';
 
 const gapsPerTurn = 200;
@@ -132,13 +141,13 @@ async function troubleAt(
 }
 
 /** How runs end that were on their way when the last agent of a location went, and those that come after. */
-const ofAbsence: ReadonlySet<string> = new Set(['no-agent', 'expired', 'agent-lost', 'over-capacity']);
+export const absenceReasons: readonly GapReason[] = ['no-agent', 'expired', 'agent-lost', 'over-capacity'];
 
 /** Whether an alert of the location says why it was not measured. */
 function isExplained({ locationId, reason }: Pick<Miss, 'locationId' | 'reason'>, trouble: Trouble): boolean {
   if (locationId === null) return false;
   if (reason === 'error') return trouble.sick.has(locationId);
-  return ofAbsence.has(reason) && trouble.away.has(locationId);
+  return absenceReasons.includes(reason) && trouble.away.has(locationId);
 }
 
 /** Stores a gap that is not open yet, opens it if it is long enough and nothing holds it back. */
@@ -152,6 +161,11 @@ async function judge(
   if (!isDue(gap, settings, now)) {
     const nextAt = settings.monitoringGap.enabled ? opensAt(gap, settings) : null;
     await repositories.gaps.save({ ...gap, nextAt });
+    return false;
+  }
+  const awayUntil = mayBeAwayUntil(gap);
+  if (awayUntil !== null && awayUntil > now) {
+    await repositories.gaps.save({ ...gap, nextAt: awayUntil });
     return false;
   }
   const withheld = policy.withheldAt([gap.location]);

@@ -3,6 +3,7 @@ import { absenceSuite } from './absences.ts';
 import type { AlertStage } from './alert-stage.ts';
 import { causeSuite } from './causes.ts';
 import { channelSuite } from './channels.ts';
+import { deadAgentSuite } from './dead-agents.ts';
 import { deliverySuite } from './delivery.ts';
 import { fairnessSuite } from './fairness.ts';
 import { gapSuite } from './gaps.ts';
@@ -31,6 +32,7 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('quiet hours', () => quietHoursSuite(stage));
   describe('fairness', () => fairnessSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
+  describe('dead agents', () => deadAgentSuite(stage));
   describe('sick private locations', () => sicknessSuite(stage));
   describe('objectives', () => sloBurnSuite(stage));
   describe('causes', () => causeSuite(stage));

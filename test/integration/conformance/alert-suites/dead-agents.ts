@@ -1,0 +1,88 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { AlertTimers } from '../../../../src/service/alerts/timers.ts';
+import { DirectoryStore } from '../../../../src/service/artifact-store/directory-store.ts';
+import { LeaseSweep } from '../../../../src/service/jobs/lease-sweep.ts';
+import { ServiceMetrics } from '../../../../src/service/metrics.ts';
+import { Scheduler } from '../../../../src/service/runs/scheduler.ts';
+import {
+  createCheck,
+  createLocation,
+  quietLogger,
+  reportOf,
+  TestAgent,
+  temporaryFolder,
+} from '../../../helpers/service/service.ts';
+import { leaseTtlMs } from '../store-suites/stage.ts';
+import { type AlertStage, minuteMs, ownSettings } from './alert-stage.ts';
+
+const stepMs = 10_000;
+
+/** The only agent of a location dies while many checks run there. */
+export function deadAgentSuite(stage: AlertStage): void {
+  it('are one mail, however many checks ran there and however often, and one more when one is back', async () => {
+    await stage.start();
+    const mail = await stage.channel('EMAIL', { address: 'ops@example.test' });
+    const place = await createLocation(stage.harness, 'cellar');
+    const fields = { ...ownSettings, privateLocations: ['cellar'] };
+    // Slots of these are missed before two minutes have passed without an agent.
+    for (const frequencyOffset of [10, 20, 30])
+      await createCheck(stage.harness, { ...fields, frequency: 0, frequencyOffset });
+    await createCheck(stage.harness, { ...fields, frequency: 1 });
+    // The next slots of some of these are due when their first missed one is fifteen minutes old.
+    for (let frequencyOffset = 1; frequencyOffset <= 20; frequencyOffset += 1)
+      await createCheck(stage.harness, { ...fields, frequency: 2, frequencyOffset });
+
+    const pass = await passing(stage);
+    await pass(2 * minuteMs, agentOf(new TestAgent(stage.harness, place, 'first')));
+    const dying = new TestAgent(stage.harness, place, 'first');
+    // It has runs in hand when it dies.
+    await pass(stepMs, async () => {
+      await dying.claim();
+    });
+    await pass(14.5 * minuteMs);
+    expect(await notices(stage)).toEqual([['ALERT_LOCATION_AWAY', 'cellar', mail]]);
+    await pass(4 * minuteMs, agentOf(new TestAgent(stage.harness, place, 'second')));
+    expect(await notices(stage)).toEqual([
+      ['ALERT_LOCATION_AWAY', 'cellar', mail],
+      ['ALERT_LOCATION_BACK', 'cellar', mail],
+    ]);
+    expect((await stage.harness.call('GET', '/v1/monitoring-gaps')).body).toEqual([]);
+  });
+}
+
+async function notices(stage: AlertStage) {
+  const all = await stage.notifications();
+  return all
+    .map(({ alertType, checkName, alertChannelId }) => [alertType, checkName, alertChannelId])
+    .toReversed();
+}
+
+/** What an agent does each time that it has room. */
+function agentOf(agent: TestAgent): () => Promise<void> {
+  return async () => {
+    const runs = await agent.claim();
+    if (runs.length > 0) await agent.report(runs.map((run) => reportOf(run)));
+  };
+}
+
+/** Lets time pass in small steps; the jobs of the service take their turns in each, and an agent does its work. */
+async function passing(stage: AlertStage) {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  const { clock } = stage;
+  const { store } = stage.harness;
+  const deps = { store, clock, logger: quietLogger, metrics: new ServiceMetrics() };
+  const scheduler = new Scheduler({ ...deps, noteAway: async () => false });
+  const artifactStore = await DirectoryStore.open(folder.path);
+  const sweep = new LeaseSweep({ ...deps, artifactStore, leaseTtlMs });
+  const timers = new AlertTimers({ store, clock });
+  return async (ms: number, work?: () => Promise<void>) => {
+    for (let left = ms; left > 0; left -= stepMs) {
+      clock.advance(stepMs);
+      await scheduler.turn();
+      await work?.();
+      await sweep.turn();
+      await timers.turn();
+    }
+  };
+}
