@@ -1,3 +1,4 @@
+import { counted } from '../../lib/figures/count.ts';
 import { type AlertCause, alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
 import { alertHandlingRoutes, type OpenAlert } from '../../protocol/alerts/alert-handling.ts';
 import { errorGroupRoutes } from '../../protocol/results/error-group.ts';
@@ -71,13 +72,18 @@ export const showRootCauses: Run = async (api, [named = '']) => {
       ...(index === 0 ? [] : ['']),
       ...joined.map(
         ({ cleanedErrorMessage, count, lastSeen }) =>
-          `${printable(cleanedErrorMessage)} (${count} times, last ${agoText(lastSeen, now)} ago)`,
+          `${printable(cleanedErrorMessage)} (${runsText(count)}, last ${agoText(lastSeen, now)} ago)`,
       ),
       ...causeLines(joined[0]?.rootCauseAnalyses[0]),
     ]);
   };
   return { json: groups, lines };
 };
+
+/** How many runs failed by an error. */
+function runsText(count: number): string {
+  return count === 0 ? 'no run failed by it: retries passed' : counted(count, 'run');
+}
 
 function causeLines(one: RootCauseAnalysis | undefined): string[] {
   if (!one) return ['  Its cause has not been looked for yet.'];

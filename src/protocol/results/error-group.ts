@@ -12,7 +12,11 @@ const GroupFields = {
   cleanedErrorMessage: z.string().describe('Without what changes from one time to the next'),
   firstSeen: DateTime,
   lastSeen: DateTime,
-  count: z.int().describe('How many results had the error'),
+  count: z
+    .int()
+    .describe(
+      'How many runs failed by the error; an attempt that was repeated is no run, so 0 if each retry passed',
+    ),
   archivedUntilNextEvent: z.boolean(),
   rootCauseAnalyses: z.array(RootCauseAnalysis).describe('Those that are done, newest first, the last 10'),
 };

@@ -183,7 +183,8 @@ export class HeartbeatRecorder {
     };
     await repositories.runs.insert([run]);
     const messages = failed ? [failed.message] : [];
-    const groups = await groupErrors(repositories, [failedResult(run, event.id, messages, undefined)], now);
+    const result = failedResult(run, event.id, messages, { hasFailedRun: failed !== undefined });
+    const groups = await groupErrors(repositories, [result], now);
     const type = findCheckType(run.check_type);
     const detail = { state: event.state, source: event.source, userAgent: event.user_agent };
     const row: CountedResultRow = {

@@ -133,6 +133,11 @@ interface RetriedResult {
 
 type FinalResult = AcceptedResult;
 
+interface Decided {
+  readonly final: readonly FinalResult[];
+  readonly retried: readonly RetriedResult[];
+}
+
 /** What a test session sets for its runs. */
 interface SessionSettings {
   readonly project_id: string | null;
@@ -249,10 +254,10 @@ class Batch {
     const sessions = await repositories.testSessions.findMany(
       this.#accepted.map(({ run }) => run.test_session_id),
     );
-    const accepted = await this.#withErrorGroups(sessions);
-    const { final, retried } = await this.#decideRetries(accepted, sessions);
+    const decided = await this.#decideRetries(sessions);
+    const { final, retried } = await this.#withErrorGroups(decided, sessions);
     await repositories.artifacts.insert(
-      accepted.flatMap(({ run, report }) => artifactRows(report, run, this.#origin)),
+      this.#accepted.flatMap(({ run, report }) => artifactRows(report, run, this.#origin)),
     );
     await this.#requeue(retried);
     await this.#keepPlans(final);
@@ -260,35 +265,35 @@ class Batch {
     const hasAlerts = await storeOutcome(repositories, outcome, this.#now, everyNthPass);
     return [
       ...retrySignals(retried),
-      ...testedSignals(accepted.map(({ run }) => run)),
+      ...testedSignals(this.#accepted.map(({ run }) => run)),
       ...(hasAlerts ? [{ kind: 'alerts' } as const] : []),
     ];
   }
 
   /** What was accepted, with the groups that its errors fall into. */
-  async #withErrorGroups(sessions: ReadonlyMap<string, SessionSettings>): Promise<AcceptedResult[]> {
+  async #withErrorGroups(
+    { final, retried }: Decided,
+    sessions: ReadonlyMap<string, SessionSettings>,
+  ): Promise<Decided> {
+    const ended = new Set(final.map(({ row }) => row.id));
     const failed = this.#accepted.map(({ run, row, report }) =>
-      failedResult(
-        run,
-        row.id,
-        report.errorMessages,
-        sessions.get(run.test_session_id ?? ''),
-        run.test_session_id === null ? [] : failedTests(run.check_type, row.detail),
-      ),
+      failedResult(run, row.id, report.errorMessages, {
+        hasFailedRun: ended.has(row.id) && report.failure !== null,
+        session: sessions.get(run.test_session_id ?? ''),
+        tests: run.test_session_id === null ? [] : failedTests(run.check_type, row.detail),
+      }),
     );
     const groupIds = await groupErrors(this.#repositories, failed, this.#now);
-    return this.#accepted.map(({ run, row, report }) => ({
-      run,
-      row: { ...row, error_group_ids: JSON.stringify(groupIds.get(row.id) ?? []) },
-      report,
-    }));
+    const grouped = <Result extends Pick<AcceptedResult, 'row'>>(result: Result): Result => ({
+      ...result,
+      row: { ...result.row, error_group_ids: JSON.stringify(groupIds.get(result.row.id) ?? []) },
+    });
+    return { final: final.map(grouped), retried: retried.map(grouped) };
   }
 
   /** Which results are final, and which runs get another attempt, when and where. */
-  async #decideRetries(
-    accepted: readonly AcceptedResult[],
-    sessions: ReadonlyMap<string, SessionSettings>,
-  ): Promise<{ final: FinalResult[]; retried: RetriedResult[] }> {
+  async #decideRetries(sessions: ReadonlyMap<string, SessionSettings>): Promise<Decided> {
+    const accepted = this.#accepted;
     const failed = accepted.filter(({ report }) => report.failure !== null);
     const stored = await this.#repositories.checks.findMany(failed.map(({ run }) => run.check_id));
     const inEffect = await withGroups(this.#repositories, [...stored.values()]);

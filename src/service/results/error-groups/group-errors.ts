@@ -19,19 +19,27 @@ export interface FailedResult {
   /** The environment of its test session. */
   readonly environment?: string | null | undefined;
   readonly messages: readonly string[];
+  /** Whether it is the one that a run failed with: an attempt that is repeated is no failed run yet. */
+  readonly hasFailedRun: boolean;
   /** The tests that errors of it occurred in. */
   readonly tests?: readonly FailedTest[] | undefined;
 }
 
-/** One error of one owner, and the results of the batch it occurred in. */
+/** One error of one owner, the results of the batch it occurred in, and those of them that a run failed with. */
 interface Occurrence {
   readonly owner: GroupOwner;
   readonly raw: string;
   readonly cleaned: string;
   readonly hash: string;
   readonly resultIds: Set<string>;
+  readonly failedRuns: Set<string>;
   readonly environments: Set<string>;
   readonly tests: FailedTest[];
+}
+
+/** A group, and what of a batch joined it. */
+interface Joined extends Pick<Occurrence, 'resultIds' | 'failedRuns' | 'environments' | 'tests'> {
+  readonly group: ErrorGroupRow;
 }
 
 const maxGroupsPerResult = 50;
@@ -64,10 +72,7 @@ export async function groupErrors(
   const occurrences = occurrencesOf(results);
   const groupIds = new Map<string, string[]>();
   if (occurrences.length === 0) return groupIds;
-  const joined = new Map<
-    string,
-    { group: ErrorGroupRow; resultIds: Set<string>; environments: Set<string>; tests: FailedTest[] }
-  >();
+  const joined = new Map<string, Joined>();
   const newest = new Map<string, ErrorGroupRow[]>();
   const byHash = new Map<string, ErrorGroupRow>();
   for (const ofOneKind of Map.groupBy(occurrences, ({ owner }) => owner.kind).values()) {
@@ -88,21 +93,23 @@ export async function groupErrors(
       if (made.isNew) madeGroups.push(made.group);
     }
     const group = await kept(repositories, found, now);
-    const entry = joined.get(group.id) ?? {
+    const entry: Joined = joined.get(group.id) ?? {
       group,
       resultIds: new Set(),
+      failedRuns: new Set(),
       environments: new Set(),
       tests: [],
     };
     for (const id of occurrence.resultIds) entry.resultIds.add(id);
+    for (const id of occurrence.failedRuns) entry.failedRuns.add(id);
     for (const environment of occurrence.environments) entry.environments.add(environment);
     entry.tests.push(...occurrence.tests);
     joined.set(group.id, entry);
   }
   await repositories.errorGroups.countSeen(
-    [...joined.values()].map(({ group, resultIds, environments, tests }) => ({
+    [...joined.values()].map(({ group, failedRuns, environments, tests }) => ({
       id: group.id,
-      times: resultIds.size,
+      runs: failedRuns.size,
       environments: mergedEnvironments(group, environments),
       tests: mergedTests(group, tests),
     })),
@@ -132,20 +139,26 @@ export function failedResult(
   run: Pick<RunRow, 'account_id' | 'check_id'>,
   id: string,
   messages: readonly string[],
-  session: { readonly project_id: string | null; readonly environment: string | null } | undefined,
-  tests?: readonly FailedTest[],
+  {
+    session,
+    ...more
+  }: Pick<FailedResult, 'hasFailedRun' | 'tests'> & {
+    readonly session?:
+      | { readonly project_id: string | null; readonly environment: string | null }
+      | undefined;
+  },
 ): FailedResult {
   const accountId = run.account_id;
   const owner: GroupOwner = session
     ? { accountId, kind: 'test-session', ownerId: session.project_id ?? '' }
     : { accountId, kind: 'check', ownerId: run.check_id };
-  return { id, owner, environment: session?.environment, messages, tests };
+  return { id, owner, environment: session?.environment, messages, ...more };
 }
 
 /** The different errors of a batch, in one order, so that two batches cannot wait for each other. */
 function occurrencesOf(results: readonly FailedResult[]): Occurrence[] {
   const byKey = new Map<string, Occurrence>();
-  for (const { id, owner, environment, messages, tests } of results) {
+  for (const { id, owner, environment, messages, hasFailedRun, tests } of results) {
     for (const message of messages.slice(0, maxGroupsPerResult)) {
       const raw = storable(message).slice(0, maxRawLength).toWellFormed();
       const cleaned = cleanedMessage(raw);
@@ -158,10 +171,12 @@ function occurrencesOf(results: readonly FailedResult[]): Occurrence[] {
         cleaned,
         hash,
         resultIds: new Set(),
+        failedRuns: new Set(),
         environments: new Set(),
         tests: [],
       };
       occurrence.resultIds.add(id);
+      if (hasFailedRun) occurrence.failedRuns.add(id);
       occurrence.tests.push(...(tests ?? []).filter((test) => test.message === message));
       if (environment) occurrence.environments.add(environment);
       byKey.set(key, occurrence);

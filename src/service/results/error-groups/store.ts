@@ -74,17 +74,17 @@ export class ErrorGroups {
       .executeTakeFirstOrThrow();
   }
 
-  /** Counts errors that came: a group that was archived until then is open again. */
+  /** Counts runs that failed by errors: a group that was archived until then is open again. */
   async countSeen(
     seen: readonly {
       readonly id: string;
-      readonly times: number;
+      readonly runs: number;
       readonly environments: string;
       readonly tests: string | null;
     }[],
     now: number,
   ): Promise<void> {
-    const alike = Map.groupBy(seen, ({ times, environments, tests }) => `${times} ${environments} ${tests}`);
+    const alike = Map.groupBy(seen, ({ runs, environments, tests }) => `${runs} ${environments} ${tests}`);
     for (const groups of alike.values()) {
       const [first] = groups;
       if (!first) continue;
@@ -102,7 +102,7 @@ export class ErrorGroups {
       await this.#db
         .updateTable('error_groups')
         .set((eb) => ({
-          count: eb('count', '+', first.times),
+          count: eb('count', '+', first.runs),
           last_seen: now,
           is_archived: 0 as const,
           environments: first.environments,

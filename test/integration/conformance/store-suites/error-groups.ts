@@ -118,4 +118,39 @@ export function errorGroupSuite(stage: StoreStage): void {
     expect((await stage.harness.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
     expect((await get(id)).statusCode).toBe(404);
   });
+
+  it('counts the runs that failed by an error, however often each was repeated', async () => {
+    await stage.start();
+    const check = await createCheck(stage.harness, {
+      ...{ privateLocations: ['lab'], doubleCheck: false },
+      retryStrategy: { type: 'FIXED', baseBackoffSeconds: 0, maxRetries: 2, sameRegion: true },
+    });
+    const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 192.0.2.7:443');
+    /** Runs it once; each attempt but the last fails, and that one as said. */
+    const run = async (attempts: number, last: 'fails' | 'passes') => {
+      await stage.queueNextSlot(check.id);
+      for (let attempt = 1; attempt <= attempts; attempt += 1) {
+        stage.clock.advance(1);
+        const leased = (await stage.agent.claim()).find((one) => one.check.id === check.id);
+        if (!leased) throw new Error('nothing was leased');
+        const hasPassed = attempt === attempts && last === 'passes';
+        const outcome = hasPassed ? {} : { failure: down, errorMessages: [down.message] };
+        expect(await stage.agent.report([reportOf(leased, outcome)])).toEqual(['accepted']);
+      }
+    };
+    const group = async () =>
+      (await stage.harness.call('GET', `/v1/error-groups/checks/${check.id}`)).body[0];
+    const inRange = async () => {
+      const range = { from: 0, to: stage.clock.wallMs() + 1 };
+      return (
+        (await stage.harness.store.results.runsByErrorGroup(check.id, range)).get((await group()).id) ?? 0
+      );
+    };
+    await run(2, 'passes');
+    expect([(await group()).count, await inRange()]).toEqual([0, 0]);
+    await run(3, 'fails');
+    await run(3, 'passes');
+    await run(3, 'fails');
+    expect([(await group()).count, await inRange()]).toEqual([2, 2]);
+  });
 }

@@ -212,7 +212,7 @@ export function sessionSuite(stage: StoreStage): void {
     expect(groups).toEqual([
       expect.objectContaining({
         projectId: 'shop',
-        count: 2,
+        count: 1,
         environments: ['preview'],
         cleanedErrorMessage: 'connect ECONNREFUSED <ip>',
       }),
