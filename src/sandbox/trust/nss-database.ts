@@ -6,6 +6,8 @@ import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const program = fileURLToPath(new URL(`./nss-database-main${extname(import.meta.url)}`, import.meta.url));
+/** Shared memory: the library waits for the disk 36 times, and on a busy one that took longer than the limit. */
+const memoryFolder = '/dev/shm';
 const timeoutMs = 20_000;
 const maxMessageLength = 2000;
 /** The certificates with what is trusted of them, and the keys, of which there are none. */
@@ -33,7 +35,7 @@ export async function makeNssDatabase(
   certificates: readonly string[],
   executablePath: string | undefined,
 ): Promise<ReadonlyMap<string, Buffer>> {
-  const directory = await mkdtemp(join(tmpdir(), 'picket-nss-'));
+  const directory = await makeFolder();
   try {
     await run(directory, certificates, executablePath);
     const files = new Map<string, Buffer>();
@@ -41,6 +43,14 @@ export async function makeNssDatabase(
     return files;
   } finally {
     await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function makeFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(memoryFolder, 'picket-nss-'));
+  } catch {
+    return await mkdtemp(join(tmpdir(), 'picket-nss-')); // there is none, or it is not ours to write
   }
 }
 
@@ -61,11 +71,14 @@ async function run(
   });
   child.stdin.on('error', () => undefined); // it ended before it read: its exit tells
   child.stdin.end(JSON.stringify(certificates.map((pem) => new X509Certificate(pem).raw.toString('base64'))));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
-  });
+  const [code, signal] = await new Promise<readonly [number | null, NodeJS.Signals | null]>(
+    (resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (...end) => resolve(end));
+    },
+  );
   if (code === 0) return;
-  const reason = /^\w*Error: (.*)$/m.exec(message)?.[1] ?? `exit code ${code}`;
+  const how = signal === null ? `exit code ${code}` : `${signal}, after at most ${timeoutMs} ms`;
+  const reason = /^\w*Error: (.*)$/m.exec(message)?.[1] ?? how;
   throw new NssUnavailable(`the CA database for browsers could not be created: ${reason}`);
 }

@@ -53,6 +53,13 @@ it('makes the database that Chromium reads, and says why where it cannot', async
   const trust = await prepareScriptTrust({ directory, certificates, executablePath });
   expect(trust.problems).toEqual([]);
   expect([...trust.browserFiles.keys()]).toEqual(['.pki/nssdb/cert9.db', '.pki/nssdb/key4.db']);
+  // The library waits for the disk again and again: no disk is needed.
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = join(parent, 'missing');
+  const inMemory = await prepareScriptTrust({ directory, certificates, executablePath });
+  if (TMPDIR === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = TMPDIR;
+  expect(inMemory.problems).toEqual([]);
   const broken = ['-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n'];
   const other = await prepareScriptTrust({ directory, certificates: broken, executablePath });
   expect(other.problems).toEqual([expect.stringContaining('browsers do not trust')]);

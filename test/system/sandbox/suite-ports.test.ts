@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxes, type SandboxPool } from '../../../src/sandbox/pool/pool.ts';
@@ -31,6 +31,21 @@ const suite = (webServer: string, baseUrl: string, more: SuiteFiles = {}): Suite
   ...more,
 });
 
+/** Command lines of processes of runs that still run: all of a run inherit the name of its notes. */
+function processesOf(folder: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const variables = readFileSync(`/proc/${pid}/environ`, 'utf8');
+        if (!variables.includes(`PICKET_NOTES=${folder}/`)) return [];
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')];
+      } catch {
+        return []; // it has ended
+      }
+    });
+}
+
 describe('a web server of a suite', () => {
   let stage: SuiteStage;
   let stranger: Server;
@@ -52,7 +67,7 @@ describe('a web server of a suite', () => {
     if (!isRoot || stage.missing) return;
     pool = await openSandboxes({
       directory: join(directory, 'sandboxes'),
-      slotCount: 1,
+      slotCount: 2,
       firstUid: 31_700,
       mechanism: 'uid+namespaces',
     });
@@ -92,6 +107,30 @@ describe('a web server of a suite', () => {
           `http://127.0.0.1:${port}`,
         ),
     };
+    for (const [host, listensAt] of [
+      ['0.0.0.0', '0.0.0.0'],
+      ['127.0.0.2', '127.0.0.2'],
+      ['[::ffff:127.0.0.1]', '0.0.0.0'],
+      [hostname(), '::'],
+    ] as const) {
+      forms[`as ${host}, listening at ${listensAt}`] = () =>
+        suite(
+          `{ command: 'node server.cjs ${port} ${listensAt}', url: 'http://${host}:${port}', reuseExistingServer: true }`,
+          `http://${host}:${port}`,
+        );
+    }
+    forms['among several of whom one ignores SIGTERM and one becomes a daemon'] = () =>
+      suite(
+        `[{ command: 'node stubborn.cjs 40405', url: 'http://127.0.0.1:40405', reuseExistingServer: true },
+          { command: 'node daemon.cjs ${port}', url: 'http://localhost:${port}', reuseExistingServer: true }]`,
+        `http://localhost:${port}`,
+        {
+          'stubborn.cjs': `process.on('SIGTERM', () => {}); process.on('SIGINT', () => {}); ${ownServer}`,
+          'daemon.cjs': `const { spawn } = require('node:child_process');
+            spawn(process.execPath, [require.resolve('./stubborn.cjs'), process.argv[2]], { detached: true, stdio: 'ignore' }).unref();
+            setInterval(() => {}, 1000);`,
+        },
+      );
     const others = Object.values(networkInterfaces()).flat();
     const address = others.find((one) => one?.family === 'IPv4' && !one.internal)?.address;
     if (address !== undefined) {
@@ -107,8 +146,29 @@ describe('a web server of a suite', () => {
         expect(outcome.failure).toBeUndefined();
         expect(outcome.detail.stats).toMatchObject({ expected: 1 });
         expect(visits).toEqual([]);
+        await expect.poll(() => processesOf(directory), { timeout: 30_000 }).toEqual([]);
       });
     }
+
+    it('is its own in each of two runs of one suite at once', { timeout: 120_000 }, async () => {
+      const marked = (mark: string) =>
+        suite(
+          `{ command: 'node own.cjs ${port} ${mark}', port: ${port}, reuseExistingServer: true }`,
+          `http://localhost:${port}`,
+          {
+            'own.cjs': `require('node:http').createServer((request, response) => response.end(process.argv[3])).listen(Number(process.argv[2]));`,
+            'a.spec.ts': `import { test, expect } from '@playwright/test';
+              test('is served by its own', async ({ request }) => {
+                const end = Date.now() + 3000;
+                while (Date.now() < end) expect(await (await request.get('/')).text()).toBe('${mark}');
+              });`,
+          },
+        );
+      const runs = await Promise.all(['one', 'two'].map((mark) => inNetwork(marked(mark))));
+      for (const { outcome } of runs) expect(outcome.failure).toBeUndefined();
+      expect(visits).toEqual([]);
+      await expect.poll(() => processesOf(directory), { timeout: 30_000 }).toEqual([]);
+    });
 
     it('that does not start is red, and not the green of the stranger', { timeout: 120_000 }, async () => {
       const { outcome } = await inNetwork(

@@ -71,6 +71,43 @@ export function auditSuite(stage: StoreStage): void {
     expect([...first.body.entries, ...second.body.entries]).toEqual(all.slice(0, 2));
   });
 
+  it('names each act by which a writer can come to see hidden values', async () => {
+    await stage.start();
+    const { harness } = stage;
+    const as = { key: await harness.addKey('READ_WRITE') };
+    const request = { url: 'http://target.test/' };
+    const { body: check } = await harness.call('POST', '/v1/checks/api', {
+      name: 'shop',
+      frequency: 5,
+      request,
+    });
+    const { body: locations } = await harness.call('GET', '/v1/private-locations');
+    const place = `private-locations/${locations[0].id}`;
+    const acts: readonly (readonly ['POST' | 'PUT', string, object])[] = [
+      ['POST', `${place}/keys`, {}],
+      ['PUT', place, { proxyUrl: 'http://me:pass-1@proxy.test:3128' }],
+      ['PUT', `checks/api/${check.id}`, { ...check, request: { ...check.request, skipSSL: true } }],
+      ['PUT', `checks/api/${check.id}`, { ...check, localSetupScript: 'fetch("https://elsewhere.test")' }],
+    ];
+    for (const [method, path, body] of acts) {
+      const { status } = await harness.call(method, `/v1/${path}`, body, as);
+      expect([path, status]).toEqual([path, expect.toBeOneOf([200, 201])]);
+    }
+    const told = [
+      ...(await entries(`&resource=checks/${check.id}`)),
+      ...(await entries(`&resource=${place}`)),
+    ];
+    const text = (part: object) =>
+      told.find((one) => JSON.stringify(one.after)?.includes(JSON.stringify(part).slice(1, -1)));
+    for (const part of [{ skipSSL: true }, { localSetupScript: 'fetch("https://elsewhere.test")' }]) {
+      expect(text(part), JSON.stringify(part)).toMatchObject({ actor: { name: 'test' }, outcome: 'DONE' });
+    }
+    const proxy = told.find((one) => one.after?.proxyUrl);
+    expect(proxy.after.proxyUrl).toMatch(/^http:\/\/me:.*@proxy\.test:3128/);
+    expect(told.filter(({ operation }: { operation: string }) => /Key/.test(operation))).toHaveLength(1);
+    expect(JSON.stringify(told)).not.toMatch(/pass-1|pl_[0-9a-f]{32}/);
+  });
+
   it('shows others than admins what became of a resource, without addresses, people and keys', async () => {
     await stage.start();
     const { harness } = stage;
