@@ -1,8 +1,7 @@
 import { z } from 'zod';
+import { maxSecretLength } from '../lib/bounds/maskable.ts';
 import { readEnvironment } from '../lib/env.ts';
 
-/** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
-const maxSecretLength = 128 * 1024;
 const secretPrefix = 'SERVICE_SECRET_';
 
 /**

@@ -1,10 +1,10 @@
+import { minSecretLength } from '../../lib/bounds/maskable.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ErrorReporter } from '../error-report/error-reporter.ts';
 import type { LocationWatch } from '../location/location-watch.ts';
 import { unhealthyReport } from '../location/unhealthy-report.ts';
 import type { FinishedRun, RunFacts } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
-import { minSecretLength } from '../scrub/secret-finder.ts';
 import type { Delivery } from './delivery.ts';
 
 const maxNamesWarnedOf = 1000;

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isMaskable } from '../../lib/bounds/maskable.ts';
 import { scrubBytes } from './files/scrub-bytes.ts';
 import { Scrubber } from './scrubber.ts';
-import { isMaskable, SecretFinder } from './secret-finder.ts';
+import { SecretFinder } from './secret-finder.ts';
 
 const mask = '*********';
 

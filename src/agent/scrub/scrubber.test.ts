@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mask } from '../../checks/judging/credential-headers.ts';
+import { isMaskable, isWord } from '../../lib/bounds/maskable.ts';
 import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
-import { isMaskable } from './secret-finder.ts';
-import { isWord } from './shapes/whole-word.ts';
 
 const secret = 'p@ss/w"örd+& 1';
 

@@ -1,3 +1,4 @@
+import { isMaskable, isWord, weakReason } from '../../lib/bounds/maskable.ts';
 import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
 import { CutSecrets } from './shapes/cut-secrets.ts';
 import { cutShapes } from './shapes/cut-shapes.ts';
@@ -5,18 +6,7 @@ import { hasPlainMarks, isMark, markShapes, UnmarkedBytes } from './shapes/inser
 import { packedShapes } from './shapes/packed-shape.ts';
 import { lineShapes, secretShapes } from './shapes/secret-shapes.ts';
 import type { SecretRange, SecretShape } from './shapes/shape.ts';
-import { isWord, WholeWord } from './shapes/whole-word.ts';
-
-/**
- * Secrets shorter than this are not looked for: they would be found by chance and destroy results. They are
- * reported by name.
- */
-export const minSecretLength = 6;
-/** Longer ones are not secrets but documents; a check variable cannot be that long. */
-export const maxSecretLength = 128 * 1024;
-
-/** Values that are in most texts anyway; masking them would hide everything and protect nothing. */
-const neverSecret: ReadonlySet<string> = new Set(['https://', 'http://', '/artifact/']);
+import { WholeWord } from './shapes/whole-word.ts';
 
 /** What a byte costs, in nanoseconds: looking for one anchor by itself, and one step of the index. */
 const soloCost = 0.2;
@@ -33,12 +23,6 @@ const keyBlock = /-----BEGIN [^-]+-----/;
 /** Marks within marks, each in the middle of another. */
 const maxMarkDepth = 4;
 
-/** Whether a secret's value is long and special enough to be looked for. */
-export function isMaskable(secret: string): boolean {
-  const { length } = secret.trim();
-  return length >= minSecretLength && secret.length <= maxSecretLength && !neverSecret.has(secret.trim());
-}
-
 /** Which of these secret variables have values that cannot be masked, or not within longer words. */
 export function unmaskableNames(
   names: readonly string[],
@@ -46,7 +30,7 @@ export function unmaskableNames(
 ): string[] {
   return names.filter((name) => {
     const value = variables[name];
-    return value !== undefined && value !== '' && (!isMaskable(value) || isWord(value.trim()));
+    return value !== undefined && value !== '' && weakReason(value) !== undefined;
   });
 }
 

@@ -97,13 +97,27 @@ function withKept(masked: readonly MaskedValue[], body: Definition, stored: Defi
  * consists of variables, which are secret or not by themselves.
  */
 export function maskedTexts(masked: readonly MaskedValue[], definition: Definition): string[] {
-  return masked
-    .flatMap(({ path, flags }) => {
-      const value = valueAt(definition, path);
-      if (!flags) return [value];
-      return (entriesOf(value) ?? []).filter((entry) => isMasked(entry, flags)).map((entry) => entry.value);
-    })
-    .filter((value) => typeof value === 'string' && value !== '' && !value.includes('{{')) as string[];
+  return maskedEntries(masked, definition).map(({ value }) => value);
+}
+
+/** The same with the field of each, and its name: the key of an entry, or the field. */
+export function maskedEntries(
+  masked: readonly MaskedValue[],
+  definition: Definition,
+): { readonly field: string; readonly name: string; readonly value: string }[] {
+  return masked.flatMap(({ path, flags }) => {
+    const [field, value] = [path.join('.'), valueAt(definition, path)];
+    const all = flags
+      ? (entriesOf(value) ?? []).flatMap((entry, index) =>
+          isMasked(entry, flags)
+            ? [{ field: `${field}.${index}.value`, name: String(entry.key), value: entry.value }]
+            : [],
+        )
+      : [{ field, name: field, value }];
+    return all.flatMap(({ value: text, ...named }) =>
+      typeof text === 'string' && text !== '' && !text.includes('{{') ? [{ ...named, value: text }] : [],
+    );
+  });
 }
 
 /** A change: what was written, what was stored, and what would be stored. */

@@ -16,7 +16,7 @@ it('says that a thing is replaced, not that it is new', () => {
     ['checks/new.yaml', 'CREATE'],
     ['checks/old.yaml', 'DELETE'],
   ]);
-  expect(planLines(changes)).toEqual([
+  expect(planLines({ changes, warnings: [] })).toEqual([
     '± checks/home.yaml  replace',
     '+ checks/new.yaml  create',
     '- checks/old.yaml  delete',

@@ -26,10 +26,11 @@ export async function planCommand(
   options: DeployOptions,
   environment: Environment,
 ): Promise<Shown> {
-  const { project, changes } = await makePlan(api, folder, options, environment);
+  const plan = await makePlan(api, folder, options, environment);
+  const { project, changes, warnings } = plan;
   return {
-    json: { project: project.logicalId, changes },
-    lines: () => planLines(changes),
+    json: { project: project.logicalId, changes, warnings },
+    lines: () => planLines(plan),
     exitCode: changes.length === 0 ? 0 : changesExitCode,
   };
 }
@@ -43,11 +44,14 @@ export async function deployCommand(
   ask: (question: string) => Promise<boolean> = askOnTerminal,
 ): Promise<Shown> {
   const plan = await makePlan(api, folder, options, environment);
-  const { project, changes } = plan;
+  const { project, changes, warnings } = plan;
   const deleted = changes.filter(({ action }) => action === 'DELETE' || action === 'REPLACE');
-  const before = planLines(changes);
+  const before = planLines(plan);
   if (changes.length === 0) {
-    return { json: { project: project.logicalId, changes, deployment: null }, lines: () => before };
+    return {
+      json: { project: project.logicalId, changes, warnings, deployment: null },
+      lines: () => before,
+    };
   }
   if (deleted.length > 0 && options.yes !== true) {
     for (const line of before) console.error(line);
@@ -68,6 +72,7 @@ export async function deployCommand(
     json: {
       project: project.logicalId,
       changes,
+      warnings,
       deployment: { id: deployment.id, status: deployment.status },
     },
     lines: () => [...before, `Deployed: ${deployment.id}`],

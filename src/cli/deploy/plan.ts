@@ -10,6 +10,7 @@ import { invalidProject, readProject } from '../project/files.ts';
 import { type Project, pathOf } from '../project/project.ts';
 import { resourcesOf, type UnsetValue } from '../project/resources.ts';
 import { problemsOf } from '../project/validate.ts';
+import { type FileWarning, warningLines, weakSecretsOf } from '../project/weak-secrets.ts';
 import { readAccount } from './account.ts';
 import { withBundles } from './bundles.ts';
 import { fileOf, type PlannedChange, plannedChanges } from './changes.ts';
@@ -20,6 +21,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface Plan {
   readonly project: Project;
   readonly changes: readonly PlannedChange[];
+  /** What the files say and does not have all of the effect that it seems to have. */
+  readonly warnings: readonly FileWarning[];
   /** The request that carries it out. */
   readonly body: unknown;
 }
@@ -67,7 +70,8 @@ export async function makePlan(
     const named = stored.map((one) =>
       one.folder === 'dashboards' ? { ...one, id: String(one.view['dashboardId']) } : one,
     );
-    return { project, changes: plannedChanges(diff, project, named), body };
+    const changes = plannedChanges(diff, project, named);
+    return { project, changes, warnings: weakSecretsOf(resources), body };
   } finally {
     progress.end();
   }
@@ -120,9 +124,10 @@ const words = {
 } as const;
 const longest = 60;
 
-/** A plan in lines: every file with its fields, and how many there are of each kind. */
-export function planLines(changes: readonly PlannedChange[]): string[] {
-  if (changes.length === 0) return ['No changes: the account is as the files say.'];
+/** A plan in lines: every file with its fields, how many there are of each kind, and what to be warned of. */
+export function planLines({ changes, warnings }: Pick<Plan, 'changes' | 'warnings'>): string[] {
+  const warned = warningLines(warnings);
+  if (changes.length === 0) return ['No changes: the account is as the files say.', ...warned];
   const lines = changes.flatMap(({ action, file, fields }) => [
     `${signs[action]} ${file}  ${words[action]}`,
     ...fields.map(
@@ -133,7 +138,7 @@ export function planLines(changes: readonly PlannedChange[]): string[] {
     const { length } = changes.filter((one) => one.action === action);
     return length === 0 ? [] : [`${length} to ${word}`];
   });
-  return [...lines, '', `${counts.join(', ')}.`];
+  return [...lines, '', `${counts.join(', ')}.`, ...warned];
 }
 
 function valueText(value: unknown): string {

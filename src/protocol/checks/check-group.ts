@@ -9,6 +9,7 @@ import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
+import { Warning } from '../http/warning.ts';
 import { ManagedFields } from '../projects/project.ts';
 import {
   AnyCheck,
@@ -94,6 +95,7 @@ export type GroupDefinition = z.output<typeof GroupFields> & Record<string, unkn
 
 export const CheckGroup = AllGroupFields.extend({
   id: z.int(),
+  warnings: z.array(Warning).describe('Which of its secrets are not masked; empty when all are'),
   ...ManagedFields,
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),

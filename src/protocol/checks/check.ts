@@ -35,7 +35,11 @@ const ServiceFields = {
   updated_at: z.iso.datetime().nullable(),
   alertChannels: AlertChannels,
   ...ManagedFields,
-  warnings: z.array(Warning).describe('Why it does not run as things are; empty when it does'),
+  warnings: z
+    .array(Warning)
+    .describe(
+      'Why it does not run as things are, what of it has no effect, and which of its secrets are not masked; empty when all is well',
+    ),
   state: CheckState,
 };
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineResourceApi } from '../http/resource.ts';
+import { Warning } from '../http/warning.ts';
 import { ManagedFields } from '../projects/project.ts';
 
 const key = z
@@ -18,6 +19,9 @@ export const Variable = z
     value: z.string().describe('"" when the variable is locked or secret'),
     locked: z.boolean(),
     secret: z.boolean(),
+    warnings: z
+      .array(Warning)
+      .describe('Whether it is locked or secret, and not masked in results and logs; empty when it is'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
     ...ManagedFields,

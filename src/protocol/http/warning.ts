@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Why something that was accepted has no effect as things are. */
+/** Why something that was accepted has no effect as things are, or not all of the effect that it seems to have. */
 export const Warning = z
   .object({
     code: z
@@ -12,8 +12,10 @@ export const Warning = z
         'NO_SUBSCRIBER',
         'NOT_DELIVERED',
         'GROUP_CHANNELS',
+        'NOT_MASKED',
       ])
       .describe('Stable, for programs'),
+    field: z.string().optional().describe('The field that it is about, when it is about one'),
     message: z.string().describe('What has no effect, why, and what to do'),
   })
   .meta({ id: 'Warning' });

@@ -5,6 +5,7 @@ import { findCheckType } from '../../checks/index.ts';
 import { AnyCheck } from '../../protocol/checks/check.ts';
 import type { CheckState } from '../../protocol/checks/check-state.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
+import { weakSecrets } from '../../protocol/http/weak-secrets.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { describeIssues } from '../http/validation.ts';
 import { type CheckChannel, channelsView } from './alert-channels.ts';
@@ -62,14 +63,19 @@ async function channelsOf(
   return ({ id, groupId }) => (groupId === null ? undefined : ofGroups.get(groupId)) ?? own.get(id);
 }
 
-/** Why checks do not run, and what of them has no effect; what comes from a group is the group's matter. */
+/** Why checks do not run, what of them has no effect, and which secrets are not masked; what comes from a group is the group's matter. */
 async function allWarningsOf(
   { store, clock }: ViewDeps,
   checks: readonly Check[],
   kind: ViewKind,
 ): Promise<(check: Check) => readonly Warning[]> {
   const warnings = await warningsOf(store, checks, clock.wallMs());
-  return (check) => [...(warnings.get(check.id) ?? []), ...(kind === 'own' ? effectWarnings(check) : [])];
+  return (check) => [...(warnings.get(check.id) ?? []), ...(kind === 'own' ? ownWarnings(check) : [])];
+}
+
+function ownWarnings(check: Check): Warning[] {
+  const masked = maskedValues(findCheckType(check.checkType));
+  return [...effectWarnings(check), ...weakSecrets(masked, check.definition)];
 }
 
 /** The same of one check whose channels are still to be looked up. */

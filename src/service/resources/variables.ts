@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type VariableInput, type VariablePatch, variableApi } from '../../protocol/checks/variable.ts';
+import { weakSecret } from '../../protocol/http/weak-secrets.ts';
 import { fieldError } from '../http/validation.ts';
 import { accountTable } from '../store/engine/account-table.ts';
 import { defineResource } from './resource.ts';
@@ -35,6 +36,7 @@ export const variables = defineResource(
     value: isHidden(row) ? '' : row.value,
     locked: row.locked === 1,
     secret: row.secret === 1,
+    warnings: isHidden(row) ? weakSecret({ field: 'value', name: row.key, value: row.value }) : [],
   }),
 });
 

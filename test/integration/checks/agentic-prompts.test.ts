@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
-import { isMaskable, SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
 import { Actor } from '../../../src/checks/agentic/course/actor.ts';
 import { explore } from '../../../src/checks/agentic/course/explore.ts';
 import { heal } from '../../../src/checks/agentic/course/heal.ts';
@@ -10,6 +10,7 @@ import { CourseRecord } from '../../../src/checks/agentic/course/record.ts';
 import { ModelClient } from '../../../src/checks/model/client.ts';
 import { ModelError } from '../../../src/checks/model/message.ts';
 import { DaySpending, RunSpending } from '../../../src/checks/model/spending.ts';
+import { isMaskable } from '../../../src/lib/bounds/maskable.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { systemResolver } from '../../../src/probes/resolver.ts';
 import { type PageAnswer, PageFindings, type PageSession } from '../../../src/sandbox/pages/page-session.ts';

@@ -52,7 +52,7 @@ async function textsIn(path: string): Promise<Record<string, string>> {
 function valueFor({ field, file }: MissingValue): string {
   if (file.startsWith('client-certificates/')) return certificate.key;
   if (field === 'config.botToken') return '123456:ABC';
-  return /url$/i.test(field) ? 'https://user:word@example.com/x' : 'given';
+  return /url$/i.test(field) ? 'https://user:word@example.com/x' : 'given-value-1';
 }
 
 const yes = { yes: true } as const;
@@ -137,7 +137,7 @@ it('plans before it deploys, shows what drifted, and asks before it deletes', as
 
   // Somebody changes the check by hand, and somebody else its file.
   const { json } = await planCommand(api, path, {}, {});
-  expect(json).toEqual({ project: 'shop', changes: [] });
+  expect(json).toEqual({ project: 'shop', changes: [], warnings: [] });
   await writeFile(
     join(path, 'checks/shop.yaml'),
     'checkType: URL\nname: Shop\ngroup: web\nfrequency: 5\ntags: [eu]\nrequest:\n  url: https://example.com/\n',

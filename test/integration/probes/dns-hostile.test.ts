@@ -160,44 +160,6 @@ describe('a DNS query over UDP', () => {
     });
   });
 
-  it.each([
-    [
-      'a text',
-      () => [Buffer.from('HTTP/1.1 400 Bad Request')],
-      /24 bytes beginning with 485454502f312e3120343030/,
-    ],
-    ['an empty datagram', () => [Buffer.alloc(0)], /0 bytes: /],
-    [
-      'the first of many texts',
-      () => ['first', 'second'].map((text) => Buffer.from(text)),
-      /beginning with 6669727374: /,
-    ],
-  ] satisfies [string, Behaviour, RegExp][])(
-    'names %s when only that came',
-    async (_what, behaviour, named) => {
-      const error = await withServer(behaviour, (server) => askRefused(server, 200));
-      expect(error).toMatchObject({
-        kind: 'response-malformed',
-        message: expect.stringMatching(
-          /^the answer of 127\.0\.0\.1:\d+ is no DNS message: .*; nothing else came within \d+ ms$/,
-        ),
-      });
-      expect(error.message).toMatch(named);
-    },
-  );
-
-  it('calls it silence when what could be read did not fit, even after garbage', async () => {
-    const error = await withServer(
-      (query) => [
-        Buffer.from('garbage'),
-        answerTo(query, [wrong], { id: ((query.packet.id ?? 0) + 1) % 65_536 }),
-      ],
-      (server) => askRefused(server, 200),
-    );
-    expect(error).toMatchObject({ kind: 'response-timeout' });
-    expect(error.message).toContain('ignored 2 that did not fit (the last one: another id)');
-  });
-
   it('tells a closed port from silence', async () => {
     const gone = await startDnsServer(() => []);
     await gone.close();

@@ -1,13 +1,5 @@
 import type { SecretRange, SecretShape } from './shape.ts';
 
-/** One short word of letters, as any text may hold it within a longer one. */
-const word = /^[A-Za-z][a-z]{0,7}$/;
-
-/** Whether a secret is an ordinary word, so that parts of other words look like it: `locked` in `blocked`. */
-export function isWord(secret: string): boolean {
-  return word.test(secret);
-}
-
 /**
  * Finds a word in all its forms, but as it is only where it stands by itself: a letter in lower case next to it makes
  * it a part of another word.

@@ -8,6 +8,7 @@ import {
   maskedInGroups,
   mergedInGroups,
 } from '../../../protocol/checks/check-group.ts';
+import { weakSecrets } from '../../../protocol/http/weak-secrets.ts';
 import { type AnyHandler, handlersById } from '../../http/handler.ts';
 import { found, requireLocations } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
@@ -195,6 +196,7 @@ function view(group: CheckGroup, subscribed: readonly CheckChannel[]) {
   return {
     ...(maskDefinition(maskedInGroups, completeGroup(group)) as GroupDefinition),
     id: group.id,
+    warnings: weakSecrets(maskedInGroups, group.definition),
     alertChannelSubscriptions: subscriptionsView(subscribed),
     created_at: new Date(group.created).toISOString(),
     updated_at: group.updated === null ? null : new Date(group.updated).toISOString(),

@@ -2,6 +2,7 @@ import { maskedValues } from '../../../checks/contract/definition.ts';
 import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
+import type { Warning } from '../../../protocol/http/warning.ts';
 import { fieldError } from '../../http/validation.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
@@ -17,7 +18,16 @@ import { type ChangedForm, changeForm, curlBox, takesCurl } from './form-actions
 import { formPage, partialAttributes } from './form-page.ts';
 import { newForm } from './new-check.ts';
 import { checkPlan } from './sections.ts';
-import { changedAt, type Entry, ifThere, overtaken, storedCheck, typeOf, versionOf } from './stored.ts';
+import {
+  changedAt,
+  type Entry,
+  ifThere,
+  notesOf,
+  overtaken,
+  storedCheck,
+  typeOf,
+  versionOf,
+} from './stored.ts';
 import { tryFields, tryPanel } from './tryout.ts';
 
 const { deleteCheck, updateCheck } = checkRoutes;
@@ -93,6 +103,7 @@ async function editForm(
       values: draft.values,
       choices,
       hidden: hiddenInputs(maskedValues(type), draft.definition, check),
+      notes: notesOf(check),
       problems,
       fields: [
         hidden('$type', type.name),
@@ -136,9 +147,10 @@ function otherActions({ viewer }: PageCall, check: Entry, here: string): Html {
   })}</div>`;
 }
 
+/** What is about one field stands there. */
 function warningsOf(check: Entry): Html {
-  const warnings = (check['warnings'] ?? []) as readonly { readonly message: string }[];
-  return html`${warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}`;
+  const warnings = (check['warnings'] ?? []) as readonly Warning[];
+  return html`${warnings.map(({ message, field }) => (field === undefined ? html`<p class="notice">${message}</p>` : ''))}`;
 }
 
 export async function switchCheck({ api, params, form }: PageCall): Promise<PageAnswer> {

@@ -13,6 +13,8 @@ export interface ShownForm {
   readonly values: URLSearchParams;
   readonly choices: Choices;
   readonly hidden?: ReadonlySet<string>;
+  /** What is to be said of hidden values, by the names of their fields. */
+  readonly notes?: ReadonlyMap<string, string>;
   readonly problems?: Problems | undefined;
   /** What the form must say besides its fields. */
   readonly fields?: Content;
@@ -33,6 +35,7 @@ export function formPage(call: PageCall, form: ShownForm): Html {
     problems,
     choices: form.choices,
     hidden: form.hidden ?? new Set(),
+    notes: form.notes,
     partial: partialAttributes(to),
   };
   return html`${problemSummary(problems, plan)}<form class="form editor" method="post" action="${to}">${csrfField(call.viewer)}${form.fields ?? ''}

@@ -17,7 +17,7 @@ import { fieldsOf, initialOf } from './fields/field.ts';
 import type { ChangedForm } from './form-actions.ts';
 import { formPage } from './form-page.ts';
 import { arranged, type FormPlan, sectionsOf } from './sections.ts';
-import { type Entry, ifThere, overtaken, versionOf } from './stored.ts';
+import { type Entry, ifThere, notesOf, overtaken, versionOf } from './stored.ts';
 
 const { createCheckGroup, deleteCheckGroup, getCheckGroup, listCheckGroups, updateCheckGroup } =
   checkGroupRoutes;
@@ -85,7 +85,7 @@ ${table({
     {
       title: 'Name',
       cell: (group) =>
-        mayWrite ? html`<a href="${path`/groups/${group.id}/edit`}">${name(group)}</a>` : name(group),
+        html`${mayWrite ? html`<a href="${path`/groups/${group.id}/edit`}">${name(group)}</a>` : name(group)}${group.warnings.map(({ message }) => html`<p class="small soft">${message}</p>`)}`,
     },
     {
       title: 'State',
@@ -207,6 +207,7 @@ async function groupForm(
     values: draft.values,
     choices: await choicesOf(call),
     hidden: group ? hiddenInputs(maskedInGroups, draft.definition, group) : new Set(),
+    ...(group ? { notes: notesOf(group) } : {}),
     problems,
     fields: group ? html`<input type="hidden" name="$base" value="${base}">` : '',
     saveWord: group ? 'Save' : 'Create the group',

@@ -2,6 +2,7 @@ import type { CheckType } from '../../../checks/contract/check-type.ts';
 import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
+import type { Warning } from '../../../protocol/http/warning.ts';
 import { ago, shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { type Html, html } from '../html.ts';
@@ -19,6 +20,12 @@ export function typeOf(check: Entry): CheckType {
   const type = findCheckType(String(check['checkType']));
   if (!type) throw new AppError('NOT_FOUND', 'This build of Picket does not know the type of this check.');
   return type;
+}
+
+/** What is to be said of fields of something, by their names. */
+export function notesOf(stored: Entry): ReadonlyMap<string, string> {
+  const warnings = (stored['warnings'] ?? []) as readonly Warning[];
+  return new Map(warnings.flatMap(({ field, message }) => (field === undefined ? [] : [[field, message]])));
 }
 
 /** Which version of something a form is of. */

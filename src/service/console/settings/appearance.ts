@@ -1,9 +1,17 @@
+import type { Warning } from '../../../protocol/http/warning.ts';
 import type { Words } from '../forms/schema-form.ts';
 import type { Content } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
 /** An object of a resource, as the API shows it. */
 export type Shown = Readonly<Record<string, unknown>>;
+
+/** What an object is warned of. @param field of which alone. */
+export function messagesOf({ warnings = [] }: Shown, field?: string): string[] {
+  return (warnings as readonly Warning[]).flatMap((one) =>
+    field === undefined || one.field === field ? [one.message] : [],
+  );
+}
 
 /** What the schemas of a resource do not say about it. A resource without any still has its pages. */
 export interface Appearance {

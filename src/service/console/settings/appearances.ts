@@ -1,4 +1,4 @@
-import type { Appearance, Shown } from './appearance.ts';
+import { type Appearance, messagesOf, type Shown } from './appearance.ts';
 import { certificateEnd } from './certificate-end.ts';
 import { sloStanding, sloSubjects } from './slo-standing.ts';
 import { usesOfSnippet, usesOfVariable } from './used-by.ts';
@@ -16,7 +16,10 @@ export const appearances: Readonly<Record<string, Appearance>> = {
       locked: { label: 'Locked' },
       secret: { label: 'Secret' },
     },
-    cells: { value: (one) => (isHidden(one) ? 'never shown' : undefined) },
+    cells: {
+      value: (one) => (isHidden(one) ? 'never shown' : undefined),
+      warnings: (one) => messagesOf(one).join(' '),
+    },
     more: usesOfVariable,
   },
   snippets: {

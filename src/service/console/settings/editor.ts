@@ -12,7 +12,7 @@ import { defaultsOf, labelOf, objectOf, schemaFields, valuesOf, type Words } fro
 import { type Html, html } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import type { Shown } from './appearance.ts';
+import { messagesOf, type Shown } from './appearance.ts';
 import { inputOf, nameField, pathOf, type Table } from './tables.ts';
 import { shownValue, wordsOf } from './values.ts';
 
@@ -83,10 +83,20 @@ async function form(
   { one, here, refused }: { one: Shown; here: string; refused: Refused | undefined },
 ): Promise<Html> {
   const { values = valuesOf(one), problems } = refused ?? {};
-  const words = await changeWords(call, table);
+  const words = withNotes(await changeWords(call, table), one);
   return html`<form class="form" method="post" action="${here}">${csrfField(call.viewer)}
 ${schemaFields(inputOf(table), { values, problems, words, isStored: true })}
 <div class="actions"><button class="button primary" type="submit">Save</button><a class="button" href="${table.path}">Cancel</a></div></form>`;
+}
+
+/** What an object is warned of stands next to the fields that it is about. */
+function withNotes(words: Words, one: Shown): Words {
+  return Object.fromEntries(
+    Object.entries(words).map(([name, own]) => {
+      const notes = messagesOf(one, name);
+      return [name, notes.length === 0 ? own : { ...own, hint: [own.hint ?? '', ...notes].join(' ').trim() }];
+    }),
+  );
 }
 
 /** A key that was chosen cannot change. */

@@ -22,6 +22,8 @@ export interface FormView {
   readonly choices: ReadonlyMap<string, readonly KnownChoice[]>;
   /** Names of inputs whose stored value is not shown: left empty, it stays. */
   readonly hidden: ReadonlySet<string>;
+  /** What is to be said of their stored values. */
+  readonly notes?: ReadonlyMap<string, string> | undefined;
   /** Whether what is shown need not be filled in: a row that may stay empty, an object that may be absent. */
   readonly isConditional?: boolean;
   /** Attributes of the buttons that change the form itself. */
@@ -184,7 +186,10 @@ function withPresent(choices: readonly KnownChoice[], value: string): readonly K
 }
 
 function hintOf(field: Field, name: string, view: FormView): Content {
-  if (view.hidden.has(name)) return 'Not shown. Left empty, the stored one stays.';
+  if (view.hidden.has(name)) {
+    const note = view.notes?.get(name);
+    return html`Not shown. Left empty, the stored one stays.${note === undefined ? '' : html` <strong>${note}</strong>`}`;
+  }
   return view.layout[field.pattern]?.hint ?? field.description;
 }
 

@@ -1,0 +1,35 @@
+import { weakSecret, weakSecrets } from '../../protocol/http/weak-secrets.ts';
+import { kinds } from './kinds.ts';
+import type { ProjectResource } from './resources.ts';
+
+/** Something that files say and that does not have all of the effect that it seems to have. */
+export interface FileWarning {
+  readonly file: string;
+  readonly field: string;
+  readonly message: string;
+}
+
+const runners: ReadonlySet<string> = new Set(['check', 'check-group']);
+
+/** The hidden values of files that agents do not mask, or not everywhere, as the service will say of them. */
+export function weakSecretsOf(resources: readonly ProjectResource[]): FileWarning[] {
+  return resources.flatMap(({ type, payload, sourceFile: file }) => {
+    const masked = kinds.find((kind) => kind.type === type)?.masked(payload) ?? [];
+    const found =
+      type === 'variable' && masked.length > 0
+        ? weakSecret({
+            field: 'value',
+            name: String(payload['key']),
+            value: String(payload['value'] ?? ''),
+          })
+        : runners.has(type)
+          ? weakSecrets(masked, payload)
+          : [];
+    return found.map(({ message, field = '' }) => ({ file, field, message }));
+  });
+}
+
+/** Such warnings in lines, for people. */
+export function warningLines(warnings: readonly FileWarning[]): string[] {
+  return warnings.map(({ file, message }) => `Warning: ${file}: ${message}`);
+}

@@ -1,0 +1,27 @@
+import { type MaskedValue, maskedEntries } from '../../checks/contract/masking.ts';
+import { weakReason, weakSecretText } from '../../lib/bounds/maskable.ts';
+import type { Warning } from './warning.ts';
+
+type Definition = Readonly<Record<string, unknown>>;
+
+/**
+ * Which hidden values of a definition agents do not remove from results and logs, or not everywhere: by name and
+ * field, never by value.
+ */
+export function weakSecrets(masked: readonly MaskedValue[], definition: Definition): Warning[] {
+  return maskedEntries(masked, definition).flatMap(({ field, name, value }) =>
+    weakSecret({ field, name, value }),
+  );
+}
+
+/** The same of one value; "" is none. */
+export function weakSecret(secret: {
+  readonly field: string;
+  readonly name: string;
+  readonly value: string;
+}): Warning[] {
+  const { field, name, value } = secret;
+  const reason = value === '' ? undefined : weakReason(value);
+  if (!reason) return [];
+  return [{ code: 'NOT_MASKED', message: weakSecretText(JSON.stringify(name), reason), field }];
+}
