@@ -119,7 +119,7 @@ describe('totals of runs', () => {
         ({ endedAt }) => endedAt !== null && Date.parse(endedAt) >= from,
       );
       const verdicts = Map.groupBy(ended, ({ verdict }) => verdict);
-      const count = (verdict: string) => verdicts.get(verdict)?.length ?? 0;
+      const count = (verdict: Slot['verdict']) => verdicts.get(verdict)?.length ?? 0;
       const { passed, degraded, failed, error } = await totals(stage.id(name));
       expect([name, passed, degraded, failed, error]).toEqual([
         ...[name, count('PASSED'), count('DEGRADED'), count('FAILED'), count('ERROR')],
