@@ -2,6 +2,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { ModelOutcome } from '../checks/model/client.ts';
 import { ModelTotals } from '../checks/model/totals.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
+import { verdictOf } from './check-metrics/totals.ts';
 import type { DomainProof } from './custom-domains/domain-proof.ts';
 import { registerDomains } from './custom-domains/figures.ts';
 import { type MeasuredQueue, registerQueues } from './queue-metrics.ts';
@@ -15,6 +16,7 @@ interface CountedResult {
   readonly run_location: string;
   readonly has_failures: 0 | 1;
   readonly has_errors: 0 | 1;
+  readonly is_degraded: 0 | 1 | null;
 }
 
 interface MissedRun {
@@ -58,8 +60,7 @@ export class ServiceMetrics {
   /** Counts results that were stored. */
   countResults(rows: readonly CountedResult[]): void {
     for (const row of rows) {
-      const verdict = row.has_errors === 1 ? 'error' : row.has_failures === 1 ? 'failed' : 'passed';
-      add(this.#results, [row.account_id, row.run_location, verdict], 1);
+      add(this.#results, [row.account_id, row.run_location, verdictOf(row)], 1);
     }
   }
 

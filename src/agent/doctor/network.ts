@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { daysLeft, expiryText } from '../../lib/figures/days-left.ts';
 import { proxyUrlOf } from '../../lib/proxy.ts';
 import { hostAndPort, type ResolvedAddress } from '../../probes/address.ts';
 import { Connection } from '../../probes/connection/connection.ts';
@@ -149,8 +150,8 @@ export const tls: Examination = {
     const shown =
       certificate && `${certificate.subject ?? 'no name'}, issued by ${quoted(certificate.issuer)}`;
     if (!error) {
-      const days = certificate ? Math.floor((certificate.validToMs - Date.now()) / 86_400_000) : 0;
-      return ok(`${certificate?.protocol ?? 'TLS'}, certificate of ${shown}, valid for ${days} more days`);
+      const days = certificate ? daysLeft(certificate.validToMs, Date.now()) : 0;
+      return ok(`${certificate?.protocol ?? 'TLS'}, certificate of ${shown}, which ${expiryText(days)}`);
     }
     return certificateTrouble(error, service.hostname, shown, quoted(certificate?.issuer ?? null));
   },

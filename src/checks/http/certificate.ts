@@ -1,3 +1,4 @@
+import { daysLeft } from '../../lib/figures/days-left.ts';
 import type { Outcome } from '../contract/check-type.ts';
 import type { CertificateDetail } from './detail.ts';
 
@@ -12,8 +13,6 @@ interface CertificateFacts {
   readonly hostname?: string;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-
 /** What a result shows of a certificate; null when none was seen, or none that makes sense. */
 export function certificateDetail(facts: CertificateFacts | undefined): CertificateDetail | null {
   if (!facts || expiryOf(facts).certificateExpiresAt === undefined) return null;
@@ -23,7 +22,7 @@ export function certificateDetail(facts: CertificateFacts | undefined): Certific
     subject,
     issuer,
     validTo: new Date(validToMs).toISOString(),
-    daysRemaining: Math.floor((chainValidToMs - Date.now()) / dayMs),
+    daysRemaining: daysLeft(chainValidToMs, Date.now()),
     protocol,
     cipher,
   };

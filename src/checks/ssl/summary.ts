@@ -1,3 +1,4 @@
+import { expiryText } from '../../lib/figures/days-left.ts';
 import { utcText } from '../../lib/figures/time.ts';
 import type { DetailSummary, SummaryFact, SummarySection } from '../summary/detail-summary.ts';
 import type { SslCertificate, SslDetail } from './detail.ts';
@@ -116,8 +117,7 @@ function dateText(date: string | null): string | null {
 }
 
 function daysText(days: number | null): string | null {
-  if (days === null) return null;
-  return days < 0 ? `expired ${-days} days ago` : `in ${days} days`;
+  return days === null ? null : expiryText(days);
 }
 
 function fact(name: string, value: string | number | null, problem: string | null = null): SummaryFact {

@@ -1,3 +1,4 @@
+import { daysLeft, expiryText } from '../../lib/figures/days-left.ts';
 import type { HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { type JudgedBaseline, judgedCertificates } from './baseline.ts';
@@ -57,7 +58,6 @@ function expiryOf(
   const isWithin = (days: number | null) => days !== null && expiryMs - nowMs <= days * dayMs;
   const isFailure = isWithin(failDays);
   if (!isFailure && !isWithin(alertDays)) return undefined;
-  const left = Math.floor((expiryMs - nowMs) / dayMs);
-  const sentence = `A certificate expires in ${left} ${left === 1 ? 'day' : 'days'}, on ${new Date(expiryMs).toISOString()}`;
+  const sentence = `A certificate ${expiryText(daysLeft(expiryMs, nowMs))}, on ${new Date(expiryMs).toISOString()}`;
   return { isFailure, sentence };
 }

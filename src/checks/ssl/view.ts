@@ -1,3 +1,4 @@
+import { daysLeft } from '../../lib/figures/days-left.ts';
 import type { ChainCertificate } from '../../probes/tls/certificate.ts';
 import type { HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
 import type { TlsPhases, TlsProbeResult } from '../../probes/tls/probe.ts';
@@ -112,7 +113,7 @@ function certificateView(certificate: ChainCertificate, nowMs: number): SslCerti
 }
 
 function daysTo(ms: number | undefined, nowMs: number): number | null {
-  return ms !== undefined && Number.isFinite(ms) ? Math.floor((ms - nowMs) / dayMs) : null;
+  return ms !== undefined && Number.isFinite(ms) ? daysLeft(ms, nowMs) : null;
 }
 
 /** A target may write any number where a date should be; a date of JSON has its bounds. */

@@ -1,3 +1,5 @@
+import { countText } from './count.ts';
+
 declare const isShare: unique symbol;
 
 /** A part of a whole: 0 to 1. Only the functions of this file make one, so a percentage is never taken for a share. */
@@ -39,5 +41,5 @@ export function percentText(part: Share): string {
 /** What is left of a budget in percent, which is less than nothing where it is overspent. Rounded down. */
 export function leftText(percent: number): string {
   if (percent >= 0 && percent <= 100) return percentText(share(percent / 100));
-  return `${percent < 0 ? '−' : ''}${Math.ceil(Math.abs(percent) * 100) / 100} %`;
+  return `${percent < 0 ? '−' : ''}${countText(Math.ceil(Math.abs(percent) * 100) / 100)} %`;
 }

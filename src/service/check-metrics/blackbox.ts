@@ -1,5 +1,6 @@
 import { statusCodeDimension } from '../../checks/contract/metric.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { isMeasured } from '../../protocol/checks/check-state.ts';
 import type { Family } from './exposition.ts';
 import { labelOf, ofPlace } from './families.ts';
 
@@ -21,11 +22,22 @@ const httpPhases = [
  * `instance` is the name of the check.
  */
 export const blackboxFamilies: readonly Family[] = [
-  ofPlace(
-    'probe_success',
-    'Whether the last run passed; absent while nothing is measured',
-    ({ last, isMeasured }) => (last && isMeasured ? Number(last.hasPassed) : undefined),
-  ),
+  {
+    name: 'probe_success',
+    type: 'gauge',
+    help: 'Whether the last run passed; absent while nothing is measured',
+    write: (sink, { check: { state }, labels, places }) => {
+      // At one place a check stands as its state says, which runs on demand are part of.
+      if (places.length < 2) {
+        if (isMeasured(state))
+          sink.add('probe_success', Number(state !== 'failing'), places[0]?.labels ?? labels);
+        return;
+      }
+      for (const { labels: placeLabels, last, isMeasured: isMeasuredThere } of places) {
+        if (last && isMeasuredThere) sink.add('probe_success', Number(last.hasPassed), placeLabels);
+      }
+    },
+  },
   ofPlace('probe_duration_seconds', 'Response time of the last run', ({ last }) =>
     last?.responseUs == null ? undefined : last.responseUs / 1e6,
   ),

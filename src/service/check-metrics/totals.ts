@@ -118,12 +118,23 @@ export function mergeTotals(left: Totals, right: Totals): Totals {
   return merged;
 }
 
+/** What a result says, in the words of metrics. */
+export function verdictOf({
+  has_errors: hasErrors,
+  has_failures: hasFailures,
+  is_degraded: isDegraded,
+}: Pick<EndedRun, 'has_errors' | 'has_failures' | 'is_degraded'>):
+  | 'passed'
+  | 'degraded'
+  | 'failed'
+  | 'error' {
+  if (hasErrors === 1) return 'error';
+  if (hasFailures === 1) return 'failed';
+  return isDegraded === 1 ? 'degraded' : 'passed';
+}
+
 function countedOutcome(run: EndedRun): CountedOutcome {
-  if (run.state === 'final') {
-    if (run.has_errors === 1) return 'error';
-    if (run.has_failures === 1) return 'failed';
-    return run.is_degraded === 1 ? 'degraded' : 'passed';
-  }
+  if (run.state === 'final') return verdictOf(run);
   return run.reason === pausedReason ? 'maintenance' : run.state;
 }
 

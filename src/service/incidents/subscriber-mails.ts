@@ -1,3 +1,4 @@
+import { utcText } from '../../lib/figures/time.ts';
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
 import { hiddenAmong } from '../maintenance/affected.ts';
 import type { Repositories } from '../repositories.ts';
@@ -33,7 +34,7 @@ export async function mailIncidentUpdate(
         subject,
         update.description,
         `Severity: ${incident.severity.toLowerCase()}. ${concerned}.`,
-        new Date(update.published).toUTCString(),
+        utcText(update.published),
       ].join('\n\n'),
       at: update.created,
     });

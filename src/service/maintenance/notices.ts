@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { utcText } from '../../lib/figures/time.ts';
 import type { Store } from '../store.ts';
 import {
   isGoingOn,
@@ -101,7 +102,7 @@ function noticesOf({ visibility, planned, status, definition }: VisibleMaintenan
 }
 
 function dateText(epochMs: number, timeZone: string | undefined = 'UTC'): string {
-  if (timeZone === 'UTC') return new Date(epochMs).toUTCString();
+  if (timeZone === 'UTC') return utcText(epochMs);
   const parts = { dateStyle: 'full', timeStyle: 'long', timeZone } as const;
   return new Intl.DateTimeFormat('en-GB', parts).format(epochMs);
 }

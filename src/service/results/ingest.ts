@@ -124,17 +124,13 @@ interface AcceptedResult {
   readonly report: ResultReport;
 }
 
-interface RetriedResult {
-  readonly run: RunRow;
-  readonly row: CountedResultRow;
+interface RetriedResult extends Pick<AcceptedResult, 'run' | 'row'> {
   readonly retry: Retry;
   readonly locationId: string | null;
 }
 
-type FinalResult = AcceptedResult;
-
 interface Decided {
-  readonly final: readonly FinalResult[];
+  readonly final: readonly AcceptedResult[];
   readonly retried: readonly RetriedResult[];
 }
 
@@ -254,8 +250,7 @@ class Batch {
     const sessions = await repositories.testSessions.findMany(
       this.#accepted.map(({ run }) => run.test_session_id),
     );
-    const decided = await this.#decideRetries(sessions);
-    const { final, retried } = await this.#withErrorGroups(decided, sessions);
+    const { final, retried } = await this.#withErrorGroups(await this.#decideRetries(sessions), sessions);
     await repositories.artifacts.insert(
       this.#accepted.flatMap(({ run, report }) => artifactRows(report, run, this.#origin)),
     );
@@ -305,7 +300,7 @@ class Batch {
       failed.length === 0
         ? { ids: new Map(), withAgents: new Set() }
         : await knownLocations(this.#repositories, this.#location.account_id, this.#now);
-    const final: FinalResult[] = [];
+    const final: AcceptedResult[] = [];
     const retried: RetriedResult[] = [];
     for (const { run, row, report } of accepted) {
       const retry = decide(report, run, {
@@ -326,7 +321,7 @@ class Batch {
   }
 
   /** What runs that passed left for later ones. */
-  async #keepPlans(final: readonly FinalResult[]): Promise<void> {
+  async #keepPlans(final: readonly AcceptedResult[]): Promise<void> {
     for (const { run, row, report } of final) {
       const isLeft = report.failure === null && run.test_session_id === null;
       const plan = isLeft ? leftPlan(run.check_type, row.detail) : null;

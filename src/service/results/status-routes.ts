@@ -1,4 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
+import { daysLeft } from '../../lib/figures/days-left.ts';
 import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
 import type { StandingCheck } from '../checks/state/states.ts';
@@ -105,8 +106,6 @@ function standing(known: StandingCheck | undefined): Pick<CheckStatus, 'state' |
   return { state: known?.state ?? 'not-measured', notMeasuredAt: [...(known?.notMeasuredAt ?? [])] };
 }
 
-const dayMs = 86_400_000;
-
 function statusView(
   row: StatusRow,
   name: string,
@@ -123,8 +122,7 @@ function statusView(
     shortestRun: row.shortest_run,
     lastRunLocation: row.last_run_location,
     lastCheckRunId: String(row.last_check_run_id),
-    sslDaysRemaining:
-      row.certificate_expires === null ? null : Math.floor((row.certificate_expires - now) / dayMs),
+    sslDaysRemaining: row.certificate_expires === null ? null : daysLeft(row.certificate_expires, now),
     warnings: [...(warnings ?? [])],
     created_at: new Date(row.created).toISOString(),
     updated_at: row.updated === null ? null : new Date(row.updated).toISOString(),

@@ -1,23 +1,32 @@
-import { showStatus } from '../../../src/cli/api/checks.ts';
+import { showAlerts } from '../../../src/cli/api/alerts.ts';
+import { showCauses } from '../../../src/cli/api/causes.ts';
+import { listChecks, showStatus } from '../../../src/cli/api/checks.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
-import type { CheckState } from '../../../src/protocol/checks/check-state.ts';
-import { shownStates, states } from '../../../src/service/console/elements/state.ts';
+import { type CheckState, checkStates } from '../../../src/protocol/checks/check-state.ts';
+import { type PublicPlaces, publicStates } from '../surfaces/public-states.ts';
+import { type Said, sameOfAll, stateShownAs, type Watched } from '../surfaces/said.ts';
+import { type Receivers, sentStates } from '../surfaces/sent-states.ts';
 import type { ServiceProcess } from './service-process.ts';
 
-/** What one surface says of one check. */
-export type Said = CheckState | null;
+export interface SurfacesOptions extends PublicPlaces {
+  readonly service: ServiceProcess;
+  readonly key: string;
+  /** An objective of one check that never fails. */
+  readonly slo: { readonly id: number; readonly checkId: string };
+  readonly receivers: Receivers;
+}
 
 /** Every surface that says how a check stands, and what it says at one moment, by the name of the surface. */
 export class StateSurfaces {
+  readonly #options: SurfacesOptions;
   readonly #service: ServiceProcess;
-  readonly #key: string;
-  readonly #dashboard: string;
+  readonly #api: ApiClient;
   #cookie = '';
 
-  constructor(service: ServiceProcess, key: string, dashboard: string) {
-    this.#service = service;
-    this.#key = key;
-    this.#dashboard = dashboard;
+  constructor(options: SurfacesOptions) {
+    this.#options = options;
+    this.#service = options.service;
+    this.#api = new ApiClient({ PICKET_URL: options.service.url, PICKET_API_KEY: options.key } as never);
   }
 
   async login(): Promise<void> {
@@ -25,7 +34,7 @@ export class StateSurfaces {
       method: 'POST',
       redirect: 'manual',
       headers: { 'sec-fetch-site': 'same-origin' },
-      body: new URLSearchParams({ key: this.#key }),
+      body: new URLSearchParams({ key: this.#options.key }),
     });
     if (answer.status !== 303) throw new Error(`logging in was answered with ${answer.status}`);
     this.#cookie = answer.headers
@@ -35,21 +44,34 @@ export class StateSurfaces {
   }
 
   /** What all of them say of some checks, by the name of the surface and the id of the check. */
-  async read(ids: readonly string[]): Promise<Map<string, Map<string, Said>>> {
-    const all = [
-      ['check-statuses', this.#ofList('/v1/check-statuses', 'checkId')],
-      ['checks', this.#ofList('/v1/checks', 'id')],
-      ['picket status', this.#ofCommand()],
-      ['list_check_statuses', this.#ofTool()],
-      ['dashboard', this.#ofDashboard()],
-      ['badge', this.#ofBadges(ids)],
-      ['picket_check_state', this.#ofMetric()],
-      ['picket_check_up', this.#ofSamples('/metrics/checks', 'picket_check_up')],
-      ['probe_success', this.#ofSamples('/metrics/checks?names=blackbox', 'probe_success')],
-      ['overview', this.#ofOverview()],
-      ['check page', this.#ofPages(ids)],
-    ] as const;
-    return new Map(await Promise.all(all.map(async ([name, said]) => [name, await said] as const)));
+  async read(watched: Watched): Promise<Map<string, Map<string, Said>>> {
+    const { ids } = watched;
+    const read = (path: string, init?: RequestInit) => this.#text(path, init);
+    const all = {
+      'check-statuses': this.#ofList('/v1/check-statuses', 'checkId'),
+      'check-statuses, one': this.#ofEach(ids, '/v1/check-statuses'),
+      checks: this.#ofList('/v1/checks', 'id'),
+      'checks, one': this.#ofEach(ids, '/v1/checks'),
+      'checks by state': this.#ofListsByState(),
+      ...this.#ofCommands(),
+      ...this.#ofTools(ids),
+      ...this.#ofMetrics(),
+      overview: this.#ofRows('/'),
+      'overview by group': this.#ofRows('/?by=group'),
+      'overview of what passes': this.#ofRows('/?state=passed'),
+      'overview of a tag': this.#ofRows('/?tag=well'),
+      'first line of the overview': this.#text('/').then((page) =>
+        sameOfAll(ids, /headline headline-passed"/.test(page) ? 'passing' : undefined),
+      ),
+      'check page': this.#ofPages(ids),
+      'alerts page': this.#ofAlertsPage(ids),
+      ...this.#ofObjective(),
+      ...publicStates(read, this.#options, watched),
+      ...sentStates(this.#options.receivers, watched),
+    };
+    return new Map(
+      await Promise.all(Object.entries(all).map(async ([name, said]) => [name, await said] as const)),
+    );
   }
 
   /** What the page and the API say of a location. */
@@ -71,63 +93,101 @@ export class StateSurfaces {
     return new Map(body.map((one: Record<string, string>) => [one[idField], one['state']]));
   }
 
-  async #ofCommand(): Promise<Map<string, Said>> {
-    const api = new ApiClient({ PICKET_URL: this.#service.url, PICKET_API_KEY: this.#key } as never);
-    const { json } = await showStatus(api, [], {});
-    const { checks } = json as { checks: { id: string; state: CheckState }[] };
-    return new Map(checks.map(({ id, state }) => [id, state]));
+  async #ofEach(ids: readonly string[], path: string): Promise<Map<string, Said>> {
+    const answers = await Promise.all(ids.map((id) => this.#service.call('GET', `${path}/${id}`)));
+    // The status of a check that never ran is null.
+    return new Map(answers.flatMap(({ body }, at) => (body === null ? [] : [[ids[at] ?? '', body.state]])));
   }
 
-  async #ofTool(): Promise<Map<string, Said>> {
-    const request = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'list_check_statuses', arguments: {} },
+  async #ofListsByState(): Promise<Map<string, Said>> {
+    const lists = await Promise.all(
+      checkStates.map((state) => this.#service.call('GET', `/v1/checks?state=${state}`)),
+    );
+    // One that turns in between is in two lists: the worse one is what it became.
+    return new Map(
+      lists
+        .flatMap(({ body }, at) =>
+          body.map(({ id }: { id: string }) => [id, checkStates[at]] as [string, CheckState]),
+        )
+        .toReversed(),
+    );
+  }
+
+  #ofCommands(): Record<string, Promise<Map<string, Said>>> {
+    const failing = (some: readonly { readonly checkId: string }[]) =>
+      new Map(some.map(({ checkId }) => [checkId, 'failing'] as const));
+    return {
+      'picket status': showStatus(this.#api, [], {}).then(({ json }) => {
+        const { checks } = json as { checks: { id: string; state: CheckState }[] };
+        return new Map(checks.map(({ id, state }) => [id, state]));
+      }),
+      'picket status, as printed': showStatus(this.#api, [], {}).then(printed),
+      'picket checks': listChecks(this.#api, [], {}).then(printed),
+      'picket alerts': showAlerts(this.#api, [], {}).then(({ json }) =>
+        failing((json as { openAlerts: { checkId: string }[] }).openAlerts),
+      ),
+      'picket causes': showCauses(this.#api, [], {}).then(({ json }) => {
+        const { causes, alone } = json as {
+          causes: { members: { checkId: string }[] }[];
+          alone: { checkId: string }[];
+        };
+        return failing([...alone, ...causes.flatMap(({ members }) => members)]);
+      }),
     };
+  }
+
+  #ofTools(ids: readonly string[]): Record<string, Promise<Map<string, Said>>> {
+    const pair = (said: string, idField: string): [string, Said][] =>
+      [
+        ...said.matchAll(
+          new RegExp(`"${idField}":\\s*"([0-9a-f-]{36})"[\\s\\S]*?"state":\\s*"([a-z-]+)"`, 'g'),
+        ),
+      ].map(([, id = '', state]) => [id, state as CheckState]);
+    return {
+      list_check_statuses: this.#tool('list_check_statuses', {}).then(
+        (said) => new Map(pair(said, 'checkId')),
+      ),
+      get_check_status: Promise.all(ids.map((checkId) => this.#tool('get_check_status', { checkId }))).then(
+        (answers) => new Map(answers.flatMap((said) => pair(said, 'checkId'))),
+      ),
+      list_open_alerts: this.#tool('list_open_alerts', {}).then(
+        (said) => new Map(ids.filter((id) => said.includes(id)).map((id) => [id, 'failing'])),
+      ),
+    };
+  }
+
+  async #tool(name: string, given: Record<string, unknown>): Promise<string> {
+    const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } };
     const text = await this.#text('/mcp', {
       method: 'POST',
       headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
       body: JSON.stringify(request),
     });
-    const found = [
-      ...text.matchAll(/checkId\\?":\s*\\?"([0-9a-f-]{36})[\s\S]*?\\?"state\\?":\s*\\?"([a-z-]+)/g),
-    ];
-    return new Map(found.map(([, id = '', state]) => [id, state as CheckState]));
+    // The answer is JSON within a text of JSON.
+    return text.replaceAll('\\"', '"').replaceAll('\\n', '\n');
   }
 
-  async #ofDashboard(): Promise<Map<string, Said>> {
-    const { body } = await this.#service.call('GET', `/v1/public/dashboards/${this.#dashboard}`);
-    return new Map(
-      body.checks.map((one: { checkId: string; state: CheckState }) => [one.checkId, one.state]),
-    );
+  #ofMetrics(): Record<string, Promise<Map<string, Said>>> {
+    const [own, others] = [this.#text('/metrics/checks'), this.#text('/metrics/checks?names=blackbox')];
+    /** 1: passing, 0: failing; none: nothing is said. */
+    const ofSamples = (text: string, name: string) =>
+      new Map(
+        [...text.matchAll(new RegExp(`^${name}\\{check="([^"]+)".*\\} (\\d)$`, 'gm'))].map(
+          ([, id = '', value]) => [id, value === '1' ? 'passing' : 'failing'] as [string, CheckState],
+        ),
+      );
+    return {
+      picket_check_state: own.then((text) => {
+        const lines = text.matchAll(/^picket_check_state\{check="([^"]+)".*state="([a-z-]+)"/gm);
+        return new Map([...lines].map(([, id = '', state]) => [id, state as CheckState]));
+      }),
+      picket_check_up: own.then((text) => ofSamples(text, 'picket_check_up')),
+      probe_success: others.then((text) => ofSamples(text, 'probe_success')),
+    };
   }
 
-  async #ofBadges(ids: readonly string[]): Promise<Map<string, Said>> {
-    const badges = await Promise.all(ids.map((id) => this.#text(`/v1/badges/checks/${id}`)));
-    const word = (badge: string) => /aria-label="[^"]*: ([a-z ]+?)(?: \d[^"]*)?"/.exec(badge)?.[1];
-    return new Map(
-      badges.map((badge, index) => [ids[index] ?? '', (word(badge)?.replace(' ', '-') ?? null) as Said]),
-    );
-  }
-
-  async #ofMetric(): Promise<Map<string, Said>> {
-    const lines = (await this.#text('/metrics/checks')).matchAll(
-      /^picket_check_state\{check="([^"]+)".*state="([a-z-]+)"/gm,
-    );
-    return new Map([...lines].map(([, id = '', state]) => [id, state as CheckState]));
-  }
-
-  /** 1: passing, 0: failing; none: nothing is said. */
-  async #ofSamples(path: string, name: string): Promise<Map<string, Said>> {
-    const lines = (await this.#text(path)).matchAll(
-      new RegExp(`^${name}\\{check="([^"]+)".*\\} (\\d)$`, 'gm'),
-    );
-    return new Map([...lines].map(([, id = '', value]) => [id, value === '1' ? 'passing' : 'failing']));
-  }
-
-  async #ofOverview(): Promise<Map<string, Said>> {
-    const rows = (await this.#text('/')).matchAll(/<li class="check check-(\w+)" id="check-([0-9a-f-]+)"/g);
+  async #ofRows(path: string): Promise<Map<string, Said>> {
+    const rows = (await this.#text(path)).matchAll(/<li class="check check-(\w+)" id="check-([0-9a-f-]+)"/g);
     return new Map([...rows].map(([, shown = '', id = '']) => [id, stateShownAs(shown)]));
   }
 
@@ -138,10 +198,38 @@ export class StateSurfaces {
     return new Map(pages.map((page, index) => [ids[index] ?? '', stateShownAs(shown(page))]));
   }
 
+  async #ofAlertsPage(ids: readonly string[]): Promise<Map<string, Said>> {
+    const rows = (await this.#text('/alerts'))
+      .split('</tr>')
+      .filter((row) => /state state-(failed|degraded)/.test(row));
+    const named = ids.filter((id) => rows.some((row) => row.includes(`/checks/${id}`)));
+    return new Map(named.map((id) => [id, 'failing']));
+  }
+
+  /** Met is what objectives call passing, and only while nothing that was due is missing. */
+  #ofObjective(): Record<string, Promise<Map<string, Said>>> {
+    const { id, checkId } = this.#options.slo;
+    const as = (said: Said | undefined) => sameOfAll([checkId], said);
+    return {
+      objective: this.#text(`/v1/slos/${id}/status`).then((text) =>
+        as(({ MET: 'passing', BREACHED: 'failing' } as const)[JSON.parse(text).state as 'MET']),
+      ),
+      'page of the objective': this.#text(`/settings/slos/${id}/details`).then((page) =>
+        as(
+          page.includes('Breached')
+            ? 'failing'
+            : /state-passed"[^/]*\/span>Met</.test(page)
+              ? 'passing'
+              : undefined,
+        ),
+      ),
+    };
+  }
+
   async #text(path: string, init: RequestInit = {}): Promise<string> {
     const isOfApi = /^\/(v1|metrics|mcp)/.test(path);
     const own = isOfApi
-      ? { authorization: `Bearer ${this.#key}` }
+      ? { authorization: `Bearer ${this.#options.key}` }
       : { cookie: this.#cookie, accept: 'text/html' };
     const answer = await fetch(this.#service.url + path, {
       ...init,
@@ -153,8 +241,11 @@ export class StateSurfaces {
   }
 }
 
-function stateShownAs(shown: string): Said {
-  if (!(shown in states)) return null;
-  const found = Object.entries(shownStates).find(([, state]) => state === shown);
-  return (found?.[0] ?? null) as Said;
+/** The states of a table that a command prints. */
+function printed({ lines }: { readonly lines: (width: number) => readonly string[] }): Map<string, Said> {
+  const rows = lines(300).flatMap((line) => {
+    const found = /^([a-z]+(?: [a-z]+)?)\s{2,}.*?([0-9a-f-]{36})\s*$/.exec(line);
+    return found ? [[found[2] ?? '', (found[1] ?? '').replace(' ', '-') as Said] as const] : [];
+  });
+  return new Map(rows);
 }

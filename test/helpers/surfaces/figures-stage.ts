@@ -7,6 +7,7 @@ import { ManualClock } from '../manual-clock.ts';
 import {
   createCheck,
   createLocation,
+  type HarnessOptions,
   openHarness,
   reportOf,
   type ServiceHarness,
@@ -70,10 +71,10 @@ export class FiguresStage {
     this.agent = new TestAgent(harness, location);
   }
 
-  static async open(): Promise<FiguresStage> {
+  static async open(options: Omit<HarnessOptions, 'clock'> = {}): Promise<FiguresStage> {
     // Noon of the day on which summer time begins in Europe.
     const clock = new ManualClock(Date.UTC(2026, 2, 29, 12));
-    const harness = await openHarness({ clock });
+    const harness = await openHarness({ ...options, clock });
     const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
     const stage = new FiguresStage(harness, clock, await createLocation(harness, 'lab'), url);
     await stage.#fill();
@@ -102,7 +103,8 @@ export class FiguresStage {
     this.ids.set('never run', (await createCheck(this.harness, { name: 'never run', ...shown })).id);
     const paused = await createCheck(this.harness, { name: 'paused', activated: false, ...shown });
     this.ids.set('paused', paused.id);
-    await this.#runEach();
+    this.harness.startScheduler();
+    await this.runEach();
     await this.#runOnDemand('whole');
     const cards = [{ name: 'Core', services: [{ id: service.id }, { id: byHand.id }] }];
     await this.call('POST', '/v1/status-pages', { name: 'Ours', url: 'ours', cards });
@@ -190,10 +192,9 @@ export class FiguresStage {
   }
 
   /** One run of each check by way of an agent: how it stands follows from that. */
-  async #runEach(): Promise<void> {
-    const { harness, agent, clock } = this;
+  async runEach(): Promise<void> {
+    const { agent, clock } = this;
     const waiting = new Map(historyNames.map((name) => [this.id(name), name]));
-    harness.startScheduler();
     while (waiting.size > 0) {
       clock.advance(1_000);
       for (const run of await agent.claim()) {

@@ -37,6 +37,29 @@ export function countOf(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
+/** What is left of a budget, in percent of the API: to less, never more, than there is. */
+export function leftOf(percent: number): string {
+  if (percent >= 0) return percentOf(percent);
+  const [whole = '0', digits = ''] = Number((-percent).toPrecision(12)).toFixed(12).split('.');
+  const hundredths =
+    BigInt(whole) * 100n + BigInt(digits.slice(0, 2)) + (/[1-9]/.test(digits.slice(2)) ? 1n : 0n);
+  const [units, rest] = [
+    hundredths / 100n,
+    String(hundredths % 100n)
+      .padStart(2, '0')
+      .replace(/0+$/, ''),
+  ];
+  return `−${countOf(Number(units))}${rest === '' ? '' : `.${rest}`} %`;
+}
+
+/** When a certificate expires, in days of the API, as people read it. */
+export function expiryOf(days: number): string {
+  const words = (count: number) => `${countOf(count)} day${count === 1 ? '' : 's'}`;
+  if (days > 0) return `expires in ${words(days)}`;
+  if (days === 0) return 'expires within a day';
+  return days === -1 ? 'expired less than a day ago' : `expired ${words(-1 - days)} ago`;
+}
+
 /** What people read of a document: the text between its tags, without what is code, typed into a field, an id, or a setting as it was written. */
 export function textOf(document: string): string {
   return document

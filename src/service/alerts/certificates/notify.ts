@@ -1,3 +1,4 @@
+import { daysLeft } from '../../../lib/figures/days-left.ts';
 import type { Repositories } from '../../repositories.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
@@ -9,7 +10,6 @@ import type { AlertRow } from '../tables.ts';
 import { hostOfCertificate } from './shown-host.ts';
 import { certificateStage } from './stage.ts';
 
-const dayMs = 86_400_000;
 /** As many names of checks are in a notification; of others it says how many there are. */
 const namesShown = 20;
 
@@ -59,7 +59,7 @@ async function dueOf(
   now: number,
 ): Promise<DueNotice[]> {
   const { check, groupId, groupName } = policy;
-  const daysRemaining = Math.floor((expiresAt - now) / dayMs);
+  const daysRemaining = daysLeft(expiresAt, now);
   const host = await hostOfCertificate(repositories, check.id, expiresAt, now);
   const certificate = { domain: host ?? certificateDomain(check), daysRemaining, expiresAt };
   const facts = factsOf(check, undefined, { groupName, certificate });

@@ -1,6 +1,8 @@
 import type { ChannelMessage } from '../../../channels/contract/message.ts';
 import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
 import { failureWords } from '../../../checks/judging/failure-words.ts';
+import { counted } from '../../../lib/figures/count.ts';
+import { expiryText } from '../../../lib/figures/days-left.ts';
 import { durationText } from '../../../lib/figures/duration.ts';
 import { type CauseSummary, causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
@@ -160,13 +162,9 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
       return recoversFrom === 'degraded' ? `${name} is not degraded any more` : `${name} has recovered`;
     case 'ssl': {
       const days = certificate?.daysRemaining ?? 0;
-      const when =
-        days < 0
-          ? 'has expired'
-          : `expires ${days === 0 ? 'today' : `in ${days} day${days === 1 ? '' : 's'}`}`;
       const others = (facts.members?.count ?? 1) - 1;
-      const rest = others > 0 ? ` and ${others} other check${others === 1 ? '' : 's'}` : '';
-      return `The certificate of ${certificate?.domain ?? name}${rest} ${when}`;
+      const rest = others > 0 ? ` and ${counted(others, 'other check')}` : '';
+      return `The certificate of ${certificate?.domain ?? name}${rest} ${expiryText(days)}`;
     }
   }
 }

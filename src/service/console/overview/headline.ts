@@ -17,13 +17,15 @@ export function headline(
   const passed = of('passed');
   const state =
     failed > 0 ? 'failed' : unsure + unmeasured > 0 ? 'error' : degraded > 0 ? 'degraded' : 'passed';
+  // What has not run yet is not called well, as on dashboards.
+  const isUnknown = state === 'passed' && (passed === 0 || of('waiting') > 0);
   const rest: Content[] = [];
   if (failed > 0 && unsure > 0)
     rest.push(`${counted(unsure, 'other')} could not be judged: that is ours, not the targets'.`);
   if (state !== 'degraded' && degraded > 0) rest.push(`${counted(degraded, 'check')} degraded.`);
   if (of('waiting') > 0) rest.push(`${counted(of('waiting'), 'check')} had no run yet.`);
   if (of('off') > 0) rest.push(`${counted(of('off'), 'check')} paused.`);
-  return html`<div class="headline headline-${state === 'passed' && passed === 0 ? 'waiting' : state}"><h1>${sentence(state, { active, passed, failed, unsure, degraded })}${unmeasured === 0 ? '' : html`; <a href="/alerts">${counted(unmeasured, 'check')} not measured</a>`}</h1>
+  return html`<div class="headline headline-${isUnknown ? 'waiting' : state}"><h1>${sentence(state, { active, passed, failed, unsure, degraded })}${unmeasured === 0 ? '' : html`; <a href="/alerts">${counted(unmeasured, 'check')} not measured</a>`}</h1>
 <p>${failed > 0 ? longest(shown, now) : ''} ${rest.map((part) => html`${part} `)}</p></div>`;
 }
 

@@ -3,6 +3,7 @@ import type { HeartbeatDetail } from '../../../checks/heartbeat/check.ts';
 import type { CertificateDetail, HttpDetail, HttpRedirectDetail } from '../../../checks/http/detail.ts';
 import type { IcmpDetail, PingResult } from '../../../checks/icmp/detail.ts';
 import type { TcpDetail } from '../../../checks/tcp/detail.ts';
+import { expiryText } from '../../../lib/figures/days-left.ts';
 import { shareOfPercent } from '../../../lib/figures/share.ts';
 import { duration, instant, percent, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
@@ -88,8 +89,6 @@ function indented(text: string): string {
 export function certificateSection(certificate: CertificateDetail | null): Html | '' {
   if (!certificate) return '';
   const { host, subject, issuer, validTo, daysRemaining, protocol, cipher } = certificate;
-  const left =
-    daysRemaining < 0 ? `expired ${-daysRemaining} days ago` : `${daysRemaining} days left in the chain`;
   return section(
     'Certificate',
     facts([
@@ -98,7 +97,7 @@ export function certificateSection(certificate: CertificateDetail | null): Html 
       ['Issued by', issuer === null ? '' : visible(issuer)],
       [
         'Valid to',
-        html`${instant(validTo)} <span class="${daysRemaining < 14 ? 'error' : 'soft'}">${left}</span>`,
+        html`${instant(validTo)} <span class="${daysRemaining < 14 ? 'error' : 'soft'}">the first of its chain ${expiryText(daysRemaining)}</span>`,
       ],
       ['Protocol', protocol],
       ['Cipher', cipher],

@@ -1,3 +1,4 @@
+import { decimalText } from '../../../lib/figures/count.ts';
 import { leftText, shareOfPercent } from '../../../lib/figures/share.ts';
 import { alertChannelRoutes } from '../../../protocol/alerts/alert-channel.ts';
 import { sloRoutes } from '../../../protocol/results/slo.ts';
@@ -68,12 +69,12 @@ export async function sloStanding({ api }: PageCall, { id }: Shown): Promise<Con
       ['Checks', counted(checkIds.length, 'check')],
       ['Availability', availability === null ? undefined : percent(shareOfPercent(availability))],
       ['Measured', coverageText(coverage) ?? 'all of it'],
-      ['Failed runs', `${countText(failedRuns)} of ${allowedRuns.toFixed(1)} that the target allows`],
+      ['Failed runs', `${countText(failedRuns)} of ${decimalText(allowedRuns, 1)} that the target allows`],
       ['Error budget left', left],
       [
         'Spent how fast',
         burnRates.flatMap(({ hours, rate }) =>
-          rate === null ? [] : [html`<span class="figure">${hours} h: ${rate.toFixed(2)}×</span> `],
+          rate === null ? [] : [html`<span class="figure">${hours} h: ${decimalText(rate, 2)}×</span> `],
         ),
       ],
     ]),

@@ -58,7 +58,9 @@ export function badgeHandlers({
     const state = worstOf([...standing.values()].map((one) => one.state));
     const scheduled = active.filter(hasSlots).map(({ id }) => coverage(id));
     // What is known comes with how much that is.
-    const measured = scheduled.length === 0 ? null : coverageText(addedCoverage(scheduled));
+    const added = scheduled.length === 0 ? null : addedCoverage(scheduled);
+    // A state that a run on demand gave says nothing of a schedule of which nothing was due.
+    const measured = added === null || added.due === 0 ? null : coverageText(added);
     const word = active.length === 0 ? 'inactive' : state.replace('-', ' ');
     const averageMs = responseTime ? await averageOf(active) : null;
     const message = [

@@ -208,9 +208,9 @@ export function incidentSuite(stage: AlertStage): void {
     await look(5.5, 2, 1);
     await look(3.5, 3, 2);
     await look(0.5, 4, 3);
-    expect(got('/late').at(-1)).toBe('shop.test 0: The certificate of shop.test expires today');
+    expect(got('/late').at(-1)).toBe('shop.test 0: The certificate of shop.test expires within a day');
     await look(-0.5, 5, 4);
-    expect(got('/late').at(-1)).toContain('has expired');
+    expect(got('/late').at(-1)).toContain('expired less than a day ago');
     stage.clock.advance(120 * minuteMs);
     expect(got('/never')).toEqual([]);
     expect(got('/early')).toHaveLength(5);

@@ -1,0 +1,31 @@
+import type { CheckState } from '../../../src/protocol/checks/check-state.ts';
+import { shownStates, states } from '../../../src/service/console/elements/state.ts';
+
+/** What one surface says of one check. */
+export type Said = CheckState | null;
+
+/** Reads an address of the service. */
+export type Read = (path: string, init?: RequestInit) => Promise<string>;
+
+/** The checks that are looked at. */
+export interface Watched {
+  readonly ids: readonly string[];
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** The state that pages show by a class of this name. */
+export function stateShownAs(shown: string): Said {
+  if (!(shown in states)) return null;
+  const found = Object.entries(shownStates).find(([, state]) => state === shown);
+  return (found?.[0] ?? null) as Said;
+}
+
+/** What a page says next to headings, by their texts. */
+export function shownIn(page: string): [string, Said][] {
+  const parts = page.matchAll(/<h3>([^<]*)<\/h3><span class="state state-(\w+)"/g);
+  return [...parts].map(([, name = '', shown = '']) => [name, stateShownAs(shown)]);
+}
+
+export function sameOfAll(ids: readonly string[], said: Said | undefined): Map<string, Said> {
+  return new Map(said === undefined ? [] : ids.map((id) => [id, said]));
+}
