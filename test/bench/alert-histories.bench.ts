@@ -1,7 +1,8 @@
+import { type Breadth, breadths } from '../helpers/alert-histories/breadth.ts';
 import { liveOnThreads } from './parts/history-threads.ts';
 import { type Bench, numberOption } from './report.ts';
 
-/** `npm run bench -- alert-histories [--histories=100000] [--first=1] [--together=1000] [--threads=2]` */
+/** `npm run bench -- alert-histories [--histories=100000] [--first=1] [--together=1000] [--threads=2] [--breadths=places,flapping]` */
 const bench: Bench = {
   title: 'Histories of alerts: each outage told in time, each incident ended once',
   async run(run) {
@@ -9,11 +10,13 @@ const bench: Bench = {
     const first = numberOption(run, 'first', 1);
     const together = numberOption(run, 'together', 1_000);
     const threads = numberOption(run, 'threads', 2);
+    const wanted = breadthsIn(run.options);
     const violations: string[] = [];
     const counts = { lived: 0, due: 0, messages: 0, causes: 0, joined: 0, recovered: 0 };
     const rounds = Array.from({ length: Math.ceil(histories / together) }, (_, index) => ({
       first: first + index * together,
       count: Math.min(together, histories - index * together),
+      breadths: wanted,
     }));
     const beganMs = performance.now();
     await liveOnThreads(rounds, threads, (round, verdicts) => {
@@ -54,5 +57,15 @@ const bench: Bench = {
     };
   },
 };
+
+/** What each history has besides, by an option: `--breadths=` for nothing. Without it the seed of each says so. */
+function breadthsIn(options: readonly string[]): readonly Breadth[] | null {
+  const option = options.find((one) => one.startsWith('--breadths='));
+  if (option === undefined) return null;
+  const names = option.slice('--breadths='.length).split(',').filter(Boolean);
+  const known = breadths.filter((breadth) => names.includes(breadth));
+  if (known.length < names.length) throw new Error(`--breadths takes some of ${breadths.join(', ')}`);
+  return known;
+}
 
 export default bench;

@@ -70,7 +70,7 @@ export class CheckWriter {
       const [inEffect] = await withGroups(repositories, [own]);
       const schedule = scheduleOf(inEffect ?? own, firstSlotOf(inEffect ?? own, now));
       await repositories.checks.insert(id, accountId, type.name, writeOf(own, schedule), now);
-      await writeHeartbeat(repositories, own);
+      await writeHeartbeat(repositories, inEffect ?? own);
       await writeParents(repositories, own, definition.parentCheckIds);
       const named = definition.alertChannelSubscriptions;
       await subscribeNew(repositories, { checkId: id }, { accountId, named, isAutoAssigned });

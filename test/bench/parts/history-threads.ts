@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { type Breadth, breadthsOf, widened } from '../../helpers/alert-histories/breadth.ts';
 import { historyOf } from '../../helpers/alert-histories/history.ts';
 import type { Verdict } from '../../helpers/alert-histories/judge.ts';
 import { liveThrough } from '../../helpers/alert-histories/stage.ts';
@@ -8,6 +9,8 @@ import { liveThrough } from '../../helpers/alert-histories/stage.ts';
 export interface Round {
   readonly first: number;
   readonly count: number;
+  /** What they have besides; null: as the seed of each says. */
+  readonly breadths: readonly Breadth[] | null;
 }
 
 /** Lives through rounds on some threads, each with a service of its own, and gives their verdicts as they come. */
@@ -31,8 +34,9 @@ export async function liveOnThreads(
 }
 
 if (!isMainThread) {
-  parentPort?.on('message', async ({ first, count }: Round) => {
-    const verdicts = await liveThrough(Array.from({ length: count }, (_, index) => historyOf(first + index)));
-    parentPort?.postMessage(verdicts);
+  parentPort?.on('message', async ({ first, count, breadths }: Round) => {
+    const seeds = Array.from({ length: count }, (_, index) => first + index);
+    const histories = seeds.map((seed) => widened(historyOf(seed), breadths ?? breadthsOf(seed)));
+    parentPort?.postMessage(await liveThrough(histories));
   });
 }

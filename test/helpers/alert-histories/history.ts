@@ -29,7 +29,24 @@ export interface PlannedCheck {
   readonly threshold: number;
   /** When it is created; 0: before anything happens. */
   readonly createdAt: number;
+  /** For how many minutes it must fail instead; null: runs count. */
+  readonly escalationMinutes: number | null;
+  /** The locations it runs at, by index: one after the other, or all at once. */
+  readonly places: readonly number[];
+  readonly isParallel: boolean;
+  readonly isFlapWatched: boolean;
+  /** Its host pings at its slots, while it is up. */
+  readonly isHeartbeat: boolean;
 }
+
+/** A check as all are that nothing else is said of. */
+export const plainCheck = {
+  ...{ escalationMinutes: null, places: [0], isParallel: false, isFlapWatched: false, isHeartbeat: false },
+} as const;
+
+/** How late a ping may be. */
+export const pingGraceMs = 60_000;
+export const flapSettings = { changes: 3, minutes: 30, stableMinutes: 10 } as const;
 
 /** What people do, by the index of the check or channel it is about. Times count from the beginning of a history. */
 export type Deed =
@@ -56,6 +73,8 @@ export interface History {
   readonly checks: readonly PlannedCheck[];
   /** When each host is down. */
   readonly outages: readonly (readonly Span[])[];
+  /** When each location is without an agent. */
+  readonly deaths: readonly (readonly Span[])[];
   readonly deeds: readonly { readonly at: number; readonly deed: Deed }[];
   readonly hasChat: boolean;
   readonly endsAt: number;
@@ -81,6 +100,7 @@ export function historyOf(seed: number): History {
       isGrouped: chance(0.35),
       threshold: later() < 0.7 ? 1 : 2 + Math.floor(later() * 2),
       createdAt: chance(0.2) ? time(5 * minuteMs, eventfulMs) : 0,
+      ...plainCheck,
     };
   });
   const outages = Array.from({ length: hostCount }, () => outagesOf(1 + below(2), time));
@@ -133,6 +153,7 @@ export function historyOf(seed: number): History {
     seed,
     checks,
     outages,
+    deaths: [[]],
     deeds: done,
     hasChat: chance(0.7),
     endsAt: eventfulMs + 10 * minuteMs + restMs,
@@ -156,6 +177,30 @@ export function slotsOf({ intervalMs, offsetMs, createdAt }: PlannedCheck, until
   const slots: number[] = [];
   for (let at = offsetMs; at <= until; at += intervalMs) if (at > createdAt) slots.push(at);
   return slots;
+}
+
+/** Where a slot of a check runs. */
+export function placesOf(
+  { places, isParallel, intervalMs, offsetMs }: PlannedCheck,
+  at: number,
+): readonly number[] {
+  if (isParallel) return places;
+  const place = places[((at - offsetMs) / intervalMs) % places.length];
+  return place === undefined ? [] : [place];
+}
+
+/** After so long without one a location is known to be without agents. */
+export const awayMs = 2 * minuteMs;
+
+/** Whether a slot at a location is missed while it has no agent, two minutes or more after the last one was seen. */
+export function isMissed(
+  check: PlannedCheck,
+  place: number,
+  { slotAt, death }: { readonly slotAt: number; readonly death: Span },
+): boolean {
+  const missedAt = slotAt + check.intervalMs;
+  const isKnown = missedAt >= death.from + awayMs && missedAt < death.to;
+  return slotAt >= death.from && isKnown && placesOf(check, slotAt).includes(place);
 }
 
 export function isDownAt(outages: readonly Span[], at: number): boolean {

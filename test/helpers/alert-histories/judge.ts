@@ -1,4 +1,4 @@
-import { type History, minuteMs, type Span } from './history.ts';
+import { awayMs, type History, isMissed, minuteMs, type Span, slotsOf } from './history.ts';
 import { type CheckTruth, holdsAt, holdsThrough, holdsWithin, truthOf } from './model.ts';
 
 /** A notification as its channel got it. Times count from the beginning of the history. */
@@ -12,8 +12,10 @@ export interface Sent {
   readonly isRecovery: boolean;
   /** Where it only adds to what was told of its cause: checks that joined, or passed again. */
   readonly update: 'joined' | 'recovered' | null;
-  /** The check that its alert is of, by index. */
+  /** The check that its alert is of, by index; NaN where it is of a location. */
   readonly check: number;
+  /** The location that it is of; null where it is of a check. */
+  readonly place: number | null;
   readonly causeId: string | null;
   readonly title: string;
 }
@@ -55,9 +57,11 @@ export function judged(history: History, sent: readonly Sent[], raised: readonly
     ...due.flatMap((one) => (isTold(one, sent, raised) ? [] : [describeUntold(one)])),
     ...sent.flatMap((one) => (isMove(one, history) ? [] : wronglySent(one, truth))),
     ...incidentsLeft(sent),
+    ...locationsWrong(history, truth, sent),
   ];
   const ofChat = sent.filter(
-    ({ channel, isRecovery, update }) => channel === 'chat' && !isRecovery && update === null,
+    ({ channel, isRecovery, update, place }) =>
+      channel === 'chat' && !isRecovery && update === null && place === null,
   );
   return {
     violations: violations.map((text) => `history ${history.seed}: ${text}`),
@@ -83,12 +87,14 @@ interface Due extends Span {
  * interval and a minute.
  */
 function dueOf(truth: CheckTruth, history: History, check: number, channel: 'desk' | 'chat'): Due[] {
-  const { intervalMs, threshold } = history.checks[check] ?? { intervalMs: 0, threshold: 1 };
+  const { intervalMs } = history.checks[check] ?? { intervalMs: 0 };
   const heard = channel === 'chat' ? withoutMoves(truth, history, check) : truth.subscribed;
   return truth.outages.flatMap((outage) => {
-    const free = firstFree(truth.held, outage.from + (threshold - 1) * intervalMs);
+    if (outage.reachedAt === null) return [];
+    const free = firstFree(truth.held, outage.reachedAt);
     const by = free + intervalMs + minuteMs;
-    const isDue = by <= outage.to && !holdsWithin(truth.held, { from: free, to: by });
+    const isFlapping = holdsWithin(truth.flaps, { from: outage.from, to: by });
+    const isDue = by <= outage.to && !isFlapping && !holdsWithin(truth.held, { from: free, to: by });
     return isDue && holdsThrough(heard, { from: outage.from, to: by }) ? [{ ...outage, by }] : [];
   });
 }
@@ -141,9 +147,49 @@ function wronglySent(one: Sent, truth: readonly CheckTruth[]): string[] {
   }
   const lately = { from: one.at - slackMs, to: one.at + 1 };
   const wrong: string[] = [];
-  if (!holdsWithin(of.outages, lately)) wrong.push('of what does not fail');
+  if (!holdsWithin([...of.outages, ...of.flaps], lately)) wrong.push('of what does not fail');
   if (holdsThrough(of.held, lately)) wrong.push('in a window, mute or silence');
   return wrong.map((why) => `${one.channel} heard "${one.title}" at ${minutes(one.at)} ${why}`);
+}
+
+/**
+ * A location without agents is told once while that lasts, and once when it is over, and is due as soon as a slot there is
+ * missed and none was seen for two minutes.
+ */
+function locationsWrong(
+  { deaths, checks, hasChat, deeds }: History,
+  truth: readonly CheckTruth[],
+  sent: readonly Sent[],
+): string[] {
+  const isCut = deeds.some(({ deed }) => deed.kind === 'move-channel' || deed.kind === 'delete-channel');
+  const channels = [...(hasChat ? (['chat'] as const) : []), ...(isCut ? [] : (['desk'] as const))];
+  return deaths.flatMap((spans, place) =>
+    channels.flatMap((channel) => {
+      const ofPlace = sent.filter((one) => one.place === place && one.channel === channel);
+      const begun = ofPlace.filter(({ isRecovery }) => !isRecovery);
+      const [death] = spans;
+      const isTrue = begun.every(({ at }) => death && at >= death.from + awayMs && at <= death.to);
+      const isDue = checks.some((check, index) => {
+        const { alive = [], muted = [], subscribed = [] } = truth[index] ?? {};
+        const isHeard =
+          death &&
+          holdsThrough(alive, death) &&
+          holdsThrough(subscribed, death) &&
+          !holdsWithin(muted, death);
+        return (
+          isHeard &&
+          !check.isHeartbeat &&
+          slotsOf(check, death.to).some((slotAt) => isMissed(check, place, { slotAt, death }))
+        );
+      });
+      const isRight = isTrue && begun.length <= 1 && ofPlace.length === 2 * begun.length;
+      if (isRight && (begun.length === 1 || !isDue)) return [];
+      const told = ofPlace.map(({ at, title }) => `"${title}" at ${minutes(at)}`).join(', ');
+      return [
+        `${channel} heard of location ${place}, away ${death ? minutes(death.from) : 'never'}: ${told}`,
+      ];
+    }),
+  );
 }
 
 /** Every incident is opened before it is ended, ended once, and none is left. */
@@ -165,13 +211,15 @@ function incidentsLeft(sent: readonly Sent[]): string[] {
   ];
 }
 
-/** How many outages of hosts the messages were about. */
+/** How many outages of hosts the messages were about. Jobs share no target, and to flap is news of its own. */
 function causesOf(history: History, truth: readonly CheckTruth[], ofChat: readonly Sent[]): number {
   const causes = new Set<string>();
   for (const { at, check } of ofChat) {
-    const { host } = history.checks[check] ?? { host: 0 };
+    const { host, isHeartbeat } = history.checks[check] ?? { host: 0 };
     const outage = (history.outages[host] ?? []).findLastIndex(({ from }) => from <= at);
-    causes.add(`${host} ${outage} ${episodeOf(truth[check], at)}`);
+    const flap = truth[check]?.flaps.findIndex(({ from, to }) => at >= from && at <= to) ?? -1;
+    const own = isHeartbeat || flap >= 0 ? `check ${check} ${flap}` : '';
+    causes.add(`${host} ${flap >= 0 ? '' : outage} ${own} ${episodeOf(truth[check], at)}`);
   }
   return causes.size;
 }

@@ -1,4 +1,5 @@
-import { type Deed, type History, isDownAt, type PlannedCheck, type Span, slotsOf } from './history.ts';
+import { type Deed, type History, minuteMs, type PlannedCheck, type Span } from './history.ts';
+import { flapsOf, type Observation, observationsOf } from './observed.ts';
 
 /** Times at which something holds, and where it began to and stopped. */
 class Switch {
@@ -13,10 +14,18 @@ class Switch {
   }
 }
 
+/** A time in which a check fails. */
+export interface Outage extends Span {
+  /** When it has failed for long enough to be told; null where it never has. */
+  readonly reachedAt: number | null;
+}
+
 /** What is true of one check of a history, said as plainly as can be: no state, only times. */
 export interface CheckTruth {
-  /** From its first failed slot to its first slot that passes, or to where it stops running. */
-  readonly outages: readonly Span[];
+  /** From the first time that it is seen to fail to the first that it is seen to pass, or to where it stops running. */
+  readonly outages: readonly Outage[];
+  /** When it changes to and fro: that is told once, and nothing else is until it is over. */
+  readonly flaps: readonly Span[];
   /** When alerts of it are held back by a mute, a window or a silence. */
   readonly held: readonly Span[];
   readonly muted: readonly Span[];
@@ -53,8 +62,12 @@ function truthOfCheck(history: History, check: PlannedCheck, index: number): Che
     ...windowsOf(deeds).filter(({ isAll }) => isAll || index % 2 === 0),
     ...silencesOf(deeds).filter((silence) => silence.check === index),
   ];
+  const seen = alive.spans.map((span) => ({ span, seen: observationsOf(history, check, span) }));
   return {
-    outages: alive.spans.flatMap((span) => outagesIn(history, check, span)),
+    outages: seen.flatMap((one) => outagesIn(one.seen, check, one.span)),
+    flaps: seen.flatMap((one) =>
+      flapsOf(one.seen, check).map(({ from, to }) => ({ from, to: Math.min(to, one.span.to) })),
+    ),
     held: merged(held),
     muted: merged([...mutes.own.spans, ...mutes.group.spans]),
     alive: alive.spans,
@@ -107,18 +120,28 @@ function follow(
   }
 }
 
-function outagesIn({ outages }: History, check: PlannedCheck, alive: Span): Span[] {
-  const found: { from: number; to: number }[] = [];
-  let since: number | null = null;
-  for (const at of slotsOf(check, alive.to - 1)) {
-    if (at < alive.from) continue;
-    const isDown = isDownAt(outages[check.host] ?? [], at);
-    if (isDown) since ??= at;
-    if (isDown || since === null) continue;
-    found.push({ from: since, to: at });
-    since = null;
+function outagesIn(seen: readonly Observation[], check: PlannedCheck, alive: Span): Outage[] {
+  const found: Outage[] = [];
+  let failed: number[] = [];
+  for (const { at, isDown } of [...seen, { at: alive.to, isDown: false }]) {
+    if (isDown) failed.push(at);
+    const [from] = failed;
+    if (isDown || from === undefined) continue;
+    found.push({ from, to: at, reachedAt: reachedAt(failed, check, at) });
+    failed = [];
   }
-  return since === null ? found : [...found, { from: since, to: alive.to }];
+  return found;
+}
+
+/** After a number of runs that have failed in a row, or of minutes since the first of them, with or without another run. */
+function reachedAt(
+  failed: readonly number[],
+  { threshold, escalationMinutes }: PlannedCheck,
+  to: number,
+): number | null {
+  if (escalationMinutes === null) return failed[threshold - 1] ?? null;
+  const at = (failed[0] ?? 0) + escalationMinutes * minuteMs;
+  return at < to ? at : null;
 }
 
 function windowsOf(deeds: History['deeds']): (Span & { readonly isAll: boolean })[] {

@@ -2,47 +2,34 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addAccount } from '../../../src/service/accounts/accounts.ts';
 import { CauseWatch } from '../../../src/service/alerts/causes/cause-watch.ts';
 import { summaryOf } from '../../../src/service/alerts/causes/summary.ts';
 import { channelMessage } from '../../../src/service/alerts/delivery/message.ts';
 import { storedFacts } from '../../../src/service/alerts/raise.ts';
 import { AlertTimers } from '../../../src/service/alerts/timers.ts';
 import { type EffectiveCheck, withGroups } from '../../../src/service/checks/effective-check.ts';
+import { Heartbeats } from '../../../src/service/heartbeats/heartbeats.ts';
+import { HeartbeatWatch } from '../../../src/service/heartbeats/watch.ts';
+import { beginOutages, endOutage } from '../../../src/service/locations/outages.ts';
 import { storeOutcome } from '../../../src/service/results/settle.ts';
 import type { CountedResultRow } from '../../../src/service/results/tables.ts';
 import { queuedRun, RunNumbers } from '../../../src/service/runs/due-runs.ts';
 import type { RunRow } from '../../../src/service/runs/tables.ts';
 import { endedAt } from '../../../src/service/store/days/ended-day.ts';
 import { ManualClock } from '../manual-clock.ts';
-import { openHarness, type ServiceHarness } from '../service/service.ts';
+import { openHarness, quietLogger, type ServiceHarness } from '../service/service.ts';
 import { urlDetail } from '../service/url-detail.ts';
-import { People } from './deeds.ts';
-import { type Deed, type History, isDownAt, slotsOf, stepMs } from './history.ts';
-import { judged, type Raised, type Sent, type Verdict } from './judge.ts';
+import { agendaOf, type Miss, nothingDue, type Slot } from './agenda.ts';
+import { type Course, Courses, desks, indexOf, placeOf, slugOf } from './course.ts';
+import { type History, isDownAt, placesOf, stepMs } from './history.ts';
+import { judged, type Raised, type Verdict } from './judge.ts';
 
-const desks = { desk: 'd'.repeat(32), 'moved-desk': 'm'.repeat(32) } as const;
-
-/** One history on its way: an account of its own, and what its channels got. */
-interface Course {
-  readonly history: History;
-  readonly accountId: string;
-  readonly checkIds: string[];
-  readonly groupId: number | null;
-  deskId: number;
-  readonly windowIds: Map<number, number>;
-  readonly silenceIds: Map<number, string>;
-  /** Checks of which the service remembers anything; of others a pass changes nothing. */
-  readonly remembered: Set<string>;
-  readonly sent: Sent[];
-  nextDeed: number;
-}
-
-/** A slot of a check of a history, by the index of the check. */
-interface Slot {
+/** What one slot of a check brings at one of its locations. */
+interface Report {
   readonly course: Course;
-  readonly index: number;
-  readonly isFirst: boolean;
+  readonly checkId: string;
+  readonly place: number;
+  readonly isDown: boolean;
 }
 
 /**
@@ -70,7 +57,10 @@ class HistoryStage {
   readonly #beganAt: number;
   readonly #timers: AlertTimers;
   readonly #causes: CauseWatch;
-  readonly #people: People;
+  readonly #deeds: Courses;
+  readonly #watch: HeartbeatWatch;
+  readonly #heartbeats: Heartbeats;
+  #hasHeartbeats = false;
   readonly #numbers = new RunNumbers();
   readonly #courses = new Map<string, Course>();
   /** When time alone makes something due. */
@@ -78,28 +68,37 @@ class HistoryStage {
 
   constructor(harness: ServiceHarness, clock: ManualClock) {
     this.#harness = harness;
-    this.#people = new People(harness);
+    this.#deeds = new Courses(harness);
     this.#clock = clock;
     this.#beganAt = clock.wallMs();
     const { store } = harness;
     this.#timers = new AlertTimers({ store, clock });
+    this.#watch = new HeartbeatWatch({ store, clock, logger: quietLogger });
+    this.#heartbeats = new Heartbeats({ store, clock });
     this.#causes = new CauseWatch({ store, clock, metrics: { countGrouped: () => undefined } });
   }
 
   async run(histories: readonly History[]): Promise<Verdict[]> {
     for (const history of histories) {
-      const course = await this.#begin(history);
+      const course = await this.#deeds.begin(history);
       this.#courses.set(course.accountId, course);
     }
     const courses = [...this.#courses.values()];
+    // Who does not look each few seconds takes itself to have been away.
+    this.#hasHeartbeats = histories.some(({ checks }) => checks.some((check) => check.isHeartbeat));
     const endsAt = Math.max(...histories.map((history) => history.endsAt));
     const due = agendaOf(courses);
     for (let at = 0; at <= endsAt; at += stepMs) {
       this.#clock.set(this.#beganAt + at);
-      const { deeds = [], runs = [] } = due.get(at) ?? {};
-      for (const course of deeds) await this.#carryOut(course, at);
-      const isChanged = (await this.#report(runs, at)) || deeds.length > 0;
-      if (isChanged || this.#nextTurnAt <= this.#clock.wallMs()) await this.#takeTurns();
+      const { deeds, runs, misses, returns } = due.get(at) ?? nothingDue;
+      for (const course of deeds) await this.#deeds.carryOut(course, at);
+      for (const miss of misses) await this.#miss(miss);
+      for (const { course, place } of returns) await this.#return(course, place);
+      const isReported = await this.#report(runs, at);
+      if (this.#hasHeartbeats) await this.#watch.turn();
+      const isChanged = isReported || deeds.length + misses.length + returns.length > 0;
+      if (isChanged || this.#hasHeartbeats || this.#nextTurnAt <= this.#clock.wallMs())
+        await this.#takeTurns();
     }
     const verdicts: Verdict[] = [];
     for (const course of courses) {
@@ -108,139 +107,21 @@ class HistoryStage {
     return verdicts;
   }
 
-  async #begin(history: History): Promise<Course> {
-    const { store } = this.#harness;
-    const { accountId } = await addAccount(store, this.#clock, 'Test');
-    const call = this.#callerOf(accountId);
-    await call('createPrivateLocation', {}, { name: 'lab', slugName: 'lab' });
-    const config = { serviceKey: desks.desk };
-    const { id: deskId } = await call('createAlertChannel', {}, { type: 'PAGERDUTY', config });
-    if (history.hasChat) {
-      const hook = { name: 'chat', url: 'http://chat.test/', template: '{}' };
-      await call('createAlertChannel', {}, { type: 'WEBHOOK', config: hook });
-    }
-    const isGrouped = history.checks.some((check) => check.isGrouped);
-    const group = isGrouped ? await call('createCheckGroup', {}, { name: 'group' }) : null;
-    const course: Course = {
-      ...{ history, accountId, deskId, groupId: group?.id ?? null, nextDeed: 0 },
-      ...{ checkIds: [], windowIds: new Map(), silenceIds: new Map(), remembered: new Set(), sent: [] },
-    };
-    for (const [index, { createdAt }] of history.checks.entries()) {
-      if (createdAt === 0) await this.#createCheck(course, index);
-    }
-    return course;
-  }
-
-  async #createCheck(course: Course, index: number): Promise<void> {
-    const check = course.history.checks[index];
-    if (!check) throw new Error('a history creates a check that it does not have');
-    course.checkIds[index] = await this.#people.createCheck(course.accountId, 'URL', {
-      ...{ name: `check ${index}`, tags: index % 2 === 0 ? ['even'] : [], privateLocations: ['lab'] },
-      ...{ frequency: check.intervalMs / 60_000, groupId: check.isGrouped ? course.groupId : null },
-      ...{
-        request: { url: `http://host${check.host}.test/${index}` },
-        retryStrategy: null,
-        doubleCheck: false,
-      },
-      useGlobalAlertSettings: false,
-      alertSettings: {
-        ...{ flapping: { enabled: false }, monitoringGap: { enabled: false } },
-        escalationType: 'RUN_BASED',
-        runBasedEscalation: { failedRunThreshold: check.threshold },
-      },
-    });
-  }
-
-  async #carryOut(course: Course, at: number): Promise<void> {
-    const { deeds } = course.history;
-    for (let next = deeds[course.nextDeed]; next && next.at <= at; next = deeds[course.nextDeed]) {
-      course.nextDeed += 1;
-      await this.#do(course, next.deed);
-    }
-  }
-
-  async #do(course: Course, deed: Deed): Promise<void> {
-    const call = this.#callerOf(course.accountId);
-    const iso = (at: number) => new Date(this.#beganAt + at).toISOString();
-    const id = 'check' in deed ? course.checkIds[deed.check] : undefined;
-    const change = (body: object) => this.#people.updateCheck(course.accountId, String(id), { ...body });
-    const isGone = 'check' in deed && deed.kind !== 'create' && id === undefined;
-    if (isGone) return;
-    switch (deed.kind) {
-      case 'create':
-        return this.#createCheck(course, deed.check);
-      case 'delete':
-        await this.#people.deleteCheck(course.accountId, String(id));
-        delete course.checkIds[deed.check];
-        return;
-      case 'mute':
-      case 'unmute':
-        return change({ muted: deed.kind === 'mute' });
-      case 'deactivate':
-      case 'activate':
-        return change({ activated: deed.kind === 'activate' });
-      case 'unsubscribe':
-        return change({ alertChannelSubscriptions: [] });
-      case 'mute-group':
-      case 'unmute-group':
-        return this.#changeGroup(course, { muted: deed.kind === 'mute-group' });
-      case 'deactivate-group':
-      case 'activate-group':
-        return this.#changeGroup(course, { activated: deed.kind === 'activate-group' });
-      case 'open-window': {
-        const effect = deed.isAll ? { silenceAllAlerts: true } : { silenceAlertsTags: ['even'] };
-        const times = { startsAt: new Date(this.#clock.wallMs()).toISOString(), endsAt: iso(deed.endsAt) };
-        const made = await call('createMaintenanceWindow', {}, { name: 'window', ...times, ...effect });
-        course.windowIds.set(deed.window, made.id);
-        return;
-      }
-      case 'delete-window':
-        return call('deleteMaintenanceWindow', { id: course.windowIds.get(deed.window) });
-      case 'end-window':
-        return call(
-          'createMaintenanceUpdate',
-          { id: course.windowIds.get(deed.window), maintenanceId: 1 },
-          { status: 'COMPLETED', description: 'done' },
-        );
-      case 'silence': {
-        const made = await call('createSilence', {}, { checkId: id, endsAt: iso(deed.endsAt) });
-        course.silenceIds.set(deed.silence, made.id);
-        return;
-      }
-      case 'end-silence': {
-        const silenceId = course.silenceIds.get(deed.silence);
-        if (silenceId !== undefined) await call('endSilence', { id: silenceId });
-        return;
-      }
-      case 'move-channel':
-        return call(
-          'updateAlertChannel',
-          { id: course.deskId },
-          { config: { serviceKey: desks['moved-desk'] } },
-        );
-      case 'delete-channel':
-        return call('deleteAlertChannel', { id: course.deskId });
-    }
-  }
-
-  async #changeGroup({ accountId, groupId }: Course, body: object): Promise<void> {
-    if (groupId !== null) await this.#callerOf(accountId)('updateCheckGroup', { id: groupId }, body);
-  }
-
   /** Stores what the runs of all slots of an instant bring. Returns whether any run brought something. */
   async #report(slots: readonly Slot[], at: number): Promise<boolean> {
     const due = slots.flatMap((slot) => this.#dueOf(slot, at));
-    if (due.length === 0) return false;
+    const isPinged = await this.#ping(slots, at);
+    if (due.length === 0) return isPinged;
     const { store } = this.#harness;
-    const checks = await store.checks.findMany(due.map(({ checkId }) => checkId));
+    const checks = await store.checks.findMany([...new Set(due.map(({ checkId }) => checkId))]);
     const effective = new Map(
       (await withGroups(store, [...checks.values()])).map((check) => [check.id, check]),
     );
-    const now = this.#clock.wallMs();
-    const final = due.flatMap(({ checkId, isDown }) => {
-      const check = effective.get(checkId);
-      return check?.activated ? [this.#result(check, isDown, now)] : [];
+    const final = due.flatMap((one) => {
+      const check = effective.get(one.checkId);
+      return check?.activated ? [this.#result(check, one)] : [];
     });
+    const now = this.#clock.wallMs();
     await store.transaction((repositories) => storeOutcome(repositories, { final, attempts: [] }, now));
     const states = await store.alerts.statesOfChecks(final.map(({ row }) => row.check_id));
     const remembered = new Set(states.map((row) => row.check_id));
@@ -251,26 +132,62 @@ class HistoryStage {
     return true;
   }
 
-  #dueOf(
-    { course, index, isFirst }: Slot,
-    at: number,
-  ): { course: Course; checkId: string; isDown: boolean }[] {
+  #dueOf({ course, index, isFirst }: Slot, at: number): Report[] {
     const { history, checkIds, remembered } = course;
     const checkId = checkIds[index];
     const check = history.checks[index];
-    if (checkId === undefined || !check) return [];
+    if (checkId === undefined || !check || check.isHeartbeat) return [];
     const isDown = isDownAt(history.outages[check.host] ?? [], at);
-    return isDown || isFirst || remembered.has(checkId) ? [{ course, checkId, isDown }] : [];
+    if (!isDown && !isFirst && !remembered.has(checkId)) return [];
+    return placesOf(check, at)
+      .filter((place) => !isDownAt(history.deaths[place] ?? [], at))
+      .map((place) => ({ course, checkId, place, isDown }));
+  }
+
+  /** The jobs on hosts that are up ping. Returns whether any did. */
+  async #ping(slots: readonly Slot[], at: number): Promise<boolean> {
+    const { store } = this.#harness;
+    let isPinged = false;
+    for (const { course, index } of slots) {
+      const check = course.history.checks[index];
+      const checkId = course.checkIds[index];
+      if (!check?.isHeartbeat || checkId === undefined) continue;
+      if (isDownAt(course.history.outages[check.host] ?? [], at)) continue;
+      const timer = await store.heartbeats.find(checkId);
+      if (!timer) throw new Error(`there is no timer of check ${index}`);
+      await this.#heartbeats.ping(timer.ping_token, { source: 'job', userAgent: null, failure: null });
+      isPinged = true;
+    }
+    return isPinged;
+  }
+
+  /** A run was not taken by an agent in time. */
+  async #miss({ course, index, place, slotAt }: Miss): Promise<void> {
+    const { store } = this.#harness;
+    const [checkId, locationId] = [course.checkIds[index], course.placeIds[place]];
+    const check = checkId === undefined ? undefined : await store.checks.find(course.accountId, checkId);
+    const [effective] = check ? await withGroups(store, [check]) : [];
+    if (!effective?.activated || locationId === undefined) return;
+    const run = { location_id: locationId, slot_at: this.#beganAt + slotAt };
+    await store.transaction((repositories) => beginOutages(repositories, [run], this.#clock.wallMs()));
+  }
+
+  /** An agent of a location asks for work again. */
+  async #return({ accountId, placeIds }: Course, place: number): Promise<void> {
+    const { store } = this.#harness;
+    const location = await store.locations.find(accountId, placeIds[place] ?? '');
+    if (!location) throw new Error(`there is no location ${place}`);
+    await endOutage(store, { ...location, key_id: 'key' }, this.#clock.wallMs());
   }
 
   #result(
     check: EffectiveCheck,
-    isDown: boolean,
-    now: number,
+    { course, place, isDown }: Report,
   ): { run: RunRow; row: CountedResultRow; report: object } {
-    const place = { location: 'lab', locationId: null, slotAt: now, freshMs: 0, now };
+    const now = this.#clock.wallMs();
+    const at = { location: slugOf(place), locationId: course.placeIds[place] ?? null, slotAt: now, now };
     const run: RunRow = {
-      ...queuedRun(check, { ...place, checkRunId: this.#numbers.next(now) }),
+      ...queuedRun(check, { ...at, freshMs: 0, checkRunId: this.#numbers.next(now) }),
       ...{ state: 'final', ...endedAt(now) },
     };
     const { url } = check.definition.request as { url: string };
@@ -341,6 +258,7 @@ class HistoryStage {
           isRecovery: alert.notice === 'recovery',
           update: facts.cause?.update?.kind ?? null,
           check: indexOf(facts.checkName),
+          place: facts.subject === 'location' ? placeOf(facts.runLocation) : null,
           causeId: alert.cause_id ?? null,
           title: message.title,
         });
@@ -362,40 +280,4 @@ class HistoryStage {
       notice: alert.notice,
     }));
   }
-
-  #callerOf(accountId: string) {
-    return (operationId: string, params: object, body?: object) =>
-      this.#people.call(accountId, operationId, { ...params }, body && { ...body });
-  }
-}
-
-const indexOf = (checkName: string) => Number(checkName.replace('check ', ''));
-
-interface Agenda {
-  readonly deeds: Course[];
-  readonly runs: Slot[];
-}
-
-/** What is to be done in each history, and which slots are due, by the time: most of them have neither. */
-function agendaOf(courses: readonly Course[]): ReadonlyMap<number, Agenda> {
-  const agenda = new Map<number, Agenda>();
-  const at = (time: number): Agenda => {
-    // What falls between two steps is done at the next one.
-    const step = Math.ceil(time / stepMs) * stepMs;
-    const known = agenda.get(step) ?? { deeds: [], runs: [] };
-    agenda.set(step, known);
-    return known;
-  };
-  for (const course of courses) {
-    const { deeds, checks, endsAt } = course.history;
-    for (const { at: time } of deeds) {
-      const { deeds: known } = at(time);
-      if (known.at(-1) !== course) known.push(course);
-    }
-    for (const [index, check] of checks.entries()) {
-      for (const [count, time] of slotsOf(check, endsAt).entries())
-        at(time).runs.push({ course, index, isFirst: count === 0 });
-    }
-  }
-  return agenda;
 }

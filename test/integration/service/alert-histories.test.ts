@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
+import { breadthsOf, widened } from '../../helpers/alert-histories/breadth.ts';
 import {
   type History,
   historyOf,
   minuteMs,
   type PlannedCheck,
+  plainCheck,
 } from '../../helpers/alert-histories/history.ts';
 import { liveThrough } from '../../helpers/alert-histories/stage.ts';
 import { isNight } from '../../helpers/night.ts';
@@ -16,7 +18,8 @@ it('tell each outage in time, end each incident once, and send hardly more than 
   const violations: string[] = [];
   const counts = { due: 0, messages: 0, causes: 0 };
   for (let round = 0; round < rounds; round += 1) {
-    const histories = Array.from({ length: perRound }, (_, index) => historyOf(1 + round * perRound + index));
+    const seeds = Array.from({ length: perRound }, (_, index) => 1 + round * perRound + index);
+    const histories = seeds.map((seed) => widened(historyOf(seed), breadthsOf(seed)));
     for (const verdict of await liveThrough(histories)) {
       violations.push(...verdict.violations);
       counts.due += verdict.due;
@@ -30,6 +33,7 @@ it('tell each outage in time, end each incident once, and send hardly more than 
 });
 
 const check: PlannedCheck = {
+  ...plainCheck,
   ...{ host: 0, intervalMs: minuteMs, offsetMs: 5_000, isGrouped: false, threshold: 1, createdAt: 0 },
 };
 
@@ -37,6 +41,7 @@ const check: PlannedCheck = {
 function historyWith(fields: Partial<History>): History {
   return {
     ...{ seed: 0, checks: [check], outages: [[{ from: 3 * minuteMs, to: 20 * minuteMs }]], deeds: [] },
+    deaths: [[]],
     ...{ hasChat: true, endsAt: 45 * minuteMs, ...fields },
   };
 }

@@ -24,7 +24,7 @@ import {
   subscriptionsView,
 } from '../alert-channels.ts';
 import { completeGroup, withGroup } from '../effective-check.ts';
-import { visibleTo } from '../ping-address.ts';
+import { visibleTo, writeHeartbeat } from '../ping-address.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
 import { checkListView, oneCheckView } from '../view.ts';
@@ -165,6 +165,7 @@ async function rescheduleChecks(
     const [was, is] = [withGroup(check, before), withGroup(check, after)];
     if (isAtRest(is) && !isAtRest(was)) await forgetAlerts(repositories, [check.id], now);
     if (placement(was) === placement(is)) continue;
+    if (is.activated !== was.activated) await writeHeartbeat(repositories, is);
     const followed = await reschedule(repositories, was, is, now);
     const runParallel = is.definition.runParallel === true;
     await repositories.checks.setSchedule(check.id, { nextSlotAt: followed.nextSlotAt, runParallel });

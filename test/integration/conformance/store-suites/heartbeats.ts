@@ -172,6 +172,28 @@ export function heartbeatSuite(stage: StoreStage): void {
     expect(await states(check.id)).toEqual(['RECEIVED', 'RECEIVED']);
   });
 
+  it('does the same when its group is, and takes no ping in a group that is off', async () => {
+    await stage.start();
+    stage.harness.startHeartbeatWatch();
+    const { call } = stage.harness;
+    const { body: group } = await call('POST', '/v1/check-groups', { name: 'nights' });
+    const switchTo = async (activated: boolean) =>
+      expect((await call('PUT', `/v1/check-groups/${group.id}`, { activated })).status).toBe(200);
+    const check = await create({ groupId: group.id });
+    await ping(check);
+    await switchTo(false);
+    const later = await create({ groupId: group.id });
+    await pass(12 * minute);
+    await ping(check);
+    await ping(later);
+    expect([await states(check.id), await states(later.id)]).toEqual([['RECEIVED'], []]);
+    await switchTo(true);
+    await pass(12 * minute);
+    expect([await states(check.id), await states(later.id)]).toEqual([['RECEIVED'], []]);
+    await ping(later);
+    expect(await states(later.id)).toEqual(['RECEIVED']);
+  });
+
   it('gives a new URL on demand, refuses a token that is taken, and forgets deleted monitors', async () => {
     await stage.start();
     const check = await create();

@@ -1,0 +1,196 @@
+import type { Clock } from '../../../src/lib/clock.ts';
+import { addAccount } from '../../../src/service/accounts/accounts.ts';
+import type { ServiceHarness } from '../service/service.ts';
+import { People } from './deeds.ts';
+import { type Deed, flapSettings, type History, pingGraceMs } from './history.ts';
+import type { Sent } from './judge.ts';
+
+/** The keys of the receiver that keeps incidents, and of the one that it moves to. */
+export const desks = { desk: 'd'.repeat(32), 'moved-desk': 'm'.repeat(32) } as const;
+
+/** One history on its way: an account of its own, and what its channels got. */
+export interface Course {
+  readonly history: History;
+  readonly accountId: string;
+  readonly checkIds: string[];
+  readonly groupId: number | null;
+  /** By index of the location. */
+  readonly placeIds: readonly string[];
+  deskId: number;
+  readonly windowIds: Map<number, number>;
+  readonly silenceIds: Map<number, string>;
+  /** Checks of which the service remembers anything; of others a pass changes nothing. */
+  readonly remembered: Set<string>;
+  readonly sent: Sent[];
+  nextDeed: number;
+}
+
+/** The histories of a service on their way: what people do in them. */
+export class Courses {
+  readonly #store: ServiceHarness['store'];
+  readonly #clock: Clock;
+  readonly #beganAt: number;
+  readonly #people: People;
+
+  constructor(harness: Pick<ServiceHarness, 'store' | 'clock' | 'ledger'>) {
+    this.#store = harness.store;
+    this.#clock = harness.clock;
+    this.#beganAt = harness.clock.wallMs();
+    this.#people = new People(harness);
+  }
+
+  /** Makes the account of a history, and what it begins with. */
+  async begin(history: History): Promise<Course> {
+    const { accountId } = await addAccount(this.#store, this.#clock, 'Test');
+    const call = this.#callerOf(accountId);
+    const placeIds: string[] = [];
+    for (const place of history.deaths.keys()) {
+      const made = await call('createPrivateLocation', {}, { name: slugOf(place), slugName: slugOf(place) });
+      placeIds.push(made.id);
+    }
+    const config = { serviceKey: desks.desk };
+    const { id: deskId } = await call('createAlertChannel', {}, { type: 'PAGERDUTY', config });
+    if (history.hasChat) {
+      const hook = { name: 'chat', url: 'http://chat.test/', template: '{}' };
+      await call('createAlertChannel', {}, { type: 'WEBHOOK', config: hook });
+    }
+    const isGrouped = history.checks.some((check) => check.isGrouped);
+    const group = isGrouped ? await call('createCheckGroup', {}, { name: 'group' }) : null;
+    const course: Course = {
+      ...{ history, accountId, deskId, placeIds, groupId: group?.id ?? null, nextDeed: 0 },
+      ...{ checkIds: [], windowIds: new Map(), silenceIds: new Map(), remembered: new Set(), sent: [] },
+    };
+    for (const [index, { createdAt }] of history.checks.entries()) {
+      if (createdAt === 0) await this.#createCheck(course, index);
+    }
+    return course;
+  }
+
+  async #createCheck(course: Course, index: number): Promise<void> {
+    const check = course.history.checks[index];
+    if (!check) throw new Error('a history creates a check that it does not have');
+    const { isHeartbeat, intervalMs, places, isParallel, escalationMinutes } = check;
+    const heartbeat = {
+      ...{ period: intervalMs / 60_000, periodUnit: 'minutes' },
+      ...{ grace: pingGraceMs / 60_000, graceUnit: 'minutes' },
+    };
+    const ofRuns = {
+      ...{ privateLocations: places.map(slugOf), runParallel: isParallel, frequency: intervalMs / 60_000 },
+      ...{
+        request: { url: `http://host${check.host}.test/${index}` },
+        retryStrategy: null,
+        doubleCheck: false,
+      },
+    };
+    course.checkIds[index] = await this.#people.createCheck(
+      course.accountId,
+      isHeartbeat ? 'HEARTBEAT' : 'URL',
+      {
+        ...{ name: `check ${index}`, tags: index % 2 === 0 ? ['even'] : [] },
+        groupId: check.isGrouped ? course.groupId : null,
+        ...(isHeartbeat ? { heartbeat } : ofRuns),
+        useGlobalAlertSettings: false,
+        alertSettings: {
+          flapping: { enabled: check.isFlapWatched, ...flapSettings },
+          monitoringGap: { enabled: false },
+          ...(escalationMinutes === null
+            ? {
+                escalationType: 'RUN_BASED',
+                runBasedEscalation: { failedRunThreshold: check.threshold },
+              }
+            : {
+                escalationType: 'TIME_BASED',
+                timeBasedEscalation: { minutesFailingThreshold: escalationMinutes },
+              }),
+        },
+      },
+    );
+  }
+
+  /** Does what is to be done by a time. */
+  async carryOut(course: Course, at: number): Promise<void> {
+    const { deeds } = course.history;
+    for (let next = deeds[course.nextDeed]; next && next.at <= at; next = deeds[course.nextDeed]) {
+      course.nextDeed += 1;
+      await this.#do(course, next.deed);
+    }
+  }
+
+  async #do(course: Course, deed: Deed): Promise<void> {
+    const call = this.#callerOf(course.accountId);
+    const iso = (at: number) => new Date(this.#beganAt + at).toISOString();
+    const id = 'check' in deed ? course.checkIds[deed.check] : undefined;
+    const change = (body: object) => this.#people.updateCheck(course.accountId, String(id), { ...body });
+    const isGone = 'check' in deed && deed.kind !== 'create' && id === undefined;
+    if (isGone) return;
+    switch (deed.kind) {
+      case 'create':
+        return this.#createCheck(course, deed.check);
+      case 'delete':
+        await this.#people.deleteCheck(course.accountId, String(id));
+        delete course.checkIds[deed.check];
+        return;
+      case 'mute':
+      case 'unmute':
+        return change({ muted: deed.kind === 'mute' });
+      case 'deactivate':
+      case 'activate':
+        return change({ activated: deed.kind === 'activate' });
+      case 'unsubscribe':
+        return change({ alertChannelSubscriptions: [] });
+      case 'mute-group':
+      case 'unmute-group':
+        return this.#changeGroup(course, { muted: deed.kind === 'mute-group' });
+      case 'deactivate-group':
+      case 'activate-group':
+        return this.#changeGroup(course, { activated: deed.kind === 'activate-group' });
+      case 'open-window': {
+        const effect = deed.isAll ? { silenceAllAlerts: true } : { silenceAlertsTags: ['even'] };
+        const times = { startsAt: new Date(this.#clock.wallMs()).toISOString(), endsAt: iso(deed.endsAt) };
+        const made = await call('createMaintenanceWindow', {}, { name: 'window', ...times, ...effect });
+        course.windowIds.set(deed.window, made.id);
+        return;
+      }
+      case 'delete-window':
+        return call('deleteMaintenanceWindow', { id: course.windowIds.get(deed.window) });
+      case 'end-window':
+        return call(
+          'createMaintenanceUpdate',
+          { id: course.windowIds.get(deed.window), maintenanceId: 1 },
+          { status: 'COMPLETED', description: 'done' },
+        );
+      case 'silence': {
+        const made = await call('createSilence', {}, { checkId: id, endsAt: iso(deed.endsAt) });
+        course.silenceIds.set(deed.silence, made.id);
+        return;
+      }
+      case 'end-silence': {
+        const silenceId = course.silenceIds.get(deed.silence);
+        if (silenceId !== undefined) await call('endSilence', { id: silenceId });
+        return;
+      }
+      case 'move-channel':
+        return call(
+          'updateAlertChannel',
+          { id: course.deskId },
+          { config: { serviceKey: desks['moved-desk'] } },
+        );
+      case 'delete-channel':
+        return call('deleteAlertChannel', { id: course.deskId });
+    }
+  }
+
+  async #changeGroup({ accountId, groupId }: Course, body: object): Promise<void> {
+    if (groupId !== null) await this.#callerOf(accountId)('updateCheckGroup', { id: groupId }, body);
+  }
+
+  #callerOf(accountId: string) {
+    return (operationId: string, params: object, body?: object) =>
+      this.#people.call(accountId, operationId, { ...params }, body && { ...body });
+  }
+}
+
+/** The index of a check by its name, as names of checks and locations follow from theirs. */
+export const indexOf = (checkName: string) => Number(checkName.replace('check ', ''));
+export const slugOf = (place: number) => `lab-${place}`;
+export const placeOf = (slug: string | null) => Number(slug?.replace('lab-', ''));
