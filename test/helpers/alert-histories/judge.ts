@@ -87,12 +87,14 @@ interface Due extends Span {
  * interval and a minute.
  */
 function dueOf(truth: CheckTruth, history: History, check: number, channel: 'desk' | 'chat'): Due[] {
-  const { intervalMs } = history.checks[check] ?? { intervalMs: 0 };
+  const { intervalMs = 0, escalationMinutes = null } = history.checks[check] ?? {};
+  // Minutes pass without another run.
+  const waitMs = escalationMinutes === null ? intervalMs : 0;
   const heard = channel === 'chat' ? withoutMoves(truth, history, check) : truth.subscribed;
   return truth.outages.flatMap((outage) => {
     if (outage.reachedAt === null) return [];
     const free = firstFree(truth.held, outage.reachedAt);
-    const by = free + intervalMs + minuteMs;
+    const by = free + waitMs + minuteMs;
     const isFlapping = holdsWithin(truth.flaps, { from: outage.from, to: by });
     const isDue = by <= outage.to && !isFlapping && !holdsWithin(truth.held, { from: free, to: by });
     return isDue && holdsThrough(heard, { from: outage.from, to: by }) ? [{ ...outage, by }] : [];

@@ -61,6 +61,7 @@ class HistoryStage {
   readonly #watch: HeartbeatWatch;
   readonly #heartbeats: Heartbeats;
   #hasHeartbeats = false;
+  #nextDeadline = 0;
   readonly #numbers = new RunNumbers();
   readonly #courses = new Map<string, Course>();
   /** When time alone makes something due. */
@@ -95,16 +96,22 @@ class HistoryStage {
       for (const miss of misses) await this.#miss(miss);
       for (const { course, place } of returns) await this.#return(course, place);
       const isReported = await this.#report(runs, at);
-      if (this.#hasHeartbeats) await this.#watch.turn();
-      const isChanged = isReported || deeds.length + misses.length + returns.length > 0;
-      if (isChanged || this.#hasHeartbeats || this.#nextTurnAt <= this.#clock.wallMs())
-        await this.#takeTurns();
+      const isWatched = this.#hasHeartbeats && (await this.#watched());
+      const isChanged = isReported || isWatched || deeds.length + misses.length + returns.length > 0;
+      if (isChanged || this.#nextTurnAt <= this.#clock.wallMs()) await this.#takeTurns();
     }
     const verdicts: Verdict[] = [];
     for (const course of courses) {
       verdicts.push(judged(course.history, course.sent, await this.#raised(course)));
     }
     return verdicts;
+  }
+
+  /** Has the watch look for pings that did not come. Returns whether any was due. */
+  async #watched(): Promise<boolean> {
+    const isDue = this.#nextDeadline <= this.#clock.wallMs();
+    this.#nextDeadline = (await this.#watch.turn()) ?? Number.POSITIVE_INFINITY;
+    return isDue;
   }
 
   /** Stores what the runs of all slots of an instant bring. Returns whether any run brought something. */

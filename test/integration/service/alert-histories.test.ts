@@ -10,8 +10,8 @@ import {
 import { liveThrough } from '../../helpers/alert-histories/stage.ts';
 import { isNight } from '../../helpers/night.ts';
 
-const perRound = 40;
-const rounds = isNight ? 100 : 1;
+const perRound = 30;
+const rounds = isNight ? 130 : 1;
 
 // The long form of 100,000 histories: npm run bench -- alert-histories
 it('tell each outage in time, end each incident once, and send hardly more than a message for a cause', async () => {
