@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isServerNameUsed, parseHostname, parseServerName } from './target.ts';
+import { isServerNameUsed, parseHostname, parseServerName, RequestUrl } from './target.ts';
 
 describe('parseHostname', () => {
   it.each([
@@ -63,4 +63,13 @@ describe('parseServerName', () => {
     expect(isServerNameUsed({ url, followRedirects, serverName: 'shop.example' })).toBe(isUsed);
     expect(isServerNameUsed({ url, followRedirects, serverName: null })).toBe(true);
   });
+});
+
+it.each([
+  ['http://[fe80::1%25eth0]/', false],
+  ['https://user:p@[fe80::1%eth0]:8443/', false],
+  ['http://[fe80::1]/?q=[a%20b]', true],
+  ['http://example.com/[%20]', true],
+])('a URL cannot have a zone: %s', (url, isTaken) => {
+  expect(RequestUrl.safeParse(url).success).toBe(isTaken);
 });

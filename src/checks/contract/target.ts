@@ -71,11 +71,20 @@ export const TraceparentHosts = z
     'Hosts that get a `traceparent` header, so that a trace of theirs begins with this run: names, `*` for any characters',
   );
 
+/** Whether the host of a URL is an address with a zone, which no URL can have (WHATWG URL standard, "host parsing"). */
+export function hasZone(url: string): boolean {
+  return /^[a-z]+:\/\/([^/?#@]*@)?\[[^\]]*%/i.test(url);
+}
+
+export const zoneInUrl =
+  'cannot have a zone, as in [fe80::1%eth0]: use the address without one, or a TCP or ICMP check of fe80::1%eth0';
+
 /** Where an HTTP request goes (check model 1.2): http or https, or a template whose value decides that. */
 export const RequestUrl = z
   .string()
   .max(2048)
-  .regex(/^(https?:\/\/|\{\{)/i, 'must start with http:// or https://, or with a {{template}}');
+  .regex(/^(https?:\/\/|\{\{)/i, 'must start with http:// or https://, or with a {{template}}')
+  .refine((url) => !hasZone(url), { error: zoneInUrl });
 
 /** A name for TLS has no use where none is spoken: neither with the URL, nor where it redirects to. */
 export function isServerNameUsed(request: {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
-import { ServerName, TraceparentHosts } from '../contract/target.ts';
+import { hasZone, ServerName, TraceparentHosts, zoneInUrl } from '../contract/target.ts';
 import { tcpAssertionSchema } from '../http/connection-assertion.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
 
@@ -80,7 +80,8 @@ export const WebSocketSpec = z.object({
       url: z
         .string()
         .max(2048)
-        .regex(/^(wss?:\/\/|\{\{)/i, 'must start with ws:// or wss://, or with a {{template}}'),
+        .regex(/^(wss?:\/\/|\{\{)/i, 'must start with ws:// or wss://, or with a {{template}}')
+        .refine((url) => !hasZone(url), { error: zoneInUrl }),
       headers: z.array(Header).max(100).default([]),
       basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),
       subprotocols: z
