@@ -111,7 +111,7 @@ it('says what the errors of a check are caused by, and takes what people say of 
     const said = await lines('why Shop');
     return said.length > 2 ? said : undefined;
   });
-  expect(shown[0]).toMatch(/^connect ECONNREFUSED <ip> \(1 times/);
+  expect(shown[0]).toMatch(/^connect ECONNREFUSED <ip> \(1 run,/);
   expect(shown[1]).toContain('  Certain: 10.0.0.5:8443 refuses connections');
   const analysis = /Analysis ([0-9a-f-]{36})$/.exec(shown.at(-1) ?? '')?.[1];
   expect(await lines(`judge ${analysis} wrong`)).toEqual(['Noted: wrong.']);

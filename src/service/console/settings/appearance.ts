@@ -6,7 +6,7 @@ import type { PageCall } from '../page.ts';
 /** An object of a resource, as the API shows it. */
 export type Shown = Readonly<Record<string, unknown>>;
 
-/** What an object is warned of. @param field of which alone. */
+/** The warnings of an object. @param field only those about this field. */
 export function messagesOf({ warnings = [] }: Shown, field?: string): string[] {
   return (warnings as readonly Warning[]).flatMap((one) =>
     field === undefined || one.field === field ? [one.message] : [],

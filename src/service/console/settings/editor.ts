@@ -89,7 +89,7 @@ ${schemaFields(inputOf(table), { values, problems, words, isStored: true })}
 <div class="actions"><button class="button primary" type="submit">Save</button><a class="button" href="${table.path}">Cancel</a></div></form>`;
 }
 
-/** What an object is warned of stands next to the fields that it is about. */
+/** Warnings of an object stand next to the fields that they are about. */
 function withNotes(words: Words, one: Shown): Words {
   return Object.fromEntries(
     Object.entries(words).map(([name, own]) => {

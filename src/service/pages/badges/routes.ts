@@ -59,7 +59,7 @@ export function badgeHandlers({
     const scheduled = active.filter(hasSlots).map(({ id }) => coverage(id));
     // What is known comes with how much that is.
     const added = scheduled.length === 0 ? null : addedCoverage(scheduled);
-    // A state that a run on demand gave says nothing of a schedule of which nothing was due.
+    // A state that a run on demand gave says nothing of a schedule that had no slot due yet.
     const measured = added === null || added.due === 0 ? null : coverageText(added);
     const word = active.length === 0 ? 'inactive' : state.replace('-', ' ');
     const averageMs = responseTime ? await averageOf(active) : null;
