@@ -98,7 +98,7 @@ describe('a browser that is missing or does not start', () => {
     const hanging = join(folder, 'hanging');
     await writeFile(hanging, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
     const scripts = await browserAt(hanging);
-    const fixture = await stage.scripts.runBrowser(opens, { context: { scripts, timeoutMs: 20_000 } });
+    const fixture = await stage.scripts.runBrowser(opens, { context: { scripts, timeoutMs: 30_000 } });
     expectAgent(fixture.outcome.failure, /does not start/);
     // Playwright's worker waits half a minute for such a browser to end.
     const own =
@@ -110,7 +110,7 @@ describe('a browser that is missing or does not start', () => {
     if (own) expectAgent(own.outcome.failure, /does not start/);
     const plain = await stage.scripts.runBrowser(
       `const { chromium } = require('playwright'); await chromium.launch();`,
-      { context: { scripts, timeoutMs: 8_000 } },
+      { context: { scripts, timeoutMs: 12_000 } },
     );
     expectAgent(plain.outcome.failure, /does not start/);
     const suite = await stage.run(
