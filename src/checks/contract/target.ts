@@ -76,8 +76,7 @@ export function hasZone(url: string): boolean {
   return /^[a-z]+:\/\/([^/?#@]*@)?\[[^\]]*%/i.test(url);
 }
 
-export const zoneInUrl =
-  'cannot have a zone, as in [fe80::1%eth0]: use the address without one, or a TCP or ICMP check of fe80::1%eth0';
+export const zoneInUrl = 'cannot have a zone, as in [fe80::1%eth0]: use an address without one, or a name';
 
 /** Where an HTTP request goes (check model 1.2): http or https, or a template whose value decides that. */
 export const RequestUrl = z

@@ -14,7 +14,7 @@ export function weakSecrets(masked: readonly MaskedValue[], definition: Definiti
   );
 }
 
-/** The same of one value; "" is none. */
+/** The same of one value. An empty one hides nothing. */
 export function weakSecret(secret: {
   readonly field: string;
   readonly name: string;

@@ -25,7 +25,7 @@ function senderWith(token) {
   return (event) => write(`${token} ${stringify({ at: Date.now(), ...event })}`);
 }
 
-/** A line break before it, too: half a line of somebody else's does not become the head of ours. */
+/** A line break before it, too: half a line of another writer does not become the head of ours. */
 function write(text) {
   const line = bytesOf(`\n${text}\n`);
   let written = 0;

@@ -10,7 +10,7 @@ const program = fileURLToPath(new URL(`./nss-database-main${extname(import.meta.
 const memoryFolder = '/dev/shm';
 const timeoutMs = 20_000;
 const maxMessageLength = 2000;
-/** The certificates with what is trusted of them, and the keys, of which there are none. */
+/** The certificates and how far each is trusted, and an empty list of keys. */
 const databaseFiles = ['cert9.db', 'key4.db'] as const;
 
 /** The database could not be made; the message says why. */
@@ -50,7 +50,7 @@ async function makeFolder(): Promise<string> {
   try {
     return await mkdtemp(join(memoryFolder, 'picket-nss-'));
   } catch {
-    return await mkdtemp(join(tmpdir(), 'picket-nss-')); // there is none, or it is not ours to write
+    return await mkdtemp(join(tmpdir(), 'picket-nss-')); // the host has no shared memory, or does not let us write there
   }
 }
 

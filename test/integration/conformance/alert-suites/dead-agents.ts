@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import type { LeasedRun } from '../../../../src/protocol/agent/agent.ts';
 import { AlertTimers } from '../../../../src/service/alerts/timers.ts';
 import { DirectoryStore } from '../../../../src/service/artifact-store/directory-store.ts';
 import { LeaseSweep } from '../../../../src/service/jobs/lease-sweep.ts';
@@ -41,7 +42,15 @@ export function deadAgentSuite(stage: AlertStage): void {
     });
     await pass(14.5 * minuteMs);
     expect(await notices(stage)).toEqual([['ALERT_LOCATION_AWAY', 'cellar', mail]]);
-    await pass(4 * minuteMs, agentOf(new TestAgent(stage.harness, place, 'second')));
+    // The first missed slots are fifteen minutes old before any run of the next agent has ended.
+    const next = new TestAgent(stage.harness, place, 'second');
+    const held: LeasedRun[] = [];
+    await pass(minuteMs, async () => {
+      held.push(...(await next.claim()));
+      await next.renew(held);
+    });
+    await next.report(held.map((run) => reportOf(run)));
+    await pass(3 * minuteMs, agentOf(next));
     expect(await notices(stage)).toEqual([
       ['ALERT_LOCATION_AWAY', 'cellar', mail],
       ['ALERT_LOCATION_BACK', 'cellar', mail],
