@@ -159,7 +159,10 @@ export function slotSuite(stage: StoreStage): void {
     for (let step = 0; stage.clock.wallMs() < endAt; step += 1) {
       stage.clock.advance(2000);
       // Else a slow machine has hardly a slot that somebody could claim while it is fresh.
-      await until('the scheduler has kept up', async () => (await nextSlotAt()) > stage.clock.wallMs());
+      await stage.advanceUntil(
+        'the scheduler has kept up',
+        async () => (await nextSlotAt()) > stage.clock.wallMs(),
+      );
       if (step % 7 === 0) continue;
       const runs = await stage.agent.claim({ freeSlots: { probe: 1 + (step % 3), script: 0 } });
       const [first, ...rest] = runs;
