@@ -17,6 +17,7 @@ import { toError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
 import { HostResolver, systemFiles } from '../../probes/dns/host/host-resolver.ts';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
+import { maxEpochMs } from '../../protocol/http/query.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
 import { FileScrubber } from '../delivery/artifacts/artifact-scrubber.ts';
 import { RunArtifacts, sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
@@ -363,9 +364,7 @@ function verdictOf(outcome: Outcome<unknown>): Verdict {
 
 /** An instant as the protocol carries it; certificates may hold any date. */
 function instantOrNull(epochMs: number | undefined): number | null {
-  return epochMs === undefined || Number.isNaN(epochMs)
-    ? null
-    : Math.min(epoch(epochMs), 8_640_000_000_000_000);
+  return epochMs === undefined || Number.isNaN(epochMs) ? null : Math.min(epoch(epochMs), maxEpochMs);
 }
 
 function epoch(ms: number): number {

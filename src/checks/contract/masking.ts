@@ -56,17 +56,20 @@ export function keepMasked(
   stored: Definition,
   { merge = (patch) => patch, valuesBefore = {}, valuesAfter = {} }: Keeping = {},
 ): Definition {
-  const patch = withKept(masked, body, stored);
+  const patch = fillMasked(masked, body, stored);
   refuseMoved(masked, { body, stored, after: merge(patch), valuesBefore, valuesAfter });
   return patch;
 }
 
-/** How a body becomes a definition, and what the variables in addresses stand for before and after. */
-export interface Keeping {
-  /** The body replaces the stored definition when absent. */
+/** What the variables in addresses stand for before and after a change. */
+export interface ValuesAround {
+  readonly valuesBefore: AddressValues;
+  readonly valuesAfter: AddressValues;
+}
+
+/** How a body becomes a definition: it replaces the stored one where `merge` is absent. */
+export interface Keeping extends Partial<ValuesAround> {
   readonly merge?: ((patch: Definition) => Definition) | undefined;
-  readonly valuesBefore?: AddressValues | undefined;
-  readonly valuesAfter?: AddressValues | undefined;
 }
 
 /** The fields of a definition whose hidden values go to another origin because variables stand for something else. */
@@ -80,7 +83,8 @@ export function movedFields(
   return masked.flatMap((value) => (movedAddress(value, change) ? keptFields(value, change) : []));
 }
 
-function withKept(masked: readonly MaskedValue[], body: Definition, stored: Definition): Definition {
+/** The first half of `keepMasked`, for bodies that are validated before anything reads their addresses. */
+export function fillMasked(masked: readonly MaskedValue[], body: Definition, stored: Definition): Definition {
   return masked.reduce(
     (result, { path, flags, isLiteral = false }) =>
       change(result, path, (value) => {
@@ -121,12 +125,10 @@ export function maskedEntries(
 }
 
 /** A change: what was written, what was stored, and what would be stored. */
-interface Change {
+interface Change extends ValuesAround {
   readonly body: Definition;
   readonly stored: Definition;
   readonly after: Definition;
-  readonly valuesBefore: AddressValues;
-  readonly valuesAfter: AddressValues;
 }
 
 /**
@@ -135,7 +137,7 @@ interface Change {
  *
  * @throws AppError VALIDATION_FAILED
  */
-function refuseMoved(masked: readonly MaskedValue[], change: Change): void {
+export function refuseMoved(masked: readonly MaskedValue[], change: Change): void {
   const problems = masked.flatMap((value) => {
     const address = movedAddress(value, change);
     if (!address) return [];

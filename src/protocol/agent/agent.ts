@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lanes } from '../../checks/contract/check-type.ts';
 import { Failure } from '../../checks/contract/failure.ts';
-import { maxEpochMs } from '../http/query.ts';
+import { EpochMs } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { ReportedArtifacts } from '../results/artifact.ts';
 
@@ -11,7 +11,6 @@ import { ReportedArtifacts } from '../results/artifact.ts';
  * both sides, so that older agents survive a newer service and the other way round.
  */
 
-const EpochMs = z.number().int().min(0).max(maxEpochMs);
 const DurationMs = z
   .number()
   .min(0)

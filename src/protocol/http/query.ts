@@ -22,6 +22,9 @@ export const Timestamp = z
 /** The last instant that ISO 8601 writes with a year of four digits, in epoch milliseconds. */
 export const maxEpochMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
+/** An instant in a body, in epoch milliseconds: one that answers can show as a date. */
+export const EpochMs = z.int().min(0).max(maxEpochMs);
+
 /** A date and time with an offset, within the years that can be shown again. */
 export const OffsetDateTime = z.iso.datetime({ offset: true }).refine((text) => {
   const epochMs = Date.parse(text);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentIdentity } from '../agent/agent.ts';
-import { Paging } from '../http/query.ts';
+import { EpochMs, Paging } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
 /** What can be wrong with the location an agent runs in. */
@@ -33,8 +33,8 @@ export const ReportedLocationEvent = z
     kind,
     evidence,
     affectedRuns,
-    startedAt: z.int().min(0).max(8.64e15).describe('Epoch milliseconds by the service’s clock'),
-    endedAt: z.int().min(0).max(8.64e15).nullable().describe('null while it lasts'),
+    startedAt: EpochMs.describe('Epoch milliseconds by the service’s clock'),
+    endedAt: EpochMs.nullable().describe('null while it lasts'),
   })
   .meta({ id: 'ReportedLocationEvent' });
 export type ReportedLocationEvent = z.output<typeof ReportedLocationEvent>;

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { completeDefinition } from '../../checks/contract/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
@@ -70,6 +71,10 @@ export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | u
       entries<Entry>(own.environmentVariables),
     ),
   };
+  // A type may refuse a setting that others take: a suite has the retries of its own configuration.
+  for (const [key, field] of Object.entries<z.ZodType>(type?.spec.shape ?? {})) {
+    if (definition[key] !== own[key] && !field.safeParse(definition[key]).success) definition[key] = own[key];
+  }
   const defaults = type?.groupDefaults;
   const effective = {
     ...check,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { type CheckDefinition, maskedValues, mergeDefinition } from '../../checks/contract/definition.ts';
-import { keepMasked } from '../../checks/contract/masking.ts';
+import { fillMasked, refuseMoved } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
 import { typedCheckRoutes } from '../../protocol/checks/check.ts';
@@ -115,11 +115,7 @@ export class CheckWriter {
       }
       const storedType = typeNamed(stored.checkType);
       const kept = [...maskedValues(storedType), ...(storedType.keptWhenEmpty ?? [])];
-      const merge = (written: AnyBody) => mergeDefinition(stored.definition, written);
-      const patch = keepMasked(kept, body, stored.definition, {
-        merge,
-        ...(await keepingOf(repositories, stored, asWritten(merge(body)))),
-      });
+      const patch = fillMasked(kept, body, stored.definition);
       const parsed = parseDefinition(
         storedType,
         id,
@@ -128,6 +124,10 @@ export class CheckWriter {
         type ? missingOnUpdate(type, body) : unknownFieldIssues(routesOf(storedType).update, body),
       );
       const definition = addressed(storedType, parsed);
+      refuseMoved(kept, {
+        ...{ body, stored: stored.definition, after: definition },
+        ...(await keepingOf(repositories, stored, asWritten(definition))),
+      });
       await requireLocations(repositories, accountId, definition);
       const changed = { ...stored, activated: definition.activated, definition };
       const [before] = await withGroups(repositories, [stored]);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CheckDefinition, definitionSchema, maskedValues } from '../../checks/contract/definition.ts';
-import { keepMasked } from '../../checks/contract/masking.ts';
+import { fillMasked, refuseMoved } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { type DefinitionRun, definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
 import { asWritten, keepingOf } from '../checks/addresses/address-values.ts';
@@ -92,14 +92,8 @@ async function definitionOf(
     ...withoutReferences(fields),
     ...withFiles(fields, files, (key, message) => wrong(key, message)),
   };
-  const whole = stored
-    ? keepMasked(
-        maskedValues(type),
-        written,
-        stored.definition,
-        await keepingOf(store, stored, asWritten(written), { group: group ?? undefined, session }),
-      )
-    : written;
+  const masked = maskedValues(type);
+  const whole = stored ? fillMasked(masked, written, stored.definition) : written;
   const parsed = definitionSchema(type).safeParse(whole);
   if (!parsed.success) {
     throw validationError(
@@ -109,6 +103,15 @@ async function definitionOf(
   }
   const id = randomUUID();
   const definition = parsed.data as unknown as CheckDefinition;
+  if (stored) {
+    refuseMoved(masked, {
+      ...{ body: written, stored: stored.definition, after: { ...definition } },
+      ...(await keepingOf(store, stored, asWritten({ ...definition }), {
+        group: group ?? undefined,
+        session,
+      })),
+    });
+  }
   const ofGroup = group ?? (await groupNamed(store, accountId, definition.groupId, wrong));
   return {
     id,

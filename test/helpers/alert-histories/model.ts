@@ -123,7 +123,7 @@ function follow(
 function outagesIn(seen: readonly Observation[], check: PlannedCheck, alive: Span): Outage[] {
   const found: Outage[] = [];
   let failed: number[] = [];
-  for (const { at, isDown } of [...seen, { at: alive.to, isDown: false }]) {
+  for (const { at, isDown } of [...seen, { at: alive.to, dueAt: alive.to, isDown: false }]) {
     if (isDown) failed.push(at);
     const [from] = failed;
     if (isDown || from === undefined) continue;

@@ -11,9 +11,10 @@ import {
   stepMs,
 } from './history.ts';
 
-/** What is said of a check at a time. */
+/** What is said of a check at a time, and when that was due: a run in several locations is judged later. */
 export interface Observation {
   readonly at: number;
+  readonly dueAt: number;
   readonly isDown: boolean;
 }
 
@@ -38,7 +39,7 @@ function ofRuns({ outages, deaths }: History, check: PlannedCheck, slots: readon
     const isDown = isDownAt(outages[check.host] ?? [], slot);
     const isWhole = placesOf(check, slot).every(isMeasured(slot));
     const at = isDown || isWhole ? slot : measured[index + 1];
-    return at === undefined ? [] : [{ at, isDown }];
+    return at === undefined ? [] : [{ at, dueAt: slot, isDown }];
   });
 }
 
@@ -52,10 +53,10 @@ function ofPings(pings: readonly number[], { intervalMs }: PlannedCheck, alive: 
   for (const ping of [...pings, alive.to]) {
     while (last !== null && last + intervalMs + pingGraceMs + stepMs < ping) {
       last += intervalMs + pingGraceMs + stepMs;
-      found.push({ at: last, isDown: true });
+      found.push({ at: last, dueAt: last, isDown: true });
     }
     if (ping === alive.to) break;
-    found.push({ at: ping, isDown: false });
+    found.push({ at: ping, dueAt: ping, isDown: false });
     last = ping;
   }
   return found;
@@ -68,13 +69,13 @@ export function flapsOf(seen: readonly Observation[], { isFlapWatched }: Planned
   let isDown = false;
   let from: number | null = null;
   for (const one of isFlapWatched ? seen : []) {
-    const last = one.isDown === isDown ? changes.at(-1) : one.at;
-    if (one.isDown !== isDown) changes.push(one.at);
+    const last = one.isDown === isDown ? changes.at(-1) : one.dueAt;
+    if (one.isDown !== isDown) changes.push(one.dueAt);
     isDown = one.isDown;
     if (from === null) {
-      changes = changes.filter((at) => one.at - at < flapSettings.minutes * minuteMs);
-      if (changes.length > flapSettings.changes && last === one.at) from = one.at;
-    } else if (one.at - (last ?? 0) >= flapSettings.stableMinutes * minuteMs) {
+      changes = changes.filter((at) => one.dueAt - at < flapSettings.minutes * minuteMs);
+      if (changes.length > flapSettings.changes && last === one.dueAt) from = one.at;
+    } else if (one.dueAt - (last ?? 0) >= flapSettings.stableMinutes * minuteMs) {
       flaps.push({ from, to: one.at });
       from = null;
       changes = [];

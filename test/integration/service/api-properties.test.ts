@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Route } from '../../../src/protocol/http/route.ts';
 import { allRoutes } from '../../../src/service/route-table.ts';
+import { isNight } from '../../helpers/night.ts';
 import { plannedRequests, sendPlanned } from '../../helpers/service/api-requests/api-requests.ts';
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
 import { naughtyTexts } from '../../helpers/service/api-requests/naughty-texts.ts';
@@ -99,7 +100,8 @@ describe('every operation', () => {
         const { problem } = await sendPlanned(account, plan);
         expect(problem).toBeUndefined();
       }),
-      { numRuns: 600, endOnFailure: true },
+      // By day the same requests each time: new findings belong to the night.
+      { numRuns: 600, endOnFailure: true, ...(isNight ? {} : { seed: 20_261_127 }) },
     );
   }, 120_000);
 });

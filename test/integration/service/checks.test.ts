@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
 import { failure } from '../../../src/checks/contract/failure.ts';
+import { checkTypes } from '../../../src/checks/index.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   createCheck,
@@ -10,6 +12,7 @@ import {
   TestAgent,
   until,
 } from '../../helpers/service/service.ts';
+import type { Samples } from '../conformance/samples/samples.ts';
 
 let harness: ServiceHarness;
 beforeAll(async () => {
@@ -248,4 +251,27 @@ it('retries on network errors of the location too', async () => {
   }
   expect(await attempts('STATUS_UNEXPECTED')).toBe(1);
   await own.close();
+});
+
+it('takes of its group what its type allows, and shows and runs it so', async () => {
+  const settings = { retryStrategy: { type: 'FIXED' }, doubleCheck: true, runParallel: true, muted: true };
+  const group = await harness.call('POST', '/v1/check-groups', {
+    ...{ name: 'all', privateLocations: ['lab'], runtimeId: '2025.04', tags: ['of the group'], ...settings },
+  });
+  for (const type of checkTypes) {
+    const { samples } = await import(`../conformance/samples/${type.route}.ts`);
+    const body = { name: type.name, groupId: group.body.id, ...(samples as Samples).minimal };
+    expect((await harness.call('POST', `/v1/checks/${type.route}`, body)).status).toBe(201);
+  }
+  const { body } = await harness.call('GET', `/v1/check-groups/${group.body.id}/checks?limit=100`);
+  expect(body.length).toBe(checkTypes.length);
+  for (const check of body) {
+    const type = checkTypes.find(({ name }) => name === check.checkType);
+    const refused = Object.entries<z.ZodType>(type?.spec.shape ?? {}).filter(
+      ([key, field]) => !field.safeParse(check[key]).success,
+    );
+    expect([check.checkType, refused.map(([key]) => key)]).toEqual([check.checkType, []]);
+    const isSuite = check.checkType === 'PLAYWRIGHT';
+    expect([check.runParallel, check.doubleCheck, check.tags]).toEqual([true, !isSuite, ['of the group']]);
+  }
 });

@@ -1,5 +1,5 @@
 import { maskedValues } from '../../../checks/contract/definition.ts';
-import { type Keeping, movedFields } from '../../../checks/contract/masking.ts';
+import { movedFields, type ValuesAround } from '../../../checks/contract/masking.ts';
 import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { AddressValues } from '../../../lib/wire/address-origin.ts';
@@ -58,7 +58,7 @@ function byKey(variables: readonly Variable[]): Record<string, string> {
   return Object.fromEntries(variables.map(({ key, value }) => [key, value ?? '']));
 }
 
-/** A definition that may not be valid yet, as far as it says what the variables in its address stand for. */
+/** A definition that is to be stored, as far as it says what the variables in its address stand for. */
 export function asWritten(
   definition: Readonly<Record<string, unknown>>,
 ): Pick<Member, 'groupId' | 'definition'> {
@@ -72,7 +72,7 @@ export async function keepingOf(
   stored: Member,
   written: Pick<Member, 'groupId' | 'definition'>,
   { group, session }: { readonly group?: GroupDefinition; readonly session?: readonly Variable[] } = {},
-): Promise<Keeping> {
+): Promise<ValuesAround> {
   const { accountId } = stored;
   await keepSources(repositories, accountId, [stored, written]);
   const account = await repositories.variables.ofAccounts([accountId]);
