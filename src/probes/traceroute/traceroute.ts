@@ -1,5 +1,5 @@
 import type { IpFamily } from '../address.ts';
-import type { HopAnswer, HopProber } from './hop-prober.ts';
+import { answeringAddress, type HopAnswer, type HopProber } from './hop-prober.ts';
 
 /** All routers at the same distance. */
 export interface Hop {
@@ -17,6 +17,12 @@ export type TracerouteEnd = 'reached' | 'unreachable' | 'silent' | 'hop-limit' |
 export interface Route {
   readonly hops: readonly Hop[];
   readonly end: TracerouteEnd;
+  /**
+   * How far the address of the target is: the first hop from which it answered anything; null when it never did. A
+   * router that has the address and forwards the packets (DNAT, a load balancer) says in its name that their time is
+   * over, and the host behind it answers from further away.
+   */
+  readonly distance: number | null;
 }
 
 export interface TracerouteRequest {
@@ -199,7 +205,10 @@ class Tracing {
     const count = final?.ttl ?? (isSilentEnd ? this.#lastHeard() : this.#hops.length);
     const hops = this.#hops.slice(0, count).map((answers, index) => ({ ttl: index + 1, answers }));
     const lastAsked = hops.findLastIndex(({ answers }) => answers.length > 0);
-    return { hops: hops.slice(0, lastAsked + 1), end };
+    const target = answeringAddress(this.#request);
+    const isTarget = (answer: HopAnswer) => answer.kind === 'answer' && answer.address === target;
+    const distance = hops.find(({ answers }) => answers.some(isTarget))?.ttl ?? null;
+    return { hops: hops.slice(0, lastAsked + 1), end, distance };
   }
 }
 
