@@ -1,3 +1,4 @@
+import { answeringAddress } from '../../probes/traceroute/hop-prober.ts';
 import { distanceWords } from '../../probes/traceroute/route-text.ts';
 import type { TracerouteDetail, TracerouteHop } from './detail.ts';
 
@@ -13,7 +14,9 @@ interface Way extends Pick<Response, 'resolvedIp' | 'destinationReached'> {
  * load balancer); null when there is none. It says in the name of the target that the time of a packet is over.
  */
 export function forwardingHop({ resolvedIp, destinationReached, hops }: Way): number | null {
-  const hop = hops.find(({ ips }) => resolvedIp !== null && ips.includes(resolvedIp));
+  if (resolvedIp === null) return null;
+  const target = answeringAddress({ address: resolvedIp });
+  const hop = hops.find(({ ips }) => ips.includes(target));
   if (!hop) return null;
   const isLast = hop === hops.at(-1);
   const isEnd = isLast && (destinationReached || hop.error !== null);

@@ -56,6 +56,14 @@ it('counts the hops to the first that has the address of the target, and follows
   expect(await traced(silent, { maxSilentHops: 2 })).toEqual({ end: 'silent', distance: 2, counts: [3, 3] });
 });
 
+it('has reached a target that answered, though a router on another way refused a probe of a later round', async () => {
+  const refusal: HopAnswer = { ...router(2), error: { type: 3, code: 1 } } as HopAnswer;
+  const way = proberOf((ttl, round) =>
+    ttl === 3 ? reply : ttl === 2 && round === 2 ? refusal : router(ttl),
+  );
+  expect(await traced(way)).toEqual({ end: 'reached', distance: 3, counts: [3, 3, 3] });
+});
+
 it('ends at silence, and asks once more behind the last that answered', async () => {
   const way = proberOf((ttl) => (ttl === 1 ? router(1) : undefined));
   expect(await traced(way, { maxSilentHops: 2 })).toEqual({ end: 'silent', distance: null, counts: [3] });

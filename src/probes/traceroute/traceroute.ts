@@ -179,17 +179,23 @@ class Tracing {
     clearTimeout(timer);
   }
 
-  /** The first hop from which somebody said that this is the end of the way. */
+  /**
+   * The first hop from which the target answered; without one, the first from which somebody said that there is no
+   * way on. Where packets take several ways, one of them may be closed.
+   */
   #finalHop(): { readonly ttl: number; readonly end: 'reached' | 'unreachable' } | undefined {
     const { family } = this.#request;
-    for (const [index, answers] of this.#hops.entries()) {
-      const heard = answers.filter((answer) => answer.kind === 'answer');
-      if (heard.some(({ error }) => error === null)) return { ttl: index + 1, end: 'reached' };
-      if (heard.some(({ error }) => error !== null && !isTimeExceeded(family, error.type))) {
-        return { ttl: index + 1, end: 'unreachable' };
-      }
-    }
-    return undefined;
+    const reached = this.#firstHop(({ error }) => error === null);
+    if (reached !== undefined) return { ttl: reached, end: 'reached' };
+    const refused = this.#firstHop(({ error }) => error !== null && !isTimeExceeded(family, error.type));
+    return refused === undefined ? undefined : { ttl: refused, end: 'unreachable' };
+  }
+
+  #firstHop(isWanted: (answer: Extract<HopAnswer, { kind: 'answer' }>) => boolean): number | undefined {
+    const index = this.#hops.findIndex((answers) =>
+      answers.some((answer) => answer.kind === 'answer' && isWanted(answer)),
+    );
+    return index < 0 ? undefined : index + 1;
   }
 
   /** The distance of the last hop that somebody answered from; 0 when nobody did. */

@@ -143,6 +143,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
       ...answering,
       silent,
       { ...silent, maxHops: 3 },
+      { ...silent, url: addressOf6(forwarded.silent).toUpperCase() },
       { ...limits, url: addressOf(forwarded.rejected) },
     ]);
     for (const [index, { url }] of answering.entries()) {
@@ -162,6 +163,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     expect(messages).toEqual([
       `NO_REPLY: 10.90.100.32 does not answer: ${forwards}, and the host behind it is silent`,
       `NO_REPLY: 10.90.100.32 was not reached: ${forwards}, and the host behind it is not among the first 3 hops`,
+      `NO_REPLY: FD90:100::32 does not answer: ${forwards}, and the host behind it is silent`,
       `HOST_UNREACHABLE: The way to 10.90.100.33 ends behind hop 3, which has that address and forwards the probes: hop 4 (10.90.100.33) says: packet filtered (type 3, code 13)`,
     ]);
     expect(causeOf(runs[answering.length])).toMatch(
