@@ -64,9 +64,12 @@ export const TracerouteDetail = z
         destinationReached: z.boolean(),
         /** Whether the target accepts connections or datagrams at the port; null when it did not say. */
         destinationPort: z.enum(['open', 'closed']).nullable(),
-        /** The distance of the target; when it was not reached, of the last hop in the list. */
+        /**
+         * The distance of the target's address; when it was not reached, of the last hop in the list. Hops behind it
+         * are there when it forwards the probes.
+         */
         totalHops: z.int(),
-        /** Distance and address of the last that answered; null when nobody did. */
+        /** Distance and address of the target; when it was not reached, of the last that answered; null when nobody did. */
         lastHop: z.object({ hopNumber: z.int(), ip: z.string().nullable() }).nullable(),
         truncationReason: z.enum(truncationReasons).nullable(),
         /** Of the target; null when it was not reached. */

@@ -2,6 +2,7 @@ import { durationText } from '../../lib/figures/duration.ts';
 import { percentText, shareOfPercent } from '../../lib/figures/share.ts';
 import type { DetailSummary, SummaryFact } from '../summary/detail-summary.ts';
 import type { HopLatency, TracerouteDetail, TracerouteHop } from './detail.ts';
+import { targetWords } from './forwarding.ts';
 
 /** What people read of a traceroute monitor's result: the way hop by hop, so that runs are compared by it. */
 export function summaryOf({ request, response }: TracerouteDetail): DetailSummary {
@@ -10,7 +11,7 @@ export function summaryOf({ request, response }: TracerouteDetail): DetailSummar
   if (!response) {
     return { phases: [], sections: [{ title: 'Way', facts: [fact('Target', url), fact('Probes', probes)] }] };
   }
-  const { destinationReached, totalHops, lastHop, packetLoss, finalHopLatency: latency } = response;
+  const { destinationReached, lastHop, packetLoss, finalHopLatency: latency } = response;
   const last = lastHop && `hop ${lastHop.hopNumber}, ${lastHop.ip ?? 'unknown'}`;
   return {
     phases: [],
@@ -23,7 +24,7 @@ export function summaryOf({ request, response }: TracerouteDetail): DetailSummar
           fact('Probes', probes),
           fact(
             'Target answers',
-            destinationReached ? `yes, in hop ${totalHops}` : 'no',
+            destinationReached ? targetWords(response) : 'no',
             destinationReached ? null : reasonWords(response.truncationReason),
           ),
           fact('Port', response.destinationPort),

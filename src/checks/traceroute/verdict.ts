@@ -1,5 +1,6 @@
 import type { Route } from '../../probes/traceroute/traceroute.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import { forwardingHop } from './forwarding.ts';
 import type { TracerouteSpec } from './spec.ts';
 import { addressesOf, type Response } from './view.ts';
 
@@ -12,30 +13,43 @@ export function routeFailure(
   if (response.destinationReached) return undefined;
   const target = response.resolvedIp ?? response.hostname;
   const last = lastHopWords(response);
+  const forwarding = forwardingHop(response);
+  const forwards =
+    forwarding === null ? undefined : `hop ${forwarding} has that address and forwards the probes`;
   switch (end) {
     case 'unreachable': {
       const says = response.hops.at(-1)?.error ?? 'there is no way on';
+      if (forwarding !== null) {
+        const place = `ends behind hop ${forwarding}, which has that address and forwards the probes`;
+        return failure('HOST_UNREACHABLE', `The way to ${target} ${place}: ${last} says: ${says}`);
+      }
       return failure('HOST_UNREACHABLE', `The way to ${target} ends at ${last}, which says: ${says}`);
     }
     case 'hop-limit': {
-      if (hops.length < maxHops) return silence(target, last);
+      if (hops.length < maxHops) return silence(target, forwards, last);
       const loop = loopOf(hops);
       const why = loop
         ? `its packets go round in circles between ${loop.join(' and ')}`
-        : `it is not among the first ${maxHops} hops; the last that answered is ${last}`;
+        : forwards
+          ? `${forwards}, and the host behind it is not among the first ${maxHops} hops`
+          : `it is not among the first ${maxHops} hops; the last that answered is ${last}`;
       return failure('NO_REPLY', `${target} was not reached: ${why}`);
     }
-    case 'time-limit':
-      return failure(
-        'NO_REPLY',
-        `${target} was not reached within ${timeout} s; the last that answered is ${last}`,
-      );
+    case 'time-limit': {
+      const known = forwards
+        ? `: ${forwards}, and the host behind it did not answer`
+        : `; the last that answered is ${last}`;
+      return failure('NO_REPLY', `${target} was not reached within ${timeout} s${known}`);
+    }
     default:
-      return silence(target, last);
+      return silence(target, forwards, last);
   }
 }
 
-function silence(target: string, last: string): Failure {
+function silence(target: string, forwards: string | undefined, last: string): Failure {
+  if (forwards !== undefined) {
+    return failure('NO_REPLY', `${target} does not answer: ${forwards}, and the host behind it is silent`);
+  }
   return failure('NO_REPLY', `${target} does not answer; the last on the way that answered is ${last}`);
 }
 

@@ -31,15 +31,16 @@ export function responseOf(
   hostname: string,
   protocol: ProbeProtocol,
   { address, family, lookupMs }: Pick<RouteProbeResult, 'address' | 'family' | 'lookupMs'>,
-  { hops, end }: Route,
+  { hops, end, distance }: Route,
   names: ReadonlyMap<string, string>,
 ): Response {
   const isReached = end === 'reached';
   const final = isReached ? hops.at(-1) : undefined;
   const ofTarget = final ? heardAt(final).filter(({ error }) => error === null) : [];
-  const sentToTarget = final?.answers.filter(({ kind }) => kind !== 'unsent').length ?? 0;
+  const sentToTarget = final?.answers.filter((answer) => hasComeFurther(answer, family)).length ?? 0;
   const isSent = end !== 'unsent' && !(end === 'time-limit' && hops.length === 0);
   const last = hops.findLast((hop) => heardAt(hop).length > 0);
+  const totalHops = isReached ? (distance ?? hops.length) : hops.length;
   return {
     hostname,
     resolvedIp: address,
@@ -47,14 +48,24 @@ export function responseOf(
     protocol,
     destinationReached: isReached,
     destinationPort: ofTarget.find(({ port }) => port)?.port ?? null,
-    totalHops: hops.length,
-    lastHop: last ? { hopNumber: last.ttl, ip: mainAddress(last) } : null,
+    totalHops,
+    lastHop: final
+      ? { hopNumber: totalHops, ip: ofTarget[0]?.address ?? null }
+      : last
+        ? { hopNumber: last.ttl, ip: mainAddress(last) }
+        : null,
     truncationReason: reasons[end],
     finalHopLatency: latencyOf(ofTarget),
     packetLoss: isReached ? percentOf(sentToTarget - ofTarget.length, sentToTarget) : isSent ? 100 : null,
     timingPhases: { dns: toMicroseconds(lookupMs) },
     hops: hops.map((hop) => hopOf(hop, family, names)),
   };
+}
+
+/** Whether a probe was not used up on the way: packets to one host can take ways of different lengths. */
+function hasComeFurther(answer: HopAnswer, family: IpFamily): boolean {
+  if (answer.kind === 'unsent') return false;
+  return answer.kind === 'silence' || answer.error === null || !isTimeExceeded(family, answer.error.type);
 }
 
 function hopOf(hop: Hop, family: IpFamily, names: ReadonlyMap<string, string>): TracerouteHop {

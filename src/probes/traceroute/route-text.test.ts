@@ -27,6 +27,7 @@ const textOf = (route: Route) =>
 it('stands in columns: silent hops, several routers at a distance, errors', () => {
   const route: Route = {
     end: 'unreachable',
+    distance: null,
     hops: [
       { ttl: 1, answers: [answer('10.0.0.1', 0.1234), answer('10.0.0.1', 1), answer('10.0.0.1', 12.5)] },
       { ttl: 2, answers: [silence, silence, silence] },
@@ -52,10 +53,22 @@ it('stands in columns: silent hops, several routers at a distance, errors', () =
   );
 });
 
+it('says where the address of a target is that forwards the requests to a host behind it', () => {
+  const hops = [
+    { ttl: 1, answers: [answer('192.0.2.7', 1)] },
+    { ttl: 2, answers: [answer('192.0.2.7', 2, null)] },
+  ];
+  expect(textOf({ end: 'reached', distance: 1, hops })).toContain(
+    'the target answered in hop 1, which forwards the probes to a host in hop 2',
+  );
+});
+
 it('says what was not sent', () => {
   const hops = [{ ttl: 1, answers: [{ kind: 'unsent', errno: 'ENETUNREACH' } as const] }];
-  expect(textOf({ end: 'unsent', hops })).toContain(' 1  *           *  not sent: ENETUNREACH');
-  expect(textOf({ end: 'time-limit', hops: [] })).toContain(
+  expect(textOf({ end: 'unsent', distance: null, hops })).toContain(
+    ' 1  *           *  not sent: ENETUNREACH',
+  );
+  expect(textOf({ end: 'time-limit', distance: null, hops: [] })).toContain(
     'the time for it was over (it ended before the first hop)',
   );
 });

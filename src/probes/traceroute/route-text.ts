@@ -13,11 +13,17 @@ const ends = {
 } as const;
 
 /** What a route says in one line, such as `the target answered in hop 4`. */
-export function routeSummary({ hops, end }: Route): string {
+export function routeSummary({ hops, end, distance }: Route): string {
+  if (end === 'reached') return `${ends.reached} ${distanceWords(distance ?? hops.length, hops.length)}`;
   const place = hops.length === 0 ? 'before the first hop' : `in hop ${hops.length}`;
-  if (end === 'reached') return `${ends.reached} ${place}`;
   const says = end === 'unreachable' ? lastAnswerer(hops) : undefined;
   return `${ends[end]} (it ended ${place}${says === undefined ? '' : `, ${says}`})`;
+}
+
+/** Where the address of a target is, and where the host is that answered in its name, if that is another one. */
+export function distanceWords(distance: number, lastHop: number): string {
+  if (distance === lastHop) return `in hop ${distance}`;
+  return `in hop ${distance}, which forwards the probes to a host in hop ${lastHop}`;
 }
 
 /** The address of the last hop that answered. */

@@ -8,9 +8,9 @@ import { KernelClock, type KernelTime, roundTripMs, type StampClock } from '../s
 import type { Libc } from '../sys/libc.ts';
 import * as linux from '../sys/linux.ts';
 import { MessageReceiver } from '../sys/message.ts';
-import { canonicalAddress, encodeSocketAddress } from '../sys/socket-address.ts';
+import { encodeSocketAddress } from '../sys/socket-address.ts';
 import { splitZone } from '../sys/zone.ts';
-import type { HopAnswer, HopProbe, HopProber } from './hop-prober.ts';
+import { answeringAddress, type HopAnswer, type HopProbe, type HopProber, hopError } from './hop-prober.ts';
 
 export type SocketProtocol = 'UDP' | 'TCP';
 
@@ -116,7 +116,7 @@ export class SocketProber implements HopProber {
     }
     const watch =
       this.#protocol === 'TCP' ? threadTimekeeper().watch({ descriptor: opened }, sentAtMs) : undefined;
-    return { descriptor: opened, target: canonicalAddress(address), sentAt, sentAtMs, watch };
+    return { descriptor: opened, target: answeringAddress(probe), sentAt, sentAtMs, watch };
   }
 
   #openSocket({ family, ttl }: HopProbe): number | { readonly errno: string } {
@@ -181,12 +181,8 @@ export class SocketProber implements HopProber {
         if (answer || !error || error.origin === linux.SO_EE_ORIGIN_LOCAL) return;
         const { type, code, offender: address = null } = error;
         const rttMs = this.#rttMs(open, stampedAt);
-        const isFromTarget = address === open.target;
-        // A target without a program at that port says so: the packet has arrived.
-        const isPortClosed = isFromTarget && isPortUnreachable(open.probe, type, code);
-        answer = isPortClosed
-          ? { kind: 'answer', address, rttMs, error: null, port: 'closed' }
-          : { kind: 'answer', address, rttMs, error: { type, code } };
+        const said = hopError(open.probe, { from: address, type, code });
+        answer = { kind: 'answer', address, rttMs, error: said, port: said ? undefined : 'closed' };
       });
     }
     if (answer) return answer;
@@ -246,9 +242,4 @@ export class SocketProber implements HopProber {
     encoded.writeInt32LE(value);
     this.#libc.setsockopt(descriptor, level, option, encoded, encoded.length);
   }
-}
-
-/** RFC 792 type 3 code 3, RFC 4443 type 1 code 4. */
-function isPortUnreachable({ family }: HopProbe, type: number, code: number): boolean {
-  return family === 4 ? type === 3 && code === 3 : type === 1 && code === 4;
 }

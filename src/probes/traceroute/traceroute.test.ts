@@ -31,13 +31,13 @@ async function traced(
   request: Partial<TracerouteRequest> = {},
 ) {
   const controls = { prober, signal: new AbortController().signal, timeoutMs: 5000 };
-  const { hops, end } = await traceRoute({ address: target, family: 4, ...request }, controls);
-  return { end, counts: hops.map(({ answers }) => answers.length) };
+  const { hops, end, distance } = await traceRoute({ address: target, family: 4, ...request }, controls);
+  return { end, distance, counts: hops.map(({ answers }) => answers.length) };
 }
 
 it('asks each hop once a round, and nobody behind the target', async () => {
   const way = proberOf((ttl) => (ttl < 3 ? router(ttl) : reply));
-  expect(await traced(way)).toEqual({ end: 'reached', counts: [3, 3, 3] });
+  expect(await traced(way)).toEqual({ end: 'reached', distance: 3, counts: [3, 3, 3] });
   expect(way.asked).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
 });
 
@@ -45,27 +45,48 @@ it('finds the target nearer in a later round, when it lost the first probe', asy
   const way = proberOf((ttl, round) =>
     ttl === 1 ? router(1) : ttl === 2 && round === 1 ? undefined : reply,
   );
-  expect(await traced(way)).toEqual({ end: 'reached', counts: [3, 3] });
+  expect(await traced(way)).toEqual({ end: 'reached', distance: 2, counts: [3, 3] });
+});
+
+it('counts the hops to the first that has the address of the target, and follows the way behind it', async () => {
+  const forwards: HopAnswer = { ...router(2), address: target } as HopAnswer;
+  const answering = proberOf((ttl) => (ttl === 1 ? router(1) : ttl < 4 ? forwards : reply));
+  expect(await traced(answering)).toEqual({ end: 'reached', distance: 2, counts: [3, 3, 3, 3] });
+  const silent = proberOf((ttl) => (ttl === 1 ? router(1) : ttl === 2 ? forwards : undefined));
+  expect(await traced(silent, { maxSilentHops: 2 })).toEqual({ end: 'silent', distance: 2, counts: [3, 3] });
+});
+
+it('has reached a target that answered, though a router on another way refused a probe of a later round', async () => {
+  const refusal: HopAnswer = { ...router(2), error: { type: 3, code: 1 } } as HopAnswer;
+  const way = proberOf((ttl, round) =>
+    ttl === 3 ? reply : ttl === 2 && round === 2 ? refusal : router(ttl),
+  );
+  expect(await traced(way)).toEqual({ end: 'reached', distance: 3, counts: [3, 3, 3] });
 });
 
 it('ends at silence, and asks once more behind the last that answered', async () => {
   const way = proberOf((ttl) => (ttl === 1 ? router(1) : undefined));
-  expect(await traced(way, { maxSilentHops: 2 })).toEqual({ end: 'silent', counts: [3] });
+  expect(await traced(way, { maxSilentHops: 2 })).toEqual({ end: 'silent', distance: null, counts: [3] });
   expect(way.asked).toEqual([1, 2, 3, 1, 2, 1, 2]);
   const late = proberOf((ttl, round) => (ttl === 1 ? router(1) : round === 3 ? reply : undefined));
-  expect(await traced(late, { maxSilentHops: 2 })).toEqual({ end: 'reached', counts: [3, 3] });
+  expect(await traced(late, { maxSilentHops: 2 })).toEqual({ end: 'reached', distance: 2, counts: [3, 3] });
 });
 
 it('ends at a refusal, at the limit of hops, and where nothing can be sent', async () => {
   const refusal: HopAnswer = { ...router(2), error: { type: 3, code: 1 } } as HopAnswer;
   const refused = proberOf((ttl) => (ttl === 1 ? router(1) : refusal));
-  expect(await traced(refused, { probesPerHop: 1 })).toEqual({ end: 'unreachable', counts: [1, 1] });
+  expect(await traced(refused, { probesPerHop: 1 })).toEqual({
+    end: 'unreachable',
+    distance: null,
+    counts: [1, 1],
+  });
   expect(await traced(proberOf(router), { maxHops: 4, probesPerHop: 1 })).toEqual({
     end: 'hop-limit',
+    distance: null,
     counts: [1, 1, 1, 1],
   });
   const unsent = proberOf(() => ({ kind: 'unsent', errno: 'ENETUNREACH' }));
-  expect(await traced(unsent)).toEqual({ end: 'unsent', counts: [1] });
+  expect(await traced(unsent)).toEqual({ end: 'unsent', distance: null, counts: [1] });
 });
 
 it('throws what a prober throws, in whatever round', async () => {

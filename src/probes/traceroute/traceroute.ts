@@ -1,5 +1,5 @@
 import type { IpFamily } from '../address.ts';
-import type { HopAnswer, HopProber } from './hop-prober.ts';
+import { answeringAddress, type HopAnswer, type HopProber } from './hop-prober.ts';
 
 /** All routers at the same distance. */
 export interface Hop {
@@ -17,6 +17,12 @@ export type TracerouteEnd = 'reached' | 'unreachable' | 'silent' | 'hop-limit' |
 export interface Route {
   readonly hops: readonly Hop[];
   readonly end: TracerouteEnd;
+  /**
+   * How far the address of the target is: the first hop from which it answered anything; null when it never did. A
+   * router that has the address and forwards the packets (DNAT, a load balancer) says in its name that their time is
+   * over, and the host behind it answers from further away.
+   */
+  readonly distance: number | null;
 }
 
 export interface TracerouteRequest {
@@ -173,17 +179,23 @@ class Tracing {
     clearTimeout(timer);
   }
 
-  /** The first hop from which somebody said that this is the end of the way. */
+  /**
+   * The first hop from which the target answered; without one, the first from which somebody said that there is no
+   * way on. Where packets take several ways, one of them may be closed.
+   */
   #finalHop(): { readonly ttl: number; readonly end: 'reached' | 'unreachable' } | undefined {
     const { family } = this.#request;
-    for (const [index, answers] of this.#hops.entries()) {
-      const heard = answers.filter((answer) => answer.kind === 'answer');
-      if (heard.some(({ error }) => error === null)) return { ttl: index + 1, end: 'reached' };
-      if (heard.some(({ error }) => error !== null && !isTimeExceeded(family, error.type))) {
-        return { ttl: index + 1, end: 'unreachable' };
-      }
-    }
-    return undefined;
+    const reached = this.#firstHop(({ error }) => error === null);
+    if (reached !== undefined) return { ttl: reached, end: 'reached' };
+    const refused = this.#firstHop(({ error }) => error !== null && !isTimeExceeded(family, error.type));
+    return refused === undefined ? undefined : { ttl: refused, end: 'unreachable' };
+  }
+
+  #firstHop(isWanted: (answer: Extract<HopAnswer, { kind: 'answer' }>) => boolean): number | undefined {
+    const index = this.#hops.findIndex((answers) =>
+      answers.some((answer) => answer.kind === 'answer' && isWanted(answer)),
+    );
+    return index < 0 ? undefined : index + 1;
   }
 
   /** The distance of the last hop that somebody answered from; 0 when nobody did. */
@@ -199,7 +211,10 @@ class Tracing {
     const count = final?.ttl ?? (isSilentEnd ? this.#lastHeard() : this.#hops.length);
     const hops = this.#hops.slice(0, count).map((answers, index) => ({ ttl: index + 1, answers }));
     const lastAsked = hops.findLastIndex(({ answers }) => answers.length > 0);
-    return { hops: hops.slice(0, lastAsked + 1), end };
+    const target = answeringAddress(this.#request);
+    const isTarget = (answer: HopAnswer) => answer.kind === 'answer' && answer.address === target;
+    const distance = hops.find(({ answers }) => answers.some(isTarget))?.ttl ?? null;
+    return { hops: hops.slice(0, lastAsked + 1), end, distance };
   }
 }
 

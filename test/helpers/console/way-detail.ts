@@ -23,13 +23,18 @@ function hop(
   };
 }
 
-/** A way of eight hops: named routers, silence, two ways at once. It ends at the target, or is refused before. */
+/**
+ * A way of eight hops: named routers, silence, two ways at once. It ends at the target, or is refused before; or a
+ * ninth answers in the name of the target, which forwards the probes.
+ */
 export function wayDetail({
   isReached = true,
+  isForwarded = false,
   thirdHop = '198.51.100.33',
   name = 'ae-1.r20.frankfurt-am-main.de.backbone.example.net',
 }: {
   readonly isReached?: boolean;
+  readonly isForwarded?: boolean;
   readonly thirdHop?: string;
   readonly name?: string;
 } = {}): TracerouteDetail {
@@ -45,6 +50,7 @@ export function wayDetail({
       ...(isReached ? {} : { error: 'destination host prohibited (type 3, code 10)' }),
     }),
     ...(isReached ? [hop(8, '203.0.113.200', { mainHost: 'shop.example.com', ms: 48 })] : []),
+    ...(isForwarded ? [hop(9, '203.0.113.200', { ms: 49 })] : []),
   ];
   const final = isReached ? hops.at(-1) : undefined;
   return {
@@ -57,8 +63,8 @@ export function wayDetail({
       ...{ hostname: 'shop.example.com', resolvedIp: '203.0.113.200', ipFamily: 'IPv4', protocol: 'TCP' },
       destinationReached: isReached,
       destinationPort: isReached ? 'open' : null,
-      totalHops: hops.length,
-      lastHop: { hopNumber: hops.length, ip: hops.at(-1)?.mainIp ?? null },
+      totalHops: isForwarded ? 8 : hops.length,
+      lastHop: { hopNumber: isForwarded ? 8 : hops.length, ip: hops.at(-1)?.mainIp ?? null },
       truncationReason: isReached ? null : 'UNREACHABLE',
       finalHopLatency: final?.rtt ?? null,
       packetLoss: isReached ? 0 : 100,

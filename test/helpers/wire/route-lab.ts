@@ -5,6 +5,9 @@ import { promisify } from 'node:util';
 type Host = 'agent' | 'r1' | 'r2' | 'r3' | 'target';
 const hosts: readonly Host[] = ['agent', 'r1', 'r2', 'r3', 'target'];
 
+export const addressOf = (last: number) => `10.90.100.${last}`;
+export const addressOf6 = (last: number) => `fd90:100::${last}`;
+
 /** What becomes of packets to an address, by the last part of that address; `plain` is not touched. */
 export const shapes = {
   plain: 1,
@@ -25,6 +28,7 @@ export const shapes = {
   longLoop: 17,
   lossy: 18,
   blackholeRoute: 20,
+  rejectedAsPort: 21,
 } as const;
 export type Shape = keyof typeof shapes;
 
@@ -38,10 +42,22 @@ export const shapes6 = {
   addressUnreachable: 7,
   silentHop: 13,
   loop: 16,
+  rejectedAsPort: 21,
 } as const;
 
-export const addressOf = (last: number) => `10.90.100.${last}`;
-export const addressOf6 = (last: number) => `fd90:100::${last}`;
+/**
+ * Addresses of r3, which forwards what it gets for them to a host behind it: to one that answers, that drops, that
+ * rejects.
+ */
+export const forwarded = { answers: 31, silent: 32, rejected: 33 } as const;
+/** Packets to this address of the target take two ways from r1, one of which leaves r2 out: each connection its own. */
+export const twoWays = addressOf(41);
+
+const behindForwarded = {
+  answers: shapes.plain,
+  silent: shapes.dropped,
+  rejected: shapes.rejectedByTarget,
+} as const;
 
 /**
  * Five hosts in a row, in namespaces of their own, and a second link by which answers come back another way:
@@ -102,6 +118,8 @@ sysctl -qw "net.ipv4.ping_group_range=0 2147483647" net.ipv4.ip_forward=1 net.ip
 ip6tables -A INPUT -d ${addressOf6(shapes6.dropped)} -j DROP
 iptables -A INPUT -d ${addressOf(rejectedByTarget)} -j REJECT --reject-with icmp-admin-prohibited
 ip6tables -A INPUT -d ${addressOf6(shapes6.rejectedByTarget)} -j REJECT --reject-with icmp6-adm-prohibited
+iptables -A INPUT -d ${addressOf(shapes.rejectedAsPort)} -j REJECT
+ip6tables -A INPUT -d ${addressOf6(shapes6.rejectedAsPort)} -j REJECT
 iptables -A INPUT -d ${addressOf(lossy)} -m statistic --mode nth --every 3 --packet 0 -j DROP`,
     );
     this.script('r1', [silent(silentHops), silent(silentWay)].join('\n'));
@@ -131,6 +149,13 @@ ip route add ${addressOf(shapes.loop)}/32 via 10.90.3.1
 ip -6 route add ${addressOf6(shapes6.loop)}/128 via fd90:3::1
 ip route add ${addressOf(shapes.longLoop)}/32 via 10.90.9.1`,
     );
+    this.script('target', `ip addr add ${twoWays}/32 dev lo`);
+    this.script(
+      'r1',
+      `sysctl -qw net.ipv4.fib_multipath_hash_policy=1
+ip route add ${twoWays}/32 nexthop via 10.90.2.2 nexthop via 10.90.9.2`,
+    );
+    this.script('r3', Object.entries(forwarded).map(forwarding).join('\n'));
   }
 
   /** The namespace of a host. */
@@ -186,10 +211,19 @@ ip link set ${device} up`,
   }
 }
 
+function forwarding([name, last]: [string, number]): string {
+  const behind = behindForwarded[name as keyof typeof behindForwarded];
+  return `ip addr add ${addressOf(last)}/32 dev lo; ip -6 addr add ${addressOf6(last)}/128 dev lo nodad
+iptables -t nat -A PREROUTING -d ${addressOf(last)} -j DNAT --to ${addressOf(behind)}
+ip6tables -t nat -A PREROUTING -d ${addressOf6(last)} -j DNAT --to ${addressOf6(behind)}`;
+}
+
 /** A way as the program of the distribution prints it. */
 export interface OtherRoute {
   /** The addresses of each hop; those at the end that nobody answered from are left out. */
   readonly hops: readonly (readonly string[])[];
+  /** Whether hops behind them were asked in vain. */
+  readonly endsInSilence: boolean;
   /** `!H`, `!N`, `!X` … of its last line. */
   readonly marks: readonly string[];
 }
@@ -200,7 +234,12 @@ function parsedRoute(text: string): OtherRoute {
     [...new Set(line.match(/\d+\.\d+\.\d+\.\d+|fd90:[0-9a-f:]+/g) ?? [])].sort(),
   );
   const last = hops.findLastIndex((addresses) => addresses.length > 0);
-  return { hops: hops.slice(0, last + 1), marks: [...new Set(lines[last]?.match(/![A-Z0-9<>]*/g) ?? [])] };
+  const endsInSilence = last < hops.length - 1;
+  return {
+    hops: hops.slice(0, last + 1),
+    endsInSilence,
+    marks: [...new Set(lines[last]?.match(/![A-Z0-9<>]*/g) ?? [])],
+  };
 }
 
 /** Why that program cannot be asked here. In CI that is an error instead. */

@@ -4,14 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TracerouteDetail } from '../../../src/checks/traceroute/detail.ts';
+import { analyse } from '../../../src/service/analyses/analyse.ts';
+import { evidenceOf, factsOf } from '../../helpers/analyses/real-runs.ts';
 import { diagnosedRuns } from '../../helpers/wire/diagnosed-runs.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 import {
   addressOf,
   addressOf6,
+  forwarded,
   RouteLab,
   shapes,
   shapes6,
+  twoWays,
   whyNoTraceroute,
 } from '../../helpers/wire/route-lab.ts';
 
@@ -35,6 +39,13 @@ interface Case {
 const cases: readonly Case[] = protocols.flatMap((protocol) => [
   ...Object.entries(shapes).map(([shape, last]) => ({ protocol, shape, address: addressOf(last) })),
   ...Object.entries(shapes6).map(([shape, last]) => ({ protocol, shape, address: addressOf6(last) })),
+  ...Object.entries(forwarded).flatMap(([shape, last]) =>
+    [addressOf(last), addressOf6(last)].map((address) => ({
+      protocol,
+      shape: `forwarded ${shape}`,
+      address,
+    })),
+  ),
 ]);
 
 describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, () => {
@@ -56,8 +67,20 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     return runs.map(({ failure, detail, responseTimeMs }) => {
       const { response } = TracerouteDetail.parse(detail);
       if (!response) throw new Error(`no response: ${failure?.message}`);
-      return { failure, response, responseTimeMs };
+      return { failure, detail, response, responseTimeMs };
     });
+  }
+
+  /** The root cause of a run that failed. */
+  function causeOf(run: Awaited<ReturnType<typeof runAll>>[number] | undefined): string {
+    const failed = factsOf(
+      {
+        ...{ failure: run?.failure, responseTimeMs: 0, detail: run?.detail, errorMessages: [] },
+        ...{ isDegraded: null, overMaxResponseTime: null },
+      },
+      '2026-01-01T00:00:00.000Z',
+    );
+    return analyse(evidenceOf(failed)).rootCause;
   }
 
   it(`finds what the program of the distribution finds, ${cases.length} times`, async () => {
@@ -71,7 +94,8 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
       const [mine, other] = [ours[index], theirs[index]];
       const hops = mine?.response.hops.map(({ ips }) => [...ips].sort()) ?? [];
       const last = hops.findLastIndex((addresses) => addresses.length > 0);
-      const isReachedThere = other?.hops.at(-1)?.includes(one.address) && other.marks.length === 0;
+      const isReachedThere =
+        other?.hops.at(-1)?.includes(one.address) && !other.endsInSilence && other.marks.length === 0;
       const name = `${one.protocol} ${one.shape} ${one.address}`;
       return {
         ours: { name, hops: hops.slice(0, last + 1), isReached: mine?.response.destinationReached },
@@ -108,6 +132,57 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     expect(silent).toBe('passes: ');
     expect(short).toMatch(/^NO_REPLY: .*not among the first 2 hops; the last that answered is hop 2/);
     expect(prohibited).toMatch(/^HOST_UNREACHABLE: .*administratively prohibited/);
+  });
+
+  it('counts the hops to the address of the target, where a router has it and forwards the probes', async () => {
+    const answering = protocols.flatMap((protocol) =>
+      [addressOf, addressOf6].map((of) => ({ ...limits, protocol, url: of(forwarded.answers) })),
+    );
+    const silent = { ...limits, url: addressOf(forwarded.silent) };
+    const runs = await runAll([
+      ...answering,
+      silent,
+      { ...silent, maxHops: 3 },
+      { ...silent, url: addressOf6(forwarded.silent).toUpperCase() },
+      { ...limits, url: addressOf(forwarded.rejected) },
+    ]);
+    for (const [index, { url }] of answering.entries()) {
+      const { failure, response } = runs[index] ?? {};
+      expect(failure).toBeUndefined();
+      // The host behind the router answers, and its time and loss count.
+      expect(response).toMatchObject({
+        ...{ destinationReached: true, packetLoss: 0, finalHopLatency: response?.hops[3]?.rtt },
+        ...{ totalHops: 3, lastHop: { hopNumber: 3, ip: url } },
+      });
+      expect(response?.hops.map(({ mainIp }) => mainIp).slice(2)).toEqual([url, url]);
+    }
+    const messages = runs
+      .slice(answering.length)
+      .map(({ failure }) => `${failure?.code}: ${failure?.message}`);
+    const forwards = 'hop 3 has that address and forwards the probes';
+    expect(messages).toEqual([
+      `NO_REPLY: 10.90.100.32 does not answer: ${forwards}, and the host behind it is silent`,
+      `NO_REPLY: 10.90.100.32 was not reached: ${forwards}, and the host behind it is not among the first 3 hops`,
+      `NO_REPLY: FD90:100::32 does not answer: ${forwards}, and the host behind it is silent`,
+      `HOST_UNREACHABLE: The way to 10.90.100.33 ends behind hop 3, which has that address and forwards the probes: hop 4 (10.90.100.33) says: packet filtered (type 3, code 13)`,
+    ]);
+    expect(causeOf(runs[answering.length])).toMatch(
+      /^Likely: The address of 10\.90\.100\.32 is reached, and the host to which it forwards/,
+    );
+  });
+
+  it('takes no probe for lost that a router on a longer way to the target answered', async () => {
+    const runs = await runAll(
+      protocols.flatMap((protocol) => Array(4).fill({ ...limits, protocol, url: twoWays })),
+    );
+    for (const { failure, response } of runs) {
+      expect(failure).toBeUndefined();
+      const { totalHops, lastHop, packetLoss } = response;
+      expect(packetLoss).toBe(0);
+      expect(lastHop).toEqual({ hopNumber: totalHops, ip: twoWays });
+    }
+    const ends = runs.map(({ response }) => response.hops.at(-1)?.ips.length);
+    expect(ends, 'both ways were taken').toContain(2);
   });
 
   it('counts what the target loses, and not what routers leave out', async () => {

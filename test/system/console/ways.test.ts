@@ -17,6 +17,7 @@ const reports: readonly Partial<ResultReport>[] = [
     failure: failure('HOST_UNREACHABLE', message),
     errorMessages: [message],
   },
+  { detail: wayDetail({ isForwarded: true }), responseTimeMs: 49 },
 ];
 
 let stage: ConsoleStage;
@@ -38,7 +39,7 @@ it('draws the way, and says which hops are others than in the run before', async
   await using window = await stage.visit();
   const { page } = window;
   const way = page.locator('#way');
-  const [first = '', same = '', other = '', refused = ''] = runs;
+  const [first = '', same = '', other = '', refused = '', forwarded = ''] = runs;
   await window.go(first);
   expect(await way.innerText()).not.toContain('run before');
   await window.go(same);
@@ -51,6 +52,10 @@ it('draws the way, and says which hops are others than in the run before', async
   expect(await way.innerText()).toContain(hostile);
   await window.go(refused);
   expect(await way.innerText()).toContain('no: a router says that there is no way on; last heard of hop 7');
+  await window.go(forwarded);
+  expect(await way.innerText()).toContain('yes, in hop 8, which forwards the probes to a host in hop 9');
+  const marks = await way.locator('tbody b').allInnerTexts();
+  expect(marks).toEqual(['target', 'behind the target']);
   expect(window.complaints).toEqual([]);
 });
 

@@ -33,6 +33,14 @@ export function endedWay(given: Case): Conclusion | undefined {
       next: 'Look at the routes and the firewall of who says it, then at the host and its link.',
     };
   }
+  if (run.way.forwardingHop !== null) {
+    return {
+      ...common,
+      certainty: 'LIKELY',
+      cause: `The address of ${given.target} is reached, and the host to which it forwards the probes is not: that host is down, or a firewall drops them. ${sentence(run.message)}${changed}`,
+      next: 'Look at the rule that forwards them (port forwarding, load balancer), and whether the host that it names runs.',
+    };
+  }
   return {
     ...common,
     certainty: 'LIKELY',

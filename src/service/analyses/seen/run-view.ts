@@ -1,4 +1,5 @@
 import { parseHostname } from '../../../checks/contract/target.ts';
+import { forwardingHop } from '../../../checks/traceroute/forwarding.ts';
 import type { Artifact } from '../conclusion.ts';
 import type { RunFacts } from '../evidence.ts';
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf, textsOf } from './read.ts';
@@ -54,7 +55,12 @@ export interface RunView {
   }[];
   readonly packetLoss: number | null;
   /** The way that a traceroute monitor found, the addresses of each hop; null for other checks. */
-  readonly way: { readonly isComplete: boolean; readonly hops: readonly (readonly string[])[] } | null;
+  readonly way: {
+    readonly isComplete: boolean;
+    readonly hops: readonly (readonly string[])[];
+    /** The hop that has the address of the target and forwards what it gets; null when there is none. */
+    readonly forwardingHop: number | null;
+  } | null;
   readonly dns: {
     readonly query: string;
     readonly recordType: string;
@@ -117,10 +123,18 @@ export function viewOf(facts: RunFacts): RunView {
   };
 }
 
-function wayOf({ destinationReached, hops }: Readonly<Record<string, unknown>>): RunView['way'] {
+function wayOf(response: Readonly<Record<string, unknown>>): RunView['way'] {
+  const { destinationReached } = response;
   if (typeof destinationReached !== 'boolean') return null;
-  const addresses = listOf(hops).map((hop) => listOf(fieldsOf(hop)['ips']).flatMap((ip) => textOf(ip) ?? []));
-  return { isComplete: destinationReached, hops: addresses };
+  const hops = listOf(response['hops']).map((hop, index) => {
+    const { ips, error } = fieldsOf(hop);
+    return { hopNumber: index + 1, ips: listOf(ips).flatMap((ip) => textOf(ip) ?? []), error: textOf(error) };
+  });
+  return {
+    isComplete: destinationReached,
+    hops: hops.map(({ ips }) => ips),
+    forwardingHop: forwardingHop({ resolvedIp: textOf(response['resolvedIp']), destinationReached, hops }),
+  };
 }
 
 /** `connect ECONNREFUSED 10.0.0.1:80`, `… (shop.test:443)`. */

@@ -1,4 +1,5 @@
 import { TracerouteDetail, type TracerouteHop } from '../../../../checks/traceroute/detail.ts';
+import { targetWords } from '../../../../checks/traceroute/forwarding.ts';
 import { reasonWords } from '../../../../checks/traceroute/summary.ts';
 import { shareOfPercent } from '../../../../lib/figures/share.ts';
 import { type CheckResult, checkResultRoutes } from '../../../../protocol/results/check-result.ts';
@@ -85,13 +86,14 @@ function changeNotice(hops: readonly ShownHop[], earlier: CheckResult | undefine
     : html`<p class="notice">Another way than in the ${run}: ${others} ${others === 1 ? 'hop is another router' : 'hops are other routers'}.</p>`;
 }
 
-function answerWords({ destinationReached, totalHops, truncationReason, lastHop }: Response): Content {
-  if (destinationReached) return `yes, in hop ${totalHops}`;
+function answerWords(response: Response): Content {
+  const { destinationReached, truncationReason, lastHop } = response;
+  if (destinationReached) return targetWords(response);
   const last = lastHop ? `hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})` : 'nobody';
   return html`<span class="error">no: ${reasonWords(truncationReason)}; last heard of ${last}</span>`;
 }
 
-function hopTable(hops: readonly ShownHop[], { destinationReached }: Response): Html {
+function hopTable(hops: readonly ShownHop[], { destinationReached, totalHops }: Response): Html {
   const longestMs = Math.max(0.001, ...hops.map(({ rtt }) => rtt?.worst ?? 0));
   return table<ShownHop>({
     caption: 'Hops on the way, the nearest first',
@@ -101,7 +103,7 @@ function hopTable(hops: readonly ShownHop[], { destinationReached }: Response): 
       { title: 'Hop', cell: ({ hopNumber }) => hopNumber, isNumber: true },
       {
         title: 'Who',
-        cell: (hop) => whoCell(hop, destinationReached && hop.hopNumber === hops.length),
+        cell: (hop) => whoCell(hop, destinationReached ? hop.hopNumber - totalHops : -1),
       },
       {
         title: 'Answered',
@@ -118,10 +120,10 @@ function hopTable(hops: readonly ShownHop[], { destinationReached }: Response): 
   });
 }
 
-function whoCell({ mainIp, mainHost, ips, error, before }: ShownHop, isTarget: boolean): Html {
+function whoCell({ mainIp, mainHost, ips, error, before }: ShownHop, hopsBehindTarget: number): Html {
   if (ips.length === 0) return html`<span class="soft">no reply</span>`;
   const others = ips.filter((ip) => ip !== mainIp);
-  return html`<code>${mainIp}</code>${isTarget ? html` <b>target</b>` : ''}${
+  return html`<code>${mainIp}</code>${hopsBehindTarget < 0 ? '' : hopsBehindTarget === 0 ? html` <b>target</b>` : html` <b>behind the target</b>`}${
     mainHost === null ? '' : html`<br><span class="soft">${visible(mainHost)}</span>`
   }${others.length > 0 ? html`<br><span class="soft">also ${others.join(', ')}</span>` : ''}${
     error === null ? '' : html`<br><span class="error">${visible(error)}</span>`
