@@ -4,6 +4,7 @@ import type { Evidence } from './evidence.ts';
 import { changeItems } from './rules/change.ts';
 import { rules } from './rules/index.ts';
 import { sentence } from './rules/location.ts';
+import { maintenanceItems } from './rules/own.ts';
 import { type Case, caseOf, failedPart } from './seen/case.ts';
 
 /**
@@ -16,11 +17,13 @@ export function analyse(evidence: Evidence): Analysis {
   if (!given) return analysisOf(nothingLeft(evidence), [], null);
   const conclusion = firstOf(given) ?? unknown(given);
   const known = JSON.stringify(conclusion.evidence);
-  const changes = changeItems(given).filter((item) => !known.includes(JSON.stringify(item)));
+  const around = [...changeItems(given), ...maintenanceItems(given)].filter(
+    (item) => !known.includes(JSON.stringify(item)),
+  );
   const [first, rest] = verdictFirst(given, conclusion.evidence);
   return analysisOf(
     { ...conclusion, evidence: [first, ...rest] },
-    [...changes, ...otherErrors(given)],
+    [...around, ...otherErrors(given)],
     given.verdict.whatFailed,
   );
 }

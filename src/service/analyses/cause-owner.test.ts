@@ -247,6 +247,24 @@ describe('the cause of a failed run', () => {
     }
   });
 
+  it('leaves a maintenance window among what is known where something else failed', () => {
+    const message = 'The network of this location was unhealthy';
+    const { rootCause, evidence } = analyse({
+      check: { name: 'Shop', type: 'URL', createdAt: null },
+      errorMessage: message,
+      failing: [run('LOCATION_SICK', message, null)],
+      ...{ passed: [], failingSince: null, elsewhere: [], company: null },
+      ...{ locationEvents: [], changes: [], maintenance: ['Move'] },
+    });
+    expect(rootCause).toContain('The location lab is unhealthy');
+    const found = evidence.filter(({ artifacts }) =>
+      artifacts.some(({ name }) => name === 'MAINTENANCE_WINDOW'),
+    );
+    expect(found.map(({ description }) => description)).toEqual([
+      'In effect at 2026-11-23T09:00:00.000Z: Move',
+    ]);
+  });
+
   it('is chosen by a model among causes that lie with what failed', () => {
     const contradictions = new Set<string>();
     for (const { verdict, evidence } of cases()) {

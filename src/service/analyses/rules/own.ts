@@ -1,5 +1,5 @@
 import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
-import { type Conclusion, shown } from '../conclusion.ts';
+import { type Conclusion, type EvidenceItem, shown } from '../conclusion.ts';
 import type { Case } from '../seen/case.ts';
 import { changeItems, relevantChanges } from './change.ts';
 import { sentence } from './location.ts';
@@ -56,8 +56,15 @@ export function egressRefusal({ run }: Case): Conclusion | undefined {
   };
 }
 
+export function maintenanceItems({ run, evidence }: Case): EvidenceItem[] {
+  return evidence.maintenance
+    .slice(0, 1)
+    .map((name) => shown(`In effect at ${run.facts.startedAt}: ${name}`, 'maintenance'));
+}
+
 /** A maintenance window that is in effect. */
-export function maintenance({ run, evidence }: Case): Conclusion | undefined {
+export function maintenance(given: Case): Conclusion | undefined {
+  const { run, evidence } = given;
   const [name] = evidence.maintenance;
   if (name === undefined) return undefined;
   return {
@@ -67,10 +74,7 @@ export function maintenance({ run, evidence }: Case): Conclusion | undefined {
     cause: `The maintenance window "${name}" is in effect. ${sentence(run.message)}`,
     impact: 'What the maintenance announces.',
     next: 'Wait for the end of the maintenance; what fails after it has another cause.',
-    evidence: [
-      shown(`In effect at ${run.facts.startedAt}: ${name}`, 'maintenance'),
-      shown(run.message, 'error'),
-    ],
+    evidence: [...maintenanceItems(given), shown(run.message, 'error')],
   };
 }
 
