@@ -1,4 +1,4 @@
-import { type FailureCode, failureCatalogue } from '../contract/failure.ts';
+import { type FailureCode, failureCatalogue, isFailureCode } from '../contract/failure.ts';
 import { parseHostname } from '../contract/target.ts';
 
 /** A network failure that the text of a script, a browser or Node names. */
@@ -27,7 +27,7 @@ const texts: readonly (readonly [
   [new RegExp(`connect ECONNREFUSED ${endpoint}`), 'unreachable', null],
   [
     new RegExp(
-      `net::ERR_(?:CONNECTION|ADDRESS|TIMED|EMPTY|SOCKET|TUNNEL|NETWORK|INTERNET|HTTP2_PING)\\w* at ${url}`,
+      `net::ERR_(?:CONNECTION|PROXY|ADDRESS|TIMED|EMPTY|SOCKET|TUNNEL|NETWORK|INTERNET|HTTP2_PING)\\w* at ${url}`,
       'i',
     ),
     'unreachable',
@@ -72,8 +72,17 @@ export function networkFailureIn(text: string): NetworkText | null {
  * content of an answer is never a location's.
  */
 export function locationPart(code: FailureCode, message: string): 'resolver' | 'network' | null {
-  const entry = failureCatalogue[code];
-  const fromLocation = 'fromLocation' in entry ? entry.fromLocation : undefined;
+  const fromLocation = partOf(code);
   if (fromLocation !== 'if-named') return fromLocation ?? null;
   return networkFailureIn(message)?.part ?? null;
+}
+
+/** Whether what the network did is known by the message of a failure alone, as of scripts. */
+export function isNamedByMessage(code: string): boolean {
+  return isFailureCode(code) && partOf(code) === 'if-named';
+}
+
+function partOf(code: FailureCode) {
+  const entry = failureCatalogue[code];
+  return 'fromLocation' in entry ? entry.fromLocation : undefined;
 }

@@ -92,6 +92,7 @@ function causeLines(one: RootCauseAnalysis | undefined): string[] {
     `  ${printable(analysis.rootCause)}`,
     `  Impact: ${printable(analysis.userImpact)}`,
     ...(analysis.codeFix === null ? [] : [`  Next: ${printable(analysis.codeFix)}`]),
+    ...(analysis.kind === null ? [] : [`  Kind: ${printable(analysis.kind)}`]),
     ...analysis.evidence.map(({ description }) => `  - ${printable(description)}`),
     ...modelLines(one),
     `  Analysis ${id}${verdict === null ? '' : `, said to be ${verdict.toLowerCase()}`}`,

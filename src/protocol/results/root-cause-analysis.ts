@@ -20,6 +20,7 @@ const EvidenceItem = z.object({
 const ModelCause = z.object({
   cause: z.string().describe('A possible cause; the service words it, the model chose it'),
   classification: z.enum(classifications),
+  kind: z.string().nullable().default(null).describe('The same in words that say whose'),
   next: z.string().describe('How to find out'),
   statements: z
     .array(
@@ -67,6 +68,20 @@ export const RootCauseAnalysis = z
         .enum(classifications)
         .describe(
           'What is wrong: a setting (of target, certificate, name or check); network, host or gateway; the program that answers; its speed; the monitoring itself; not known',
+        ),
+      kind: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe(
+          'The classification in words that say whose: a setting of the target, of the location, of the check; null in analyses of earlier versions',
+        ),
+      whatFailed: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe(
+          'What the run says that failed, as `failure.whatFailed` of its result; the cause lies with it, or with a part of it',
         ),
       certainty: z
         .enum(certainties)

@@ -1,10 +1,11 @@
-import { failureWords } from '../../checks/judging/failure-words.ts';
+import { agreesWith } from './cause-owner.ts';
 import { type Analysis, analysisOf, type Conclusion, type EvidenceItem, shown } from './conclusion.ts';
 import type { Evidence } from './evidence.ts';
 import { changeItems } from './rules/change.ts';
 import { rules } from './rules/index.ts';
 import { sentence } from './rules/location.ts';
-import { type Case, caseOf } from './seen/case.ts';
+import { maintenanceItems } from './rules/own.ts';
+import { type Case, caseOf, failedPart } from './seen/case.ts';
 
 /**
  * What an error was caused by, by fixed rules: the same evidence has the same analysis. Pure, and never throws,
@@ -13,20 +14,28 @@ import { type Case, caseOf } from './seen/case.ts';
  */
 export function analyse(evidence: Evidence): Analysis {
   const given = caseOf(evidence);
-  if (!given) return analysisOf(nothingLeft(evidence), []);
+  if (!given) return analysisOf(nothingLeft(evidence), [], null);
   const conclusion = firstOf(given) ?? unknown(given);
   const known = JSON.stringify(conclusion.evidence);
-  const changes = changeItems(given).filter((item) => !known.includes(JSON.stringify(item)));
+  const around = [...changeItems(given), ...maintenanceItems(given)].filter(
+    (item) => !known.includes(JSON.stringify(item)),
+  );
   const [first, rest] = verdictFirst(given, conclusion.evidence);
-  return analysisOf({ ...conclusion, evidence: [first, ...rest] }, [...changes, ...otherErrors(given)]);
+  return analysisOf(
+    { ...conclusion, evidence: [first, ...rest] },
+    [...around, ...otherErrors(given)],
+    given.verdict.whatFailed,
+  );
 }
 
 /** What every other surface says of the run, in the place of its bare message; and what else it follows from. */
-function verdictFirst({ run }: Case, evidence: readonly EvidenceItem[]): [EvidenceItem, EvidenceItem[]] {
-  const { owner = null, code, errorMessages } = run.facts;
-  const message = run.facts.message ?? errorMessages[0] ?? null;
-  const { sentence: said, whatFailed } = failureWords({ owner, code, message });
-  const bare = new Set([run.message, sentence(run.message), message]);
+function verdictFirst(
+  { run, verdict }: Case,
+  evidence: readonly EvidenceItem[],
+): [EvidenceItem, EvidenceItem[]] {
+  const { sentence: said, whatFailed } = verdict;
+  const { message } = run.facts;
+  const bare = new Set([run.message, sentence(run.message), message ?? run.facts.errorMessages[0]]);
   const own = evidence.find(({ description }) => bare.has(description));
   const first = shown(
     `${sentence(said)} What failed: ${whatFailed}.`,
@@ -35,10 +44,11 @@ function verdictFirst({ run }: Case, evidence: readonly EvidenceItem[]): [Eviden
   return [first, evidence.filter((item) => item !== own)];
 }
 
+/** A conclusion that contradicts what the run says that failed is none: the next rule is asked. */
 function firstOf(given: Case): Conclusion | undefined {
   for (const rule of rules) {
     const conclusion = rule(given);
-    if (conclusion) return conclusion;
+    if (conclusion && agreesWith(given.verdict.failing, conclusion)) return conclusion;
   }
   return undefined;
 }
@@ -46,6 +56,7 @@ function firstOf(given: Case): Conclusion | undefined {
 function nothingLeft({ errorMessage, check }: Evidence): Conclusion {
   return {
     certainty: 'OPEN',
+    owner: 'open',
     classification: 'UNKNOWN',
     cause: `No result with this error is kept any more, so only its message is known. ${sentence(errorMessage)}`,
     impact: `What ${check.name} checks did not pass then.`,
@@ -54,12 +65,18 @@ function nothingLeft({ errorMessage, check }: Evidence): Conclusion {
   };
 }
 
-function unknown({ run, before, target }: Case): Conclusion {
+function unknown({ run, before, target, verdict }: Case): Conclusion {
+  const part = failedPart({ verdict });
+  const isOfTarget = part === verdict.whatFailed;
+  const what = isOfTarget ? target : part;
   return {
     certainty: 'OPEN',
+    owner: 'open',
     classification: 'UNKNOWN',
-    cause: `No rule explains this failure of ${target}. ${sentence(run.message)}${before ? ` It passed at ${before.facts.startedAt}.` : ' It has not passed before.'}`,
-    impact: 'What the check looks at did not pass.',
+    cause: `No rule explains this failure of ${what}. ${sentence(run.message)}${before ? ` It passed at ${before.facts.startedAt}.` : ' It has not passed before.'}`,
+    impact: isOfTarget
+      ? 'What the check looks at did not pass.'
+      : 'None by this: nothing is known of the target.',
     next: before ? 'Compare the run with the last pass.' : 'Look at the run: its log and what it found.',
     evidence: [shown(run.message, 'error', ...run.files)],
   };

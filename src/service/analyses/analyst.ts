@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type FailureWords, failureWords } from '../../checks/judging/failure-words.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { Store } from '../store.ts';
 import { analyse } from './analyse.ts';
+import { isOfRun } from './cause-owner.ts';
 import type { Analysis } from './conclusion.ts';
 import { gatherEvidence } from './gather.ts';
 import { storedAnalysis } from './store.ts';
@@ -100,10 +102,11 @@ export async function analysisOfResult(
   parts: Omit<AnalystOptions, 'logger'>,
   result: ResultOfCheck,
 ): Promise<KnownAnalysis | undefined> {
-  const { analysis, groupId } = await knownOfResult(parts.store, result);
+  const { analysis, groupId, failed } = await knownOfResult(parts.store, result);
   if (analysis || groupId === undefined) return analysis;
   const [pending] = await parts.store.analyses.pendingOf([groupId]);
-  return pending && (await makeAnalysis(parts, pending));
+  const made = pending && (await makeAnalysis(parts, pending));
+  return made && isOfRun(made, failed ?? null) ? made : undefined;
 }
 
 /** What notifications and pages show of an analysis. */
@@ -114,13 +117,21 @@ interface ResultOfCheck {
   readonly resultId: string;
 }
 
-/** The newest analysis of a result's first error, if there is one. */
+/** The newest analysis of a result's first error, if there is one, and of what failed in this run. */
 export async function knownOfResult(
   { analyses, analysisEvidence }: Pick<Store, 'analyses' | 'analysisEvidence'>,
   { checkId, resultId }: ResultOfCheck,
-): Promise<{ readonly groupId?: string; readonly analysis?: KnownAnalysis }> {
-  const [groupId] = await analysisEvidence.groupsOf(checkId, resultId);
-  if (groupId === undefined) return {};
+): Promise<{
+  readonly groupId?: string;
+  readonly failed?: FailureWords | null;
+  readonly analysis?: KnownAnalysis;
+}> {
+  const errors = await analysisEvidence.errorsOf(checkId, resultId);
+  const [groupId] = errors?.groupIds ?? [];
+  if (!errors || groupId === undefined) return {};
+  const { owner, code } = errors.failed;
+  const failed = owner === null || code === null ? null : failureWords(errors.failed);
   const [newest] = (await analyses.ofGroups([groupId])).get(groupId) ?? [];
-  return newest ? { groupId, analysis: { ...newest.analysis, fromModel: newest.fromModel } } : { groupId };
+  if (!newest || !isOfRun(newest.analysis, failed)) return { groupId, failed };
+  return { groupId, failed, analysis: { ...newest.analysis, fromModel: newest.fromModel } };
 }

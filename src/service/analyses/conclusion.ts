@@ -1,4 +1,5 @@
 import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
+import { type CauseOwner, kindWords } from './cause-owner.ts';
 
 export type Analysis = RootCauseAnalysis['analysis'];
 export type Classification = Analysis['classification'];
@@ -14,6 +15,8 @@ export interface Conclusion {
    */
   readonly certainty: Certainty;
   readonly classification: Classification;
+  /** What the cause lies with: its words name nothing else. */
+  readonly owner: CauseOwner;
   /** What is the cause, in whole sentences. */
   readonly cause: string;
   readonly impact: string;
@@ -32,11 +35,21 @@ const beginnings: Readonly<Record<Certainty, string>> = {
   OPEN: 'Open',
 };
 
-/** A conclusion in the form of the API. The certainty is its first word. */
-export function analysisOf(conclusion: Conclusion, asides: readonly EvidenceItem[]): Analysis {
+/**
+ * A conclusion in the form of the API. The certainty is its first word.
+ *
+ * @param whatFailed what the run says that failed, in the words of every surface; null where no run is left.
+ */
+export function analysisOf(
+  conclusion: Conclusion,
+  asides: readonly EvidenceItem[],
+  whatFailed: string | null,
+): Analysis {
   const { certainty, classification, cause, impact, next, evidence, links } = conclusion;
   return {
     classification,
+    kind: kindWords(conclusion),
+    whatFailed,
     certainty,
     rootCause: `${beginnings[certainty]}: ${cause}`,
     userImpact: impact,

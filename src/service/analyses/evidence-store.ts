@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { KnownFailure } from '../../checks/judging/failure-words.ts';
 import { isWhole, unpackDetail } from '../results/details/packed-detail.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { storedValue } from '../store/stored-json.ts';
@@ -89,15 +90,18 @@ export class AnalysisEvidence {
     return rows.filter((row) => row.error_group_ids.includes(`"${groupId}"`)).slice(0, limit);
   }
 
-  /** The error groups of a result, in the order of its errors. */
-  async groupsOf(checkId: string, resultId: string): Promise<readonly string[]> {
+  /** The error groups of a result, in the order of its errors, and what it failed by. */
+  async errorsOf(
+    checkId: string,
+    resultId: string,
+  ): Promise<{ readonly groupIds: readonly string[]; readonly failed: KnownFailure } | undefined> {
     const row = await this.#db
       .selectFrom('results')
-      .select('error_group_ids')
+      .select(['error_group_ids', 'owner', 'code', 'message'])
       .where('id', '=', resultId)
       .where('check_id', '=', checkId)
       .executeTakeFirst();
-    return row ? groupIds(row.error_group_ids) : [];
+    return row && { groupIds: groupIds(row.error_group_ids), failed: row };
   }
 
   /**

@@ -98,7 +98,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
           statements: [{ text: 'The run took 0 ms.', evidence: [idOf(question, 'The run took')] }],
         },
         {
-          cause: 'network',
+          cause: 'limit_too_tight',
           statements: [
             {
               text: 'The failure has the code MAX_RESPONSE_TIME_EXCEEDED',
@@ -107,6 +107,11 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
             { text: 'The database is out of connections.', evidence: [idOf(question, 'has the code')] },
             { text: 'The failure has the code MAX_RESPONSE_TIME_EXCEEDED', evidence: ['E99'] },
           ],
+        },
+        // The run says that the target failed: a cause that lies with something else is none.
+        {
+          cause: 'network',
+          statements: [{ text: 'The failure has the code', evidence: [idOf(question, 'has the code')] }],
         },
       ),
     );
@@ -119,7 +124,8 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     });
     const said = fromModel.causes.map(({ statements }) => statements.map(({ text }) => text));
     expect(said.at(-1)).toEqual(['The failure has the code MAX_RESPONSE_TIME_EXCEEDED']);
-    expect(fromModel.droppedCount).toBeGreaterThanOrEqual(2);
+    expect(fromModel.droppedCount).toBeGreaterThanOrEqual(3);
+    expect(fromModel.causes.at(-1)?.kind).toBe('a setting of the target, or what the check asks of it');
     for (const { statements } of fromModel.causes) {
       for (const { evidence } of statements) expect(evidence[0]?.id).toMatch(/^E\d+$/);
     }

@@ -245,7 +245,7 @@ export const networkFaults: readonly SeededFault[] = [
     code: 'EGRESS_DENIED',
     evidence: async () => evidenceOf(await url({ request: { url: 'http://169.254.169.254/' } })),
     ...{
-      cause: /egress policy of the agents at lab refuses/,
+      cause: /asks for an address that the egress policy of the agents at lab does not allow/,
       classification: 'CONFIGURATION_ERROR',
       certainty: 'CERTAIN',
     },

@@ -156,6 +156,39 @@ it('a failed run shows its root cause, which is judged and looked for again', as
   expect(textOf((await visitor.get(`/checks/${check.id}`)).body)).toContain('refuses connections');
 });
 
+it('a run shows no cause of another run whose error reads alike and in which something else failed', async () => {
+  const agent = new TestAgent(harness, await createLocation(harness, 'mill'));
+  await agent.claim();
+  const once = { retryStrategy: null, doubleCheck: false };
+  const check = await createCheck(harness, { privateLocations: ['mill'], ...once });
+  /** The page of a run that fails by this. */
+  const failsBy = async (message: string) => {
+    await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
+    const [leased] = await agent.claim();
+    if (!leased) throw new Error('nothing to run');
+    const failed = failure('SCRIPT_FAILED', message);
+    await agent.report([reportOf(leased, { failure: failed, errorMessages: [message] })]);
+    return `/checks/${check.id}/runs/${leased.resultId}`;
+  };
+  const silent = await failsBy('TypeError: fetch failed: connect ETIMEDOUT 192.0.2.7:443');
+  const shown = await until('it is looked into', async () => {
+    const body = textOf((await visitor.get(silent)).body);
+    return body.includes('does not answer at all') ? body : undefined;
+  });
+  expect(shown).toContain('What failed: the target, or the network on the way to it.');
+  expect(shown).toContain('Kind the host of the target, or the network on the way to it');
+  const refused = textOf(
+    (await visitor.get(await failsBy('TypeError: fetch failed: connect ECONNREFUSED 192.0.2.7:443'))).body,
+  );
+  const groups = await harness.call('GET', `/v1/error-groups/checks/${check.id}`);
+  expect(groups.body).toHaveLength(1);
+  expect(refused).toContain('What failed: the target.');
+  expect(refused).not.toContain('does not answer at all');
+  expect(refused).toContain(
+    'a run in which something else failed: the target, or the network on the way to it.',
+  );
+});
+
 it('a failed run of a test session is looked into when somebody asks, and its root cause is judged', async () => {
   const agent = new TestAgent(harness, await createLocation(harness, 'barn'));
   await agent.claim();

@@ -228,15 +228,18 @@ describe('a failed run', () => {
         name,
         `${/[.!?…]$/.test(sentence) ? sentence : `${sentence}.`} What failed: ${what}.`,
       ]);
+      expect([name, analysis.whatFailed, analysis.kind]).toEqual([name, what, expect.any(String)]);
       const kinds = kindsOf[what] ?? [];
       expect([name, analysis.classification, kinds]).toEqual([name, expect.toBeOneOf([...kinds]), kinds]);
       const why = (await showRootCauses(api, [idOf(name)], {})).lines(400);
       const text = why.join('\n');
       expect([name, text.split(/(?:Certain|Likely|Open): /).length]).toEqual([name, 2]);
+      expect([name, text]).toEqual([name, expect.stringContaining(`Kind: ${analysis.kind}`)]);
       expectSaid(name, 'picket why', text);
       const page = (await reader.get(`/checks/${idOf(name)}/runs/${results.get(name)}`)).body;
       const section = shown(partOf(page, 'id="root-cause"', '</section>'));
       expect([name, section.split(/(?:Certain|Likely|Open): /).length]).toEqual([name, 2]);
+      expect([name, section]).toEqual([name, expect.stringContaining(`Kind ${analysis.kind}`)]);
       expectSaid(name, 'root cause', section);
     }
   }, 120_000);

@@ -1,6 +1,6 @@
-import { type FailureCode, failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
+import { isFailureCode } from '../../../checks/contract/failure.ts';
 import { parseHostname } from '../../../checks/contract/target.ts';
-import { locationPart, networkFailureIn } from '../../../checks/judging/network-text.ts';
+import { isNamedByMessage, locationPart, networkFailureIn } from '../../../checks/judging/network-text.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import type { FailingCheck, Symptom } from './failing-check.ts';
 
@@ -85,7 +85,7 @@ export function evidenceOf(result: FailedResult, definition: Fields): Evidence {
   const fromLocation = code === null ? null : locationPart(code, message);
   const base = { code: result.code, fromLocation, host, address: seen.address, ...detailEvidence(detail) };
   // What other failures quote is what the target said.
-  const text = code !== null && isIfNamed(code) ? networkFailureIn(message) : null;
+  const text = code !== null && isNamedByMessage(code) ? networkFailureIn(message) : null;
   if (text) {
     const { symptom, host, address } = text;
     return { ...base, symptom, host, address, certificate: null, egressRule: null, content: null };
@@ -133,11 +133,6 @@ function routeEnd(detail: unknown): string | null {
     if (found) return found;
   }
   return null;
-}
-
-function isIfNamed(code: FailureCode): boolean {
-  const entry = failureCatalogue[code];
-  return 'fromLocation' in entry && entry.fromLocation === 'if-named';
 }
 
 function fieldsOf(value: unknown): Fields {

@@ -4,6 +4,7 @@ import { failureWords } from '../../../checks/judging/failure-words.ts';
 import { counted } from '../../../lib/figures/count.ts';
 import { expiryText } from '../../../lib/figures/days-left.ts';
 import { durationText } from '../../../lib/figures/duration.ts';
+import type { ModelCause } from '../../../protocol/results/root-cause-analysis.ts';
 import { type CauseSummary, causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
 import { endText, endTitle } from '../receivers/end-reason.ts';
@@ -186,6 +187,7 @@ function gapTitle({ checkName, runLocation, members }: AlertFacts, isOver: boole
 /** The variables that templates of webhooks know (check model 4.4). */
 function variablesOf(message: AlertMessage): Record<string, unknown> {
   const { facts } = message;
+  const analysis = shownAnalysis(facts);
   return {
     ALERT_TITLE: titleOf(message),
     ALERT_TYPE: message.type,
@@ -225,13 +227,14 @@ function variablesOf(message: AlertMessage): Record<string, unknown> {
     CAUSE_UPDATE: facts.cause?.update?.kind ?? null,
     CAUSE_UPDATE_MEMBERS: facts.cause?.update?.names ?? [],
     // Names that public templates use, for analyses of any maker.
-    AI_ANALYSIS_CLASSIFICATION: facts.analysis?.classification ?? null,
-    AI_ANALYSIS_ROOT_CAUSE: facts.analysis?.rootCause ?? null,
-    AI_ANALYSIS_USER_IMPACT: facts.analysis?.userImpact ?? null,
-    AI_ANALYSIS_CODE_FIX: facts.analysis?.codeFix ?? null,
-    AI_ANALYSIS_EVIDENCE: facts.analysis?.evidence.map(({ description }) => description).join('\n') ?? null,
-    AI_ANALYSIS_MODEL_CAUSES: facts.analysis?.fromModel?.causes.map(({ cause }) => cause) ?? [],
-    AI_ANALYSIS_LINK: facts.analysis ? message.resultLink : null,
+    AI_ANALYSIS_CLASSIFICATION: analysis?.classification ?? null,
+    AI_ANALYSIS_KIND: analysis?.kind ?? null,
+    AI_ANALYSIS_ROOT_CAUSE: analysis?.rootCause ?? null,
+    AI_ANALYSIS_USER_IMPACT: analysis?.userImpact ?? null,
+    AI_ANALYSIS_CODE_FIX: analysis?.codeFix ?? null,
+    AI_ANALYSIS_EVIDENCE: analysis?.evidence.map(({ description }) => description).join('\n') ?? null,
+    AI_ANALYSIS_MODEL_CAUSES: modelCauses(analysis).map(({ cause }) => cause),
+    AI_ANALYSIS_LINK: analysis ? message.resultLink : null,
   };
 }
 
@@ -290,11 +293,22 @@ const lateTexts: Readonly<Record<Suppression, string>> = {
 const analysisLabels = { CERTAIN: 'Root cause', LIKELY: 'Likely cause', OPEN: null } as const;
 
 /**
- * The one cause that was found for it, without the word that says how certain it is: the label does. Where checks fail
- * together by what is not their target, that is the cause; the analysis of one of them alone is left out.
+ * What was found out about its cause. Where checks fail together by what is not their target, that is the cause; the
+ * analysis of one of them alone is left out.
  */
-function foundCause({ analysis, cause }: AlertFacts): [label: string, value: string][] {
-  if (!analysis || (cause && sharedOwners[cause.kind] !== undefined)) return [];
+function shownAnalysis({ analysis, cause }: AlertFacts): AlertFacts['analysis'] {
+  return cause && sharedOwners[cause.kind] !== undefined ? undefined : analysis;
+}
+
+/** Causes that a model holds possible: where the rules name one, that is the cause. */
+function modelCauses(analysis: AlertFacts['analysis']): readonly ModelCause[] {
+  return analysis?.certainty === 'OPEN' ? (analysis.fromModel?.causes ?? []) : [];
+}
+
+/** The one cause that was found for it, without the word that says how certain it is: the label does. */
+function foundCause(facts: AlertFacts): [label: string, value: string][] {
+  const analysis = shownAnalysis(facts);
+  if (!analysis) return [];
   const label = analysisLabels[analysis.certainty];
   if (label === null) return causesFromModel(analysis);
   return [[label, cut(oneLine(analysis.rootCause.replace(/^\w+: /, '')), 2 * maxCauseLength)]];
@@ -302,13 +316,15 @@ function foundCause({ analysis, cause }: AlertFacts): [label: string, value: str
 
 /** What a model ranked first, said as what it is: possible, and from a model. */
 function causesFromModel(analysis: AlertFacts['analysis']): [label: string, value: string][] {
-  return (analysis?.fromModel?.causes ?? []).slice(0, 2).map(({ cause, statements }) => {
-    const [first] = statements;
-    return [
-      'Possible cause (from a model)',
-      cut(oneLine(`${cause} ${first ? `For it: ${first.text}` : ''}`), 2 * maxCauseLength),
-    ];
-  });
+  return modelCauses(analysis)
+    .slice(0, 2)
+    .map(({ cause, statements }) => {
+      const [first] = statements;
+      return [
+        'Possible cause (from a model)',
+        cut(oneLine(`${cause} ${first ? `For it: ${first.text}` : ''}`), 2 * maxCauseLength),
+      ];
+    });
 }
 
 function membersLine({ members }: AlertFacts): string {

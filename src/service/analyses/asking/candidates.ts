@@ -1,3 +1,4 @@
+import { agreesWith, type CauseOwner } from '../cause-owner.ts';
 import type { Classification } from '../conclusion.ts';
 import { relevantChanges } from '../rules/change.ts';
 import type { Case } from '../seen/case.ts';
@@ -8,6 +9,8 @@ export interface Candidate {
   /** What would be the cause; readers see it after "Possible". */
   readonly words: string;
   readonly classification: Classification;
+  /** What it would lie with: see ../cause-owner.ts. */
+  readonly owner: CauseOwner;
   /** How to find out. */
   readonly next: string;
   /** Whether nothing that is known rules it out. */
@@ -32,6 +35,7 @@ const catalogue: readonly Candidate[] = [
   {
     key: 'target_changed',
     words: 'The target was changed: a release, a setting, or its content.',
+    owner: 'target',
     classification: 'APPLICATION_ERROR',
     next: 'Look at what was released or changed at the target since the last pass.',
     isOpen: (given) => isReached(given) && given.before !== null,
@@ -40,6 +44,7 @@ const catalogue: readonly Candidate[] = [
     key: 'dependency_fails',
     words:
       'Something that the target needs itself does not work, such as a database, a queue or another service.',
+    owner: 'target',
     classification: 'APPLICATION_ERROR',
     next: 'Look at the log of the target at the time of the run for what it could not reach.',
     isOpen: (given) =>
@@ -48,20 +53,24 @@ const catalogue: readonly Candidate[] = [
   {
     key: 'overload',
     words: 'The target or its host has too little room for its load.',
+    owner: 'target',
     classification: 'PERFORMANCE_ERROR',
     next: 'Look at processor, memory, disks and connections of the target at the time of the run.',
     isOpen: (given) => isSlow(given) || [429, 500, 502, 503, 504].includes(given.run.status ?? 0),
   },
   {
     key: 'limit_too_tight',
-    words: 'The target is as it always was, and the limit of time is too tight.',
+    words: 'The target takes as long as it always did, which is longer than the check allows.',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     next: 'Compare the response times of the last days with the limit.',
     isOpen: isSlow,
   },
   {
     key: 'credentials',
-    words: 'The credentials of the check have expired, were changed, or may do less than before.',
+    words:
+      'The target does not accept the credentials of the check: they have expired, were changed, or may do less than before.',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     next: 'Try the credentials of the check by hand, and look when they expire.',
     isOpen: (given) =>
@@ -70,7 +79,8 @@ const catalogue: readonly Candidate[] = [
   {
     key: 'access_rule',
     words:
-      'A rule of access keeps the check out: a firewall, a limit of requests, or a defence against bots.',
+      'A rule of access of the target keeps the check out: a firewall, a limit of requests, or a defence against bots.',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     next: 'Look in the log of what stands in front of the target for the address of the agent.',
     isOpen: ({ run, ...given }) =>
@@ -78,7 +88,8 @@ const catalogue: readonly Candidate[] = [
   },
   {
     key: 'gateway',
-    words: 'A gateway, proxy or cache answers in place of the target.',
+    words: 'A gateway, proxy or cache of the target answers in place of its program.',
+    owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
     next: 'Ask the target without what stands in front of it, and compare.',
     isOpen: isReached,
@@ -86,6 +97,7 @@ const catalogue: readonly Candidate[] = [
   {
     key: 'network',
     words: 'The network between the location and the target loses or delays packets.',
+    owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
     next: 'Measure the route from the location to the target, and to something else behind it.',
     isOpen: (given) => given.fromLocation !== null || isSlow(given),
@@ -93,27 +105,33 @@ const catalogue: readonly Candidate[] = [
   {
     key: 'location',
     words: 'The location of the agent is the cause, not the target.',
+    owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
     next: 'See whether other checks of the location fail, and run the check elsewhere.',
-    isOpen: ({ evidence, passesAt }) => evidence.locationEvents.length > 0 || passesAt.length > 0,
+    isOpen: ({ evidence, passesAt, verdict }) =>
+      verdict.failing === 'location' || evidence.locationEvents.length > 0 || passesAt.length > 0,
   },
   {
     key: 'check_changed',
-    words: 'A change of the check, or of what it uses.',
+    words: 'The target does not do what the check asks since a change of the check, or of what it uses.',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     next: 'Look at the change in the history of the check, and take it back to see.',
     isOpen: (given) => relevantChanges(given).length > 0,
   },
   {
     key: 'wrong_expectation',
-    words: 'The check expects something that the target is not meant to do, or not any more.',
+    words: 'The target does not do what the check expects, and is not meant to, or no longer.',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     next: 'Read what the check expects, and ask who owns the target whether it is so.',
     isOpen: isJudged,
   },
   {
     key: 'test_data',
-    words: 'Data that the check relies on is missing, used up or changed: a user, an order, a record.',
+    words:
+      'The target lacks data that the check relies on: a user, an order or a record is missing, used up or changed.',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     next: 'Look at the data that the check uses at the target.',
     isOpen: (given) => isJudged(given) && isReached(given),
@@ -121,6 +139,7 @@ const catalogue: readonly Candidate[] = [
   {
     key: 'page_broken',
     words: 'The page does not load or run as it should: one of its files, scripts or requests fails.',
+    owner: 'target',
     classification: 'APPLICATION_ERROR',
     next: 'Open the page with the tools of a browser, and look at its requests and its console.',
     isOpen: isScript,
@@ -128,13 +147,16 @@ const catalogue: readonly Candidate[] = [
   {
     key: 'maintenance',
     words: 'Work on the target, or around it, was under way.',
+    owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
     next: 'Ask who works on the target.',
     isOpen: () => true,
   },
 ];
 
-/** What the evidence leaves open, in no order. */
+/** What the evidence leaves open, in no order, and what the run says that failed: a model chooses no other owner. */
 export function openCandidates(given: Case): Candidate[] {
-  return catalogue.filter(({ isOpen }) => isOpen(given));
+  return catalogue.filter(
+    (candidate) => agreesWith(given.verdict.failing, candidate) && candidate.isOpen(given),
+  );
 }

@@ -58,7 +58,7 @@ function bounded(text: string, length: number): string {
   return plain.length > length ? `${plain.slice(0, length).toWellFormed()}…` : plain;
 }
 
-function errorItems({ run, evidence, owner }: Case): Item[] {
+function errorItems({ run, evidence, verdict }: Case): Item[] {
   const { facts } = run;
   return [
     own(
@@ -67,12 +67,7 @@ function errorItems({ run, evidence, owner }: Case): Item[] {
     ),
     ...(run.code === ''
       ? []
-      : [
-          own(
-            `The failure has the code ${run.code}${owner ? `, which is the fault of the ${owner}` : ''}.`,
-            'error',
-          ),
-        ]),
+      : [own(`The failure has the code ${run.code}. What failed: ${verdict.whatFailed}.`, 'error')]),
     ...foreign('the error of the run', run.message, 'error', ...run.files),
     ...facts.errorMessages
       .filter((message) => message !== run.message)

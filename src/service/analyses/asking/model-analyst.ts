@@ -95,6 +95,7 @@ export class ModelAnalyst {
     const given = caseOf(await gatherEvidence(store, group, now));
     if (!given) return undefined;
     const candidates = openCandidates(given);
+    if (candidates.length === 0) return undefined;
     return { candidates, items: citedItems(given), said: row.user_context };
   }
 

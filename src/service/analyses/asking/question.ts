@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ModelAnswer, ModelQuestion, ModelTool } from '../../../checks/model/message.ts';
 import type { ModelCause } from '../../../protocol/results/root-cause-analysis.ts';
+import { kindWords } from '../cause-owner.ts';
 import type { Candidate } from './candidates.ts';
 import { passagesOf } from './held.ts';
 import type { CitedItem } from './items.ts';
@@ -122,7 +123,8 @@ export function rankedBy(answer: ModelAnswer, asked: Asked): Ranked | undefined 
       continue;
     }
     const { words, classification, next } = candidate;
-    causes.push({ cause: words, classification, next, statements: kept });
+    const kind = kindWords(candidate);
+    causes.push({ cause: words, classification, kind, next, statements: kept });
   }
   return { causes, droppedCount };
 }

@@ -1,6 +1,6 @@
 import { type Conclusion, type EvidenceItem, shown } from '../conclusion.ts';
 import type { ChangeFacts } from '../evidence.ts';
-import { type Case, impactOf } from '../seen/case.ts';
+import { type Case, failedPart, impactOf } from '../seen/case.ts';
 import { sentence } from './location.ts';
 
 /** Fields of a check that change nothing of what its runs do. */
@@ -28,7 +28,10 @@ export function changeItems(given: Case): EvidenceItem[] {
     );
 }
 
-/** The check was changed between its last pass and its first failure. */
+/**
+ * The check was changed between its last pass and its first failure. What failed is still what the run says: the target
+ * that the check asks now, or the script that it runs now; so the change is said of that.
+ */
 export function changedCheck(given: Case): Conclusion | undefined {
   const { run, before, evidence } = given;
   const [change] = relevantChanges(given);
@@ -37,12 +40,15 @@ export function changedCheck(given: Case): Conclusion | undefined {
   // Without a difference between the two runs the change may be a coincidence, unless it is of what scripts are made of.
   if (difference === null && run.script === null && change.resource.startsWith('checks/')) return undefined;
   const what = change.resource.startsWith('checks/')
-    ? 'The check'
-    : `What the check uses (${change.resource})`;
+    ? 'the check'
+    : `what the check uses (${change.resource})`;
+  const { failing } = given.verdict;
+  const failed = failedPart(given);
   return {
     certainty: 'LIKELY',
+    owner: failing === 'script' || failing === 'script-or-target' ? failing : 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `${what} was changed at ${change.at} (${change.fields.join(', ')}), between its last pass at ${before.facts.startedAt} and its first failure${evidence.failingSince === null ? '' : ` at ${evidence.failingSince}`}.${difference === null ? '' : ` ${difference}`} ${sentence(run.message)}`,
+    cause: `${failed.charAt(0).toUpperCase()}${failed.slice(1)}${failed.includes(',') ? ',' : ''} fails since ${what} was changed at ${change.at} (${change.fields.join(', ')}), between its last pass at ${before.facts.startedAt} and its first failure${evidence.failingSince === null ? '' : ` at ${evidence.failingSince}`}.${difference === null ? '' : ` ${difference}`} ${sentence(run.message)}`,
     impact: impactOf(given, 'Perhaps none: the check asks for something else than before.'),
     next: 'Look at the change in the history of the check; correct it, or take it back.',
     evidence: [

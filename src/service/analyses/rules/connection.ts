@@ -31,6 +31,7 @@ function refused(given: Case): Conclusion {
       : '';
   return {
     certainty: 'CERTAIN',
+    owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `${given.target} refuses connections: the host answers, and no program listens at that port${before ? ` any more (one did at ${before.facts.startedAt})` : ''}, unless a firewall answers in its place.${others}`,
     impact: impactOf(given, nobody),
@@ -45,6 +46,7 @@ function reset(given: Case): Conclusion {
   const { run, before } = given;
   return {
     certainty: 'LIKELY',
+    owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `${given.target} accepted the connection and broke it off before it had answered: its program crashed or was stopped in the middle, or something before it (load balancer, firewall) cut the connection.${before ? '' : ' The check has not passed before.'}`,
     impact: impactOf(given, 'Requests get no answer, all of them or some.'),
@@ -57,6 +59,7 @@ function silent(given: Case): Conclusion {
   const { run, before } = given;
   const { route } = run;
   const told = {
+    owner: 'path' as const,
     classification: 'INFRASTRUCTURE_ERROR' as const,
     impact: impactOf(given, nobody),
     evidence: [shown(run.message, 'error', ...run.files), ...routeItems(given), ...companyItems(given)],
@@ -101,6 +104,7 @@ function unreachable(given: Case): Conclusion {
   if (proxy) {
     return {
       certainty: 'LIKELY',
+      owner: 'path',
       classification: 'INFRASTRUCTURE_ERROR',
       cause: `The proxy ${proxy[1]} does not get to ${proxy[3]}: it answered ${proxy[2]}. The target does not answer the proxy, or the proxy does not allow it.`,
       impact: impactOf(given, 'Who uses the same proxy does not reach the target.'),
@@ -111,6 +115,7 @@ function unreachable(given: Case): Conclusion {
   const hop = run.route?.hop ?? run.pings.find(({ from }) => from !== null)?.from ?? null;
   return {
     certainty: 'CERTAIN',
+    owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `The network says that ${given.target} cannot be reached${hop === null ? '' : ` (${hop} said so)`}. ${sentence(run.message)} The host is off or has left its network, or a router or firewall on the way does not let it through.`,
     impact: impactOf(given, nobody),
@@ -124,6 +129,7 @@ function open(given: Case): Conclusion {
   const { run, before } = given;
   return {
     certainty: 'CERTAIN',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     cause: `${given.target} accepts connections, and the check expects a closed port.${before ? ` It was closed at ${before.facts.startedAt}: a program was started, or a firewall opened.` : ''}`,
     impact: impactOf(given, 'A port that should be closed can be reached.'),
@@ -139,6 +145,7 @@ export function brokenAnswer(given: Case): Conclusion | undefined {
   const isEncoding = run.code === 'RESPONSE_UNDECODABLE';
   return {
     certainty: 'CERTAIN',
+    owner: 'target',
     classification: 'APPLICATION_ERROR',
     cause: `${given.target} answers with ${isEncoding ? 'a body that is not encoded as its headers say' : 'something that is no valid answer'}. ${sentence(run.message)}`,
     impact: impactOf(given, 'Programs cannot read the answer.'),
@@ -155,6 +162,7 @@ export function failedProxy(given: Case): Conclusion | undefined {
   const isRefused = /answered 407/.test(run.message);
   return {
     certainty: 'CERTAIN',
+    owner: 'location',
     classification: isRefused ? 'CONFIGURATION_ERROR' : 'INFRASTRUCTURE_ERROR',
     cause: isRefused
       ? `The proxy of the location ${run.facts.location} does not accept the user name and password it gets. ${sentence(run.message)}`

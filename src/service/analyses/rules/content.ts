@@ -31,6 +31,7 @@ export function changedContent(given: Case): Conclusion | undefined {
     return {
       ...told,
       certainty: 'CERTAIN',
+      owner: 'target',
       classification: 'APPLICATION_ERROR',
       cause: `${what} has changed since the last pass at ${before.facts.startedAt}: ${line}; ${wanted}.`,
       next: 'Look at what was released or written in between; if the answer is as meant, change the assertion.',
@@ -40,6 +41,7 @@ export function changedContent(given: Case): Conclusion | undefined {
     return {
       ...told,
       certainty: 'CERTAIN',
+      owner: 'target',
       classification: 'APPLICATION_ERROR',
       cause: `${what} is ${foundText(failed)}, and was ${foundText(same)} at the last pass at ${before.facts.startedAt}; ${wanted}.`,
       next: 'Look at what was released or written in between; if the answer is as meant, change the assertion.',
@@ -48,6 +50,7 @@ export function changedContent(given: Case): Conclusion | undefined {
   return {
     ...told,
     certainty: 'OPEN',
+    owner: 'open',
     classification: 'UNKNOWN',
     cause: `${what} is ${foundText(failed)}, and ${wanted}. The target answers${run.status === null ? '' : ` with ${run.status}`}, so name, connection and TLS are ruled out; ${before ? 'the last pass does not show what is different' : 'the check has not passed before, so what changed is not known'}.`,
     next: before ? 'Compare the run with the last pass.' : 'See whether the assertion says what was meant.',
@@ -82,6 +85,7 @@ export function brokenDialogue(given: Case): Conclusion | undefined {
   const isRefused = code === '1008' || code === '3000' || code === '3003';
   return {
     certainty: 'LIKELY',
+    owner: isRefused ? 'target-or-check' : 'target',
     classification: isRefused ? 'CONFIGURATION_ERROR' : 'APPLICATION_ERROR',
     cause: `${given.target} can be reached, and the conversation goes another way than the check expects. ${sentence(run.message)}${history}`,
     impact: impactOf(given, 'Clients that talk with the server in this way get the same.'),

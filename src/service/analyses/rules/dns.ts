@@ -17,6 +17,7 @@ export function missingName(given: Case): Conclusion | undefined {
     : ' The check has not passed before: the name may be misspelt.';
   return {
     certainty: 'CERTAIN',
+    owner: before ? 'target' : 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     cause: `${fact}${history}`,
     impact: impactOf(given, 'Nobody who asks for the name gets to the target.'),
@@ -41,10 +42,11 @@ export function failingResolver(given: Case): Conclusion | undefined {
   const isServerFailure = /SERVFAIL|answered \w+/.test(run.message);
   const fact = `The resolver of ${location} gave no address. ${sentence(run.message)}`;
   const why = isServerFailure
-    ? ' Such an answer means that the name servers of the domain did not answer the resolver, or that their signatures (DNSSEC) do not fit; less often that the resolver itself is broken.'
+    ? ' It answered that it could not find out, so nothing is known of the target. A resolver that works says so, too, where it gets no answer for the domain that it may use.'
     : ' It was silent: it is down, or its network is.';
   return {
     certainty: isServerFailure ? 'LIKELY' : 'CERTAIN',
+    owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `${fact}${why}${isAlone ? ` The other ${here.checks} checks of ${location} pass, so their names are resolved.` : ''}`,
     impact: impactOf(
@@ -52,7 +54,7 @@ export function failingResolver(given: Case): Conclusion | undefined {
       'Users of the same resolver do not find the target; nothing is known of the target itself.',
     ),
     next: isServerFailure
-      ? 'Ask the name servers of the domain directly, and another resolver: that tells which of them fails.'
+      ? 'Ask another resolver, then the name servers of the domain: where they fail as well (no answer, or signatures of DNSSEC that do not fit), the domain has to be put in order.'
       : `Look at the name servers in the resolv.conf of the agents at ${location}.`,
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
@@ -65,6 +67,7 @@ export function silentNameServer(given: Case): Conclusion | undefined {
   const server = run.dns?.server ?? given.target;
   return {
     certainty: 'CERTAIN',
+    owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `The name server ${server} did not answer in time${before ? `; it did at ${before.facts.startedAt}` : ''}. Whether it is down or a firewall drops the question, silence does not tell.`,
     impact: impactOf(given, 'Names that only this server knows are not found.'),
@@ -94,8 +97,9 @@ export function responseCode(given: Case): Conclusion | undefined {
   const isGood = code === 'NOERROR';
   return {
     certainty: 'CERTAIN',
+    owner: isGood ? 'target-or-check' : 'target',
     classification:
-      isGood || code === 'SERVFAIL' || code === 'REFUSED' ? 'INFRASTRUCTURE_ERROR' : 'CONFIGURATION_ERROR',
+      code === 'SERVFAIL' || code === 'REFUSED' ? 'INFRASTRUCTURE_ERROR' : 'CONFIGURATION_ERROR',
     cause: `${dns.server ?? 'The resolver'} answers ${code} for ${dns.query} ${dns.recordType}${words ? `: ${words}` : ''}.${before?.dns ? ` It answered ${before.dns.returnCode} at ${before.facts.startedAt}.` : ''}`,
     impact: impactOf(
       given,
@@ -121,6 +125,7 @@ export function changedAnswer(given: Case): Conclusion | undefined {
   const now = dns.answer === '' ? 'nothing' : quoted(dns.answer);
   return {
     certainty: isChanged ? 'CERTAIN' : 'OPEN',
+    owner: isChanged ? 'target' : 'open',
     classification: isChanged ? 'CONFIGURATION_ERROR' : 'UNKNOWN',
     cause: isChanged
       ? `The record of ${dns.query} ${dns.recordType} has changed: it is ${now}, and was ${earlier === '' ? 'nothing' : quoted(earlier)} at ${before?.facts.startedAt}.`

@@ -8,6 +8,7 @@ export function notServing(given: Case): Conclusion | undefined {
   if (run.code !== 'SERVICE_NOT_SERVING') return undefined;
   return {
     certainty: 'CERTAIN',
+    owner: 'target',
     classification: 'APPLICATION_ERROR',
     cause: `The server at ${given.target} is up, and its health service says that the service does not serve. ${sentence(run.message)}`,
     impact: impactOf(given, 'Clients and load balancers that ask for its health send it no calls.'),
@@ -23,6 +24,7 @@ export function missingReflection(given: Case): Conclusion | undefined {
   const changed = before ? ' It did when the check passed last: another version may have been deployed.' : '';
   return {
     certainty: 'LIKELY',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     cause: `${given.target} answers, and does not describe the method that the check calls. ${sentence(run.message)}${changed}`,
     impact: impactOf(given, 'The call was not made: nothing is known of the service itself.'),
@@ -38,6 +40,7 @@ export function failedCall(given: Case): Conclusion | undefined {
   if (run.code !== 'STATUS_UNEXPECTED' || code === undefined || name === undefined) return undefined;
   return {
     certainty: 'LIKELY',
+    owner: notOfServer.has(name) ? 'target-or-check' : 'target',
     classification: notOfServer.has(name) ? 'CONFIGURATION_ERROR' : 'APPLICATION_ERROR',
     cause: `The server at ${given.target} ended the call with status ${code} (${name}). ${sentence(run.message)}`,
     impact: impactOf(given, 'Clients that make this call get the same status.'),

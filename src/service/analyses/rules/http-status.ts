@@ -1,15 +1,9 @@
-import { type Certainty, type Classification, type Conclusion, shown } from '../conclusion.ts';
+import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { quoted } from '../seen/read.ts';
 import { companyItems } from './location.ts';
 
-interface Explained {
-  readonly certainty: Certainty;
-  readonly classification: Classification;
-  readonly cause: string;
-  readonly impact: string;
-  readonly next: string;
-}
+type Explained = Omit<Conclusion, 'evidence' | 'links'>;
 
 /** A status that counts as a failure, by itself or by an assertion. */
 export function unexpectedStatus(given: Case): Conclusion | undefined {
@@ -45,6 +39,7 @@ function explainedStatus(given: Case, status: number): Explained {
   if (status === 404 || status === 410) {
     return {
       certainty: 'CERTAIN',
+      owner: wasWell ? 'target' : 'target-or-check',
       classification: wasWell ? 'APPLICATION_ERROR' : 'CONFIGURATION_ERROR',
       cause: `The server answers and has nothing at ${place} (${status})${wasWell ? '; the check asks for the same as when it passed, so the page was removed or moved at the server' : ''}.`,
       impact: 'Who opens this address finds nothing there.',
@@ -57,6 +52,7 @@ function explainedStatus(given: Case, status: number): Explained {
     const after = run.headers.get('retry-after');
     return {
       certainty: 'CERTAIN',
+      owner: 'target-or-check',
       classification: 'CONFIGURATION_ERROR',
       cause: `The server limits how often it is asked, and this request was one too many (429)${after ? `; it says to wait ${quoted(after)}` : ''}.`,
       impact: 'The server runs; clients that ask as often, or from the same address, are refused as well.',
@@ -68,6 +64,7 @@ function explainedStatus(given: Case, status: number): Explained {
   if (status >= 400) {
     return {
       certainty: 'LIKELY',
+      owner: wasWell ? 'target' : 'target-or-check',
       classification: wasWell ? 'APPLICATION_ERROR' : 'CONFIGURATION_ERROR',
       cause: `The server refuses the request as it is (${status}).`,
       impact: 'Clients that send the same request are refused.',
@@ -78,6 +75,7 @@ function explainedStatus(given: Case, status: number): Explained {
   }
   return {
     certainty: 'LIKELY',
+    owner: 'target',
     classification: 'APPLICATION_ERROR',
     cause: `${place} is answered with ${status}, and the check expects another status.`,
     impact: 'Who opens this address gets something else than before.',
@@ -90,6 +88,7 @@ function unauthorized({ run }: Case, place: string, wasWell: boolean): Explained
     run.requestHeaders.has('authorization') || run.requestHeaders.has('cookie') || hasKey(run.requestHeaders);
   return {
     certainty: sends && wasWell ? 'LIKELY' : 'CERTAIN',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     cause: sends
       ? `The server does not accept the credentials that the check sends to ${place} (${run.status})${wasWell ? ', which it did before: they have expired, were changed or were revoked' : ''}.`
@@ -108,6 +107,7 @@ function forbidden({ run }: Case, place: string, wasWell: boolean): Explained {
     run.requestHeaders.has('authorization') || run.requestHeaders.has('cookie') || hasKey(run.requestHeaders);
   return {
     certainty: 'LIKELY',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     cause: `The server refuses access to ${place} (${run.status})${sends ? ': what the credentials of the check may do does not suffice' : ': a rule of the server or of a firewall before it keeps this client out'}${wasWell ? ' any more' : ''}.`,
     impact: 'Clients with the same rights, or from the same address, are refused.',
@@ -131,6 +131,7 @@ function gateway({ run, target }: Case, status: number): Explained {
   if (status === 503 && !isThere) {
     return {
       certainty: 'LIKELY',
+      owner: 'target',
       classification: 'APPLICATION_ERROR',
       cause: `The server at ${target} refuses for now: it answers 503. The connection to it works.${said}`,
       impact: 'Users get this answer in place of the service.',
@@ -145,6 +146,7 @@ function gateway({ run, target }: Case, status: number): Explained {
         : 'waited too long for the service behind it';
   return {
     certainty: 'LIKELY',
+    owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `A gateway or load balancer of ${target} answers ${status}${isThere && via ? ` (it calls itself ${quoted(via)})` : ''}: it ${what}. The connection to it works.${said}`,
     impact: 'Users get an error page in place of the service.',
@@ -155,6 +157,7 @@ function gateway({ run, target }: Case, status: number): Explained {
 function serverError({ run, target, before }: Case, status: number): Explained {
   return {
     certainty: 'CERTAIN',
+    owner: 'target',
     classification: 'APPLICATION_ERROR',
     cause: `The program at ${target} fails while it answers ${run.url ?? 'the request'} (${status}); network, TLS and name are in order${before ? '' : ', and the check has not passed before'}.${run.body.trim() === '' ? '' : ` It says: “${quoted(run.body.trim())}”`}`,
     impact: 'Users who ask for the same get an error.',
@@ -169,6 +172,7 @@ export function endlessRedirects(given: Case): Conclusion | undefined {
   if (run.code === 'REDIRECT_INVALID') {
     return {
       certainty: 'CERTAIN',
+      owner: 'target',
       classification: 'CONFIGURATION_ERROR',
       cause: `The server redirects to an address that is none. ${run.message}`,
       impact: impactOf(given, 'Browsers do not get on from there.'),
@@ -181,6 +185,7 @@ export function endlessRedirects(given: Case): Conclusion | undefined {
   const isLoop = repeated !== undefined;
   return {
     certainty: isLoop ? 'CERTAIN' : 'LIKELY',
+    owner: 'target',
     classification: 'CONFIGURATION_ERROR',
     cause: isLoop
       ? `The redirects of ${given.target} go round in a circle: ${quoted(repeated)} comes again.`

@@ -8,6 +8,7 @@ export function lostPings(given: Case): Conclusion | undefined {
   if (run.code === 'REPLY_UNEXPECTED') {
     return {
       certainty: 'CERTAIN',
+      owner: 'target-or-check',
       classification: 'CONFIGURATION_ERROR',
       cause: `${given.target} answers, and the check expects that it does not.`,
       impact: impactOf(given, 'A host that should be silent can be reached.'),
@@ -20,6 +21,7 @@ export function lostPings(given: Case): Conclusion | undefined {
     const behind = route?.hop ? ` Behind ${route.hop} nobody answers.` : '';
     return {
       certainty: 'LIKELY',
+      owner: 'path',
       classification: 'INFRASTRUCTURE_ERROR',
       cause: `${given.target} answers no echo request, and nobody on the way says why: the host is down, or a firewall drops ICMP.${behind}${before ? ` It answered at ${before.facts.startedAt}.` : ' It has not answered this check before: it may never answer to ICMP.'}`,
       impact: impactOf(given, 'If the host is down, nothing on it can be reached.'),
@@ -33,6 +35,7 @@ export function lostPings(given: Case): Conclusion | undefined {
   const earlier = before?.packetLoss;
   return {
     certainty: 'LIKELY',
+    owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `The way to ${given.target} loses packets${run.packetLoss === null ? '' : `: ${run.packetLoss} percent`}${earlier === null || earlier === undefined ? '' : `, and ${earlier} percent at the last pass`}. The host answers the rest, so it runs; a link on the way is overloaded or faulty, or something limits ICMP. ${sentence(run.message)}`,
     impact: impactOf(given, 'Connections to the host are slow and break off now and then.'),

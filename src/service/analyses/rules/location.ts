@@ -16,6 +16,7 @@ export function unhealthyLocation(given: Case): Conclusion | undefined {
   const said = event ? ` since ${event.startedAt} (${event.kind}: ${event.evidence})` : '';
   return {
     certainty: isSick ? 'CERTAIN' : 'LIKELY',
+    owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `The location ${location} is unhealthy, not the target. Its agents found that themselves${said}.`,
     impact: impactOf(given, 'Nothing is known of the target: users elsewhere may notice nothing.'),
@@ -46,6 +47,7 @@ export function incapableLocation(given: Case): Conclusion | undefined {
   if (run.code === 'NETWORK_UNAVAILABLE') {
     return {
       ...base,
+      owner: 'location',
       classification: 'INFRASTRUCTURE_ERROR',
       cause: `The location ${location} has no network route to ${given.target}.`,
       next: `Check the routes, interfaces and firewall of the host of the agent at ${location}${before ? '' : ', and whether it has the address family that the check asks for'}.`,
@@ -54,6 +56,7 @@ export function incapableLocation(given: Case): Conclusion | undefined {
   if (run.code === 'ICMP_UNAVAILABLE') {
     return {
       ...base,
+      owner: 'location',
       classification: 'CONFIGURATION_ERROR',
       cause: `The location ${location} does not allow its agent to send ICMP.`,
       next: 'Allow it: the sysctl net.ipv4.ping_group_range, or the capability CAP_NET_RAW. `picket doctor` examines it.',
@@ -62,6 +65,7 @@ export function incapableLocation(given: Case): Conclusion | undefined {
   if (run.code === 'TRACEROUTE_UNAVAILABLE') {
     return {
       ...base,
+      owner: 'location',
       classification: 'CONFIGURATION_ERROR',
       cause: `The location ${location} does not allow the probes that this traceroute sends.`,
       next: 'Allow them there, or choose another protocol in the check. `picket doctor` examines it.',
@@ -78,6 +82,7 @@ export function crowdedLocation(given: Case): Conclusion | undefined {
   if (here.failingHosts < minHosts || here.failing < here.checks * minShare) return undefined;
   return {
     certainty: 'LIKELY',
+    owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `The location ${here.value} itself: ${here.failing} of its other ${here.checks} checks fail at the same time, with ${here.failingHosts} different hosts.`,
     impact: impactOf(given, 'Users elsewhere may notice nothing; at this location little is measured.'),
@@ -99,6 +104,7 @@ export function onlyHere(given: Case): Conclusion | undefined {
   const part = fromLocation === 'resolver' ? `the resolver of ${location}` : `the way from ${location} to it`;
   return {
     certainty: 'LIKELY',
+    owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `Not the target but ${part}: the check fails at ${location} and passes at ${passesAt.join(', ')}. ${sentence(run.message)}`,
     impact: impactOf(given, ''),

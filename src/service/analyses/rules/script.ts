@@ -8,7 +8,7 @@ import { companyItems, sentence } from './location.ts';
 export function scriptError(given: Case): Conclusion | undefined {
   const { run, before } = given;
   const { script } = run;
-  if (script?.kind === 'network') return undefined;
+  if (script?.kind === 'network' && run.code === script.code) return undefined;
   const where = !script || script.test === null ? 'The script' : `The test “${quoted(script.test)}”`;
   const limit = limitReached(given, where);
   if (limit) return limit;
@@ -28,6 +28,7 @@ export function scriptError(given: Case): Conclusion | undefined {
       return {
         ...told,
         certainty: 'LIKELY',
+        owner: 'target',
         classification: 'PERFORMANCE_ERROR',
         cause: `${where} waited for a page that did not load in time${script.url === null ? '' : `: ${quoted(script.url)}`}. ${sentence(script.message)}${trouble.words}`,
         next: 'Look at the server of the page, and at the files that the page waits for; the trace of the run shows them.',
@@ -36,6 +37,7 @@ export function scriptError(given: Case): Conclusion | undefined {
       return {
         ...told,
         certainty: trouble.words === '' && before ? 'LIKELY' : 'OPEN',
+        owner: trouble.words === '' && before ? 'target' : 'open',
         classification: trouble.words === '' && before ? 'APPLICATION_ERROR' : 'UNKNOWN',
         cause: `${where} waited for ${script.locator === null ? 'an element' : quoted(script.locator)}, which the page did not show in time, or not as the script wants it.${trouble.words}${history}${before ? ' The page has changed, or did not get that far.' : ' Whether the page lacks it or the script names it wrongly is not known: the check has not passed before.'}`,
         next: 'Look at the screenshot and the trace: if the page is as meant, correct the locator in the script; else restore the page.',
@@ -44,6 +46,7 @@ export function scriptError(given: Case): Conclusion | undefined {
       return {
         ...told,
         certainty: before ? 'LIKELY' : 'OPEN',
+        owner: before ? 'target' : 'open',
         classification: before ? 'APPLICATION_ERROR' : 'UNKNOWN',
         cause: `${where} expects ${script.expected === null ? 'something else' : quoted(script.expected)} and got ${script.received === null ? 'what the message says' : quoted(script.received)}. ${sentence(script.message)}${trouble.words}${before ? ` What the page or the service answers has changed since ${before.facts.startedAt}.` : ' The check has not passed before, so what changed is not known.'}`,
         next: 'If what came is as meant, correct the expectation in the script; else look at what was released since.',
@@ -52,6 +55,7 @@ export function scriptError(given: Case): Conclusion | undefined {
       return {
         ...told,
         certainty: 'OPEN',
+        owner: 'open',
         classification: 'UNKNOWN',
         cause: `${where} took longer than it may, and its error does not say what it waited for. ${sentence(script.message)}${trouble.words}`,
         next: 'Look at the longest steps of the run and at its trace.',
@@ -72,22 +76,24 @@ function thrownWithoutDetail(given: Case, where: string): Conclusion | undefined
 }
 
 function thrown(
-  { run, before }: Case,
+  { run, before, verdict }: Case,
   where: string,
   told: Pick<Conclusion, 'evidence' | 'impact'>,
 ): Conclusion {
   const { script } = run;
   const message = script?.message ?? run.message;
-  const ownError = scriptErrorIn(message) ?? scriptErrorIn(run.facts.message ?? '');
-  const name = script?.errorName ?? 'error of its language';
-  const [isOwn, isSurely] = [ownError !== null, ownError === 'surely'];
+  const name = script?.errorName ?? /\b(\w+Error): /.exec(message)?.[1] ?? 'error of its language';
+  // The verdict says already whether the script is wrong by itself: an error of its language may be quoted by an answer.
+  const isSurely = verdict.failing === 'script';
+  const isOwn = isSurely || verdict.failing === 'script-or-target';
   return {
     ...told,
     certainty: isSurely ? 'CERTAIN' : isOwn ? 'LIKELY' : 'OPEN',
+    owner: isSurely ? 'script' : isOwn ? 'script-or-target' : 'open',
     classification: isOwn ? 'CONFIGURATION_ERROR' : 'UNKNOWN',
     cause: isOwn
-      ? `${where} threw a ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or an answer of another form than it takes for granted.'} ${sentence(message)}${before ? ` It ran to its end at ${before.facts.startedAt}.` : ''}`
-      : `${where} failed with an error of its own, whose cause its message does not tell. ${sentence(message)}`,
+      ? `${where} threw ${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or an answer of another form than it takes for granted.'} ${sentence(message)}${before ? ` It ran to its end at ${before.facts.startedAt}.` : ''}`
+      : `${where} failed with an error whose message does not tell its cause. ${sentence(message)}`,
     next: 'Correct the script at the place that the stack of the error names; its log and its trace show what came before.',
   };
 }
@@ -98,6 +104,7 @@ function limitReached(given: Case, where: string): Conclusion | undefined {
   const isTime = run.facts.code === 'SCRIPT_TIMED_OUT';
   return {
     certainty: isTime ? 'OPEN' : 'CERTAIN',
+    owner: isTime ? 'open' : 'script',
     classification: isTime ? 'UNKNOWN' : 'CONFIGURATION_ERROR',
     cause: isTime
       ? `${where} was not done in time. ${sentence(run.facts.message ?? '')} A slow target and a script that waits for something that never comes look alike.${before ? ` It took ${Math.round(before.facts.responseTime)} ms at the last pass.` : ''}`

@@ -47,6 +47,7 @@ export function grownPhase(given: Case): Conclusion | undefined {
       run.assertions.every((one) => !one.failed || /_TIME$|^LATENCY$/.test(one.source)));
   if (!isLate) return undefined;
   const told = {
+    owner: 'target' as const,
     classification: 'PERFORMANCE_ERROR' as const,
     impact: impactOf(given, 'Users wait longer than usual.'),
   };
@@ -55,7 +56,7 @@ export function grownPhase(given: Case): Conclusion | undefined {
     return {
       ...told,
       certainty: 'OPEN',
-      cause: `The answer took ${Math.round(run.facts.responseTime)} ms. ${passes.length >= minPasses ? 'No single phase is much longer than in runs that passed' : 'No run that passed is known to compare it with'}; that it was answered rules out name, connection and TLS as broken. ${sentence(run.message)}`,
+      cause: `The answer of ${given.target} took ${Math.round(run.facts.responseTime)} ms. ${passes.length >= minPasses ? 'No single phase is much longer than in runs that passed' : 'No run that passed is known to compare it with'}; that it was answered rules out name, connection and TLS as broken. ${sentence(run.message)}`,
       next: 'Watch the response times of the check by phase; if they are usual, raise the limit.',
       evidence: [shown(run.message, 'phases', 'error'), ...companyItems(given)],
     };
@@ -65,7 +66,7 @@ export function grownPhase(given: Case): Conclusion | undefined {
   return {
     ...told,
     certainty: 'LIKELY',
-    cause: `What takes longer is ${words.what}: ${Math.round(ms)} ms, and ${Math.round(usualMs)} ms at most in the passes before. ${sentence(run.message)}`,
+    cause: `The answer of ${given.target} comes too late, and what takes longer than before is ${words.what}: ${Math.round(ms)} ms, and ${Math.round(usualMs)} ms at most in the passes before. ${sentence(run.message)}`,
     next: words.next,
     evidence: [
       shown(`${name}: ${Math.round(ms)} ms now`, 'phases'),
@@ -84,6 +85,7 @@ export function lateAnswer(given: Case): Conclusion | undefined {
   const usual = before?.phases.get(isBody ? 'download' : 'firstByte');
   return {
     certainty: 'LIKELY',
+    owner: 'target',
     classification: 'PERFORMANCE_ERROR',
     cause: `${given.target} accepted the ${isTls ? 'connection' : 'request'} and ${isBody ? 'began its answer, but did not get to its end' : isTls ? 'did not finish the TLS handshake' : 'sent no byte of an answer'} in time${usual === undefined ? '' : ` (it took ${Math.round(usual)} ms at the last pass)`}. ${sentence(run.message)} The connection works, so the program behind it hangs, is overloaded or waits for something itself.`,
     impact: impactOf(given, 'Users wait without an answer.'),

@@ -12,6 +12,7 @@ export function expiringCertificate(given: Case): Conclusion | undefined {
   const own = certificate ? ` That of ${host} itself is valid to ${certificate.validTo}.` : '';
   return {
     certainty: 'CERTAIN',
+    owner: 'target',
     classification: 'CONFIGURATION_ERROR',
     cause: `${sentence(run.message)}${own} It has not been renewed in time, or the server has not loaded the new one.`,
     impact: impactOf(given, 'Nobody is refused yet: browsers and programs will be from that day on.'),
@@ -27,6 +28,7 @@ export function weakTls(given: Case): Conclusion | undefined {
   const isOfCertificate = /certificate|signature of|key of/i.test(run.message);
   return {
     certainty: 'CERTAIN',
+    owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     cause: `${given.target} makes TLS that is weaker than the baseline of the check allows. ${sentence(run.message)}`,
     impact: impactOf(given, 'Programs that have stricter terms than the agent refuse the connection.'),
@@ -46,6 +48,7 @@ export function refusedStartTls(given: Case): Conclusion | undefined {
     : '';
   return {
     certainty: 'LIKELY',
+    owner: 'target',
     classification: 'CONFIGURATION_ERROR',
     cause: `${given.target} does not go on in TLS. ${sentence(run.message)}${changed}`,
     impact: impactOf(given, 'Programs that insist on TLS get nothing there; others speak in plain text.'),

@@ -26,6 +26,7 @@ export function badCertificate(given: Case): Conclusion | undefined {
     : run.message;
   return {
     certainty,
+    owner: 'target',
     classification: 'CONFIGURATION_ERROR',
     cause,
     impact: impactOf(given, 'Browsers and programs that check certificates refuse the connection.'),
@@ -113,6 +114,7 @@ export function failedHandshake(given: Case): Conclusion | undefined {
     return {
       ...told,
       certainty: 'LIKELY',
+      owner: 'target',
       classification: 'CONFIGURATION_ERROR',
       cause: `${given.target} and the agent share no version of TLS or no cipher. ${sentence(message)}`,
       next: 'Look at the versions and ciphers that the server allows; a server that only speaks versions older than those that are safe has to be updated.',
@@ -122,6 +124,7 @@ export function failedHandshake(given: Case): Conclusion | undefined {
     return {
       ...told,
       certainty: 'LIKELY',
+      owner: 'target-or-check',
       classification: 'CONFIGURATION_ERROR',
       cause: `${given.target} wants a client certificate, or does not accept the one it got. ${sentence(message)}`,
       next: 'Give the account a client certificate for this host, or renew it.',
@@ -131,6 +134,7 @@ export function failedHandshake(given: Case): Conclusion | undefined {
     return {
       ...told,
       certainty: 'LIKELY',
+      owner: 'target-or-check',
       classification: 'CONFIGURATION_ERROR',
       cause: `What answers at ${given.target} does not speak TLS. ${sentence(message)}`,
       next: 'Ask it without TLS, or have the server speak TLS at this port.',
@@ -139,6 +143,7 @@ export function failedHandshake(given: Case): Conclusion | undefined {
   return {
     ...told,
     certainty: 'LIKELY',
+    owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `${given.target} accepted the connection and broke it off in the TLS handshake. ${sentence(message)}${before ? ' The check passed before: the server, or what stands before it, has changed or fails.' : ''}`,
     next: 'Look at the log of the server or of the load balancer before it: it says why it ended the handshake.',

@@ -9,6 +9,7 @@ export function endedWay(given: Case): Conclusion | undefined {
     return undefined;
   }
   const common = {
+    owner: 'path' as const,
     classification: 'INFRASTRUCTURE_ERROR' as const,
     impact: impactOf(given, 'Nobody who takes that way reaches the target.'),
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],

@@ -1,4 +1,5 @@
 import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
+import { type FailureWords, failureWords } from '../../../checks/judging/failure-words.ts';
 import { locationPart } from '../../../checks/judging/network-text.ts';
 import type { Evidence } from '../evidence.ts';
 import { type RunView, viewOf } from './run-view.ts';
@@ -10,8 +11,11 @@ export interface Case {
   /** The last run that passed; at the same location where there is one. */
   readonly before: RunView | null;
   readonly passes: readonly RunView[];
+  /** What every surface says of the run: what the cause must not contradict. */
+  readonly verdict: FailureWords;
   /** Which part of the location could bring such a failure about where the target is well. */
   readonly fromLocation: 'resolver' | 'network' | null;
+  /** Of the run's own code, or as a newer agent has it. */
   readonly owner: string | null;
   /** What the check asks, as words call it. */
   readonly target: string;
@@ -25,14 +29,17 @@ export function caseOf(evidence: Evidence): Case | undefined {
   if (!newest) return undefined;
   const run = viewOf(newest);
   const passes = evidence.passed.map(viewOf);
-  const code = isFailureCode(run.code) ? run.code : null;
+  const { owner = null, code, errorMessages } = newest;
+  const verdict = failureWords({ owner, code, message: newest.message ?? errorMessages[0] ?? null });
+  const isOfWay = verdict.failing === 'path' || verdict.failing === 'location';
   return {
     evidence,
     run,
     passes,
     before: passes.find(({ facts }) => facts.location === newest.location) ?? passes[0] ?? null,
-    fromLocation: code === null ? null : locationPart(code, run.message),
-    owner: code === null ? null : failureCatalogue[code].owner,
+    verdict,
+    fromLocation: isOfWay && isFailureCode(run.code) ? locationPart(run.code, run.message) : null,
+    owner: code !== null && isFailureCode(code) ? failureCatalogue[code].owner : owner,
     target: targetOf(run, evidence),
     passesAt: evidence.elsewhere.filter(({ passes: isWell }) => isWell).map(({ location }) => location),
   };
@@ -45,6 +52,11 @@ function targetOf({ host, address, peer }: RunView, { check }: Evidence): string
   return place === null || place.startsWith(`${host}:`) || place === host
     ? (place ?? host)
     : `${host} (${place})`;
+}
+
+/** What failed, by its name alone: "the location", where the verdict says "the location, not the target". */
+export function failedPart({ verdict }: Pick<Case, 'verdict'>): string {
+  return verdict.whatFailed.replace(/, not the target$/, '');
 }
 
 /** Whom it concerns, in one sentence. */

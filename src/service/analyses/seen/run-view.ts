@@ -1,4 +1,5 @@
 import { parseHostname } from '../../../checks/contract/target.ts';
+import { isNamedByMessage } from '../../../checks/judging/network-text.ts';
 import { forwardingHop } from '../../../checks/traceroute/forwarding.ts';
 import type { Artifact } from '../conclusion.ts';
 import type { RunFacts } from '../evidence.ts';
@@ -25,7 +26,7 @@ export interface SeenRoute {
 /** A run as rules look at it, whatever its type: what its detail does not say is null or empty. */
 export interface RunView {
   readonly facts: RunFacts;
-  /** The code of the failure; that of the network where it failed a script. */
+  /** The code of the failure; that of the network where it failed a script, and the run says nothing more precise. */
   readonly code: string;
   readonly message: string;
   readonly script: ScriptFault | null;
@@ -79,6 +80,7 @@ export function viewOf(facts: RunFacts): RunView {
   const detail = fieldsOf(facts.detail);
   const [request, response] = [fieldsOf(detail['request']), fieldsOf(detail['response'])];
   const message = facts.message ?? facts.errorMessages[0] ?? '';
+  const isNamed = facts.code === null || isNamedByMessage(facts.code);
   const script = scriptFaultOf(facts, detail);
   const log = logOf(detail['jobLog']);
   const url = script?.url ?? textOf(request['url']) ?? null;
@@ -87,8 +89,8 @@ export function viewOf(facts: RunFacts): RunView {
     url !== null && URL.canParse(url) ? new URL(url).hostname : (textOf(request['hostname']) ?? url);
   return {
     facts,
-    code: script?.code ?? facts.code ?? '',
-    message: script?.message ?? message,
+    code: (isNamed ? script?.code : null) ?? facts.code ?? '',
+    message: (isNamed ? script?.message : null) ?? message,
     script,
     host: script?.host ?? (named === null ? null : (parseHostname(named) ?? null)),
     address:

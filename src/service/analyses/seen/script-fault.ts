@@ -1,5 +1,6 @@
 import type { FailureCode } from '../../../checks/contract/failure.ts';
 import { parseHostname } from '../../../checks/contract/target.ts';
+import { isNamedByMessage, networkFailureIn } from '../../../checks/judging/network-text.ts';
 import type { RunFacts } from '../evidence.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './read.ts';
 
@@ -49,9 +50,12 @@ const maxReadLetters = 10_000;
 
 /** What is known of the fault of a script; null for runs of other types. */
 export function scriptFaultOf(facts: RunFacts, detail: Fields): ScriptFault | null {
-  if (!Array.isArray(detail['errors'])) return null;
-  const entries = detail['errors'].map(fieldsOf);
-  const [first = {}] = entries;
+  const errors = detail['errors'];
+  const isNetwork = ({ code, message }: RunFacts) =>
+    code !== null && isNamedByMessage(code) && networkFailureIn(message ?? '') !== null;
+  // Setup scripts have no list of errors, nor have runs whose detail was too large to be kept.
+  if (!Array.isArray(errors) && !isNetwork(facts)) return null;
+  const [first = {}] = listOf(errors).map(fieldsOf);
   const nested = fieldsOf(first['error']);
   const said = textOf(first['message']) ?? textOf(nested['message']) ?? facts.message ?? '';
   const message = plain(said.slice(0, maxReadLetters));

@@ -1,7 +1,9 @@
+import type { CheckResult } from '../../../protocol/results/check-result.ts';
 import {
   type RootCauseAnalysis,
   rootCauseAnalysisRoutes,
 } from '../../../protocol/results/root-cause-analysis.ts';
+import { isOfRun } from '../../analyses/cause-owner.ts';
 import { csrfField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';
@@ -19,18 +21,25 @@ const shownGroups = 3;
  */
 export async function rootCauseSection(
   call: PageCall,
-  { errorGroupIds }: { readonly errorGroupIds: readonly string[] },
+  { errorGroupIds, failure }: Pick<CheckResult, 'errorGroupIds' | 'failure'>,
   page: string,
 ): Promise<Content> {
   const groupIds = errorGroupIds.slice(0, shownGroups);
   if (groupIds.length === 0) return '';
   const analyses = await call.store.analyses.ofGroups(groupIds);
-  const [newest] = groupIds.flatMap((groupId) => analyses.get(groupId)?.[0] ?? []);
-  const shown = newest
-    ? analysisPart(call, page, newest)
-    : html`<p class="soft">Its cause has not been looked for yet.</p>`;
+  const known = groupIds.flatMap((groupId) => analyses.get(groupId)?.[0] ?? []);
+  const newest = known.find(({ analysis }) => isOfRun(analysis, failure));
+  const shown = newest ? analysisPart(call, page, newest) : missingPart(known[0]);
   const again = lookAgainForm(call, page, newest ? 'Look again' : 'Look for its cause');
   return section('Root cause', html`${shown}${again}`, 'root-cause');
+}
+
+/** Of a run whose error was looked into for another run alone, in which something else failed. */
+function missingPart(other: RootCauseAnalysis | undefined): Html {
+  const whatFailed = other?.analysis.whatFailed ?? null;
+  return whatFailed === null
+    ? html`<p class="soft">Its cause has not been looked for yet.</p>`
+    : html`<p class="soft">Its cause is not known. Its error was looked into for a run in which something else failed: ${whatFailed}.</p>`;
 }
 
 function analysisPart(call: PageCall, page: string, one: RootCauseAnalysis): Html {
@@ -39,7 +48,7 @@ function analysisPart(call: PageCall, page: string, one: RootCauseAnalysis): Htm
 ${facts([
   ['Who is concerned', visible(shortened(analysis.userImpact, 500))],
   ['What to do next', visible(shortened(analysis.codeFix ?? '', 500))],
-  ['Kind', kinds[analysis.classification]],
+  ['Kind', analysis.kind ?? kinds[analysis.classification]],
   ['Found by', html`${one.model} of ${one.provider}, ${instant(one.created_at)}`],
   ['Said with it', visible(shortened((one.userContext ?? []).map(({ text }) => text).join(' '), 300))],
 ])}
@@ -49,7 +58,7 @@ ${facts([
   )}</ul></details>${modelPart(one)}${verdictForm(call, page, one)}`;
 }
 
-/** Kinds in words that contradict nothing of what failed: a setting may be one of the target. */
+/** Kinds of analyses that do not say whose: earlier versions made them. */
 const kinds: Readonly<Record<RootCauseAnalysis['analysis']['classification'], string>> = {
   CONFIGURATION_ERROR: 'a setting or a definition',
   INFRASTRUCTURE_ERROR: 'network, host or gateway',

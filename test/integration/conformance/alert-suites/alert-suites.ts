@@ -13,6 +13,7 @@ import { outageSuite } from './outages.ts';
 import { quietHoursSuite } from './quiet-hours.ts';
 import { receiverIncidentSuite } from './receiver-incidents.ts';
 import { receiverSuite } from './receivers.ts';
+import { rootCauseSuite } from './root-causes.ts';
 import { sicknessSuite } from './sickness.ts';
 import { sloBurnSuite } from './slo-burns.ts';
 import { transitionSuite } from './transitions.ts';
@@ -23,6 +24,7 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('channels', () => channelSuite(stage));
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
+  describe('root causes', () => rootCauseSuite(stage));
   describe('handling', () => handlingSuite(stage));
   describe('receivers of every type', () => receiverSuite(stage));
   describe('what is held back', () => withheldSuite(stage));

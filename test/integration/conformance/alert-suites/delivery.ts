@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { failure } from '../../../../src/checks/contract/failure.ts';
 import {
   type HttpReceiver,
   type MailReceiver,
@@ -109,19 +108,6 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
       is_reminder: false,
     });
     expect(bodies['/get']).toBe('');
-  });
-
-  it('says the root cause of a failure, though the job that looks for it has had no turn', async () => {
-    await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/all` });
-    const checkId = await stage.check({ name: 'Shop' });
-    await stage.report(await stage.lease(checkId), 'passed');
-    const message = 'connect ECONNREFUSED 10.0.0.5:8443';
-    const down = { failure: failure('CONNECTION_REFUSED', message), errorMessages: [message] };
-    await stage.report(await stage.lease(checkId), 'failed', down);
-    await stage.delivered();
-    const body = JSON.parse(only().body);
-    expect(body.ai_analysis_root_cause).toMatch(/^Certain: 10\.0\.0\.5:8443 refuses connections/);
-    expect(body).toMatchObject({ ai_analysis_classification: 'INFRASTRUCTURE_ERROR' });
   });
 
   it('sends Slack a message, and mail with a subject, both with what was wrong', async () => {

@@ -1,0 +1,282 @@
+import { describe, expect, it } from 'vitest';
+import { type FailureCode, failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
+import { type Failing, failureWords } from '../../checks/judging/failure-words.ts';
+import { isNamedByMessage } from '../../checks/judging/network-text.ts';
+import { analyse } from './analyse.ts';
+import { openCandidates } from './asking/candidates.ts';
+import { kindWords } from './cause-owner.ts';
+import type { Evidence, RunFacts } from './evidence.ts';
+import { rules } from './rules/index.ts';
+import { caseOf } from './seen/case.ts';
+
+// The verdict of a run and the analysis of its cause are read on one page. Every code, with all that messages and
+// details say of it, in every surrounding that rules look at: both name one owner.
+
+const url = 'http://shop.test:8080/basket';
+const refused = 'connect ECONNREFUSED 192.0.2.8:8080';
+const silent = 'connect ETIMEDOUT 192.0.2.7:443';
+
+/** What runs are given as their message, by what it names. */
+const messages: readonly string[] = [
+  'it said so',
+  'connect timed out after 5000 ms while connecting (shop.test:8080)',
+  'timed out after 5000 ms while negotiating TLS (shop.test:443)',
+  'the resolver gave no address for shop.test: 192.0.2.53 answered SERVFAIL',
+  'proxy 192.0.2.9:3128 answered 407 Proxy Authentication Required to CONNECT shop.test:443',
+  "certificate is not yet valid; this host's clock says 2026-11-23T09:10:11.000Z (shop.test:443) [CERT_NOT_YET_VALID]",
+  'TLS failed: wrong version number (shop.test:443)',
+  'Unexpected gRPC status 16 (UNAUTHENTICATED)',
+  'ReferenceError: basket is not defined',
+  'TypeError: Cannot read properties of undefined',
+  `TypeError: fetch failed: ${silent}`,
+  `TypeError: fetch failed: ${refused}`,
+];
+
+/** The same of what only scripts and steps say. */
+const scriptMessages: readonly string[] = [
+  'page.goto: net::ERR_NAME_NOT_RESOLVED at http://shop.test:8080/',
+  'page.goto: net::ERR_PROXY_CONNECTION_FAILED at http://shop.test:8080/',
+  'page.goto: net::ERR_TUNNEL_CONNECTION_FAILED at http://shop.test:8080/',
+  'page.goto: net::ERR_INTERNET_DISCONNECTED at http://shop.test:8080/',
+  'page.goto: net::ERR_CERT_DATE_INVALID at https://shop.test:8080/',
+  "locator.click: Timeout 1500ms exceeded.\nCall log:\n  - waiting for locator('#buy')",
+  'expect(received).toBe(expected)\nExpected: 3\nReceived: 4',
+  'Test timeout of 30000ms exceeded',
+];
+
+const answered = (status: number, more: object = {}) => ({
+  request: { url, headers: {} },
+  response: {
+    status,
+    headers: {},
+    body: 'no',
+    timingPhases: { dns: 900, firstByte: 5, total: 905 },
+    ...more,
+  },
+});
+const dnsAnswer = (returnCode: string) => ({
+  request: { query: 'shop.test', recordType: 'A' },
+  response: { returnCode, answer: '192.0.2.1', nameServerInfo: { host: '192.0.2.53' } },
+});
+const scriptErrors = (message: string) => ({ errors: [{ name: 'Error', message, test: 'buys' }] });
+
+/** What runs are given as their detail. */
+const details = (message: string): readonly unknown[] => [
+  null,
+  ...[401, 404, 429, 503].map((status) => answered(status)),
+  dnsAnswer('NXDOMAIN'),
+  dnsAnswer('SERVFAIL'),
+  {
+    ...answered(200),
+    assertions: [{ source: 'TEXT_BODY', comparison: 'CONTAINS', target: 'a', error: 'no' }],
+  },
+  { ...answered(200), assertions: [{ source: 'RESPONSE_TIME', comparison: 'LESS_THAN', error: 'no' }] },
+  scriptErrors(message),
+  scriptErrors(`TypeError: fetch failed: ${refused}`),
+  scriptErrors('ReferenceError: basket is not defined'),
+];
+
+const run = (code: string | null, message: string, detail: unknown, owner?: string): RunFacts => ({
+  ...{ id: 'r1', startedAt: '2026-11-23T09:00:00.000Z', location: 'lab', responseTime: 900 },
+  ...{ code, message, errorMessages: [message], detail, owner: owner ?? null },
+});
+const passed = run(null, '', {
+  request: { url: 'http://shop.test:8080/old', query: 'old.test', recordType: 'A' },
+  response: { ...answered(200).response, body: 'yes', timingPhases: { dns: 3, firstByte: 5, total: 8 } },
+});
+const change = { resource: 'checks/1', at: '2026-11-23T08:05:00.000Z', fields: ['request'] };
+const crowd = { checks: 9, failing: 9, failingHosts: 7, names: ['Pay'] };
+
+/** What can be known around a failure. */
+const surroundings: Readonly<Record<string, Partial<Evidence>>> = {
+  plain: {},
+  'passed before': { passed: [passed] },
+  'changed check': { passed: [passed], changes: [change] },
+  'changed variable': { passed: [passed], changes: [{ ...change, resource: 'variables/TOKEN' }] },
+  maintenance: { maintenance: ['Move'] },
+  'here only': { elsewhere: [{ location: 'office', passes: true }] },
+  'crowded location': { company: [{ ...crowd, kind: 'location', value: 'lab' }] },
+  'unhealthy location': {
+    locationEvents: [{ kind: 'network', evidence: '3 of 4 anchors', startedAt: change.at, endedAt: null }],
+  },
+};
+
+/** What words of a cause say that it lies with. */
+const claims: readonly (readonly [words: RegExp, owner: string])[] = [
+  [/\bnot the target\b|\bNot the target\b|is unhealthy|The location \S+ itself/, 'location'],
+  [
+    /The (?:resolver|proxy) of (?:the location )?lab (?:gave|fails|does)|The location lab (?:has no|does not)/,
+    'location',
+  ],
+  [/The agent could not measure/, 'agent'],
+  [/The definition of the check cannot|The check asks for an address that the egress policy/, 'check'],
+  [/egress policy of the agents at \S+ refuses/, 'agent'],
+  [/^\w+: (?:The check|What the check uses \(\S+\)) was changed/, 'check'],
+  [/an error of the script itself|used more than it may|The script of the check cannot/, 'script'],
+  [/an error of the script, or an answer/, 'script-or-target'],
+  [/^Work on the target|^The target|^Something that the target needs|of the target/, 'target'],
+  [/The network between the location and the target/, 'path'],
+  [/maintenance window "Move" is in effect/, 'target'],
+  [
+    /refuses connections|accepted the connection|The connection (?:to it )?works|expired|not valid yet/,
+    'target',
+  ],
+  [/does not answer at all|cannot be reached|There is no way|loses packets|no echo request/, 'target'],
+  [/The program at|The server|A gateway|is answered with|has changed|the check expects/, 'target'],
+  [/does not exist, says|exists and has no address|name servers of the domain did not answer/, 'target'],
+  [/^\w+: No rule explains this failure of (?:the target|shop\.test|\S+:\d+)\b/, 'target'],
+];
+
+/** What a cause may lie with by what failed. `path`: the way begins at the location. */
+const allowed: Readonly<Record<Failing, readonly string[]>> = {
+  target: ['target'],
+  path: ['path', 'target', 'location'],
+  location: ['location'],
+  agent: ['agent'],
+  check: ['check'],
+  script: ['script'],
+  'script-or-target': ['script', 'target', 'script-or-target'],
+};
+
+/** What says of the target that it is not concerned. */
+const ofNothing = /nothing is known of the target/g;
+
+/** The kinds of such causes, in words. */
+const kindsOf: Readonly<Record<Failing, RegExp>> = {
+  target: /of the target|^not known/,
+  path: /of the target|of the location|^not known/,
+  location: /of the location|^not known/,
+  agent: /^the agent|^not known/,
+  check: /^the definition of the check$|^not known/,
+  script: /^the script of the check$|^not known/,
+  'script-or-target': /of the target|script of the check|^not known/,
+};
+
+const codes = [...Object.keys(failureCatalogue)] as FailureCode[];
+const newer = ['agent', 'location', 'config', 'target'].map((owner) => ['OF_A_NEWER_AGENT', owner] as const);
+
+/** Every code, what messages and details say of it, and what is known around it. */
+function* cases() {
+  for (const [code, owner] of [...codes.map((one) => [one, undefined] as const), ...newer]) {
+    const isNamed = !isFailureCode(code) || isNamedByMessage(code);
+    for (const message of isNamed ? [...messages, ...scriptMessages] : messages) {
+      const verdict = failureWords({ owner: owner ?? null, code, message });
+      for (const detail of details(message)) {
+        for (const [around, known] of Object.entries(surroundings)) {
+          const evidence: Evidence = {
+            check: { name: 'Shop', type: 'URL', createdAt: null },
+            errorMessage: message,
+            failing: [run(code, message, detail, owner)],
+            ...{ passed: [], failingSince: null, elsewhere: [], company: null },
+            ...{ locationEvents: [], changes: [], maintenance: [] },
+            ...known,
+          };
+          yield { code, message, around, verdict, evidence };
+        }
+      }
+    }
+  }
+}
+
+describe('the cause of a failed run', () => {
+  it('lies with what its verdict says that failed, whatever failed, and whatever is known around it', () => {
+    const contradictions = new Map<string, string>();
+    let count = 0;
+    for (const { code, message, around, verdict, evidence } of cases()) {
+      count += 1;
+      const { failing, whatFailed } = verdict;
+      const analysis = analyse(evidence);
+      const { rootCause, classification, kind } = analysis;
+      const known = `${code} (${around}) [${whatFailed}] ${classification}, ${kind}: ${rootCause}`;
+      // What the run said of itself is a quotation.
+      const meaning = isFailureCode(code) ? failureCatalogue[code].meaning : '-';
+      const own = rootCause
+        .replaceAll(message.split('\n')[0] ?? '', '')
+        .replace(meaning, '')
+        .replace(ofNothing, '');
+      for (const [words, claimed] of claims) {
+        if (words.test(own) && !allowed[failing].includes(claimed))
+          contradictions.set(`${failing} / ${claimed} / ${words}`, known);
+      }
+      const kinds = kindsOf[failing];
+      if (kind === null || !kinds.test(kind)) contradictions.set(`${failing} / ${kind}`, known);
+      if (analysis.whatFailed !== whatFailed)
+        contradictions.set(`${failing} / ${analysis.whatFailed}`, known);
+      const first = analysis.evidence[0]?.description ?? '';
+      if (!first.endsWith(` What failed: ${whatFailed}.`)) contradictions.set(`${failing} / ${first}`, known);
+    }
+    expect([...contradictions.values()]).toEqual([]);
+    expect(count).toBeGreaterThan(75_000);
+  });
+
+  it('has words for its kind, whichever rule found it: one without them would never be shown', () => {
+    const wordless = new Set<string>();
+    for (const { evidence } of cases()) {
+      const given = caseOf(evidence);
+      for (const rule of given ? rules : []) {
+        const found = given && rule(given);
+        if (found && kindWords(found) === null)
+          wordless.add(`${rule.name}: ${found.owner} ${found.classification}`);
+      }
+    }
+    expect([...wordless]).toEqual([]);
+  });
+
+  it('is a change of the check only as one since which fails what the verdict says that failed', () => {
+    for (const [code, message, part] of [
+      ['STATUS_UNEXPECTED', 'Unexpected status 404', 'The target fails since'],
+      ['CONNECTION_TIMEOUT', silent, 'The target, or the network on the way to it, fails since'],
+      ['SCRIPT_FAILED', 'ReferenceError: basket is not defined', 'The script of the check fails since'],
+      [
+        'SCRIPT_FAILED',
+        'TypeError: a is not a function',
+        'The target, or the script of the check, fails since',
+      ],
+    ] as const) {
+      const detail = code === 'SCRIPT_FAILED' ? scriptErrors(message) : answered(404);
+      const analysis = analyse({
+        check: { name: 'Shop', type: 'URL', createdAt: null },
+        errorMessage: message,
+        failing: [run(code, message, detail)],
+        ...{ passed: [passed], failingSince: '2026-11-23T09:00:00.000Z', elsewhere: [], company: null },
+        ...{ locationEvents: [], changes: [change], maintenance: [] },
+      });
+      const { rootCause, certainty, classification } = analysis;
+      expect([certainty, classification]).toEqual(['LIKELY', 'CONFIGURATION_ERROR']);
+      expect(rootCause).toContain(`Likely: ${part} the check was changed at ${change.at} (request), between`);
+    }
+  });
+
+  it('leaves a maintenance window among what is known where something else failed', () => {
+    const message = 'The network of this location was unhealthy';
+    const { rootCause, evidence } = analyse({
+      check: { name: 'Shop', type: 'URL', createdAt: null },
+      errorMessage: message,
+      failing: [run('LOCATION_SICK', message, null)],
+      ...{ passed: [], failingSince: null, elsewhere: [], company: null },
+      ...{ locationEvents: [], changes: [], maintenance: ['Move'] },
+    });
+    expect(rootCause).toContain('The location lab is unhealthy');
+    const found = evidence.filter(({ artifacts }) =>
+      artifacts.some(({ name }) => name === 'MAINTENANCE_WINDOW'),
+    );
+    expect(found.map(({ description }) => description)).toEqual([
+      'In effect at 2026-11-23T09:00:00.000Z: Move',
+    ]);
+  });
+
+  it('is chosen by a model among causes that lie with what failed', () => {
+    const contradictions = new Set<string>();
+    for (const { verdict, evidence } of cases()) {
+      const given = caseOf(evidence);
+      for (const one of given ? openCandidates(given) : []) {
+        if (!kindsOf[verdict.failing].test(kindWords(one) ?? '-'))
+          contradictions.add(`${verdict.whatFailed}: ${one.words}`);
+        for (const [words, claimed] of claims)
+          if (words.test(one.words) && !allowed[verdict.failing].includes(claimed))
+            contradictions.add(`${verdict.whatFailed}: ${one.words}`);
+      }
+    }
+    expect([...contradictions]).toEqual([]);
+  });
+});
