@@ -97,13 +97,10 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
 
   it('are refused with 400 and named, when it is changed', async () => {
     // A check with hidden values in a group: most of what is stored has a part in how a change is read.
-    const group = await harness.call('POST', '/v1/check-groups', { name: 'x' });
-    const created = await harness.call('POST', `/v1/checks/${type.route}`, {
-      ...valid,
-      groupId: group.body.id,
-      environmentVariables: [{ key: 'TOKEN', value: 'a hidden value', secret: true }],
-    });
-    expect(created.status).toBe(201);
+    const { body: group } = await harness.call('POST', '/v1/check-groups', { name: 'x' });
+    const environmentVariables = [{ key: 'TOKEN', value: 'a hidden value', secret: true }];
+    const whole = { ...valid, groupId: group.id, environmentVariables };
+    const created = await harness.call('POST', `/v1/checks/${type.route}`, whole);
     const unrefused = await sendAll(sent, ({ path, value }) =>
       harness.call(
         'PUT',
@@ -163,14 +160,9 @@ it('accepts exactly the frequency and offset pairs of the three rules', async ()
 });
 
 it('draws the lines of limits exactly', async () => {
+  const request = { url: 'http://x.test' };
   const create = async (fields: object) =>
-    (
-      await harness.call('POST', '/v1/checks/url', {
-        name: 'x',
-        request: { url: 'http://x.test' },
-        ...fields,
-      })
-    ).status;
+    (await harness.call('POST', '/v1/checks/url', { name: 'x', request, ...fields })).status;
   const variables = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ key: `K${index}`, value: 'v' }));
   expect(await create({ description: 'x'.repeat(500) })).toBe(201);
