@@ -1,3 +1,4 @@
+import { leastOf } from '../bounds/extremes.ts';
 import { AppError } from '../errors.ts';
 
 /** Whose work it is, and when it is no longer wanted. */
@@ -126,7 +127,7 @@ export class FairQueue {
       name: this.#options.name,
       atOnce: this.#atOnce,
       waiting: this.#waiting,
-      oldestWaitMs: since.length === 0 ? 0 : this.#nowMs() - Math.min(...since),
+      oldestWaitMs: since.length === 0 ? 0 : this.#nowMs() - leastOf(since),
       begun: this.#begun,
       waitedMs: this.#waitedMs,
       refused: this.#refused,
@@ -138,7 +139,7 @@ export class FairQueue {
     const known = this.#lanes.get(key);
     if (known) return known;
     const used = [...this.#lanes.values()].map(({ usedMs }) => usedMs);
-    const usedMs = used.length === 0 ? 0 : Math.min(...used);
+    const usedMs = used.length === 0 ? 0 : leastOf(used);
     const lane: Lane = { first: [], others: [], usedMs, underWay: 0, lastTurn: 0 };
     this.#lanes.set(key, lane);
     return lane;

@@ -1,3 +1,4 @@
+import { greatestOf } from '../../lib/bounds/extremes.ts';
 import type { Repositories } from '../repositories.ts';
 import { type StoredChannel, wantsNotice } from './channels/rules.ts';
 import type { AlertChannel } from './channels/store.ts';
@@ -74,7 +75,7 @@ async function silenceOf(repositories: Repositories, alert: AlertRow, at: number
   const ends = silences
     .filter(({ location }) => location !== null && location === runLocation)
     .map(({ endsAt }) => endsAt);
-  return ends.length === 0 ? null : Math.max(...ends);
+  return ends.length === 0 ? null : greatestOf(ends);
 }
 
 /** Whether what an alert of a location says is still so. */

@@ -1,3 +1,4 @@
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../store.ts';
 import { notifyOfCertificates } from './certificates/notify.ts';
@@ -65,7 +66,7 @@ export class AlertTimers {
       await receiverIncidents.nextDueAt(),
     ];
     const known = times.filter((at) => at !== null);
-    return known.length === 0 ? null : Math.min(...known);
+    return known.length === 0 ? null : leastOf(known);
   }
 
   async #endAbsences(): Promise<void> {

@@ -1,3 +1,4 @@
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import type { TotalsCursorRow } from './tables.ts';
 
 /** The totals of all checks are written in that many transactions, each short. */
@@ -26,7 +27,7 @@ export class ShardCursors {
 
   /** What ended later is not in all totals. */
   get earliest(): number {
-    return Math.min(...this.#endedByShard.values());
+    return leastOf(this.#endedByShard.values());
   }
 
   of(shard: number): number {

@@ -1,3 +1,4 @@
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import { LruMap } from '../../lib/lru.ts';
 import { type Coverage, coverageOf, type SlotOutcome } from '../../protocol/runs/coverage.ts';
 import { decodeSegments, type SlotSegment, type Span, slotsWithin } from './slot-segments.ts';
@@ -60,7 +61,7 @@ export function dayCache(maxBytes: number): DayCache {
 /** When the first slot of a span was due that was evaluated, in any of some days. */
 export function firstEvaluatedAt(days: readonly DaySlots[], span: Span): number | null {
   const found = days.flatMap((day) => day.firstEvaluatedAt(span) ?? []);
-  return found.length === 0 ? null : Math.min(...found);
+  return found.length === 0 ? null : leastOf(found);
 }
 
 export function decodedDay(cache: DayCache, content: Uint8Array): DaySlots {

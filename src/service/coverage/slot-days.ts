@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import { outcomeOf } from '../../protocol/runs/coverage.ts';
 import { isOnItsWay, isSince } from '../store/days/ended-day.ts';
 import { finalResultsOf } from '../store/days/final-results.ts';
@@ -214,7 +215,7 @@ export class SlotDays {
     since: readonly (readonly [checkId: string, since: number])[],
     { from, to }: Span,
   ): Promise<LedgerSlots[]> {
-    const earliest = Math.min(...since.map(([, at]) => at));
+    const earliest = leastOf(since.map(([, at]) => at));
     const { rows } = await sql<LedgerSlots>`
       select runs.id, runs.check_id, runs.slot_location, runs.slot_at, runs.slot_count, runs.state, runs.reason,
         runs.ended, runs.last_result_id, case when runs.slot_count > 1 then coalesce(runs.slot_interval_ms,

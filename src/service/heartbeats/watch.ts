@@ -1,3 +1,4 @@
+import { greatestOf, leastOf } from '../../lib/bounds/extremes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { noteAway } from '../alerts/gaps/away.ts';
@@ -103,8 +104,8 @@ async function pausedAmong(
   const spans = new Map(overdue.map((timer) => [timer, awaitedIn(timer)]));
   const accountIds = [...new Set(overdue.map((timer) => timer.account_id))];
   const maintenance = await Maintenance.load(repositories, accountIds, {
-    from: Math.min(...[...spans.values()].map(({ from }) => from)),
-    to: Math.max(...[...spans.values()].map(({ to }) => to)),
+    from: leastOf([...spans.values()].map(({ from }) => from)),
+    to: greatestOf([...spans.values()].map(({ to }) => to)),
   });
   return overdue.filter((timer) => {
     const check = effective.get(timer.check_id);

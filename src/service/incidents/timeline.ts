@@ -1,3 +1,4 @@
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import type { IncidentSeverity, IncidentStatus } from './tables.ts';
 
 /**
@@ -73,7 +74,7 @@ export function addedUptime(parts: readonly (Uptime | null)[]): Uptime | null {
   if (known.length === 0) return null;
   const sum = (read: (part: Uptime) => number) => known.reduce((total, part) => total + read(part), 0);
   return {
-    since: Math.min(...known.map(({ since }) => since)),
+    since: leastOf(known.map(({ since }) => since)),
     windowMs: sum(({ windowMs }) => windowMs),
     upMs: sum(({ upMs }) => upMs),
   };

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { greatestOf } from '../../lib/bounds/extremes.ts';
 import type { ArtifactRow } from '../results/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { atAddresses, type Removal, removals } from '../store/engine/removal.ts';
@@ -219,7 +220,7 @@ export class Retired {
     const counts = [removedStale, removedSessions, removedGroups].map(({ numDeletedRows }) =>
       Number(numDeletedRows),
     );
-    return Math.max(...counts, removedAlerts) === limit;
+    return greatestOf([...counts, removedAlerts]) === limit;
   }
 
   async #removeAlerts(before: number, limit: number): Promise<number> {
@@ -298,7 +299,7 @@ export class Retired {
 }
 
 function dueOf(dialect: Dialect, due: DueResults, table: string) {
-  const latest = Math.max(...due.map(([, before]) => before));
+  const latest = greatestOf(due.map(([, before]) => before));
   // The latest instant is said apart: PostgreSQL knows nothing of those in pairs and may read all results.
   return sql`from ${dialect.pairRows(['check_id', 'before'], due)} as due cross join ${sql.table(table)} as results
     where results.check_id = due.check_id and results.created < due.before and results.created < ${latest}`;

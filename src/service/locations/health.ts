@@ -1,3 +1,4 @@
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import { agentPresentMs, runningSessions } from './agents/sightings.ts';
 import type { AgentRow } from './tables.ts';
 
@@ -32,5 +33,5 @@ export function healthOf(known: KnownOfLocation, now: number): LocationHealth {
   if (lastSeen === undefined) return { state: 'never-seen', since: noAgentSince, presentAgents };
   if (presentAgents === 0) return { state: 'no-agent', since: noAgentSince ?? lastSeen, presentAgents };
   if (lasting.length === 0) return { state: 'healthy', since: null, presentAgents };
-  return { state: 'unhealthy', since: Math.min(...lasting), presentAgents };
+  return { state: 'unhealthy', since: leastOf(lasting), presentAgents };
 }

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import { isOnItsWay } from '../store/days/ended-day.ts';
 import type { Tables } from '../tables.ts';
 import type { LocationMinuteRow } from './tables.ts';
@@ -86,7 +87,7 @@ export class LocationMinutes {
         location_id: id,
         minute,
         queue_size: lanes.reduce((sum, lane) => sum + lane.queued, 0),
-        oldest_age: waiting.length === 0 ? 0 : Math.max(0, now - Math.min(...waiting)) / 1000,
+        oldest_age: waiting.length === 0 ? 0 : Math.max(0, now - leastOf(waiting)) / 1000,
       };
     });
     for (const row of rows) {

@@ -1,3 +1,4 @@
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
@@ -32,7 +33,7 @@ export async function beginOutages(
   let hasAlerts = false;
   for (const locationId of [...byLocation.keys()].sort()) {
     if (locationId === null) continue;
-    const since = Math.min(...(byLocation.get(locationId) ?? []).map((run) => run.slot_at));
+    const since = leastOf((byLocation.get(locationId) ?? []).map((run) => run.slot_at));
     const location = await repositories.locations.beginOutage(locationId, since);
     if (!location) continue;
     // The outage says it: what is too short for a gap must not become one when an agent is there again.

@@ -1,3 +1,4 @@
+import { greatestOf } from '../../lib/bounds/extremes.ts';
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 import {
   lastEnd,
@@ -114,7 +115,7 @@ export class MaintenanceCalendar {
       ends.push(planned.endsAt);
       break;
     }
-    return ends.length === 0 ? null : Math.max(...ends);
+    return ends.length === 0 ? null : greatestOf(ends);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { greatestOf } from '../../lib/bounds/extremes.ts';
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
 import type { Repositories } from '../repositories.ts';
 import { MaintenanceCalendar } from './calendar.ts';
@@ -48,7 +49,7 @@ export class Maintenance {
       const isSilenced = silenceAllAlerts || meet(silenceAlertsTags, tags);
       return (isSilenced ? calendar.inEffectUntil(instant) : null) ?? [];
     });
-    return ends.length === 0 ? null : Math.max(...ends);
+    return ends.length === 0 ? null : greatestOf(ends);
   }
 
   /** The names of the windows in effect that concern a check, whatever they do to it. */

@@ -1,3 +1,4 @@
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { utcText } from '../../lib/figures/time.ts';
 import type { Store } from '../store.ts';
@@ -90,7 +91,7 @@ function noticesOf({ visibility, planned, status, definition }: VisibleMaintenan
     // The nearest only: of several that are due at once, the others are late.
     const due = visibility.reminderMinutesBefore.filter((minutes) => startsAt - minutes * minuteMs <= now);
     if (due.length === 0) return [];
-    const nearest = Math.min(...due);
+    const nearest = leastOf(due);
     return [{ kind: `reminder-${nearest}`, subject: 'Maintenance scheduled', text }];
   }
   if (isGoingOn({ status }) && visibility.notifyOnStart && now - effect.from <= newsMs) {

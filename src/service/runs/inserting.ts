@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import { isSince } from '../store/days/ended-day.ts';
 import type { ColumnTypes } from '../store/engine/dialect.ts';
 import type { RunRow } from './tables.ts';
@@ -47,7 +48,7 @@ export const runColumnTypes: ColumnTypes<RunRow> = {
  * @param rows those that are inserted; they are called `fresh` where the condition is used.
  */
 export function isSlotTaken(rows: readonly RunRow[]): RawBuilder<boolean> {
-  const earliest = Math.min(...rows.map(({ slot_at: slotAt }) => slotAt));
+  const earliest = leastOf(rows.map(({ slot_at: slotAt }) => slotAt));
   return sql`(select true from runs where runs.check_id = fresh.check_id and runs.slot_at = fresh.slot_at
     and runs.slot_location = fresh.slot_location and ${isSince(earliest)} limit 1)`;
 }

@@ -1,5 +1,6 @@
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import { endedAt, isOnItsWay, isSince } from '../store/days/ended-day.ts';
 import type { Change, Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
@@ -192,7 +193,7 @@ export class Runs {
       .where('state', '=', queued)
       .executeTakeFirst();
     const instants = [nextLease?.at, nextQueued?.at].filter((at) => typeof at === 'number');
-    return instants.length === 0 ? null : Math.min(...instants);
+    return instants.length === 0 ? null : leastOf(instants);
   }
 
   /** Puts a run whose lease ended back into the queue, counting the death. */

@@ -1,3 +1,4 @@
+import { greatestOf } from '../../lib/bounds/extremes.ts';
 import { canRun } from '../checks/warnings.ts';
 import { agentPresentMs } from '../locations/agents/sightings.ts';
 import type { AgentRow } from '../locations/tables.ts';
@@ -25,7 +26,7 @@ export async function withoutRenewedWaits(
   const asked = outlived.filter((run) => isAsked(run) && now < run.created + longestWaitMs);
   const able = asked.filter((run) => agents.some((agent) => mayTake(agent, run, now)));
   if (able.length === 0) return outlived;
-  const since = now - Math.max(...able.map(({ freshness_ms: freshnessMs }) => freshnessMs));
+  const since = now - greatestOf(able.map(({ freshness_ms: freshnessMs }) => freshnessMs));
   const lanes = await repositories.leases.lanesAtWork(
     able.map(({ location_id: id }) => id ?? ''),
     { now, since },

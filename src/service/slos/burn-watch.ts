@@ -1,3 +1,4 @@
+import { leastOf } from '../../lib/bounds/extremes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { askedBy } from '../../lib/turns/asker.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
@@ -58,7 +59,7 @@ export class BurnWatch {
     for (const id of this.#nextLookMs.keys()) if (!watched.has(id)) this.#nextLookMs.delete(id);
     // Objectives that were deleted or are not watched any more: receivers keep what nobody ends.
     for (const burn of burns.values()) if (!watched.has(burn.slo_id)) await this.#end(burn);
-    const next = Math.min(...this.#nextLookMs.values());
+    const next = leastOf(this.#nextLookMs.values());
     return Number.isFinite(next) ? this.#clock.wallMs() + next - this.#clock.monotonicMs() : null;
   }
 

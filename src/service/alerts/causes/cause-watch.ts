@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { greatestOf } from '../../../lib/bounds/extremes.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { Repositories } from '../../repositories.ts';
@@ -219,11 +220,8 @@ function nextLook(cause: OpenCause, withheld: ReadonlySet<string>, now: number):
     const times = [nextTellingAt(cause, withheld), ...members.map((member) => leavesAt(cause, member))];
     return Math.max(soonest, Math.min(now + lookEveryMs, ...times.filter((at) => at !== null)));
   }
-  const interval = Math.max(...members.map(({ fact }) => fact.intervalMs));
-  return Math.max(
-    soonest,
-    Math.max(...members.map(({ recovered }) => recovered ?? now)) + calmMsOf(interval),
-  );
+  const interval = greatestOf(members.map(({ fact }) => fact.intervalMs));
+  return Math.max(soonest, greatestOf(members.map(({ recovered }) => recovered ?? now)) + calmMsOf(interval));
 }
 
 async function notify(

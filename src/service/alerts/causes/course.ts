@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 import type { AskedIncident } from '../../incidents/asked.ts';
 import type { CauseContext, FailingCheck } from './failing-check.ts';
 import { causes } from './grouping/causes.ts';
@@ -160,7 +161,7 @@ class Course implements CourseStep {
       const [oldest] = [...known]
         .filter((one) => one.isLocationsOwn === isLocationsOwn)
         .sort((left, right) => left.opened - right.opened);
-      const began = Math.min(...group.members.map(({ since }) => since));
+      const began = leastOf(group.members.map(({ since }) => since));
       const present = oldest && (this.#causes.get(oldest.id) ?? oldest);
       const isWhole = present && presentMembers(present).every(({ fact }) => group.members.includes(fact));
       const cause: OpenCause = present

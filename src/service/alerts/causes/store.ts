@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 import type { Check } from '../../checks/store.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../../store/engine/queries.ts';
@@ -121,7 +122,7 @@ export class AlertCauses {
       .where('next_at', 'is not', null)
       .executeTakeFirst();
     const times = [news?.at ?? null, causes?.at ?? null].filter((at) => at !== null);
-    return times.length === 0 ? null : Math.min(...times);
+    return times.length === 0 ? null : leastOf(times);
   }
 
   /** Accounts with anything that is due, or with news that a clock which was ahead has dated. */

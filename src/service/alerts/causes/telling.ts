@@ -1,3 +1,4 @@
+import { greatestOf, leastOf } from '../../../lib/bounds/extremes.ts';
 import { passesElsewhere } from './failing-check.ts';
 import type { CauseMember, CauseNotice, CauseUpdate, Notified, OpenCause } from './open-cause.ts';
 
@@ -60,7 +61,7 @@ export function nextTellingAt(cause: OpenCause, withheld: ReadonlySet<string>): 
       ...recovered.map((member) => Math.max(readyAt, tellableAt(cause, member))),
     ];
   });
-  return times.length === 0 ? null : Math.min(...times);
+  return times.length === 0 ? null : leastOf(times);
 }
 
 /** Members that fail and that some channel has not been notified of. */
@@ -87,8 +88,8 @@ function isOfOneLocation(cause: OpenCause): boolean {
 export function isCalm(cause: OpenCause, now: number): boolean {
   if (!isOfOneLocation(cause)) return true;
   const members = presentMembers(cause);
-  const last = Math.max(...members.map(({ recovered }) => recovered ?? now));
-  const interval = Math.max(...members.map(({ fact }) => fact.intervalMs));
+  const last = greatestOf(members.map(({ recovered }) => recovered ?? now));
+  const interval = greatestOf(members.map(({ fact }) => fact.intervalMs));
   return now - last >= calmMsOf(interval);
 }
 

@@ -1,4 +1,5 @@
 import { findChannelKind } from '../../../channels/index.ts';
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 import type { Repositories } from '../../repositories.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
@@ -102,7 +103,7 @@ async function join(repositories: Repositories, absence: Absence): Promise<boole
   const { accountId, policies } = absence;
   const [first, ...others] = policies.map((policy) => alertOf(policy, absence));
   if (!first) return false;
-  const since = Math.min(...absence.runs.map((run) => run.slot_at));
+  const since = leastOf(absence.runs.map((run) => run.slot_at));
   const place = { account_id: accountId, location: everywhere, cause: awayCause };
   const { group, isNew } = await repositories.gaps.group({
     ...place,
@@ -131,7 +132,7 @@ async function join(repositories: Repositories, absence: Absence): Promise<boole
 
 function alertOf({ check, groupName }: AlertPolicy, { runs, now }: Absence): AlertRow {
   const own = runs.filter((run) => run.check_id === check.id);
-  const since = Math.min(...own.map((run) => run.slot_at));
+  const since = leastOf(own.map((run) => run.slot_at));
   const facts: AlertFacts = {
     ...factsOf(check, undefined, { groupName, since }),
     subject: 'gap',

@@ -1,3 +1,4 @@
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 import { locationsOf } from '../../checks/slots.ts';
 import type { Repositories } from '../../repositories.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
@@ -45,7 +46,7 @@ export async function noteMissed(
   const misses = all.filter((miss) => !isExplained(miss, trouble));
   const known = new Map((await repositories.gaps.lock(misses.map(({ checkId }) => checkId))).map(keyed));
   const fresh = misses.filter((miss) => !known.has(keyOf(miss)));
-  const from = Math.min(...fresh.map(({ slotAt }) => slotAt));
+  const from = leastOf(fresh.map(({ slotAt }) => slotAt));
   const measured = new Map((await repositories.gaps.lastMeasured(fresh, from)).map(keyed));
   const missed = new Set(misses.map((miss) => `${keyOf(miss)} ${miss.slotAt}`));
   const changed = new Map<string, Unmeasured>();

@@ -1,3 +1,4 @@
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 import type { OpenAlert } from '../../../protocol/alerts/alert-handling.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import type { Store } from '../../store.ts';
@@ -21,7 +22,7 @@ export async function notifiedOf(
 ): Promise<OpenAlert['notified'][]> {
   const [first] = open;
   if (!first) return [];
-  const since = Math.min(...open.map(({ state }) => sinceOf(state)));
+  const since = leastOf(open.map(({ state }) => sinceOf(state)));
   const ids = open.map(({ policy }) => policy.check.id);
   const rows = await store.notifications.ofOpenAlerts(first.policy.check.accountId, ids, since);
   const answers: OpenAlert['notified'][] = [];

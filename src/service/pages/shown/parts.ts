@@ -1,3 +1,4 @@
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { addedCoverage, type Coverage, type DayCoverage } from '../../../protocol/runs/coverage.ts';
 import { type CoverageSource, coverageDays, lastDays } from '../../coverage/coverage-query.ts';
@@ -154,7 +155,7 @@ export async function measuredBy(
       const parts = own.flatMap((checkId) => found.get(checkId) ?? []);
       const days = coverageDays(parts, bars).map((day) => [day.date, day] as const);
       const first = parts.flatMap(({ firstMeasuredAt }) => firstMeasuredAt ?? []);
-      const firstMeasuredAt = first.length === 0 ? null : Math.min(...first);
+      const firstMeasuredAt = first.length === 0 ? null : leastOf(first);
       const total = addedCoverage(parts.map((part) => part.total));
       return [id, { total, firstMeasuredAt, days: new Map(days) }];
     }),

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 import { onDemandResultIds } from '../../store/days/on-demand-runs.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
@@ -100,7 +101,7 @@ async function countOthers(
 ): Promise<void> {
   const measured = sql`code is null or ${dialect.inList('code', [...measuredFailures])}`;
   // PostgreSQL plans with it: of the instants in pairs it knows nothing.
-  const earliest = Math.min(...since.map(([, at]) => at));
+  const earliest = leastOf(since.map(([, at]) => at));
   const checkIds = since.map(([id]) => id);
   // By their ids, which the index has: of the results themselves nothing has to be read.
   const onDemand = await onDemandResultIds(db, dialect, checkIds, earliest - longestRunMs);

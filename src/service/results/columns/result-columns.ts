@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 import { LruMap } from '../../../lib/lru.ts';
 import { isOnItsWay } from '../../store/days/ended-day.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
@@ -107,7 +108,7 @@ export class ResultColumns {
     if (checkIds.length === 0) return new Map();
     const sealed = await this.sealedUntilOf(checkIds);
     const pairs = checkIds.map((id) => [id, sealed.get(id) ?? 0] as const);
-    const earliest = Math.min(...pairs.map(([, since]) => since));
+    const earliest = leastOf(pairs.map(([, since]) => since));
     const { rows } = await sql<{ check_id: string; oldest: number | null }>`
       select asked.check_id, (select created from results
         where results.check_id = asked.check_id and result_type = 'FINAL' and created >= asked.since

@@ -1,3 +1,4 @@
+import { greatestOf } from '../../../lib/bounds/extremes.ts';
 import type { checkSessionStatusNames } from '../../../protocol/sessions/check-session.ts';
 import type { ResultRow, TestResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
@@ -35,7 +36,7 @@ export function sessionState(runs: readonly RunRow[], results: readonly ResultRo
           : 'STARTED';
     return { status, isFinal: false, stopped: null };
   }
-  const stopped = runs.length === 0 ? null : Math.max(...runs.map((run) => run.ended ?? run.created));
+  const stopped = runs.length === 0 ? null : greatestOf(runs.map((run) => run.ended ?? run.created));
   const has = (state: RunRow['state']) => runs.some((run) => run.state === state);
   const status = has('cancelled')
     ? 'CANCELLED'

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { greatestOf, leastOf } from '../../../lib/bounds/extremes.ts';
 import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
 
@@ -64,5 +65,5 @@ function spanOf(runs: readonly Ended[]): readonly [number, number] {
     const ended = run.ended ?? 0;
     return run.last_result_id === null ? [ended] : [ended, run.slot_at];
   });
-  return [Math.min(...instants), Math.max(...instants)];
+  return [leastOf(instants), greatestOf(instants)];
 }

@@ -1,3 +1,4 @@
+import { leastOf } from '../../../lib/bounds/extremes.ts';
 /** Days in UTC, and the stretches of them that have a partition. */
 
 export const dayMs = 86_400_000;
@@ -32,7 +33,7 @@ export function missingStretches(
       from = cover.to;
       continue;
     }
-    const next = Math.min(...present.filter((one) => one.from > day).map((one) => one.from));
+    const next = leastOf(present.filter((one) => one.from > day).map((one) => one.from));
     const to = Math.min(from + lengthDays * dayMs, next);
     missing.push({ from, to });
     from = to;
