@@ -17,7 +17,7 @@ export type HopLatency = z.infer<typeof HopLatency>;
 export const TracerouteHop = z.object({
   /** The distance: 1 is the first router. */
   hopNumber: z.int(),
-  /** Who answered most often; null when nobody did. */
+  /** The address that answered most often; null when nothing answered. */
   mainIp: z.string().nullable(),
   /** Its name by its PTR record; null when it has none, or none was looked up. */
   mainHost: z.string().nullable(),
@@ -69,7 +69,7 @@ export const TracerouteDetail = z
          * are there when it forwards the probes.
          */
         totalHops: z.int(),
-        /** Distance and address of the target; when it was not reached, of the last that answered; null when nobody did. */
+        /** Distance and address of the target; when it was not reached, of the last that answered; null when nothing answered. */
         lastHop: z.object({ hopNumber: z.int(), ip: z.string().nullable() }).nullable(),
         truncationReason: z.enum(truncationReasons).nullable(),
         /** Of the target; null when it was not reached. */

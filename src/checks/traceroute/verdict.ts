@@ -12,7 +12,9 @@ export function routeFailure(
 ): Failure | undefined {
   if (response.destinationReached) return undefined;
   const target = response.resolvedIp ?? response.hostname;
-  const last = lastHopWords(response);
+  const { lastHop } = response;
+  const last = lastHop && `hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})`;
+  const heard = last ? `the last that answered is ${last}` : 'not even the first router answered';
   const forwarding = forwardingHop(response);
   const forwards =
     forwarding === null ? undefined : `hop ${forwarding} has that address and forwards the probes`;
@@ -26,36 +28,27 @@ export function routeFailure(
       return failure('HOST_UNREACHABLE', `The way to ${target} ends at ${last}, which says: ${says}`);
     }
     case 'hop-limit': {
-      if (hops.length < maxHops) return silence(target, forwards, last);
+      if (hops.length < maxHops) return silence(target, forwards, heard);
       const loop = loopOf(hops);
       const why = loop
         ? `its packets go round in circles between ${loop.join(' and ')}`
         : forwards
           ? `${forwards}, and the host behind it is not among the first ${maxHops} hops`
-          : `it is not among the first ${maxHops} hops; the last that answered is ${last}`;
+          : `it is not among the first ${maxHops} hops; ${heard}`;
       return failure('NO_REPLY', `${target} was not reached: ${why}`);
     }
     case 'time-limit': {
-      const known = forwards
-        ? `: ${forwards}, and the host behind it did not answer`
-        : `; the last that answered is ${last}`;
+      const known = forwards ? `: ${forwards}, and the host behind it did not answer` : `; ${heard}`;
       return failure('NO_REPLY', `${target} was not reached within ${timeout} s${known}`);
     }
     default:
-      return silence(target, forwards, last);
+      return silence(target, forwards, heard);
   }
 }
 
-function silence(target: string, forwards: string | undefined, last: string): Failure {
-  if (forwards !== undefined) {
-    return failure('NO_REPLY', `${target} does not answer: ${forwards}, and the host behind it is silent`);
-  }
-  return failure('NO_REPLY', `${target} does not answer; the last on the way that answered is ${last}`);
-}
-
-function lastHopWords({ lastHop }: Response): string {
-  if (!lastHop) return 'nobody, not even the first router';
-  return `hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})`;
+function silence(target: string, forwards: string | undefined, heard: string): Failure {
+  const known = forwards === undefined ? `; ${heard}` : `: ${forwards}, and the host behind it is silent`;
+  return failure('NO_REPLY', `${target} does not answer${known}`);
 }
 
 const longestLoop = 6;

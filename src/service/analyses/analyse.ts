@@ -44,7 +44,7 @@ function verdictFirst(
   return [first, evidence.filter((item) => item !== own)];
 }
 
-/** A conclusion that contradicts what the run says that failed is none: the next rule is asked. */
+/** A conclusion that contradicts what the run says that failed does not count: the next rule is asked. */
 function firstOf(given: Case): Conclusion | undefined {
   for (const rule of rules) {
     const conclusion = rule(given);

@@ -185,7 +185,7 @@ it('a run shows no cause of another run whose error reads alike and in which som
   expect(refused).toContain('What failed: the target.');
   expect(refused).not.toContain('does not answer at all');
   expect(refused).toContain(
-    'a run in which something else failed: the target, or the network on the way to it.',
+    'analysed in a run where something else failed: the target, or the network on the way to it.',
   );
 });
 

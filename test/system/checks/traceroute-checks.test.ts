@@ -121,7 +121,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
       ({ failure }) => `${failure?.code ?? 'passes'}: ${failure?.message ?? ''}`,
     );
     expect(plain).toBe('passes: ');
-    expect(dropped).toMatch(/^NO_REPLY: .*the last on the way that answered is hop 3 \(10\.90\.9\.2\)/);
+    expect(dropped).toMatch(/^NO_REPLY: .*the last that answered is hop 3 \(10\.90\.9\.2\)/);
     expect(unreachable).toMatch(
       /^HOST_UNREACHABLE: .* ends at hop 4 \(10\.90\.9\.2\), which says: destination host unr/,
     );

@@ -39,7 +39,7 @@ function missingPart(other: RootCauseAnalysis | undefined): Html {
   const whatFailed = other?.analysis.whatFailed ?? null;
   return whatFailed === null
     ? html`<p class="soft">Its cause has not been looked for yet.</p>`
-    : html`<p class="soft">Its cause is not known. Its error was looked into for a run in which something else failed: ${whatFailed}.</p>`;
+    : html`<p class="soft">The cause of this run is not known. The same error was analysed in a run where something else failed: ${whatFailed}.</p>`;
 }
 
 function analysisPart(call: PageCall, page: string, one: RootCauseAnalysis): Html {

@@ -89,8 +89,10 @@ function changeNotice(hops: readonly ShownHop[], earlier: CheckResult | undefine
 function answerWords(response: Response): Content {
   const { destinationReached, truncationReason, lastHop } = response;
   if (destinationReached) return targetWords(response);
-  const last = lastHop ? `hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})` : 'nobody';
-  return html`<span class="error">no: ${reasonWords(truncationReason)}; last heard of ${last}</span>`;
+  const last = lastHop
+    ? `last heard of hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})`
+    : 'nothing answered';
+  return html`<span class="error">no: ${reasonWords(truncationReason)}; ${last}</span>`;
 }
 
 function hopTable(hops: readonly ShownHop[], { destinationReached, totalHops }: Response): Html {
