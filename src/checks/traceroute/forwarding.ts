@@ -11,7 +11,7 @@ interface Way extends Pick<Response, 'resolvedIp' | 'destinationReached'> {
 
 /**
  * The hop that has the address of the target and forwards the probes to a host behind it (DNAT, a port forwarding, a
- * load balancer); null when there is none. It says in the name of the target that the time of a packet is over.
+ * load balancer); null without one. It answers "time exceeded" with the address of the target.
  */
 export function forwardingHop({ resolvedIp, destinationReached, hops }: Way): number | null {
   if (resolvedIp === null) return null;

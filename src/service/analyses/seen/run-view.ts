@@ -59,7 +59,7 @@ export interface RunView {
   readonly way: {
     readonly isComplete: boolean;
     readonly hops: readonly (readonly string[])[];
-    /** The hop that has the address of the target and forwards what it gets; null when there is none. */
+    /** The hop that has the address of the target and forwards packets; null without one. */
     readonly forwardingHop: number | null;
   } | null;
   readonly dns: {
