@@ -1,6 +1,7 @@
 /**
  * Runs tests: `npm test [-- FILTER…]`. Without a filter these are the tiers unit and integration, which need no root, no browser, no
- * PostgreSQL and no installed runtime; `npm run test:system` runs the third, and a filter finds files of every tier. Other arguments
+ * PostgreSQL and no installed runtime; `npm run test:system` runs the third, and a filter finds files of every tier. `npm run test:nightly
+ * [-- FILTER…]` runs all of them in their long form, files that end in `.night.test.ts` as well. Other arguments
  * go to vitest. `--record-durations` writes test/durations.json, by which the longest files start first.
  *
  * Ends with a line `FAILED: file > test` for each test that failed, and one line `N passed, N failed`, both from vitest's own report,
@@ -36,7 +37,8 @@ const absentByDesign = /\((?:(?:docker|podman|helm) is not installed\)|no npm pa
 const given = process.argv.slice(2).filter((argument) => argument !== '--record-durations');
 const isRecording = process.argv.includes('--record-durations');
 const isFiltered = given.some((argument) => !argument.startsWith('-'));
-const tiers = isFiltered ? [] : ['--project=unit', '--project=integration*'];
+const isNight = given.includes('--config=test/nightly.config.ts');
+const tiers = isFiltered || isNight ? [] : ['--project=unit', '--project=integration*'];
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
 const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...tiers, ...given], {
@@ -76,7 +78,7 @@ function summarise(vitestCode: number): number {
   const skippedInCi = isCi ? skipped.filter((name) => !absentByDesign.test(name)).length : 0;
   let failed = report.numFailedTests + brokenFiles.length + skippedInCi;
   if (failed === 0 && (vitestCode !== 0 || !report.success || report.numPassedTests === 0)) failed = 1;
-  if (!isFiltered)
+  if (!isFiltered && !isNight)
     console.log('These were the tiers unit and integration. npm run test:system runs the third.');
   console.log(`${report.numPassedTests} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;

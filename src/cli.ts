@@ -6,7 +6,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { AgentConfig } from './agent/config.ts';
-import { addApiCommands, addLoginCommands } from './cli/api/add-commands.ts';
+import { addApiCommands, addLoginCommands } from './cli/account/add-commands.ts';
 import { ApiError } from './cli/api/api-error.ts';
 import { ApiSettings } from './cli/api/settings.ts';
 import { addCompletionCommand } from './cli/completion.ts';

@@ -1,5 +1,3 @@
-import { mergeConfig } from 'vitest/config';
-import config from '../vitest.config.ts';
+import { configOf } from '../vitest.config.ts';
 
-/** The same tests in their long form: see test/helpers/night.ts. */
-export default mergeConfig(config, { test: { provide: { isNight: true } } });
+export default configOf({ isNight: true });

@@ -79,7 +79,9 @@ export function upwardArrows(rooms: Rooms): readonly string[] {
   const order = layerOrder(rooms);
   const place = new Map(order.map((room, index) => [room, index]));
   return [...rooms].flatMap(([room, others]) =>
-    [...others].filter((other) => (place.get(other) ?? 0) < (place.get(room) ?? 0)).map((other) => `${room} -> ${other}`),
+    [...others]
+      .filter((other) => (place.get(other) ?? 0) < (place.get(room) ?? 0))
+      .map((other) => `${room} -> ${other}`),
   );
 }
 
@@ -100,7 +102,9 @@ function layerOrder(rooms: Rooms): readonly string[] {
     if (sink !== undefined) place(sink, bottom);
     else if (source !== undefined) place(source, top);
     else {
-      const [first = ''] = [...left].sort((one, other) => outward(other) - inward(other) - (outward(one) - inward(one)));
+      const [first = ''] = [...left].sort(
+        (one, other) => outward(other) - inward(other) - (outward(one) - inward(one)),
+      );
       place(first, top);
     }
   }

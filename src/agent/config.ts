@@ -10,7 +10,7 @@ import { withLowerCaseProxies } from '../lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, valuesOf } from '../lib/setting-tree.ts';
 import { packageFolder } from '../lib/version.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
-import { parseCanaries } from './location/canary-targets.ts';
+import { parseCanaries } from './canary-targets.ts';
 import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 
 /** Less has no room for a segment of each kind and one large result. */

@@ -1,4 +1,4 @@
-import type { CanaryTarget } from './canary-targets.ts';
+import type { CanaryTarget } from '../canary-targets.ts';
 import {
   descriptorCheck,
   diskCheck,

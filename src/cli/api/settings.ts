@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readEnvironment } from '../../lib/env.ts';
-import { readLogin } from '../login/stored-login.ts';
+import { readLogin } from './stored-login.ts';
 
 /** Where the commands that ask a service find it. */
 export const ApiSettings = z.object({

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { readApiSettings } from '../api/settings.ts';
+import { loginFile } from '../api/stored-login.ts';
 import { loginCommand, logoutCommand } from './login.ts';
-import { loginFile } from './stored-login.ts';
 
 const key = 'ak_the-key-of-the-test';
 const account = {

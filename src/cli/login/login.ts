@@ -4,8 +4,8 @@ import { accountRoutes } from '../../protocol/accounts/account.ts';
 import { ApiError } from '../api/api-error.ts';
 import { ApiClient } from '../api/client.ts';
 import { ApiSettings } from '../api/settings.ts';
+import { forgetLogin, keepLogin, loginFile } from '../api/stored-login.ts';
 import { printable } from '../api/text.ts';
-import { forgetLogin, keepLogin, loginFile } from './stored-login.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -14,9 +14,9 @@ const word = /^[A-Za-z][a-z]{0,7}$/;
 /** Why the value of a secret is not removed from results, logs and files, or not everywhere. */
 export type WeakReason = 'short' | 'long' | 'common' | 'word';
 
-/** Whether a secret is an ordinary word, so that parts of other words look like it: `locked` in `blocked`. */
+/** Whether a secret is an ordinary word, white space at its ends aside, so that parts of other words look like it: `locked` in `blocked`. */
 export function isWord(secret: string): boolean {
-  return word.test(secret);
+  return word.test(secret.trim());
 }
 
 /** Whether a secret's value is long and special enough to be looked for. */

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isStoreFailure } from '../../lib/errors.ts';
-import type { CallerTurns } from '../http/caller-turns.ts';
+import type { CallerTurns } from '../http/connections/caller-turns.ts';
 import { reportError } from '../http/errors.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Store } from '../store.ts';

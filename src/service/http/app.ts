@@ -26,7 +26,8 @@ import {
   smallBodyBytes,
 } from './bodies/limits.ts';
 import { RawTransfers } from './bodies/raw-transfers.ts';
-import { CallerTurns, turnKeyOf } from './caller-turns.ts';
+import { CallerTurns, turnKeyOf } from './connections/caller-turns.ts';
+import { endConnectionsOnClose } from './connections/closing.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from './handler.ts';
 import { heedsKeys, Idempotency, refuseKeyOfUpload } from './idempotency/idempotency.ts';
@@ -105,6 +106,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     const refusal = deps.refuses?.(request);
     if (refusal !== undefined) return reply.code(404).type('text/plain').send(refusal);
   });
+  endConnectionsOnClose(app);
   app.decorate('callerTurns', new CallerTurns(app));
   answerErrors(app, deps.routes);
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema, httpPart));

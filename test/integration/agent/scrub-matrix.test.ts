@@ -10,7 +10,7 @@ import { isNight, sampleOf } from '../../helpers/night.ts';
 
 const mask = '*****';
 /** Which part of the known strings is looked at where each costs much: another one each time. */
-const part = isNight ? 1 : 1 / 6;
+const part = isNight ? 1 : 1 / 20;
 const cutsPerForm = 5;
 const compressed = new Set(['gzip', 'deflate', 'brotli', 'zstd']);
 

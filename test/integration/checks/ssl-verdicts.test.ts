@@ -1,6 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
 import { startTlsProtocols } from '../../../src/checks/ssl/spec.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { certificateFlaws } from '../../helpers/targets/broken-certificates.ts';
 import type { CertificateOptions } from '../../helpers/targets/certificates.ts';
 import type { Target } from '../../helpers/targets/listening.ts';
@@ -157,11 +158,11 @@ const compared: Record<string, Compared> = {
 /** OpenSSL's codes for a certificate of another name, and of another address. */
 const nameCodes = [62, 64];
 
-it(`sees what openssl s_client sees, in ${Object.keys(compared).length} targets`, {
+it('sees what openssl s_client sees', {
   timeout: 300_000,
 }, async () => {
   expect(Object.keys(compared).length).toBeGreaterThan(75);
-  const names = Object.keys(compared);
+  const names = [...sampleOf(Object.keys(compared), 16)];
   const differences: unknown[] = [];
   const compareNext = async (): Promise<void> => {
     const title = names.shift();

@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const numRuns = isNight ? 500 : 12;
+const numRuns = isNight ? 500 : 4;
 const certificate = await (await createAuthority()).issue();
 let count = 0;
 

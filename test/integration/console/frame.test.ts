@@ -194,6 +194,16 @@ describe('every page', () => {
     expect(new Set(paths).size).toBe(paths.length);
   });
 
+  const ownPaths = pages
+    .filter(({ method = 'GET', path }) => method === 'GET' && !path.includes(':'))
+    .map(({ path }) => path);
+  it.each(ownPaths)('opens at %s', async (path) => {
+    const visitor = await loggedIn('203.0.113.43');
+    const { status, body } = await visitor.get(path);
+    expect(status).toBeLessThan(400);
+    if (status === 200) expect(body).toContain('<h1');
+  });
+
   it('is a page when it is not there, and JSON for programs', async () => {
     const visitor = await loggedIn('203.0.113.41');
     const missing = await visitor.get('/no-such-page');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Route } from '../../../src/protocol/http/route.ts';
 import { allRoutes } from '../../../src/service/route-table.ts';
-import { isNight } from '../../helpers/night.ts';
+import { isNight, sampleOf } from '../../helpers/night.ts';
 import { plannedRequests, sendPlanned } from '../../helpers/service/api-requests/api-requests.ts';
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
 import { naughtyTexts } from '../../helpers/service/api-requests/naughty-texts.ts';
@@ -94,14 +94,14 @@ describe('every operation', () => {
   });
 
   // `npm run bench -- api` sends as many as you like.
-  it('answers 600 requests made of its schemas as these promise, and none with 5xx', async () => {
+  it('answers requests made of its schemas as these promise, and none with 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(plannedRequests, async (plan) => {
         const { problem } = await sendPlanned(account, plan);
         expect(problem).toBeUndefined();
       }),
       // By day the same requests each time: new findings belong to the night.
-      { numRuns: 600, endOnFailure: true, ...(isNight ? {} : { seed: 20_261_127 }) },
+      { numRuns: isNight ? 600 : 200, endOnFailure: true, ...(isNight ? {} : { seed: 20_261_127 }) },
     );
   }, 120_000);
 });
@@ -113,7 +113,7 @@ it('gives back every naughty text as it was, or refuses it by name', async () =>
   onTestFinished(() => own.close());
   const account = await inhabit(own);
   const wrong: (string | undefined)[] = [];
-  for (const [index, text] of naughtyTexts.entries()) {
+  for (const [index, text] of sampleOf(naughtyTexts, 120).entries()) {
     const field = textFields[index % textFields.length];
     if (field) wrong.push(await writeText(account, field, text));
   }

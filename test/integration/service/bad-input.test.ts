@@ -83,10 +83,10 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
     }
   });
 
-  // Most are of the fields that all types share: by day one type has them all, and the others some.
+  // Most are of the fields that all types share: by day a sample of all is sent, another one for each type.
   const isOwn = ({ path: [field] }: WrongValue) => field !== undefined && field in type.spec.shape;
   const shared = wrong.filter((value) => !isOwn(value));
-  const sent = type === checkTypes[0] ? wrong : [...wrong.filter(isOwn), ...sampleOf(shared, 60)];
+  const sent = [...sampleOf(wrong.filter(isOwn), 30), ...sampleOf(shared, 20)];
 
   it('are refused with 400 and named, when it is created', async () => {
     const unrefused = await sendAll(sent, ({ path, value }) =>

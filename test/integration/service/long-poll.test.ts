@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { readServiceConfig } from '../../../src/service/config.ts';
 import type { RunRow } from '../../../src/service/runs/tables.ts';
 import { type RunningService, startService } from '../../../src/service/service.ts';
@@ -53,6 +54,12 @@ async function createLocation(slugName = 'lab'): Promise<{ id: string; key: stri
   const made = await call('POST', '/v1/private-locations', { name: slugName, slugName });
   return { id: made.id, key: made.keys[0].rawKey, keyId: made.keys[0].id };
 }
+
+const isRefused = (address: string) =>
+  fetch(`${address}/-/liveness`).then(
+    () => false,
+    () => true,
+  );
 
 /** Queues a run by hand, as the scheduler would, and tells the polls. */
 async function enqueue(locationId: string, count = 1): Promise<string[]> {
@@ -296,6 +303,31 @@ describe('a poll that waits', () => {
     isClosed = true;
     await service.close();
     expect(await answer).toMatchObject({ runs: [] });
+  });
+
+  it('closes the connection of a request that ends while the service shuts down', async () => {
+    const body = JSON.stringify({ name: 'branch', slugName: 'branch' });
+    const socket = connect(Number(new URL(service.address).port), '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answer += text;
+    });
+    const head = `POST /v1/private-locations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`);
+    await once(socket, 'connect');
+    // An answered request on another connection: the service has read what this one sent.
+    await createLocation();
+    isClosed = true;
+    const closed = service.close();
+    await until('no new connection is accepted', () => isRefused(service.address));
+    const ended = once(socket, 'close');
+    socket.write(body);
+    // Its own time for an idle connection is 75 s.
+    await expect(Promise.race([closed, systemClock.sleep(60_000).then(() => 'still open')])).resolves.toBe(
+      undefined,
+    );
+    await ended;
+    expect(answer).toContain('HTTP/1.1 201');
   });
 
   it('shares the runs of a location among its agents', async () => {

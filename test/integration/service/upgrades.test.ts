@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { isNight } from '../../helpers/night.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { readEverything, readPages } from '../../helpers/service/upgrades/read-everything.ts';
 import { readRecordedStore, recordedStores } from '../../helpers/service/upgrades/recorded-store.ts';
@@ -15,16 +16,19 @@ it('cover what this build stores: a change of it is recorded', () => {
   ).toEqual([]);
 });
 
-it.each(recordedStores())('shows everything that %s stored in SQLite', async (name) => {
-  const folder = temporaryFolder();
-  const recorded = readRecordedStore(name);
-  const harness = await upgradeSqlite(recorded, folder.path);
-  const accountId = String(recorded.tables.accounts?.[0]?.id);
-  const api = await readEverything(harness, accountId, recorded.known);
-  const pages = await readPages(harness, accountId, api.known);
-  await harness.close();
-  folder.remove();
-  expect([...api.problems, ...pages.problems]).toEqual([]);
-  expect(api.answered).toBeGreaterThan(60);
-  expect(pages.answered).toBeGreaterThan(20);
-});
+it.each(isNight ? recordedStores() : recordedStores().slice(-1))(
+  'shows everything that %s stored in SQLite',
+  async (name) => {
+    const folder = temporaryFolder();
+    const recorded = readRecordedStore(name);
+    const harness = await upgradeSqlite(recorded, folder.path);
+    const accountId = String(recorded.tables.accounts?.[0]?.id);
+    const api = await readEverything(harness, accountId, recorded.known);
+    const pages = await readPages(harness, accountId, api.known);
+    await harness.close();
+    folder.remove();
+    expect([...api.problems, ...pages.problems]).toEqual([]);
+    expect(api.answered).toBeGreaterThan(60);
+    expect(pages.answered).toBeGreaterThan(20);
+  },
+);

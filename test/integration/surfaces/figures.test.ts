@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiCommands } from '../../../src/cli/account/commands.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
-import { apiCommands } from '../../../src/cli/api/commands.ts';
 import { badgeRoutes } from '../../../src/protocol/pages/badge.ts';
 import { publicPageRoutes } from '../../../src/protocol/pages/public-page.ts';
 import type { Coverage } from '../../../src/protocol/runs/coverage.ts';

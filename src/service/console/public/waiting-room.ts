@@ -5,6 +5,7 @@ import type { Logger } from '../../../lib/log.ts';
 import { publicPageRoutes } from '../../../protocol/pages/public-page.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
 import { DomainProof } from '../../custom-domains/domain-proof.ts';
+import { endConnectionsOnClose } from '../../http/connections/closing.ts';
 import { PublicCopies } from '../../pages/public-copies.ts';
 import { readAssets, serveAssets } from '../assets.ts';
 import { OwnHosts } from './own-host/hosts.ts';
@@ -31,6 +32,7 @@ export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyIn
     loggerInstance: logger.child({}, { level: 'silent' }) as FastifyBaseLogger,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
   });
+  endConnectionsOnClose(app);
   const assets = readAssets();
   const copies = new PublicCopies(artifactStore);
   const away = async (): Promise<never> => {

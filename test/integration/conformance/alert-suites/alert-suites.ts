@@ -19,20 +19,28 @@ import { sloBurnSuite } from './slo-burns.ts';
 import { transitionSuite } from './transitions.ts';
 import { withheldSuite } from './withheld.ts';
 
-/** @param isShared whether several services may stand on one database. */
-export function alertSuites(stage: AlertStage, isShared: boolean): void {
+/**
+ * Channels and what reaches their receivers.
+ *
+ * @param isShared whether several services may stand on one database.
+ */
+export function deliverySuites(stage: AlertStage, isShared: boolean): void {
   describe('channels', () => channelSuite(stage));
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
-  describe('root causes', () => rootCauseSuite(stage));
   describe('handling', () => handlingSuite(stage));
   describe('receivers of every type', () => receiverSuite(stage));
   describe('what is held back', () => withheldSuite(stage));
   describe('incidents at receivers', () => receiverIncidentSuite(stage));
-  describe('monitoring gaps', () => gapSuite(stage));
-  describe('absences of the service', () => absenceSuite(stage));
   describe('quiet hours', () => quietHoursSuite(stage));
   describe('fairness', () => fairnessSuite(stage));
+}
+
+/** What alerts begin and end with. */
+export function causeSuites(stage: AlertStage): void {
+  describe('root causes', () => rootCauseSuite(stage));
+  describe('monitoring gaps', () => gapSuite(stage));
+  describe('absences of the service', () => absenceSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
   describe('dead agents', () => deadAgentSuite(stage));
   describe('sick private locations', () => sicknessSuite(stage));

@@ -221,6 +221,7 @@ export function receiverIncidentSuite(stage: AlertStage): void {
     await stage.delivered();
     expect(events()).toHaveLength(1);
     await changed('DELETE', `/v1/checks/${other}`);
+    stage.clock.advance(minuteMs);
     await ended(events().length + 1);
     const opened = events().filter((event) => event.startsWith('trigger')).length;
     expect(events().filter((event) => event.startsWith('resolve'))).toHaveLength(opened);

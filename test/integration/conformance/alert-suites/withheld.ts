@@ -63,8 +63,12 @@ export function withheldSuite(stage: AlertStage): void {
     ['deleted', ({ id }) => call('DELETE', `/v1/maintenance-windows/${id}`)],
     [
       'shortened',
-      ({ id }) =>
-        call('PUT', `/v1/maintenance-windows/${id}`, { endsAt: iso(stage.clock.wallMs() + minuteMs) }),
+      async ({ id }) => {
+        const endsAt = iso(stage.clock.wallMs() + minuteMs);
+        const answer = await call('PUT', `/v1/maintenance-windows/${id}`, { endsAt });
+        stage.clock.advance(minuteMs);
+        return answer;
+      },
     ],
     ['narrowed', ({ id }) => call('PUT', `/v1/maintenance-windows/${id}`, { silenceAlertsTags: ['other'] })],
     [

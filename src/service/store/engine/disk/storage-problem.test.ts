@@ -3,7 +3,7 @@ import { asStoreError } from '../dialect.ts';
 
 const failed = (fields: object) => Object.assign(new Error('no'), fields);
 
-// A quota is not to be had on every machine; the others are provoked in test/system/service/full-disk.test.ts.
+// A quota is not to be had on every machine; the others are provoked in test/system/service/full-disk.night.test.ts.
 it.each([
   ['a full disk', { code: 'ENOSPC' }, 'A disk of the service is full'],
   ['a quota that is used up', { code: 'EDQUOT' }, 'A disk of the service is full'],

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { asking, show } from '../api/show.ts';
 import { apiCommands } from './commands.ts';
-import { asking, show } from './show.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { openClientStage } from '../../helpers/clients/client-stage.ts';
 import { installedClients } from '../../helpers/clients/installed-clients.ts';
 import { createCheck } from '../../helpers/service/service.ts';
-import { blocksOf } from '../../integration/docs/command-blocks.ts';
-import { runInShell } from '../../integration/docs/shell.ts';
+import { blocksOf } from '../docs/command-blocks.ts';
+import { runInShell } from '../docs/shell.ts';
 import { commandTable } from './command-table.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/clients.md'), 'utf8');

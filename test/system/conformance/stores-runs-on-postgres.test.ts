@@ -3,11 +3,14 @@ import { expectNoNestedQueries } from '../../helpers/service/nested-queries.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { emptiedDatabase } from '../../helpers/service/shared-database.ts';
 import { StoreStage } from '../../integration/conformance/store-suites/stage.ts';
-import { storeSuites } from '../../integration/conformance/store-suites/store-suites.ts';
+import { runSuites } from '../../integration/conformance/store-suites/store-suites.ts';
 
 const noPostgres = whyNoPostgres();
 
-describe.skipIf(noPostgres !== null)(`a store on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  storeSuites(new StoreStage(async () => ({ databaseUrl: await emptiedDatabase() })));
-  expectNoNestedQueries();
-});
+describe.skipIf(noPostgres !== null)(
+  `runs in a store on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`,
+  () => {
+    runSuites(new StoreStage(async () => ({ databaseUrl: await emptiedDatabase() })));
+    expectNoNestedQueries();
+  },
+);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { packageVersion } from '../../../src/lib/version.ts';
-import { expectAccepted } from '../deploy/agreement.ts';
+import { expectAccepted } from '../../integration/deploy/agreement.ts';
 import { root } from './command-blocks.ts';
 
 /**

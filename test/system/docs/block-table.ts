@@ -49,7 +49,7 @@ const runsUntilReady =
 
 /** Commands of a package from the registry, which is a matter of the third tier. */
 const isRunByTheCommandLine = async () => {
-  const test = readFileSync(join(root, 'test/system/clients/bring-your-project.test.ts'), 'utf8');
+  const test = readFileSync(join(root, 'test/system/clients/bring-your-project.night.test.ts'), 'utf8');
   expect(test).toContain("blocksOf('docs/how-to/bring-your-project.md')");
 };
 
@@ -133,13 +133,17 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   'CONTRIBUTING.md#contributing': {
     'npm test': { reason: 'it runs this test', proof: scriptOf('npm test') },
     'npm run test:system': { reason: 'it takes minutes and root', proof: scriptOf('npm run test:system') },
-    'EVERY_PACKAGE_MANAGER=true npm test -- test/system/checks/playwright-installs.test.ts': {
-      reason: 'it takes minutes, and is tests itself',
-      proof: () => {
-        const test = readFileSync(join(root, 'test/system/checks/playwright-installs.test.ts'), 'utf8');
-        expect(test).toContain('process.env.EVERY_PACKAGE_MANAGER');
+    'EVERY_PACKAGE_MANAGER=true npm run test:nightly -- test/system/checks/playwright-installs.night.test.ts':
+      {
+        reason: 'it takes minutes, and is tests itself',
+        proof: () => {
+          const test = readFileSync(
+            join(root, 'test/system/checks/playwright-installs.night.test.ts'),
+            'utf8',
+          );
+          expect(test).toContain('process.env.EVERY_PACKAGE_MANAGER');
+        },
       },
-    },
     'npm run typecheck': { reason: '.ci/run runs it on all there is', proof: inCi('typecheck') },
     'npm run lint -- --write': {
       reason: 'it writes into the checkout; .ci/run runs it without',
@@ -164,7 +168,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'docs/how-to/api-clients.md#api-clients-with-types': async () => {
     // It installs packages from the registry, which is a matter of the third tier.
-    const test = readFileSync(join(root, 'test/system/docs/api-clients.test.ts'), 'utf8');
+    const test = readFileSync(join(root, 'test/system/docs/api-clients.night.test.ts'), 'utf8');
     expect(test).toContain("blocksOf('docs/how-to/api-clients.md')");
   },
   'docs/how-to/bring-your-project.md#set-it-up-once': isRunByTheCommandLine,
@@ -204,7 +208,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'docs/how-to/operations.md#the-service': runsUntilReady('servicePort'),
   'docs/how-to/operations.md#the-pages-a-proxy-and-tls': runsUntilReady('servicePort'),
-  // Run against a real server by test/system/service/clickhouse.test.ts.
+  // Run against a real server by test/system/service/clickhouse.night.test.ts.
   'docs/how-to/operations.md#analytics-from-clickhouse': isLinted,
   'docs/how-to/operations.md#what-to-back-up-and-how-to-protect-it': async (stage, text) => {
     const folder = stage.copyOf();

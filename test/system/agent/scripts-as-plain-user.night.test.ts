@@ -28,7 +28,7 @@ const spy = `
   for (const name of below(process.env.SPOOL)) if (read(process.env.SPOOL + '/' + name) !== '') console.log('READ ' + name);
   for (const name of fs.readdirSync('/proc')) if (read('/proc/' + name + '/environ').includes('API_KEY=')) console.log('READ /proc/' + name);`;
 
-/** Every kind of script; as root they run in scripts.test.ts and in test/system/e2e/suites.test.ts. */
+/** Every kind of script; as root they run in scripts.test.ts and in test/system/e2e/suites.night.test.ts. */
 describe('an agent as a plain user', () => {
   let stage: Stage;
   let agent: AgentProcess;

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { LruMap } from '../../lib/lru.ts';
-import { askedBy } from '../../lib/turns/asker.ts';
-import type { Turn } from '../../lib/turns/fair-queue.ts';
-import type { Caller } from './auth.ts';
-import { callerNetwork } from './limits.ts';
+import { LruMap } from '../../../lib/lru.ts';
+import { askedBy } from '../../../lib/turns/asker.ts';
+import type { Turn } from '../../../lib/turns/fair-queue.ts';
+import type { Caller } from '../auth.ts';
+import { callerNetwork } from '../limits.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -23,8 +23,8 @@ import {
 } from '../../helpers/service/service.ts';
 import { startServiceProcess } from '../../helpers/service/service-process.ts';
 import { migratedDatabase } from '../../helpers/service/shared-database.ts';
-import { blocksOf } from '../../integration/docs/command-blocks.ts';
-import { runInShell } from '../../integration/docs/shell.ts';
+import { blocksOf } from '../docs/command-blocks.ts';
+import { runInShell } from '../docs/shell.ts';
 
 const dayMs = 86_400_000;
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startServiceProcess } from '../../helpers/picket-process.ts';
-import { blocksOf } from '../../integration/docs/command-blocks.ts';
-import { runInShell } from '../../integration/docs/shell.ts';
+import { blocksOf } from './command-blocks.ts';
+import { runInShell } from './shell.ts';
 
 const blocks = blocksOf('docs/how-to/api-clients.md');
 const commands = blocks.find(({ language }) => language === 'sh')?.text ?? '';

@@ -9,7 +9,7 @@ import { type PicketProcess, startPicket, until } from '../../helpers/picket-pro
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { startServiceProcess } from '../../helpers/service/service-process.ts';
 import { startHttpTarget } from '../../helpers/targets/http-target.ts';
-import { blocksOf, root } from '../../integration/docs/command-blocks.ts';
+import { blocksOf, root } from '../docs/command-blocks.ts';
 
 const run = promisify(execFile);
 const key = 'bootstrap-key-of-the-tests';

@@ -1,4 +1,4 @@
-import type { ApiCommand } from './command.ts';
+import type { ApiCommand } from '../api/command.ts';
 
 const comment = ['--comment <text>', 'why, for the others'] as const;
 
@@ -7,7 +7,7 @@ export const apiCommands: readonly ApiCommand[] = [
   {
     usage: 'status',
     description: 'how many checks stand in each state, and those that need a look',
-    load: async () => (await import('./checks.ts')).showStatus,
+    load: async () => (await import('../api/checks.ts')).showStatus,
   },
   {
     usage: 'checks',
@@ -16,7 +16,7 @@ export const apiCommands: readonly ApiCommand[] = [
       ['--tag <tag...>', 'those with any of these tags'],
       ['--search <text>', 'those with this in their names'],
     ],
-    load: async () => (await import('./checks.ts')).listChecks,
+    load: async () => (await import('../api/checks.ts')).listChecks,
   },
   {
     usage: 'logs <check>',
@@ -26,27 +26,27 @@ export const apiCommands: readonly ApiCommand[] = [
       ['--location <slug>', 'at one location only'],
       ['--failures', 'only runs that failed'],
     ],
-    load: async () => (await import('./checks.ts')).showLogs,
+    load: async () => (await import('../api/checks.ts')).showLogs,
   },
   {
     usage: 'alerts',
     description: 'what does not pass now and by what, what is not measured, which error budgets burn',
-    load: async () => (await import('./alerts.ts')).showAlerts,
+    load: async () => (await import('../api/alerts.ts')).showAlerts,
   },
   {
     usage: 'causes',
     description: 'what checks fail by now, each cause with its checks',
-    load: async () => (await import('./causes.ts')).showCauses,
+    load: async () => (await import('../api/causes.ts')).showCauses,
   },
   {
     usage: 'why <check>',
     description: 'what the errors of a check are caused by, what it follows from, and what to do next',
-    load: async () => (await import('./causes.ts')).showRootCauses,
+    load: async () => (await import('../api/causes.ts')).showRootCauses,
   },
   {
     usage: 'judge <analysis> <verdict>',
     description: 'say whether an analysis of "picket why", by its id, is right or wrong',
-    load: async () => (await import('./causes.ts')).judgeRootCause,
+    load: async () => (await import('../api/causes.ts')).judgeRootCause,
   },
   {
     usage: 'steps show <check>',
@@ -67,12 +67,12 @@ export const apiCommands: readonly ApiCommand[] = [
     usage: 'ack <check>',
     description: 'acknowledge what is open of a check, named by id or name',
     options: [comment, ['--undo', 'take an acknowledgement back']],
-    load: async () => (await import('./alerts.ts')).acknowledge,
+    load: async () => (await import('../api/alerts.ts')).acknowledge,
   },
   {
     usage: 'silence list',
     description: 'silences that last',
-    load: async () => (await import('./silences.ts')).listSilences,
+    load: async () => (await import('../api/silences.ts')).listSilences,
   },
   {
     usage: 'silence add',
@@ -84,12 +84,12 @@ export const apiCommands: readonly ApiCommand[] = [
       ['--for <duration>', 'for how long: 30m, 2h, 1d'],
       comment,
     ],
-    load: async () => (await import('./silences.ts')).addSilence,
+    load: async () => (await import('../api/silences.ts')).addSilence,
   },
   {
     usage: 'silence end <id>',
     description: 'end a silence now: what still fails is sent',
-    load: async () => (await import('./silences.ts')).endSilence,
+    load: async () => (await import('../api/silences.ts')).endSilence,
   },
   {
     usage: 'slots <check>',
@@ -99,17 +99,17 @@ export const apiCommands: readonly ApiCommand[] = [
       ['--location <slug>', 'at one location only'],
       ['--state <state>', 'list MISSED (when absent), FINAL, CANCELLED, QUEUED or LEASED slots'],
     ],
-    load: async () => (await import('./slots.ts')).showSlots,
+    load: async () => (await import('../api/slots.ts')).showSlots,
   },
   {
     usage: 'channel list',
     description: 'the channels that alerts go to',
-    load: async () => (await import('./channels.ts')).listChannels,
+    load: async () => (await import('../api/channels.ts')).listChannels,
   },
   {
     usage: 'channel test <id>',
     description: 'send a test to a channel and say whether it arrived',
-    load: async () => (await import('./channels.ts')).testChannel,
+    load: async () => (await import('../api/channels.ts')).testChannel,
   },
   {
     usage: 'domain list',

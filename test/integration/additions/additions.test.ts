@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isNight } from '../../helpers/night.ts';
+import { type Addition, additionsOf, touchedPaths, withAddition } from './documented-additions.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+
+/** What people add, by the document that says how, and the paths it may take. */
+const kinds = [
+  { what: 'a check type', document: 'docs/how-to/adding-a-check-type.md', paths: 4 },
+  { what: 'a resource of an account', document: 'docs/how-to/adding-a-resource.md', paths: 4 },
+  { what: 'a channel', document: 'docs/how-to/adding-a-channel.md', paths: 4 },
+  { what: 'a page', document: 'docs/how-to/adding-a-page.md', paths: 2 },
+] as const;
+
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly testResults: readonly {
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+describe('adding', () => {
+  it.each(kinds)('$what takes $paths paths', ({ document, paths }) => {
+    const touched = touchedPaths(root, additionsOf(root, document));
+    expect(touched, touched.join('\n')).toHaveLength(paths);
+  });
+});
+
+/** A copy of the code in which all documents were followed: it passes the suites that go through the registries. */
+describe('a copy of the code with one of each', () => {
+  let copy: string;
+  beforeAll(() => {
+    copy = mkdtempSync(join(tmpdir(), 'picket-additions-'));
+    for (const name of [
+      'src',
+      'test',
+      'docs',
+      'scripts',
+      'package.json',
+      'tsconfig.json',
+      'vitest.config.ts',
+    ])
+      cpSync(join(root, name), join(copy, name), {
+        recursive: true,
+        filter: (path) => !/\/bench$/.test(path),
+      });
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    for (const { document } of kinds) for (const addition of additionsOf(root, document)) add(addition);
+  });
+  afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+  function add(addition: Addition): void {
+    const file = join(copy, addition.path);
+    mkdirSync(dirname(file), { recursive: true });
+    const text = addition.text.replaceAll('NNNN-', '9999-');
+    writeFileSync(
+      file,
+      addition.isAddedTo ? withAddition(readFileSync(file, 'utf8'), { ...addition, text }) : text,
+    );
+  }
+
+  it('passes their conformance suites', async () => {
+    const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+    const suites = [
+      'conformance/check-types',
+      'conformance/channels',
+      'conformance/resources',
+      'console/frame',
+    ].map((name) => `integration/${name}.test.ts`);
+    const names = 'BANNER|ROCKET_CHAT|notes|places';
+    const reportFile = join(copy, 'report.json');
+    const reporter = ['--reporter=json', `--outputFile=${reportFile}`];
+    const { PICKET_TEST_SQLITE: _, ...env } = process.env;
+    const ended = await run(process.execPath, [vitest, 'run', ...suites, '-t', names, ...reporter], {
+      cwd: copy,
+      env,
+    }).catch((thrown: { stdout: string; stderr: string }) => thrown);
+    const report = JSON.parse(readFileSync(reportFile, 'utf8')) as VitestReport;
+    const failures = report.testResults.flatMap(({ assertionResults }) =>
+      assertionResults
+        .filter(({ status }) => status === 'failed')
+        .map(({ fullName, failureMessages }) => [fullName, ...failureMessages]),
+    );
+    expect(failures, `${ended.stdout}${ended.stderr}`).toEqual([]);
+    expect(report.numPassedTests).toBeGreaterThan(30);
+  });
+
+  if (isNight) {
+    it('has right types', async () => {
+      await run(join(root, 'node_modules/.bin/tsc'), ['--noEmit'], { cwd: copy });
+    });
+  }
+});

@@ -1,0 +1,1 @@
+export { call as receiver } from './phone.ts';

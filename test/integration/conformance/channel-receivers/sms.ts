@@ -1,0 +1,1 @@
+export { sms as receiver } from './phone.ts';
