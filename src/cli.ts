@@ -18,7 +18,7 @@ import type { RunOptions } from './cli/run-command.ts';
 import { describeEnvironment, type VariableDoc } from './lib/env.ts';
 import { AppError } from './lib/errors.ts';
 import { packageVersion } from './lib/version.ts';
-import { ServiceConfig } from './service/config.ts';
+import { ServiceConfig } from './service/config/config.ts';
 import type { KeyRole } from './service/ids/keys.ts';
 
 /** Exit codes besides 0: a run that did not pass (or an error of ours) is 1, bad input is 2. */

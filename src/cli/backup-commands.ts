@@ -1,7 +1,7 @@
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import { backUp, restore } from '../service/backup/backup.ts';
-import { readServiceConfig } from '../service/config.ts';
+import { readServiceConfig } from '../service/config/config.ts';
 import { openConfiguredStore } from '../service/service.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

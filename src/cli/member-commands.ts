@@ -7,7 +7,7 @@ import type { KeyRole } from '../service/ids/keys.ts';
 import { linkTo } from '../service/members/mails.ts';
 import { addMember, invite, removeMember, setRole } from '../service/members/members.ts';
 import { startReset } from '../service/members/passwords.ts';
-import type { Store } from '../service/store.ts';
+import type { Store } from '../service/store/store.ts';
 import {
   columns,
   type Environment,

@@ -5,9 +5,9 @@ import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { createLogger } from '../lib/log.ts';
 import { type Deed, record } from '../service/audit/record.ts';
-import { readServiceConfig, type ServiceConfig } from '../service/config.ts';
+import { readServiceConfig, type ServiceConfig } from '../service/config/config.ts';
 import { openConfiguredStore } from '../service/service.ts';
-import type { Store } from '../service/store.ts';
+import type { Store } from '../service/store/store.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

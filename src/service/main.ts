@@ -3,7 +3,7 @@ import { createLogger, type Logger } from '../lib/log.ts';
 import { standardOutput } from '../lib/log-destination.ts';
 import { StopRequests } from '../lib/process/stop-requests.ts';
 import { packageVersion } from '../lib/version.ts';
-import { readServiceConfig, type ServiceConfig } from './config.ts';
+import { readServiceConfig, type ServiceConfig } from './config/config.ts';
 import { type RunningService, startService } from './service.ts';
 
 /** How long the last log lines may take to leave; their reader may have stopped, or gone. */

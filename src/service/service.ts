@@ -12,14 +12,16 @@ import { openArtifactStore } from './artifact-store/open-store.ts';
 import { CheckMetrics } from './check-metrics/check-metrics.ts';
 import { RemoteWrite } from './check-metrics/remote-write/remote-write.ts';
 import { openServiceClock } from './clock/service-clock.ts';
-import { listOf, modelOf, type ServiceConfig } from './config.ts';
+import { listOf, modelOf, type ServiceConfig } from './config/config.ts';
+import { readStaticIps } from './config/static-ips.ts';
 import { buildWaitingRoom } from './console/public/waiting-room.ts';
-import { configuredDomainProof } from './custom-domains/settings.ts';
+import { configuredDomainProof } from './custom-domains/configured.ts';
 import { backgroundJobs } from './jobs/index.ts';
-import { readStaticIps } from './locations/static-ips.ts';
+import { endOutage } from './locations/outages.ts';
 import { configuredMailServer } from './mail/mail-server.ts';
 import { configuredSingleSignOn } from './members/single-sign-on.ts';
-import { ServiceMetrics } from './metrics.ts';
+import { ServiceMetrics } from './metrics/metrics.ts';
+import { openStore } from './open-store.ts';
 import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
 import { configuredClickHouse } from './results/clickhouse/configured.ts';
 import { Ingest, type StoredResult } from './results/ingest.ts';
@@ -28,7 +30,7 @@ import { Ledger } from './runs/ledger.ts';
 import { lockDataDir } from './store/engine/disk/data-dir.ts';
 import { inDirectory } from './store/engine/disk/directory-errors.ts';
 import { parseSecretsKey, SecretBox } from './store/secrets/secret-box.ts';
-import { openStore, type Store, type StorePlace } from './store.ts';
+import type { Store, StorePlace } from './store/store.ts';
 import { TraceExport } from './traces/trace-export.ts';
 
 export interface ServiceOptions {
@@ -168,7 +170,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const mail = configuredMailServer(config);
     if (mail) resources.defer(() => mail.close());
 
-    const ledger = new Ledger({ store, clock, leaseTtlMs });
+    const ledger = new Ledger({
+      ...{ store, clock, leaseTtlMs },
+      onAgentsBack: (location) => endOutage(store, location, clock.wallMs()),
+    });
     metrics.queues = [analytics, ledger, templateThread, ...(store.turns ? [store.turns] : [])];
     const traces =
       config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined

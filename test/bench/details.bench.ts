@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
-import { packRow } from '../../src/service/results/details/packed-detail.ts';
 import { Results, resultColumnTypes } from '../../src/service/results/store.ts';
 import type { CountedResultRow } from '../../src/service/results/tables.ts';
+import { packRow } from '../../src/service/store/details/packed-detail.ts';
 import { connectPostgres } from '../../src/service/store/engine/connect-postgres.ts';
 import { type Connection, connectSqlite } from '../../src/service/store/engine/dialect.ts';
 import { migrate } from '../../src/service/store/schema/migrate.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger } from '../../src/lib/log.ts';
+import { openStore } from '../../src/service/open-store.ts';
 import type { Signal } from '../../src/service/store/engine/signals.ts';
-import { openStore, type Store } from '../../src/service/store.ts';
+import type { Store } from '../../src/service/store/store.ts';
 import { cpuMsOf } from '../helpers/picket-process.ts';
 import { type NatsServer, startNats } from '../helpers/service/nats-server.ts';
 import { type PostgresServer, startPostgres } from '../helpers/service/postgres.ts';

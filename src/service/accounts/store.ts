@@ -5,7 +5,7 @@ import type { KeyRole } from '../ids/keys.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { type Page, readPage } from '../store/engine/queries.ts';
 import { storedJson } from '../store/stored-json.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { AccountRow, ApiKeyRow } from './tables.ts';
 
 const alertSettings = storedJson('accounts.alert_settings', AlertSettings);

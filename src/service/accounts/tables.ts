@@ -24,3 +24,7 @@ export interface AccountTables {
   accounts: AccountRow;
   api_keys: ApiKeyRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends AccountTables {}
+}

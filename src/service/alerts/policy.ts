@@ -5,7 +5,7 @@ import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/e
 import type { CheckGroup } from '../checks/groups/store.ts';
 import type { Check } from '../checks/store.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { withDefaults } from '../store/stored-json.ts';
 import { concerns, type Silence, silenceAt } from './handling/silence.ts';
 import type { Withholding } from './state.ts';

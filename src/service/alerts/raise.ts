@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { locationsOf } from '../checks/slots.ts';
 import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import { openIncidents, resolveIncidents } from '../incidents/trigger.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { storedValue } from '../store/stored-json.ts';
 import { recoverByCause, routeByCause } from './causes/inbox.ts';
 import { type StoredChannel, shownConfig, wantsNotice } from './channels/rules.ts';

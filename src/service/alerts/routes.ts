@@ -5,7 +5,7 @@ import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { storedValue } from '../store/stored-json.ts';
 import { causeOfAlert } from './causes/routes.ts';
 import type { ListedNotification } from './delivery/store.ts';

@@ -3,7 +3,7 @@ import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../store/engine/queries.ts';
 import { storedValue } from '../store/stored-json.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { AlertRow, AlertStateRow, HeldAlertRow } from './tables.ts';
 
 const stateOf = storedValue<Parameters<typeof incidentsIn>[0]>('alert_states.state', {});

@@ -1,5 +1,5 @@
 import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { storedValue } from '../store/stored-json.ts';
 import type { Actor } from './handling/actor.ts';
 import type { AlertPolicy } from './policy.ts';

@@ -181,3 +181,7 @@ export interface AlertTables {
     failed_tries: Generated<number>;
   };
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends AlertTables {}
+}

@@ -3,7 +3,7 @@ import { ModelFindings, RootCauseAnalysis } from '../../protocol/results/root-ca
 import type { Dialect } from '../store/engine/dialect.ts';
 import { batches } from '../store/engine/queries.ts';
 import { storedJson } from '../store/stored-json.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
 
 /** An analysis as any build stored it. */

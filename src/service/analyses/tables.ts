@@ -29,3 +29,7 @@ export interface RootCauseAnalysisRow {
 export interface AnalysisTables {
   root_cause_analyses: RootCauseAnalysisRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends AnalysisTables {}
+}

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AppError } from '../../lib/errors.ts';
-import type { ServiceConfig } from '../config.ts';
+import type { ServiceConfig } from '../config/config.ts';
 import { inDirectory } from '../store/engine/disk/directory-errors.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import { DirectoryStore } from './directory-store.ts';

@@ -8,7 +8,7 @@ import type { Route } from '../../protocol/http/route.ts';
 import type { AccountCaller } from '../http/auth.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import { unwatched } from '../store/commits.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import { type Changes, changesOf, keptAnswer, noChanges } from './changes.ts';
 import { resourceName, type Subject, subjectOf, valuesFor } from './resources.ts';
 import type { AuditRow } from './tables.ts';

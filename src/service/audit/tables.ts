@@ -22,3 +22,7 @@ export interface AuditRow {
 export interface AuditTables {
   audit_log: AuditRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends AuditTables {}
+}

@@ -3,7 +3,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../lib/errors.ts';
 import { packageVersion } from '../../lib/version.ts';
-import type { ServiceConfig } from '../config.ts';
+import type { ServiceConfig } from '../config/config.ts';
 import { lockDataDir } from '../store/engine/disk/data-dir.ts';
 import { readManifest, sha256Of, writeManifest } from './manifest.ts';
 import { dumpPostgres, restorePostgres } from './postgres-tools.ts';

@@ -8,7 +8,7 @@ import { hasEndedWithin } from '../store/days/ended-day.ts';
 import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { storedValue } from '../store/stored-json.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { TotalsCursorRow } from './tables.ts';
 import type { EndedRun, Totals } from './totals.ts';
 import { noTotals } from './totals.ts';

@@ -15,3 +15,7 @@ export interface CheckMetricsTables {
   check_totals: CheckTotalsRow;
   check_total_cursors: TotalsCursorRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends CheckMetricsTables {}
+}

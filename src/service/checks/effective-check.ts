@@ -3,7 +3,7 @@ import { completeDefinition } from '../../checks/contract/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
 import { CheckGroupInput, type GroupDefinition } from '../../protocol/checks/check-group.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { CheckGroup } from './groups/store.ts';
 import { namesScripts } from './lifecycle-scripts.ts';
 import type { Check } from './store.ts';

@@ -1,6 +1,6 @@
 import { type LocationNeed, locationNeedRoutes } from '../../protocol/agent/agent-examination.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { withGroups } from './effective-check.ts';
 import { locationsOf } from './slots.ts';
 import { needOf } from './warnings.ts';

@@ -1,5 +1,5 @@
 import { fieldError } from '../http/validation.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 
 type Needed = Pick<Repositories, 'checks' | 'alertCauses'>;
 

@@ -5,8 +5,8 @@ import { runnableSpec } from '../../checks/contract/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
 import { type AccountCaller, mayWrite } from '../http/auth.ts';
-import type { Repositories } from '../repositories.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Check } from './store.ts';
 
 /**

@@ -4,7 +4,7 @@ import { type CheckState, checkStates } from '../../protocol/checks/check-state.
 import { type Dialect, escapeLike } from '../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../store/engine/queries.ts';
 import { isInParts, schedulePartCount } from '../store/engine/schedule-parts.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { stateOf } from './state/check-state.ts';
 import { CheckStates } from './state/states.ts';
 import { checkDefinition } from './stored-definition.ts';

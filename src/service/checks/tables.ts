@@ -48,3 +48,7 @@ export interface CheckTables {
   check_locations: CheckLocationRow;
   purges: PurgeRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends CheckTables {}
+}

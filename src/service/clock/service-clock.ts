@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { SteadyClock } from './steady-clock.ts';
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { Actor } from '../http/auth.ts';
 import type { KeyRole } from '../ids/keys.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import type { FileLinks } from './artifacts/links.ts';
 import type { Assets } from './assets.ts';
 import type { Html } from './html.ts';

@@ -5,7 +5,7 @@ import { isStoreFailure } from '../../lib/errors.ts';
 import type { CallerTurns } from '../http/connections/caller-turns.ts';
 import { reportError } from '../http/errors.ts';
 import type { KeyRole } from '../ids/keys.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import type { Assets } from './assets.ts';
 import { errorMain, errorTitle } from './error-page.ts';
 import { withQuery } from './html.ts';

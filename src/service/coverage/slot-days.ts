@@ -5,7 +5,7 @@ import { isOnItsWay, isSince } from '../store/days/ended-day.ts';
 import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { atAddresses } from '../store/engine/removal.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { type DayCache, DaySlots, dayCache, decodedDay } from './day-slots.ts';
 import {
   decodeSegments,

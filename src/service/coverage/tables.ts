@@ -15,3 +15,7 @@ export interface CoverageTables {
   slot_seals: SlotSealRow;
   slot_days: SlotDayRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends CoverageTables {}
+}

@@ -28,3 +28,7 @@ export interface CustomDomainTables {
   custom_domains: CustomDomainRow;
   service_names: ServiceNameRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends CustomDomainTables {}
+}

@@ -6,7 +6,6 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { durationText } from '../../lib/figures/duration.ts';
 import type { Check } from '../checks/store.ts';
-import type { Repositories } from '../repositories.ts';
 import { measuredValues } from '../results/analytics/measured-values.ts';
 import { failedResult, groupErrors } from '../results/error-groups/group-errors.ts';
 import { storeOutcome } from '../results/settle.ts';
@@ -14,7 +13,8 @@ import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { endedAt } from '../store/days/ended-day.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
 /**

@@ -39,3 +39,7 @@ export interface HeartbeatTables {
   heartbeat_events: HeartbeatEventRow;
   heartbeat_watch: HeartbeatWatchRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends HeartbeatTables {}
+}

@@ -4,8 +4,8 @@ import type { Logger } from '../../lib/log.ts';
 import { noteAway } from '../alerts/gaps/away.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { Repositories } from '../repositories.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import { HeartbeatRecorder } from './heartbeats.ts';
 import type { HeartbeatRow } from './tables.ts';
 

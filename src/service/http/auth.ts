@@ -5,7 +5,7 @@ import type { Route } from '../../protocol/http/route.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import { hashKey } from '../ids/keys.ts';
 import { storageProblemOf } from '../store/engine/disk/storage-problem.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 
 /** Who does something in an account: a program with an API key, or a member who is logged in. */
 export interface Actor {

@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Credential, Route } from '../../protocol/http/route.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import type { AccountCaller, LocationCaller } from './auth.ts';
 
 /** What all handlers may work with; those of a noun name what else they need. */

@@ -1,6 +1,6 @@
 import { regions } from '../../checks/tables/regions.ts';
 import { AppError } from '../../lib/errors.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { fieldError } from './validation.ts';
 
 /** @throws AppError NOT_FOUND when what a path names is not there: "There is no snippet 7." */

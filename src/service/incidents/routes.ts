@@ -18,7 +18,7 @@ import {
 import { found, notFound } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { mailIncidentUpdate } from './subscriber-mails.ts';
 import type { ImpactedComponent, IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 import { durationSeconds } from './timeline.ts';

@@ -123,3 +123,7 @@ export interface IncidentTables {
   rule_failures: RuleFailureRow;
   incident_events: Omit<IncidentEventRow, 'position'> & { position: Generated<number> };
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends IncidentTables {}
+}

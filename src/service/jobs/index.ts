@@ -2,9 +2,8 @@ import type { ModelAccess } from '../../checks/model/access.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { CauseWatch } from '../alerts/causes/cause-watch.ts';
+import { CauseWatch, type CauseWatchOptions } from '../alerts/causes/cause-watch.ts';
 import { type AlertingConfig, configuredNotifier } from '../alerts/delivery/configured-notifier.ts';
-import { ReceiverNames } from '../alerts/delivery/receiver-names.ts';
 import { noteAway } from '../alerts/gaps/away.ts';
 import { AlertTimers } from '../alerts/timers.ts';
 import { Analyst } from '../analyses/analyst.ts';
@@ -12,7 +11,7 @@ import { ModelAnalyst } from '../analyses/asking/model-analyst.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { Folding } from '../check-metrics/folding.ts';
 import type { RemoteWrite } from '../check-metrics/remote-write/remote-write.ts';
-import type { ServiceConfig } from '../config.ts';
+import type { ServiceConfig } from '../config/config.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { DomainWatch } from '../custom-domains/domain-watch.ts';
 import { HeartbeatWatch } from '../heartbeats/watch.ts';
@@ -22,14 +21,16 @@ import { IncidentFeed } from '../incidents/trigger.ts';
 import type { MailServer } from '../mail/mail-server.ts';
 import { SubscriberNotifier } from '../mail/subscriber-notifier.ts';
 import { MaintenanceNotices } from '../maintenance/notices.ts';
-import type { ServiceMetrics } from '../metrics.ts';
+import type { ServiceMetrics } from '../metrics/metrics.ts';
+import { ReceiverNames } from '../outbound/receiver-names.ts';
 import { CopyKeeper } from '../pages/copy-keeper.ts';
 import { Deploying } from '../projects/deploying.ts';
 import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
 import type { ClickHouseFeed } from '../results/clickhouse/feed.ts';
 import { Scheduler } from '../runs/scheduler.ts';
+import { Sessions } from '../sessions/sessions.ts';
 import { BurnWatch } from '../slos/burn-watch.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import type { TraceExport } from '../traces/trace-export.ts';
 import { DayKeeper, type DayKeeperOptions, type Divided, dividedResults, dividedRuns } from './day-keeper.ts';
 import { defineJob, JobLoop } from './job-loop.ts';
@@ -124,8 +125,13 @@ export function alertTimersJob(deps: ConstructorParameters<typeof AlertTimers>[0
   });
 }
 
-export function alertCausesJob(deps: ConstructorParameters<typeof CauseWatch>[0]) {
-  const watch = new CauseWatch(deps);
+export function alertCausesJob(deps: Omit<CauseWatchOptions, 'runNow'>) {
+  const sessions = new Sessions(deps);
+  const watch = new CauseWatch({
+    ...deps,
+    runNow: (accountId, checkIds) =>
+      sessions.startChecks(accountId, { checkIds }, { runSource: 'ALERT_CAUSE' }),
+  });
   return defineJob({
     name: 'alert causes',
     leaderOnly: true,

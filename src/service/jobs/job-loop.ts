@@ -2,7 +2,7 @@ import { backoffDelayMs, type Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Signal } from '../store/engine/signals.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 
 export interface JobDefinition {
   readonly name: string;

@@ -1,21 +1,21 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { artifactWindowMs } from '../../protocol/results/artifact.ts';
+import { agentPresentMs, agentSeenWindowMs } from '../agent-presence/presence.ts';
+import type { AgentRow } from '../agent-presence/tables.ts';
 import { isGapReason, type Miss, missOf } from '../alerts/gaps/gap.ts';
 import { noteMissed } from '../alerts/gaps/watch.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { canRun } from '../checks/warnings.ts';
-import { agentPresentMs, agentSeenWindowMs } from '../locations/agents/sightings.ts';
 import { beginOutages } from '../locations/outages.ts';
-import type { AgentRow } from '../locations/tables.ts';
-import type { ServiceMetrics } from '../metrics.ts';
-import type { Repositories } from '../repositories.ts';
+import type { ServiceMetrics } from '../metrics/metrics.ts';
 import { promoteLastAttempts } from '../results/settle.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
 import { withoutRenewedWaits } from '../sessions/longer-waits.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { queuedSignals, testedSignals } from '../store/engine/signals.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 
 export interface LeaseSweepOptions {
   readonly store: Store;

@@ -3,7 +3,7 @@ import { greatestOf } from '../../lib/bounds/extremes.ts';
 import type { ArtifactRow } from '../results/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { atAddresses, type Removal, removals } from '../store/engine/removal.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 /** Checks, and up to when their results are due. */
 type DueResults = readonly (readonly [checkId: string, before: number])[];

@@ -5,7 +5,7 @@ import { keptMs } from '../http/idempotency/idempotency.ts';
 import { confirmableMs } from '../pages/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import type { Days, Part } from '../store/days/days.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import { isLockTimeout } from './day-keeper.ts';
 import { RemovalPace } from './removal-pace.ts';
 import { TrustedTime } from './trusted-time.ts';

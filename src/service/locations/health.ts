@@ -1,6 +1,6 @@
 import { leastOf } from '../../lib/bounds/extremes.ts';
-import { agentPresentMs, runningSessions } from './agents/sightings.ts';
-import type { AgentRow } from './tables.ts';
+import { agentPresentMs, runningSessions } from '../agent-presence/presence.ts';
+import type { AgentRow } from '../agent-presence/tables.ts';
 
 /** Whether anything can be measured at a location, and whether it can be trusted. */
 export const locationStates = ['healthy', 'unhealthy', 'no-agent', 'never-seen'] as const;

@@ -7,8 +7,8 @@ import { storeLocationAlert } from '../alerts/location-alerts.ts';
 import { alertId } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
 import type { LocationCaller } from '../http/auth.ts';
-import type { Repositories } from '../repositories.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 
 /**
  * Outages of private locations. One begins with the first slot that is missed because no agent was seen there

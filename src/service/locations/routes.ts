@@ -6,17 +6,23 @@ import {
   type PrivateLocation,
   privateLocationRoutes,
 } from '../../protocol/locations/private-location.ts';
+import {
+  agentCapabilities,
+  agentSeenWindowMs,
+  isOutdated,
+  runningSessions,
+} from '../agent-presence/presence.ts';
+import type { AgentRow } from '../agent-presence/tables.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { found } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
 import { createKey } from '../ids/keys.ts';
-import type { Repositories } from '../repositories.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import { cancelledSignals } from '../store/engine/signals.ts';
-import { agentCapabilities, agentSeenWindowMs, isOutdated, runningSessions } from './agents/sightings.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { reportedWithinMs } from './event-store.ts';
 import { healthOf, type KnownOfLocation } from './health.ts';
-import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
+import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 const maxKeys = 2;
 const namesInMessage = 3;

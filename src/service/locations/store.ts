@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import type { AgentRow } from '../agent-presence/tables.ts';
 import { accountTable } from '../store/engine/account-table.ts';
-import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
+import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 /** Private locations, their keys, and the agents that were seen there. An account has each slug once. */
 /** Sessions that one answer looks at: those of all locations of an account, or of a service. */

@@ -23,23 +23,6 @@ export interface LocationKeyRow {
   updated: number | null;
 }
 
-export interface AgentRow {
-  location_id: string;
-  agent_id: string;
-  session_id: string;
-  /** The key it called with last; null when that was before it was noted. */
-  key_id: string | null;
-  version: string;
-  platform: string;
-  check_types: string;
-  /** JSON: ways check types found to do their work, and why others do not work there. */
-  capabilities: string;
-  first_seen: number;
-  last_seen: number;
-  /** When it said goodbye; null while it has not. */
-  left_at: number | null;
-}
-
 /** Errors of one kind that agents of a location reported of themselves. */
 export interface AgentErrorRow {
   id: string;
@@ -83,8 +66,11 @@ export interface LocationMinuteRow {
 export interface LocationTables {
   private_locations: PrivateLocationRow;
   location_keys: LocationKeyRow;
-  agents: AgentRow;
   agent_errors: AgentErrorRow;
   location_events: LocationEventRow;
   location_minutes: LocationMinuteRow;
+}
+
+declare module '../store/tables.ts' {
+  interface Tables extends LocationTables {}
 }

@@ -5,8 +5,8 @@ import { holdWell, storeLocationAlert } from '../alerts/location-alerts.ts';
 import { alertId, storedFacts } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
 import type { LocationCaller } from '../http/auth.ts';
-import type { Repositories } from '../repositories.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import { reportedWithinMs } from './event-store.ts';
 import type { LocationEventRow } from './tables.ts';
 

@@ -18,3 +18,7 @@ export interface SubscriberMailRow {
 export interface MailTables {
   subscriber_mails: SubscriberMailRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends MailTables {}
+}

@@ -4,7 +4,7 @@ import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../http/handler.ts';
 import { found } from '../http/known-names.ts';
 import { pageOffset } from '../http/paging.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { MaintenanceCalendar, type PlannedMaintenance } from './calendar.ts';
 import { endNotice, startNotice } from './notices.ts';
 import { mailMaintenance } from './pages.ts';

@@ -68,3 +68,7 @@ export interface MaintenanceTables {
   maintenance_updates: MaintenanceUpdateRow;
   maintenance_notices: MaintenanceNoticeRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends MaintenanceTables {}
+}

@@ -4,7 +4,7 @@ import { MaintenanceWindowInput } from '../../protocol/pages/maintenance-window.
 import { accountTable } from '../store/engine/account-table.ts';
 import { type Page, readPage } from '../store/engine/queries.ts';
 import { storedJson } from '../store/stored-json.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { MaintenanceCalendar } from './calendar.ts';
 import { Maintenances } from './store.ts';
 import type { MaintenanceRow, MaintenanceWindowRow } from './tables.ts';

@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { mcpRoutes } from '../../protocol/mcp/mcp.ts';
 import { type AnyHandler, baseUrlOf, handlersById } from '../http/handler.ts';
-import type { ServiceMetrics } from '../metrics.ts';
+import type { ServiceMetrics } from '../metrics/metrics.ts';
 import { callsAs } from './calls.ts';
 import type { ToolUse } from './exchange.ts';
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { storedChanges } from '../audit/changes.ts';
 import { record } from '../audit/record.ts';
 import { higherRole, type KeyRole, keyRoles } from '../ids/keys.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { MemberRow, PersonRow } from './tables.ts';
 
 /** What a login by single sign-on gives in the account that people come into. */

@@ -3,8 +3,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { notFound } from '../http/known-names.ts';
 import { hashKey, higherRole, type KeyRole } from '../ids/keys.ts';
-import type { Repositories } from '../repositories.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import type { InvitationRow, MemberRow, PersonRow } from './tables.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
-import type { ServiceConfig } from '../config.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import { listOfWords, rolesOf } from '../config/single-sign-on.ts';
 import type { KeyRole } from '../ids/keys.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { followGroups, type RoleChange, type RoleOfLogin } from './group-roles.ts';
 import { type MemberDeps, newPerson, prove } from './members.ts';
-import { listOfWords, rolesOf } from './oidc-settings.ts';
 import type { InvitationRow, PersonRow } from './tables.ts';
 
 /** How people log in by a provider of OpenID Connect. */

@@ -60,3 +60,7 @@ export interface MemberTables {
   password_resets: PasswordResetRow;
   identities: IdentityRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends MemberTables {}
+}

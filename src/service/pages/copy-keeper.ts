@@ -6,7 +6,7 @@ import type { CoverageSource } from '../coverage/coverage-query.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { isProven, isServing } from '../custom-domains/domain-state.ts';
 import { rememberedMs } from '../custom-domains/service-names.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import { type CopiedPage, PublicCopies } from './public-copies.ts';
 import { statusPageData } from './status-page-data.ts';
 import type { StatusPageRow } from './tables.ts';

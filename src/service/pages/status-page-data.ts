@@ -11,7 +11,7 @@ import {
   worstServiceState,
 } from '../incidents/timeline.ts';
 import { isGoingOn } from '../maintenance/pages.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { componentPageData } from './components/data.ts';
 import { measuredNow } from './measured-now.ts';
 import {

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { batches, isBehind } from '../store/engine/queries.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { SubscriptionRow } from './tables.ts';
 
 /** Who hears of the incidents of status pages. */

@@ -124,3 +124,7 @@ export interface PageTables {
   status_page_card_services: StatusPageCardServiceRow;
   status_page_subscriptions: SubscriptionRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends PageTables {}
+}

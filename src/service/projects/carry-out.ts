@@ -3,7 +3,7 @@ import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
 import type { Change, PhysicalId } from '../../protocol/projects/project.ts';
 import { fieldError } from '../http/validation.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { type Departure, departures } from './differences.ts';
 import { isKind, kinds, physicalIdOf } from './kinds/index.ts';
 import { type Body, differs, type ResourceKind } from './kinds/kind.ts';

@@ -13,7 +13,7 @@ import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
 import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
 import { sloApi } from '../../protocol/results/slo.ts';
 import type { AnyHandler } from '../http/handler.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import { type KindName, kinds } from './kinds/index.ts';
 import type { Body } from './kinds/kind.ts';
 

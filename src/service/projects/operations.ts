@@ -5,9 +5,9 @@ import type { AccountCaller } from '../http/auth.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import { blankNameIssues, unknownFieldIssues } from '../http/unknown-names.ts';
 import { findUnstorable, validationError } from '../http/validation.ts';
-import type { Repositories } from '../repositories.ts';
 import type { Signal } from '../store/engine/signals.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 
 /** The handlers of all operations, working on a store. */
 export type HandlersOn = (store: Store) => ReadonlyMap<string, AnyHandler>;

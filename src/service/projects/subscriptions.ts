@@ -1,5 +1,5 @@
 import type { Subscriber } from '../checks/store.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../store/repositories.ts';
 
 /**
  * A subscription by what it is of: the rows of subscriptions are written anew whenever somebody changes the

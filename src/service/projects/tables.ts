@@ -63,3 +63,7 @@ export interface ProjectTables {
   deployments: DeploymentRow;
   project_imports: ProjectImportRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends ProjectTables {}
+}

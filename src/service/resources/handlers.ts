@@ -6,10 +6,10 @@ import { type AnyHandler, type Call, type HandlerDeps, iso, optionalIso } from '
 import { found, notFound } from '../http/known-names.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { validationError } from '../http/validation.ts';
-import type { Repositories } from '../repositories.ts';
 import type { AccountRow, AccountTable } from '../store/engine/account-table.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import type { Page } from '../store/engine/queries.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { resources } from './index.ts';
 
 type Json = Readonly<Record<string, unknown>>;

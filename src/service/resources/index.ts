@@ -1,9 +1,6 @@
-import type { Kysely } from 'kysely';
 import type { Route } from '../../protocol/http/route.ts';
 import type { TableClass } from '../store/engine/account-table.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
 import type { Migration } from '../store/schema/migrations.ts';
-import type { Tables } from '../tables.ts';
 import { certificates } from './client-certificates.ts';
 import { windows } from './maintenance-windows.ts';
 import { slos } from './slos.ts';
@@ -16,8 +13,6 @@ import { variables } from './variables.ts';
  */
 export const resources = { windows, variables, snippets, certificates, slos };
 
-type Resources = typeof resources;
-
 /** What every resource tells, whatever its types. */
 interface AnyResource {
   readonly api: { readonly routes: object };
@@ -27,18 +22,9 @@ interface AnyResource {
 }
 const all: Readonly<Record<string, AnyResource>> = resources;
 
-export type ResourceRepositories = {
-  readonly [Name in keyof Resources]: InstanceType<Resources[Name]['table']>;
-};
-
 export const resourceRoutes: readonly Route[] = Object.values(all).flatMap(({ api, parts }) => [
   ...Object.values(api.routes),
   ...Object.values(parts ?? {}),
 ]);
 
 export const resourceMigrations = Object.values(all).flatMap(({ migrations }) => migrations ?? []);
-
-export function resourceRepositories(db: Kysely<Tables>, dialect: Dialect): ResourceRepositories {
-  const opened = Object.entries(all).map(([name, { table: Table }]) => [name, new Table(db, dialect)]);
-  return Object.fromEntries(opened) as unknown as ResourceRepositories;
-}

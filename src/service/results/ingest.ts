@@ -3,19 +3,18 @@ import type { RetryStrategy } from '../../checks/contract/common-fields.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type ResultReceipt, ResultReport } from '../../protocol/agent/agent.ts';
+import { type KnownLocations, knownLocations } from '../agent-presence/presence.ts';
 import { withGroups } from '../checks/effective-check.ts';
 import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import { describeIssues } from '../http/validation.ts';
-import { type KnownLocations, knownLocations } from '../locations/agents/sightings.ts';
-import type { ServiceMetrics } from '../metrics.ts';
-import type { Repositories } from '../repositories.ts';
 import { resultIdOf } from '../runs/lease-store.ts';
 import { decideRetry, type Retry, storedRetryStrategy } from '../runs/retries.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { queuedSignals, type Signal, testedSignals } from '../store/engine/signals.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import type { EveryNthPass } from './details/kept-details.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
 import { rejected, resultIdIn } from './receipts.ts';
@@ -27,7 +26,7 @@ import type { CountedResultRow, StaleResultRow } from './tables.ts';
 export interface IngestOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly metrics: ServiceMetrics;
+  readonly metrics: { countResults(rows: readonly CountedResultRow[]): void };
   /** How many passes keep their details; absent: all. */
   readonly everyNthPass?: EveryNthPass | undefined;
   /** Hears of results once they are stored; absent where nobody wants to. */
@@ -64,7 +63,7 @@ interface Entry {
 export class Ingest {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #metrics: ServiceMetrics;
+  readonly #metrics: IngestOptions['metrics'];
   readonly #onStored: IngestOptions['onStored'];
   readonly #everyNthPass: EveryNthPass;
 

@@ -1,11 +1,12 @@
 import { type Kysely, sql } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
+import type { PackedRow } from '../store/details/packed-detail.ts';
+import { isWhole, packRow, unpackRow } from '../store/details/packed-detail.ts';
 import type { Change, ColumnTypes, Dialect } from '../store/engine/dialect.ts';
 import { batches, isBehind, readPage } from '../store/engine/queries.ts';
 import { storedValue } from '../store/stored-json.ts';
-import type { Tables } from '../tables.ts';
-import { isWhole, packRow, unpackRow } from './details/packed-detail.ts';
-import type { CountedResultRow, PackedRow, ResultRow, StaleResultRow } from './tables.ts';
+import type { Tables } from '../store/tables.ts';
+import type { CountedResultRow, ResultRow, StaleResultRow } from './tables.ts';
 
 const countedFailures = 5_000;
 const groupIdsOf = storedValue<readonly string[]>('results.error_group_ids', []);

@@ -1,3 +1,5 @@
+import type { PackedRow } from '../store/details/packed-detail.ts';
+
 type Flag = 0 | 1;
 
 export interface ResultRow {
@@ -42,12 +44,6 @@ export interface ResultRow {
   /** There was a detail, and the service is set up to leave those of such runs out. */
   is_detail_left_out?: boolean;
 }
-
-/** A row as it is stored: its detail is compressed, or left out. Rows of older builds have it as JSON. */
-export type PackedRow<Row extends ResultRow> = Omit<Row, 'is_detail_left_out'> & {
-  /** Empty where the detail was left out by intent; null where there is none, or where it is in `detail`. */
-  packed_detail: Uint8Array | null;
-};
 
 /** A result that counts, with what analytics follow of it. */
 export interface CountedResultRow extends ResultRow {
@@ -213,4 +209,8 @@ export interface ResultTables {
   location_statuses: LocationStatusRow;
   error_groups: ErrorGroupRow;
   detail_counts: DetailCountRow;
+}
+
+declare module '../store/tables.ts' {
+  interface Tables extends ResultTables {}
 }

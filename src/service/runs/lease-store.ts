@@ -3,7 +3,7 @@ import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { endedAt, isSince } from '../store/days/ended-day.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { changingRuns, isNowOneOf, lockedRuns, runsOnTheirWay } from './store.ts';
 import type { RunRow } from './tables.ts';
 

@@ -8,10 +8,7 @@ import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
 import type { CheckPlanRow } from '../checks/plans/tables.ts';
 import type { Check } from '../checks/store.ts';
 import type { LocationCaller } from '../http/auth.ts';
-import type { Repositories } from '../repositories.ts';
-import type { ClientCertificateRow } from '../resources/client-certificates.ts';
-import type { Snippet } from '../resources/snippets.ts';
-import type { VariableRow } from '../resources/variables.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { storedValue } from '../store/stored-json.ts';
 import { resultIdOf } from './lease-store.ts';
 import { mayBeRetried } from './retries.ts';
@@ -20,11 +17,15 @@ import type { RunRow } from './tables.ts';
 
 const planContent = storedValue<object>('check_plans.content', {});
 
+type OfAccount<Name extends 'variables' | 'snippets' | 'certificates'> = Awaited<
+  ReturnType<Repositories[Name]['ofAccounts']>
+>[number];
+
 /** What an account gives to the runs of its checks. */
 interface AccountResources {
-  readonly variables: readonly VariableRow[];
-  readonly snippets: readonly Snippet[];
-  readonly certificates: readonly ClientCertificateRow[];
+  readonly variables: readonly OfAccount<'variables'>[];
+  readonly snippets: readonly OfAccount<'snippets'>[];
+  readonly certificates: readonly OfAccount<'certificates'>[];
 }
 
 /**
@@ -166,7 +167,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * it is secret.
  */
 function variablesOf(
-  account: readonly VariableRow[],
+  account: readonly OfAccount<'variables'>[],
   fromGroup: Readonly<Record<string, string>>,
   environment: unknown,
 ): Pick<LeasedRun, 'variables' | 'secretNames'> {

@@ -3,11 +3,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { FairQueue, type QueueFigures } from '../../lib/turns/fair-queue.ts';
 import type { ClaimRequest, LeasedRun, ReleaseRequest, RenewRequest } from '../../protocol/agent/agent.ts';
+import { AgentSightings } from '../agent-presence/presence.ts';
 import type { LocationCaller } from '../http/auth.ts';
-import { AgentSightings } from '../locations/agents/sightings.ts';
-import { endOutage } from '../locations/outages.ts';
 import { queuedSignals, testedSignals } from '../store/engine/signals.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
 import type { RunRow } from './tables.ts';
@@ -17,6 +16,8 @@ export interface LedgerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly leaseTtlMs: number;
+  /** Called when an agent asks for runs at a location that had none. */
+  readonly onAgentsBack: (location: LocationCaller) => Promise<void>;
 }
 
 /** What a poll is answered. */
@@ -60,6 +61,7 @@ const claimsAtOnce = 4;
 export class Ledger {
   readonly leaseTtlMs: number;
   readonly sightings: AgentSightings;
+  readonly #onAgentsBack: LedgerOptions['onAgentsBack'];
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #polls: WaitingPolls;
@@ -74,6 +76,7 @@ export class Ledger {
 
   constructor(options: LedgerOptions) {
     this.leaseTtlMs = options.leaseTtlMs;
+    this.#onAgentsBack = options.onAgentsBack;
     this.#store = options.store;
     this.#clock = options.clock;
     this.sightings = new AgentSightings(options.store);
@@ -134,7 +137,7 @@ export class Ledger {
   /** What follows from it that an agent asks: it is seen, and what it never heard of is queued again. */
   async #arrive(location: LocationCaller, request: ClaimRequest): Promise<void> {
     await this.sightings.claimed(location, request, this.#clock.wallMs());
-    if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
+    if (location.no_agent_since !== null) await this.#onAgentsBack(location);
     await this.#requeueUnheard(location.id, request);
   }
 

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { createLogger } from '../../lib/log.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import type { Repositories } from '../repositories.ts';
 import { allScheduleParts } from '../store/engine/schedule-parts.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
 it('goes on where checks stay as far ahead as they were', async () => {

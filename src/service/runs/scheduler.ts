@@ -3,10 +3,9 @@ import type { Logger } from '../../lib/log.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { ServiceMetrics } from '../metrics.ts';
-import type { Repositories } from '../repositories.ts';
 import { queuedSignals } from '../store/engine/signals.ts';
-import type { Store } from '../store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 import type { RunRow } from './tables.ts';
 
@@ -14,7 +13,7 @@ export interface SchedulerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: ServiceMetrics;
+  readonly metrics: { countMissed(runs: readonly RunRow[], reason: string): void };
   /**
    * Hears of slots that passed while the service was away, in the transaction that records them; returns whether
    * there are notifications to send.
@@ -40,7 +39,7 @@ export class Scheduler {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #metrics: ServiceMetrics;
+  readonly #metrics: SchedulerOptions['metrics'];
   readonly #noteAway: SchedulerOptions['noteAway'];
   readonly #numbers = new RunNumbers();
   #comparedAtMs: number | undefined;

@@ -3,7 +3,7 @@ import type { Cursor } from '../../protocol/http/cursor.ts';
 import { isSince } from '../store/days/ended-day.ts';
 import { finalResultsOf } from '../store/days/final-results.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { RunState } from './tables.ts';
 
 export interface SlotFilter {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { leastOf } from '../../lib/bounds/extremes.ts';
 import { endedAt, isOnItsWay, isSince } from '../store/days/ended-day.ts';
 import type { Change, Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { isSlotTaken, runColumnTypes } from './inserting.ts';
 import type { MissedReason, RunRow } from './tables.ts';
 

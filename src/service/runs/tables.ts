@@ -69,3 +69,7 @@ export interface RunTables {
   runs: RunRow;
   clock_marks: ClockMarkRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends RunTables {}
+}

@@ -1,15 +1,15 @@
 import { AppError } from '../../lib/errors.ts';
 import { type SlotReason, slotReasons } from '../../protocol/runs/slot.ts';
+import { agentCapabilities, agentCheckTypes, agentPresentMs } from '../agent-presence/presence.ts';
+import type { AgentRow } from '../agent-presence/tables.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import { canRun, isRegion, type Need, typeWithRuntime } from '../checks/warnings.ts';
-import { agentCapabilities, agentCheckTypes, agentPresentMs } from '../locations/agents/sightings.ts';
 import { presentSessions } from '../locations/health.ts';
-import type { AgentRow } from '../locations/tables.ts';
-import type { Repositories } from '../repositories.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
 import { endedAt } from '../store/days/ended-day.ts';
+import type { Repositories } from '../store/repositories.ts';
 
 /** The private locations of an account, and the agents that are there now. */
 export interface AgentsNow {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { type Page, readPage } from '../store/engine/queries.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { SloBurnRow } from './tables.ts';
 
 /** The burns that last, of all objectives. */

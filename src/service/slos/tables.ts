@@ -25,3 +25,7 @@ export interface SloTables {
   slos: SloRow;
   slo_burns: SloBurnRow;
 }
+
+declare module '../store/tables.ts' {
+  interface Tables extends SloTables {}
+}

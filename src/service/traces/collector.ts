@@ -1,8 +1,8 @@
 import type { AnswerReading } from '../../channels/contract/channel.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { headersOf } from '../alerts/delivery/header-list.ts';
-import { type Delivery, OutboundHttp, type WholeAnswer } from '../alerts/delivery/outbound-http.ts';
-import type { ServiceConfig } from '../config.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import { headersOf } from '../outbound/header-list.ts';
+import { type Delivery, OutboundHttp, type WholeAnswer } from '../outbound/outbound-http.ts';
 import { type OtlpBatch, otlpBinary, otlpJson } from './otlp-binary.ts';
 
 export type CollectorSettings = Pick<

@@ -1,10 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { packageVersion } from '../../lib/version.ts';
-import type { ServiceConfig } from '../config.ts';
-import type { ServiceMetrics } from '../metrics.ts';
+import type { ServiceConfig } from '../config/config.ts';
 import type { StoredResult } from '../results/ingest.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/store.ts';
 import { Collector, type CollectorSettings } from './collector.ts';
 import type { OtlpBatch } from './otlp-binary.ts';
 import { spansOf } from './run-spans.ts';
@@ -20,7 +19,7 @@ export interface TraceExportOptions {
   readonly store: Pick<Store, 'checks'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Pick<ServiceMetrics, 'countTraces'>;
+  readonly metrics: { countTraces(outcome: 'sent' | 'refused' | 'dropped', count: number): void };
 }
 
 /**

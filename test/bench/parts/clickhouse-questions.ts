@@ -9,7 +9,7 @@ import type { AnalyticsQuery, Wanted } from '../../../src/service/results/analyt
 import { ClickHouseServer } from '../../../src/service/results/clickhouse/clickhouse-server.ts';
 import { ClickHouseFeed } from '../../../src/service/results/clickhouse/feed.ts';
 import { ClickHouseFigures } from '../../../src/service/results/clickhouse/figures.ts';
-import type { Store } from '../../../src/service/store.ts';
+import type { Store } from '../../../src/service/store/store.ts';
 import { startClickHouse } from '../../helpers/service/clickhouse.ts';
 import { quantile } from '../report.ts';
 

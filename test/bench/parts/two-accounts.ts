@@ -5,7 +5,7 @@ import pg from 'pg';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
 import type { KeyRole } from '../../../src/service/ids/keys.ts';
-import { openStore } from '../../../src/service/store.ts';
+import { openStore } from '../../../src/service/open-store.ts';
 import { quietLogger } from '../../helpers/service/service.ts';
 
 export interface BenchAccount {

@@ -3,7 +3,7 @@ import { alertChannelHandlers } from '../../../src/service/alerts/channels/route
 import { alertHandlingHandlers } from '../../../src/service/alerts/handling/routes.ts';
 import { checkGroupHandlers } from '../../../src/service/checks/groups/routes.ts';
 import { type CheckDeps, CheckWriter } from '../../../src/service/checks/writer.ts';
-import { ServiceConfig } from '../../../src/service/config.ts';
+import { ServiceConfig } from '../../../src/service/config/config.ts';
 import { DomainProof } from '../../../src/service/custom-domains/domain-proof.ts';
 import type { AnyHandler, Call } from '../../../src/service/http/handler.ts';
 import { privateLocationHandlers } from '../../../src/service/locations/routes.ts';

@@ -15,6 +15,7 @@ import { storeOutcome } from '../../../src/service/results/settle.ts';
 import type { CountedResultRow } from '../../../src/service/results/tables.ts';
 import { queuedRun, RunNumbers } from '../../../src/service/runs/due-runs.ts';
 import type { RunRow } from '../../../src/service/runs/tables.ts';
+import { Sessions } from '../../../src/service/sessions/sessions.ts';
 import { endedAt } from '../../../src/service/store/days/ended-day.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { openHarness, quietLogger, type ServiceHarness } from '../service/service.ts';
@@ -76,7 +77,12 @@ class HistoryStage {
     this.#timers = new AlertTimers({ store, clock });
     this.#watch = new HeartbeatWatch({ store, clock, logger: quietLogger });
     this.#heartbeats = new Heartbeats({ store, clock });
-    this.#causes = new CauseWatch({ store, clock, metrics: { countGrouped: () => undefined } });
+    const sessions = new Sessions({ store, clock });
+    this.#causes = new CauseWatch({
+      ...{ store, clock, metrics: { countGrouped: () => undefined } },
+      runNow: (accountId, checkIds) =>
+        sessions.startChecks(accountId, { checkIds }, { runSource: 'ALERT_CAUSE' }),
+    });
   }
 
   async run(histories: readonly History[]): Promise<Verdict[]> {

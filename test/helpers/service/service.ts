@@ -12,20 +12,22 @@ import { configuredRetention } from '../../../src/service/accounts/routes.ts';
 import type { AlertingConfig } from '../../../src/service/alerts/delivery/configured-notifier.ts';
 import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
-import { ServiceConfig } from '../../../src/service/config.ts';
+import { ServiceConfig } from '../../../src/service/config/config.ts';
+import type { StaticIps } from '../../../src/service/config/static-ips.ts';
 import { DomainProof, type NameServers } from '../../../src/service/custom-domains/domain-proof.ts';
 import type { KeyRole } from '../../../src/service/ids/keys.ts';
 import { backgroundJobs } from '../../../src/service/jobs/index.ts';
-import type { StaticIps } from '../../../src/service/locations/static-ips.ts';
+import { endOutage } from '../../../src/service/locations/outages.ts';
 import { configuredMailServer, type MailConfig } from '../../../src/service/mail/mail-server.ts';
 import type { Mailing } from '../../../src/service/members/mails.ts';
 import type { SingleSignOn } from '../../../src/service/members/single-sign-on.ts';
-import { ServiceMetrics } from '../../../src/service/metrics.ts';
+import { ServiceMetrics } from '../../../src/service/metrics/metrics.ts';
+import { openStore } from '../../../src/service/open-store.ts';
 import { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
 import { Ingest } from '../../../src/service/results/ingest.ts';
 import { buildApi, handlersOn, type RouteDeps } from '../../../src/service/routes.ts';
 import { Ledger } from '../../../src/service/runs/ledger.ts';
-import { openStore, type Store } from '../../../src/service/store.ts';
+import type { Store } from '../../../src/service/store/store.ts';
 
 export const metricsToken = 'metrics-token-of-the-tests';
 
@@ -134,7 +136,10 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const analytics = new AnalyticsThread({ databaseUrl, path });
   const metrics = new ServiceMetrics();
   metrics.analytics = analytics;
-  const ledger = new Ledger({ store, clock, leaseTtlMs });
+  const ledger = new Ledger({
+    ...{ store, clock, leaseTtlMs },
+    onAgentsBack: (location) => endOutage(store, location, clock.wallMs()),
+  });
   const ingest = new Ingest({ store, clock, metrics, everyNthPass: options.everyNthPass });
   const artifactFolder = temporary ?? temporaryFolder();
   const artifactStore =

@@ -7,7 +7,7 @@ import { channelKinds } from '../../../src/channels/index.ts';
 import { keepMasked } from '../../../src/checks/contract/masking.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { type AlertMessage, channelMessage } from '../../../src/service/alerts/delivery/message.ts';
-import { type AnswerRules, OutboundHttp } from '../../../src/service/alerts/delivery/outbound-http.ts';
+import { type AnswerRules, OutboundHttp } from '../../../src/service/outbound/outbound-http.ts';
 import {
   type HttpReceiver,
   type ReceivedRequest,

@@ -19,10 +19,10 @@ function expressionsOf(rules: string): string {
 it('asks for metrics that the service has, with labels that they have', () => {
   const rules = textOf('deploy/prometheus/rules.yaml');
   const files = [
-    'service/metrics.ts',
-    'service/store-metrics.ts',
-    'service/stored-metrics.ts',
-    'service/queue-metrics.ts',
+    'service/metrics/metrics.ts',
+    'service/metrics/store-metrics.ts',
+    'service/metrics/stored-metrics.ts',
+    'service/metrics/queue-metrics.ts',
     'service/custom-domains/figures.ts',
     'service/results/clickhouse/figures.ts',
     'checks/model/totals.ts',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
-import { readServiceConfig } from '../../../src/service/config.ts';
+import { readServiceConfig } from '../../../src/service/config/config.ts';
 import type { RunRow } from '../../../src/service/runs/tables.ts';
 import { type RunningService, startService } from '../../../src/service/service.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';

@@ -13,7 +13,7 @@ import { Reports } from '../../../src/service/results/report-store.ts';
 import { Results } from '../../../src/service/results/store.ts';
 import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
 import { migrate } from '../../../src/service/store/schema/migrate.ts';
-import type { Tables } from '../../../src/service/tables.ts';
+import type { Tables } from '../../../src/service/store/tables.ts';
 import { insertWithDefaults, recordStatements } from '../../helpers/service/recorded-statements.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { resultRow } from '../conformance/store-suites/result-samples.ts';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { decode, encode, RECURSION_DESIRED } from 'dns-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
-import { OutboundHttp } from '../../../src/service/alerts/delivery/outbound-http.ts';
-import { ReceiverNames } from '../../../src/service/alerts/delivery/receiver-names.ts';
+import { OutboundHttp } from '../../../src/service/outbound/outbound-http.ts';
+import { ReceiverNames } from '../../../src/service/outbound/receiver-names.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 const folder = temporaryFolder();

@@ -5,8 +5,8 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CheckMetrics } from '../../../src/service/check-metrics/check-metrics.ts';
 import { RemoteWrite } from '../../../src/service/check-metrics/remote-write/remote-write.ts';
-import { readServiceConfig, ServiceConfig } from '../../../src/service/config.ts';
-import { ServiceMetrics } from '../../../src/service/metrics.ts';
+import { readServiceConfig, ServiceConfig } from '../../../src/service/config/config.ts';
+import { ServiceMetrics } from '../../../src/service/metrics/metrics.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 

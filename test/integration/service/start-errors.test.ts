@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { ServiceConfig } from '../../../src/service/config.ts';
+import { ServiceConfig } from '../../../src/service/config/config.ts';
+import { openStore } from '../../../src/service/open-store.ts';
 import { startService } from '../../../src/service/service.ts';
-import { openStore } from '../../../src/service/store.ts';
 import { quietLogger } from '../../helpers/service/service.ts';
 import { closedPort } from '../../helpers/targets/tcp-target.ts';
 

@@ -22,7 +22,7 @@ import { TestSessions } from '../../../src/service/sessions/stored/test-session-
 import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
 import { allScheduleParts } from '../../../src/service/store/engine/schedule-parts.ts';
 import { migrate } from '../../../src/service/store/schema/migrate.ts';
-import type { Tables } from '../../../src/service/tables.ts';
+import type { Tables } from '../../../src/service/store/tables.ts';
 import { insertWithDefaults, recordStatements } from '../../helpers/service/recorded-statements.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 

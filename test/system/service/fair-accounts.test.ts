@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askedBy } from '../../../src/lib/turns/asker.ts';
-import { openStore, type Store } from '../../../src/service/store.ts';
+import { openStore } from '../../../src/service/open-store.ts';
+import type { Store } from '../../../src/service/store/store.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { createCheck, openHarness, quietLogger, until } from '../../helpers/service/service.ts';
 import { emptiedDatabase } from '../../helpers/service/shared-database.ts';

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore } from '../../../src/service/open-store.ts';
 import { allScheduleParts } from '../../../src/service/store/engine/schedule-parts.ts';
-import { openStore, type Store } from '../../../src/service/store.ts';
+import type { Store } from '../../../src/service/store/store.ts';
 import type { PicketProcess } from '../../helpers/picket-process.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, temporaryFolder, until } from '../../helpers/service/service.ts';

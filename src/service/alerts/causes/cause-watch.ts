@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { greatestOf } from '../../../lib/bounds/extremes.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import type { Repositories } from '../../repositories.ts';
-import { Sessions } from '../../sessions/sessions.ts';
-import type { Store } from '../../store.ts';
+import type { Repositories } from '../../store/repositories.ts';
+import type { Store } from '../../store/store.ts';
 import { shownConfig } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { alertPolicies } from '../policy.ts';
@@ -31,6 +30,16 @@ export interface GroupedCounter {
   countGrouped(accountId: string, kind: string, count: number): void;
 }
 
+/** Runs checks of an account now. @throws AppError NOT_FOUND or CANNOT_RUN_NOW where none of them can be run. */
+type RunNow = (accountId: string, checkIds: readonly string[]) => Promise<unknown>;
+
+export interface CauseWatchOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly metrics: GroupedCounter;
+  readonly runNow: RunNow;
+}
+
 /**
  * Groups the news of checks that wait, and notifies channels of causes. Only the leader does, so that one
  * account's causes change in one place; what is decided is stored in one transaction with the notifications
@@ -40,13 +49,13 @@ export class CauseWatch {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #metrics: GroupedCounter;
-  readonly #sessions: Sessions;
+  readonly #runNow: RunNow;
 
-  constructor({ store, clock, metrics }: { store: Store; clock: Clock; metrics: GroupedCounter }) {
+  constructor({ store, clock, metrics, runNow }: CauseWatchOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#metrics = metrics;
-    this.#sessions = new Sessions({ store, clock });
+    this.#runNow = runNow;
   }
 
   async turn(): Promise<number | null> {
@@ -71,7 +80,7 @@ export class CauseWatch {
   async #hurry(accountId: string, checkIds: readonly string[]): Promise<void> {
     if (checkIds.length === 0) return;
     try {
-      await this.#sessions.startChecks(accountId, { checkIds }, { runSource: 'ALERT_CAUSE' });
+      await this.#runNow(accountId, checkIds);
     } catch (thrown) {
       // None of them can be run: they are heartbeats, switched off by now, or without an agent.
       const cannotRun = thrown instanceof AppError && ['NOT_FOUND', 'CANNOT_RUN_NOW'].includes(thrown.code);

@@ -3,7 +3,7 @@ import { leastOf } from '../../../lib/bounds/extremes.ts';
 import type { Check } from '../../checks/store.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../../store/engine/queries.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { OpenCause } from './open-cause.ts';
 import { type StoredNews, storedCause } from './stored-cause.ts';

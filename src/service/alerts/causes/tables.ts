@@ -42,3 +42,7 @@ export interface CauseTables {
   alert_cause_news: Omit<AlertCauseNewsRow, 'position'> & { position: Generated<number> };
   check_parents: CheckParentRow;
 }
+
+declare module '../../store/tables.ts' {
+  interface Tables extends CauseTables {}
+}

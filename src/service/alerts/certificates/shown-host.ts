@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { storedJson } from '../../store/stored-json.ts';
 
 const dayMs = 86_400_000;

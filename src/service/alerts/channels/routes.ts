@@ -13,7 +13,7 @@ import { found } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { unknownFieldIssues } from '../../http/unknown-names.ts';
 import { fieldError, validationError } from '../../http/validation.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { templateThread } from '../delivery/template-thread.ts';
 import { leaveReceiver } from '../receivers/leave-receiver.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';

@@ -6,7 +6,7 @@ import type { Subscriber, Subscription } from '../../checks/store.ts';
 import { accountTable } from '../../store/engine/account-table.ts';
 import { batches } from '../../store/engine/queries.ts';
 import { storedJson } from '../../store/stored-json.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import { ReceiverIncidents } from '../receivers/store.ts';
 import type { FormerChannelRow } from '../receivers/tables.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';

@@ -1,9 +1,9 @@
 import type { ChannelSettings } from '../../../channels/contract/channel.ts';
 import { createEgressPolicy, type EgressPolicy } from '../../../probes/egress/policy.ts';
-import type { ServiceConfig } from '../../config.ts';
+import type { ServiceConfig } from '../../config/config.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
+import { OutboundHttp } from '../../outbound/outbound-http.ts';
 import { Notifier, type NotifierOptions } from './notifier.ts';
-import { OutboundHttp } from './outbound-http.ts';
 
 /** The settings that alerting needs. */
 export type AlertingConfig = Pick<

@@ -4,7 +4,7 @@ import { knownOfResult } from '../../analyses/analyst.ts';
 import { record } from '../../audit/record.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { fieldError } from '../../http/validation.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import { summaryOf } from '../causes/summary.ts';
 import { type AlertDeed, alertPage, type PresentState, pagePolicy } from '../delivery/alert-page.ts';
 import { isSigned } from '../delivery/page-link.ts';

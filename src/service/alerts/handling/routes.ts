@@ -9,8 +9,8 @@ import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } fro
 import { found } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';
+import type { Store } from '../../store/store.ts';
 import { storedValue } from '../../store/stored-json.ts';
-import type { Store } from '../../store.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';
 import { isOpen, parseState, type StoredState } from '../stored-state.ts';
 import type { AlertStateRow } from '../tables.ts';

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { type Page, readPage } from '../../store/engine/queries.ts';
 import { storedValue } from '../../store/stored-json.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import type { AlertActionRow, SilenceRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
 import { unknownActor } from './actor.ts';

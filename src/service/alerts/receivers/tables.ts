@@ -29,3 +29,7 @@ export interface ReceiverTables {
   receiver_incidents: ReceiverIncidentRow;
   former_channels: FormerChannelRow;
 }
+
+declare module '../../store/tables.ts' {
+  interface Tables extends ReceiverTables {}
+}

@@ -6,7 +6,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { AppError, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { ModelFindings } from '../../../protocol/results/root-cause-analysis.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import { gatherEvidence } from '../gather.ts';
 import { caseOf } from '../seen/case.ts';
 import { storedAnalysis } from '../store.ts';

@@ -2,10 +2,9 @@ import { backoffDelayMs, type Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { packageVersion } from '../../../lib/version.ts';
 import { createEgressPolicy } from '../../../probes/egress/policy.ts';
-import { headersOf } from '../../alerts/delivery/header-list.ts';
-import { type Delivery, OutboundHttp } from '../../alerts/delivery/outbound-http.ts';
-import type { ServiceConfig } from '../../config.ts';
-import type { ServiceMetrics } from '../../metrics.ts';
+import type { ServiceConfig } from '../../config/config.ts';
+import { headersOf } from '../../outbound/header-list.ts';
+import { type Delivery, OutboundHttp } from '../../outbound/outbound-http.ts';
 import type { CheckMetrics } from '../check-metrics.ts';
 import { type SeriesOfState, type WriteRequest, WriteRequests } from './write-requests.ts';
 
@@ -23,7 +22,7 @@ export interface RemoteWriteOptions {
   readonly checkMetrics: Pick<CheckMetrics, 'writeAll'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Pick<ServiceMetrics, 'countRemoteWrite'>;
+  readonly metrics: { countRemoteWrite(outcome: 'sent' | 'refused' | 'dropped', samples: number): void };
   /** What may wait in memory. */
   readonly mostWaitingBytes?: number;
 }

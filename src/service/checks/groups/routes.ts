@@ -14,8 +14,8 @@ import { found, requireLocations } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { validationError } from '../../http/validation.ts';
 import { forgetAlerts } from '../../incidents/forget-alerts.ts';
-import type { Repositories } from '../../repositories.ts';
 import type { Signal } from '../../store/engine/signals.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { refuseMovedByGroup } from '../addresses/address-values.ts';
 import {
   type CheckChannel,

@@ -28,3 +28,7 @@ export interface CheckGroupTables {
   check_group_tags: CheckGroupTagRow;
   check_group_locations: CheckGroupLocationRow;
 }
+
+declare module '../../store/tables.ts' {
+  interface Tables extends CheckGroupTables {}
+}

@@ -15,3 +15,7 @@ export interface CheckPlanRow {
 export interface CheckPlanTables {
   check_plans: CheckPlanRow;
 }
+
+declare module '../../store/tables.ts' {
+  interface Tables extends CheckPlanTables {}
+}

@@ -3,7 +3,7 @@ import type { CheckState } from '../../../protocol/checks/check-state.ts';
 import { MaintenanceCalendar } from '../../maintenance/calendar.ts';
 import { MaintenanceWindows } from '../../maintenance/window-store.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import { freshSince, isUnderWay, pinged, stateAt, stateOf, turnsAt } from './check-state.ts';
 import { PausedChecks } from './paused-checks.ts';
 

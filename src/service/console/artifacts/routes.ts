@@ -10,7 +10,7 @@ import {
   storedFiles,
 } from '../../results/artifacts/sending.ts';
 import type { ArtifactRow } from '../../results/tables.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import { type FileLinks, folderOf, type OpenedFile } from './links.ts';
 import { addTraceViewer, type TraceViewerFiles } from './trace-viewer.ts';
 

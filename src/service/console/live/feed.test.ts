@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../lib/clock.ts';
 import { createLogger } from '../../../lib/log.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import { LiveFeed } from './feed.ts';
 
 const accountId = 'account';

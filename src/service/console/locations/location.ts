@@ -9,8 +9,8 @@ import {
   agentCheckTypes,
   agentSeenWindowMs,
   runningSessions,
-} from '../../locations/agents/sightings.ts';
-import type { AgentRow } from '../../locations/tables.ts';
+} from '../../agent-presence/presence.ts';
+import type { AgentRow } from '../../agent-presence/tables.ts';
 import { ago, counted, countText, duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { facts, table } from '../elements/table.ts';

@@ -4,7 +4,7 @@ import type { Actor } from '../../http/auth.ts';
 import { hashKey } from '../../ids/keys.ts';
 import { join } from '../../members/members.ts';
 import type { InvitationRow, PersonRow } from '../../members/tables.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Viewer } from '../page.ts';
 import type { LoginSessionRow } from './tables.ts';
 

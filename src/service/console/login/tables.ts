@@ -22,3 +22,7 @@ export interface LoginSessionRow {
 export interface LoginTables {
   login_sessions: LoginSessionRow;
 }
+
+declare module '../../store/tables.ts' {
+  interface Tables extends LoginTables {}
+}

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import { shared } from './board.ts';
 
 const accountId = 'account';

@@ -1,5 +1,5 @@
 import { LruMap } from '../../../lib/lru.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import type { OverviewChoices, OverviewState } from './store.ts';
 
 /** Looking at every check takes at most this share of the time, however many readers there are. */

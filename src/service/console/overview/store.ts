@@ -9,7 +9,7 @@ import { onDemandRuns } from '../../store/days/on-demand-runs.ts';
 import { dayMs } from '../../store/days/stretches.ts';
 import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
 import type { Page } from '../../store/engine/queries.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import { shownStates } from '../elements/state.ts';
 
 /** How a check stands, the worst first: the words of pages for `checkStates`. */

@@ -3,7 +3,7 @@ import { AppError, toError } from '../../../lib/errors.ts';
 import { reportError } from '../../http/errors.ts';
 import type { SharedLimits } from '../../http/shared-limits/shared-limits.ts';
 import { freshness } from '../../pages/answers/shared-answer.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Assets } from '../assets.ts';
 import { notAllowed } from '../error-page.ts';
 import { path } from '../html.ts';

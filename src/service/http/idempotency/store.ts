@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import type { StoredAnswerRow } from './tables.ts';
 
 /** Answers to requests that carry an idempotency key. */

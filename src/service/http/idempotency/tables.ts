@@ -17,3 +17,7 @@ export interface StoredAnswerTables {
   /** One row: written to find out whether anything can be. */
   write_tries: { id: number; content: Uint8Array };
 }
+
+declare module '../../store/tables.ts' {
+  interface Tables extends StoredAnswerTables {}
+}

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../lib/clock.ts';
 import type { RateLimit, Route } from '../../../protocol/http/route.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import { answerLimit, callerNetwork } from '../limits.ts';
 
 type SharedLimit = Pick<Route, 'operationId'> & { readonly rateLimit?: RateLimit | undefined };

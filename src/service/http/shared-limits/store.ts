@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import type { SpentLimitRow } from './tables.ts';
 
 /** Allowances that all processes of a database share. */

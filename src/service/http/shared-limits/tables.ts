@@ -9,3 +9,7 @@ export interface SpentLimitRow {
 export interface SharedLimitTables {
   spent_limits: SpentLimitRow;
 }
+
+declare module '../../store/tables.ts' {
+  interface Tables extends SharedLimitTables {}
+}

@@ -10,7 +10,7 @@ import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } fro
 import { found, notFound } from '../../http/known-names.ts';
 import { pageOf } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import type { AutomationRuleRow, ImpactedComponent } from '../tables.ts';
 import { requireComponents } from '../writer.ts';
 import type { AutomationRule, RuleDefinition } from './store.ts';

@@ -4,7 +4,7 @@ import { severityOf, worstImpact } from '../../incidents/impact.ts';
 import { uptimeDays, uptimeOf, uptimeView } from '../../incidents/timeline.ts';
 import { hiddenAmong } from '../../maintenance/affected.ts';
 import { isGoingOn } from '../../maintenance/pages.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { measuredNow } from '../measured-now.ts';
 import {
   incidentsShown,

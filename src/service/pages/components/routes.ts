@@ -9,7 +9,7 @@ import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } fro
 import { found } from '../../http/known-names.ts';
 import { pageOf } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import type { ComponentRow } from '../tables.ts';
 
 const mostOnPage = 500;

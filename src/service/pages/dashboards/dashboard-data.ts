@@ -2,12 +2,12 @@ import type { CheckState } from '../../../protocol/checks/check-state.ts';
 import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
 import type { DashboardData } from '../../../protocol/pages/public-page.ts';
 import { coverageDays, lastDays, windowCoverage } from '../../coverage/coverage-query.ts';
-import type { Repositories } from '../../repositories.ts';
 import type { AnalyticsThread } from '../../results/analytics/analytics-thread.ts';
 import { measuredOnDemand } from '../../results/analytics/measured-values.ts';
 import { aggregateView, verdictOf } from '../../results/check-report.ts';
 import type { RecentRun, ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { dashboardIncidentView } from './incident-routes.ts';
 import type { Dashboard } from './store.ts';
 

@@ -8,7 +8,7 @@ import {
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found, notFound } from '../../http/known-names.ts';
 import { fieldError } from '../../http/validation.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
 /** The routes of the incidents of dashboards. */

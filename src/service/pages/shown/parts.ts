@@ -12,7 +12,7 @@ import {
   type PageParts,
 } from '../../maintenance/affected.ts';
 import { type VisibleMaintenance, visibleMaintenances } from '../../maintenance/pages.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { statusPageOptions } from '../routes.ts';
 import type { StatusPageRow } from '../tables.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
 import type { ImportChanges } from '../../../protocol/projects/project-import.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { type KindName, kinds } from '../kinds/index.ts';
 import type { Body } from '../kinds/kind.ts';
 import type { Operations } from '../operations.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../protocol/projects/project-import.ts';
 import { type AnyHandler, handlersById, iso, optionalIso } from '../../http/handler.ts';
 import { found } from '../../http/known-names.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import { physicalIdOf } from '../kinds/index.ts';
 import { Operations } from '../operations.ts';

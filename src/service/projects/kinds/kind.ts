@@ -4,7 +4,7 @@ import type { Keeping } from '../../../checks/contract/masking.ts';
 import type { Route } from '../../../protocol/http/route.ts';
 import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
 import type { PhysicalId } from '../../../protocol/projects/project.ts';
-import type { Repositories } from '../../repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 

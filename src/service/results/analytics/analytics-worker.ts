@@ -10,7 +10,7 @@ import { connectPostgres } from '../../store/engine/connect-postgres.ts';
 import { asStoreError, connectSqliteToRead } from '../../store/engine/dialect.ts';
 import { cancelStatement, type PostgresSession } from '../../store/engine/postgres/cancel-statement.ts';
 import { type UnreadableValue, unreadableValues } from '../../store/stored-json.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import { ClickHouseServer } from '../clickhouse/clickhouse-server.ts';
 import { ClickHouseState, FedColumns } from '../clickhouse/fed-columns.ts';
 import { FedResults } from '../clickhouse/feed-store.ts';

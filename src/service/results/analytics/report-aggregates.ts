@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { leastOf } from '../../../lib/bounds/extremes.ts';
 import { onDemandResultIds } from '../../store/days/on-demand-runs.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import { measuredFailures } from '../check-report.ts';
 import type { ResultColumns } from '../columns/result-columns.ts';
 import { ordinalColumn, responseColumn, statusColumn } from '../columns/result-frame.ts';

@@ -7,7 +7,7 @@ import { linger, receiveUpload } from '../../artifact-store/upload.ts';
 import { ContentMismatch, type ExpectedContent } from '../../artifact-store/verified-content.ts';
 import type { LocationCaller } from '../../http/auth.ts';
 import { resultIdOf } from '../../runs/lease-store.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import type { ArtifactRow } from '../tables.ts';
 
 export interface ArtifactUpload {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../lib/errors.ts';
 import { type ArtifactStore, parseByteRange } from '../../artifact-store/artifact-store.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import type { ArtifactRow } from '../tables.ts';
 import { artifactKey } from './intake.ts';
 

@@ -1,6 +1,5 @@
 import { toError } from '../../../lib/errors.ts';
-import type { ServiceConfig } from '../../config.ts';
-import type { ServiceMetrics } from '../../metrics.ts';
+import type { ServiceConfig } from '../../config/config.ts';
 import { ClickHouseServer } from './clickhouse-server.ts';
 import type { ClickHouseNews } from './fed-columns.ts';
 import { ClickHouseFeed, type FeedOptions } from './feed.ts';
@@ -10,7 +9,8 @@ const dayMs = 86_400_000;
 
 export type ClickHouseDeps = Omit<FeedOptions, 'server' | 'figures' | 'analyticsMs'> & {
   readonly config: Pick<ServiceConfig, 'ANALYTICS_CLICKHOUSE_URL' | 'ANALYTICS_RETENTION_DAYS'>;
-  readonly metrics: Pick<ServiceMetrics, 'clickHouse'>;
+  /** Where its numbers are shown. */
+  readonly metrics: { clickHouse: ClickHouseFigures | undefined };
 };
 
 /** What feeds the configured ClickHouse, and what hears of questions to it; undefined where there is none. */

@@ -3,7 +3,7 @@ import { leastOf } from '../../../lib/bounds/extremes.ts';
 import { LruMap } from '../../../lib/lru.ts';
 import { isOnItsWay } from '../../store/days/ended-day.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import type { ResultChunkRow } from '../tables.ts';
 import {
   encodedPart,

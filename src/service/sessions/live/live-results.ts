@@ -5,15 +5,18 @@ import { WebSocketServer } from 'ws';
 import { toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { hashKey } from '../../ids/keys.ts';
-import type { ServiceMetrics } from '../../metrics.ts';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import { type Credentials, maxPacketBytes, Subscriber } from './subscriber.ts';
 import { WatchedSuites } from './watched-suites.ts';
 
 export interface LiveResultsDeps {
   readonly store: Store;
   readonly logger: Logger;
-  readonly metrics: ServiceMetrics;
+  readonly metrics: {
+    /** Connections that are open at this process. */
+    liveConnections: number;
+    countLiveRefusal(reason: string): void;
+  };
 }
 
 /** Connections of one account at one process, and of all accounts together. */

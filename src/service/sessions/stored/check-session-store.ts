@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
-import { unpackRow } from '../../results/details/packed-detail.ts';
 import type { CountedResultRow, ResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
+import { unpackRow } from '../../store/details/packed-detail.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches } from '../../store/engine/queries.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import type { CheckSessionRow } from './tables.ts';
 
 /**

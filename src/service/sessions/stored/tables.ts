@@ -75,3 +75,7 @@ export interface SessionTables {
   test_definitions: TestDefinitionRow;
   triggers: TriggerRow;
 }
+
+declare module '../../store/tables.ts' {
+  interface Tables extends SessionTables {}
+}

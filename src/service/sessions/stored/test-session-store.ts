@@ -1,14 +1,14 @@
 import type { Expression, Kysely, SqlBool } from 'kysely';
 import { sql } from 'kysely';
-import { packRow, unpackRow } from '../../results/details/packed-detail.ts';
 import type { ResultRow, TestResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import { isOnItsWay } from '../../store/days/ended-day.ts';
 import { dayMs } from '../../store/days/stretches.ts';
+import { packRow, unpackRow } from '../../store/details/packed-detail.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import { batches } from '../../store/engine/queries.ts';
 import { storedValue } from '../../store/stored-json.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../../store/tables.ts';
 import type { TestSessionRow } from './tables.ts';
 
 const snapshotsOf = storedValue<{ readonly updatesSnapshots?: boolean }>('test_definitions.definition', {});

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
+import type { Tables } from '../tables.ts';
 import type { DividedTable } from './divided-table.ts';
 import { dayMs, dayOf, missingStretches, type Stretch } from './stretches.ts';
 

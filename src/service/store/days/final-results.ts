@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { greatestOf, leastOf } from '../../../lib/bounds/extremes.ts';
-import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
+import type { Tables } from '../tables.ts';
 
 type Column = keyof Tables['results'];
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
+import type { Tables } from '../tables.ts';
 import { finalResultsOf } from './final-results.ts';
 
 const columns = [

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
+import type { Tables } from '../tables.ts';
 import { Days, type Part } from './days.ts';
 import { notEnded } from './ended-day.ts';
 import { droppingRunsBefore, runTables } from './run-tables.ts';

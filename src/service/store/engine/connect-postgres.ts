@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { toError } from '../../../lib/errors.ts';
-import type { Tables } from '../../tables.ts';
 import { noteStatement } from '../commits.ts';
+import type { Tables } from '../tables.ts';
 import { type Connection, postgresSql } from './dialect.ts';
 import { PooledPostgresDialect } from './pooled-driver.ts';
 import { inTurns, poolTurns } from './postgres/pool-turns.ts';

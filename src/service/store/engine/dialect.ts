@@ -11,7 +11,7 @@ import {
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
 import { makeFolders } from '../../../lib/process/make-folders.ts';
 import { FairQueue } from '../../../lib/turns/fair-queue.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../tables.ts';
 import { keepPrivate } from './disk/data-dir.ts';
 import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';
 import { arrayOf, type ColumnType } from './postgres/postgres-arrays.ts';

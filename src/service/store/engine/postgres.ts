@@ -5,7 +5,7 @@ import type pg from 'pg';
 import { backoffDelayMs } from '../../../lib/clock.ts';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../tables.ts';
 import { poolerError } from './disk/open-errors.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 import { ScheduleParts } from './schedule-parts.ts';

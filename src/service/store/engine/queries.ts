@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../tables.ts';
 
 /** A part of a list: `limit` rows after the first `offset`. */
 export interface Page {

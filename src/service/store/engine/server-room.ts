@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { backoffDelayMs } from '../../../lib/clock.ts';
 import { AppError, errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../tables.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 
 /** How many connections a process has to PostgreSQL besides its pool: for signals, and for analytics. */

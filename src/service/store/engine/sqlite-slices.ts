@@ -8,7 +8,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import type { FairQueue } from '../../../lib/turns/fair-queue.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../tables.ts';
 import type { OpenSqlite } from './sqlite.ts';
 
 /** What a long transaction works with. */

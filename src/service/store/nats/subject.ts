@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { toError } from '../../../lib/errors.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../tables.ts';
 
 /**
  * The subject of a database: all its processes come to the same, whatever way they reach it, and those of another

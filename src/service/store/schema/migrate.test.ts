@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Tables } from '../../tables.ts';
 import { connectSqlite, type Dialect } from '../engine/dialect.ts';
+import type { Tables } from '../tables.ts';
 import { migrate } from './migrate.ts';
 
 const first = { name: '0001 first', statements: ['create table one (id text)'] };

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../../lib/errors.ts';
-import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
+import type { Tables } from '../tables.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 /**

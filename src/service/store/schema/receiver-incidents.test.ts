@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { resourceMigrations } from '../../resources/index.ts';
-import type { Tables } from '../../tables.ts';
 import { connectSqlite } from '../engine/dialect.ts';
+import type { Tables } from '../tables.ts';
 import { receiverIncidents } from './alert-migration.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../tables.ts';
+import type { Tables } from '../tables.ts';
 import { keyOfValue, openValue, sealedTables, sealValue } from './sealed-columns.ts';
 import { type SecretBox, unknownKey } from './secret-box.ts';
 

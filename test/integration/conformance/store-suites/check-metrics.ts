@@ -9,7 +9,7 @@ import {
   noTotals,
   type Totals,
 } from '../../../../src/service/check-metrics/totals.ts';
-import type { Store } from '../../../../src/service/store.ts';
+import type { Store } from '../../../../src/service/store/store.ts';
 import { createCheck, metricsToken, reportOf, until } from '../../../helpers/service/service.ts';
 import { ledgerRow } from './coverage.ts';
 import { httpDetail, resultRow } from './result-samples.ts';

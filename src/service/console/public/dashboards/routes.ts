@@ -3,7 +3,7 @@ import { AppError } from '../../../../lib/errors.ts';
 import { type DashboardData, publicPageRoutes } from '../../../../protocol/pages/public-page.ts';
 import { hashKey } from '../../../ids/keys.ts';
 import { freshness } from '../../../pages/answers/shared-answer.ts';
-import type { Store } from '../../../store.ts';
+import type { Store } from '../../../store/store.ts';
 import { notAllowed } from '../../error-page.ts';
 import { path } from '../../html.ts';
 import { isFromOwnPage } from '../../login/addresses.ts';

@@ -3,7 +3,7 @@ import { AppError, toError } from '../../../../lib/errors.ts';
 import type { DomainProof } from '../../../custom-domains/domain-proof.ts';
 import { isProven, isServing } from '../../../custom-domains/domain-state.ts';
 import { rememberedMs } from '../../../custom-domains/service-names.ts';
-import type { Store } from '../../../store.ts';
+import type { Store } from '../../../store/store.ts';
 import type { Assets } from '../../assets.ts';
 import { path } from '../../html.ts';
 import { isStatusFile, sendPublicError, sendStatusFile } from '../routes.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../../../lib/clock.ts';
 import { toError } from '../../../../lib/errors.ts';
-import type { Tables } from '../../../tables.ts';
+import type { Tables } from '../../tables.ts';
 import { storageProblemOf } from './storage-problem.ts';
 
 /** How long what was found out holds: a probe each second is no write each second. */

@@ -1,0 +1,182 @@
+import semver from 'semver';
+import { LruMap } from '../../lib/lru.ts';
+import { packageVersion } from '../../lib/version.ts';
+import type { ClaimRequest } from '../../protocol/agent/agent.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
+import { storedValue } from '../store/stored-json.ts';
+import type { AgentRow } from './tables.ts';
+
+const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {
+  backends: {},
+  unavailable: {},
+  runtimes: [],
+  droppedResults: 0,
+});
+
+/** The types of checks that a stored session runs. */
+export const agentCheckTypes = storedValue<readonly string[]>('agents.check_types', []);
+
+/** An agent counts as running for this long after it was seen (check model 4.5). */
+export const agentSeenWindowMs = 2 * 60_000;
+
+/** An agent is there for this long after it was seen: longer than a poll waits, and than what it takes to write down that it was seen. */
+export const agentPresentMs = 45_000;
+
+const writeEveryMs = 10_000;
+/** Sessions whose last write is remembered; what is forgotten is written once more than needed. */
+const maxRemembered = 20_000;
+/** Sessions of a location that are kept: those seen last. Far more than any location has agents. */
+const maxSessions = 2_000;
+const boundEvery = 100;
+const forgetAfterMs = 7 * 86_400_000;
+
+/** What an agent says about the check types it knows, and about what it lost; stored as JSON. */
+type AgentCapabilities = Pick<ClaimRequest, 'backends' | 'unavailable' | 'runtimes' | 'droppedResults'>;
+
+interface Sighting {
+  readonly writtenAt: number;
+  readonly fingerprint: string;
+}
+
+/**
+ * Which agents were seen where and when. Two processes with one agent id (a cloned machine) are two sessions
+ * and stay apart. A session is written at most every ten seconds unless what it says of itself changes: polls
+ * are frequent, and the answers that use this look back minutes.
+ */
+export class AgentSightings {
+  readonly #store: Store;
+  readonly #seen = new LruMap<string, Sighting>(maxRemembered);
+  #newSessions = 0;
+  #forgottenAt = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** A claim: it carries all that is known of an agent. */
+  async claimed(
+    { id: locationId, key_id: keyId }: { readonly id: string; readonly key_id: string },
+    request: ClaimRequest,
+    now: number,
+  ): Promise<void> {
+    const checkTypes = JSON.stringify(request.checkTypes);
+    const { backends, unavailable, runtimes, droppedResults } = request;
+    const capabilities = JSON.stringify({
+      backends,
+      unavailable,
+      runtimes,
+      droppedResults,
+    } satisfies AgentCapabilities);
+    const fingerprint = `${keyId} ${request.version} ${request.platform} ${checkTypes} ${capabilities}`;
+    if (!this.#isDue(locationId, request, now, fingerprint)) return;
+    await this.#store.locations.agentSeen({
+      location_id: locationId,
+      agent_id: request.agentId,
+      session_id: request.sessionId,
+      key_id: keyId,
+      version: request.version,
+      platform: request.platform,
+      check_types: checkTypes,
+      capabilities,
+      first_seen: now,
+      last_seen: now,
+    });
+    this.#newSessions += 1;
+    if (this.#newSessions % boundEvery === 0) {
+      await this.#store.locations.boundAgents(locationId, maxSessions);
+    }
+    await this.#forget(now);
+  }
+
+  /** Any other call of a session. */
+  async heard(
+    locationId: string,
+    session: { readonly agentId: string; readonly sessionId: string },
+    now: number,
+  ): Promise<void> {
+    if (!this.#isDue(locationId, session, now)) return;
+    await this.#store.locations.sessionSeen(locationId, session.agentId, session.sessionId, now);
+  }
+
+  /** A session said goodbye: its location is without it at once. */
+  async left(
+    locationId: string,
+    { agentId, sessionId }: { readonly agentId: string; readonly sessionId: string },
+    now: number,
+  ): Promise<void> {
+    this.#seen.delete(keyOf(locationId, { agentId, sessionId }));
+    await this.#store.locations.sessionLeft(locationId, agentId, sessionId, now);
+  }
+
+  #isDue(
+    locationId: string,
+    session: { readonly agentId: string; readonly sessionId: string },
+    now: number,
+    fingerprint?: string,
+  ): boolean {
+    const key = keyOf(locationId, session);
+    const last = this.#seen.get(key);
+    const isFresh = last !== undefined && now - last.writtenAt < writeEveryMs && now >= last.writtenAt;
+    if (isFresh && (fingerprint === undefined || fingerprint === last.fingerprint)) return false;
+    this.#seen.set(key, { writtenAt: now, fingerprint: fingerprint ?? last?.fingerprint ?? '' });
+    return true;
+  }
+
+  /** Once an hour: sessions of past weeks. */
+  async #forget(now: number): Promise<void> {
+    if (now - this.#forgottenAt < 3_600_000) return;
+    this.#forgottenAt = now;
+    await this.#store.locations.forgetAgents(now - forgetAfterMs);
+  }
+}
+
+function keyOf(
+  locationId: string,
+  { agentId, sessionId }: { readonly agentId: string; readonly sessionId: string },
+): string {
+  return `${locationId} ${sessionId} ${agentId}`;
+}
+
+/** What a stored session said of itself; nothing when it was written by an older build. */
+export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCapabilities {
+  return capabilitiesOf(row.capabilities);
+}
+
+/**
+ * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends
+ * where a later one of the same agent begins. Sessions of one agent id that overlap are two machines and
+ * count as two.
+ */
+export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
+  const newestStart = new Map<string, number>();
+  for (const { agent_id: agentId, first_seen: firstSeen } of sessions) {
+    newestStart.set(agentId, Math.max(firstSeen, newestStart.get(agentId) ?? 0));
+  }
+  return sessions.filter((session) => (newestStart.get(session.agent_id) ?? 0) <= session.last_seen);
+}
+
+/** Whether an agent's major version is below this build's. */
+export function isOutdated(agentVersion: string): boolean {
+  const parsed = semver.parse(agentVersion);
+  return parsed === null || parsed.major < semver.major(packageVersion());
+}
+
+/** The private locations of an account, and which of them have agents that could take a run. */
+export interface KnownLocations {
+  /** Location id by slug. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly withAgents: ReadonlySet<string>;
+}
+
+export async function knownLocations(
+  repositories: Repositories,
+  accountId: string,
+  now: number,
+): Promise<KnownLocations> {
+  const bySlug = await repositories.locations.idsBySlug([accountId]);
+  const ids = new Map([...bySlug].map(([key, id]) => [key.slice(accountId.length + 1), id]));
+  const agents = await repositories.locations.agents([...ids.values()], now - agentSeenWindowMs);
+  const alive = new Set(agents.map((agent) => agent.location_id));
+  return { ids, withAgents: new Set([...ids].filter(([, id]) => alive.has(id)).map(([slug]) => slug)) };
+}

@@ -1,0 +1,11 @@
+import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { CheckTotals } from './store.ts';
+
+export const checkMetrics = defineFeature({
+  name: 'check-metrics',
+  repositories: { checkTotals: CheckTotals },
+});
+
+declare module '../store/repositories.ts' {
+  interface Repositories extends RepositoriesOf<typeof checkMetrics> {}
+}

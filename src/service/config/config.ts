@@ -1,0 +1,400 @@
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+import { providerProblem } from '../../channels/contract/phone-provider.ts';
+import type { ModelAccess } from '../../checks/model/access.ts';
+import { modelAccess, serviceModelSettings } from '../../checks/model/settings.ts';
+import { readEnvironment } from '../../lib/env.ts';
+import { logLevels } from '../../lib/log.ts';
+import { withLowerCaseProxies } from '../../lib/proxy.ts';
+import { shapeOf, valuesOf } from '../../lib/setting-tree.ts';
+import { parseEgressRules } from '../../probes/egress/rules.ts';
+import { natsSettings } from '../store/nats/settings.ts';
+import { parseSecretsKey } from '../store/secrets/secret-box.ts';
+import { clickHouseSettings } from './clickhouse.ts';
+import { customDomainSettings } from './custom-domains.ts';
+import { ownAddress } from './own-address.ts';
+import { remoteWriteSettings } from './remote-write.ts';
+import { oidcSettings } from './single-sign-on.ts';
+import { isAddress, staticIpSetting } from './static-ips.ts';
+import { otlpSettings } from './traces.ts';
+
+const egressRules = z
+  .string()
+  .superRefine((list, context) => {
+    for (const message of parseEgressRules(list).problems) context.addIssue({ code: 'custom', message });
+  })
+  .default('')
+  .meta({ defaultText: 'none' });
+/** How a provider is asked for text messages or calls, as JSON. */
+function phoneProvider(what: string) {
+  return z
+    .string()
+    .superRefine((text, context) => {
+      const message = providerProblem(text);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe(
+      `Provider of ${what}, as JSON: \`url\`, \`method\`, \`headers\`, \`form\` or \`json\` with templates, \`accepted\` ([alerts.md](alerts.md#text-messages-and-calls))`,
+    );
+}
+const proxy = z.string().optional().meta({ defaultText: 'none' });
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** The entries of a list that is separated by commas or spaces. */
+export function listOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((entry) => entry !== '');
+}
+
+const secretsKeyMessage = 'must be 32 bytes as Base64 or hex: openssl rand -base64 32';
+
+const days = (defaultDays: number) => z.coerce.number().int().min(1).max(10_000).default(defaultDays);
+
+/**
+ * Every setting of the service: one variable each, documented in docs/reference/config.md and `picket service
+ * --help`.
+ */
+export const ServiceConfig = z
+  .object({
+    PORT: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(65_535)
+      .default(8080)
+      .describe('Port of the HTTP API. 0 picks a free port'),
+    HOST: z
+      .string()
+      .optional()
+      .meta({ defaultText: 'all addresses' })
+      .describe('Address to listen on. 127.0.0.1 restricts the API to this machine'),
+    DATABASE_URL: z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'PostgreSQL connection URL; of several hosts (`a:5432,b:5432`) the one that takes writes is used. Without it the service uses an SQLite database under DATA_DIR',
+      ),
+    DATABASE_DIRECT_URL: z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+      .optional()
+      .meta({ secret: true, defaultText: 'none: DATABASE_URL keeps sessions' })
+      .describe(
+        'Where the database itself is, when DATABASE_URL leads to a pooler in transaction mode such as PgBouncer. One connection of each process goes there, and backups',
+      ),
+    DATABASE_REPLICA_URL: z
+      .string()
+      .regex(
+        /^postgres(ql)?:\/\/[^,]+$/,
+        'must start with postgres:// or postgresql://, and name one host: a balancer may have several behind it',
+      )
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'A streaming replica of the database. Lists of results, analytics, reports and public pages are read there while it is at most 5 s behind',
+      ),
+    DATABASE_POOL_SIZE: z.coerce
+      .number()
+      .int()
+      .min(2)
+      .max(1_000)
+      .default(10)
+      .describe('Most connections of a process to PostgreSQL for requests and jobs. It needs two more'),
+    DATABASE_WAIT_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(86_400)
+      .default(60)
+      .describe('How long a starting service waits for PostgreSQL to be reachable. 0: not at all'),
+    ...natsSettings,
+    DATA_DIR: z
+      .string()
+      .default('./data')
+      .describe('Folder for the SQLite database and the first API key. Created when missing'),
+    SECRETS_KEY: z
+      .string()
+      .refine((text) => parseSecretsKey(text) !== undefined, secretsKeyMessage)
+      .optional()
+      .meta({ secret: true, defaultText: 'none: secrets are stored in clear' })
+      .describe(
+        'Key that secrets in the database are encrypted with: 32 bytes as Base64 or hex, such as `openssl rand -base64 32` prints. Without it they are lost',
+      ),
+    SECRETS_OLD_KEYS: z
+      .string()
+      .refine((text) => listOf(text).every((key) => parseSecretsKey(key) !== undefined), secretsKeyMessage)
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'Keys that SECRETS_KEY replaced, separated by commas or spaces. At start, what they encrypted is encrypted with SECRETS_KEY',
+      ),
+    ARTIFACT_STORE: z
+      .string()
+      .refine(
+        (value) =>
+          /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[\w./-]*)?$/.test(value) ||
+          /^(?!\w+:\/\/)./.test(value),
+        'must be a folder, or s3://bucket/prefix',
+      )
+      .optional()
+      .meta({ defaultText: '`artifacts` under DATA_DIR' })
+      .describe(
+        'Where artifacts of runs are stored: a folder, or `s3://bucket/prefix`. Several service processes must share one',
+      ),
+    S3_ENDPOINT: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .optional()
+      .meta({ defaultText: "Amazon's" })
+      .describe('Endpoint of an s3:// ARTIFACT_STORE that is not hosted by Amazon'),
+    S3_REGION: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ defaultText: 'us-east-1' })
+      .describe('Region of the bucket'),
+    S3_ACCESS_KEY_ID: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'Access key for the bucket. Without it the AWS variables, profile or role of the machine apply',
+      ),
+    S3_SECRET_ACCESS_KEY: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe('Secret key for S3_ACCESS_KEY_ID'),
+    PUBLIC_URL: ownAddress
+      .optional()
+      .meta({ defaultText: 'none' })
+      .describe(
+        'Base URL under which clients reach the API, used in links: scheme, host and port, without a path. Without it links are relative',
+      ),
+    ARTIFACTS_URL: ownAddress
+      .optional()
+      .meta({ defaultText: 'none' })
+      .describe(
+        "Another host name of the service, at which files of runs open: `https://picket-files.example.com`. Playwright's trace viewer needs it. It must serve no other site",
+      ),
+    ...customDomainSettings,
+    PAGES: z
+      .enum(['on', 'off'])
+      .default('on')
+      .describe('Whether the service has pages for browsers. off: it is an API only'),
+    MCP: z
+      .enum(['on', 'read-only', 'off'])
+      .default('on')
+      .describe(
+        'Whether programs with a language model may use the API as tools at `/mcp`. Tools that change something are offered to clients that ask for them; read-only: to nobody',
+      ),
+    RATE_LIMIT_PER_MINUTE: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(600)
+      .describe(
+        'Requests per minute that one API key (on public pages: one address) may send to one service process. Some operations have a lower limit. 0 disables all rate limits',
+      ),
+    TRUSTED_PROXIES: z
+      .string()
+      .superRefine((text, context) => {
+        for (const address of listOf(text)) {
+          if (isAddress(address, '4') || isAddress(address, '6')) continue;
+          context.addIssue({
+            code: 'custom',
+            message: `"${address}" is not an IP address or network (CIDR)`,
+          });
+        }
+      })
+      .default('')
+      .meta({ defaultText: 'none' })
+      .describe(
+        'Proxies in front of the service whose `X-Forwarded-For` header is trusted for the client address',
+      ),
+    STATIC_IPS: staticIpSetting('4'),
+    STATIC_IPV6S: staticIpSetting('6'),
+    BOOTSTRAP_API_KEY: z
+      .string()
+      .min(16, 'must have at least 16 characters')
+      .max(512, 'must have at most 512 characters')
+      .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'API key with role ADMIN to create at start. Without it an empty store gets a random key, written to DATA_DIR/api-key',
+      ),
+    SMTP_URL: z
+      .url({ protocol: /^smtps?$/, error: 'must look like smtp://user:password@host:port or smtps://…' })
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe('Mail server for alerts by e-mail. E-mail is off unless this and MAIL_FROM are set'),
+    MAIL_FROM: z
+      .string()
+      .regex(/^[^\r\n]*[^\s@]+@[^\s@]+$/, 'must hold an e-mail address')
+      .optional()
+      .meta({ defaultText: 'none' })
+      .describe('Sender of e-mail alerts: an address, or `Name <address>`'),
+    ...oidcSettings,
+    EGRESS_ALLOW: egressRules.describe(
+      'Destinations that notifications, and questions to a model, may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
+    ),
+    EGRESS_DENY: egressRules.describe(
+      'Destinations that neither notifications nor questions to a model may reach. Same syntax as EGRESS_ALLOW',
+    ),
+    // Read by modelOf() alone, whose types are those of the settings.
+    ...(shapeOf(serviceModelSettings) as Record<never, never>),
+    HTTPS_PROXY: proxy.describe('Proxy for an https:// MODEL_URL; `https_proxy` works too'),
+    HTTP_PROXY: proxy.describe('Proxy for an http:// MODEL_URL; `http_proxy` works too'),
+    NO_PROXY: proxy.describe('Hosts of models reached without a proxy; `no_proxy` works too'),
+    CA_CERTS_DIR: z
+      .string()
+      .refine((path) => isAbsolute(path), 'must be an absolute path')
+      .optional()
+      .meta({ defaultText: 'none' })
+      .describe(
+        'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the service connects to; read at start',
+      ),
+    PAGERDUTY_URL: httpUrl
+      .default('https://events.pagerduty.com')
+      .describe('Events API of PagerDuty; https://events.eu.pagerduty.com for accounts in the EU'),
+    OPSGENIE_URL: httpUrl
+      .optional()
+      .meta({ defaultText: "that of the channel's region" })
+      .describe('URL of the Opsgenie Alert API, to override the default of the region of a channel'),
+    TELEGRAM_URL: httpUrl
+      .default('https://api.telegram.org')
+      .describe('Bot API of Telegram, for those who run a server of it themselves'),
+    SLACK_URL: httpUrl.default('https://slack.com').describe('Where the Web API of Slack is'),
+    SLACK_BOT_TOKEN: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must not have spaces')
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'Bot token of a Slack app for channels of type SLACK_APP that name none. Every account may post with it',
+      ),
+    SMS_PROVIDER: phoneProvider('text messages'),
+    CALL_PROVIDER: phoneProvider('phone calls'),
+    ALERTS_PER_MINUTE: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(60)
+      .describe('Notifications a channel gets per minute. Further ones wait up to ten minutes. 0: no limit'),
+    RESULT_RETENTION_DAYS: days(30).describe(
+      'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur; on PostgreSQL results go by the day, up to a day later',
+    ),
+    DETAIL_OF_EVERY_NTH_PASS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(1)
+      .describe(
+        'Of how many scheduled runs in a row that passed one keeps its detail (headers, body, phases, log), for each check and location. 1: all do. Failures, degraded and repeated runs, the first pass after one, one pass a day and runs that somebody started always do; numbers of all runs stay',
+      ),
+    ARTIFACT_RETENTION_DAYS: days(30).describe('Days to keep artifacts of runs'),
+    CODE_BUNDLE_QUOTA_BYTES: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(2 ** 50)
+      .default(10 * 2 ** 30)
+      .meta({ defaultText: '10737418240 (10 GiB)' })
+      .describe('Most bytes of code bundles of an account'),
+    ANALYTICS_RETENTION_DAYS: days(400).describe(
+      'Days that analytics can look back. They take about 20 bytes per result',
+    ),
+    ...clickHouseSettings,
+    SESSION_MAX_HOURS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(8_760)
+      .default(720)
+      .describe(
+        'Hours after which a login session ends, however much it is used; without use it ends after a week. Roles by group (`OIDC_ROLES`) are read at each login: this is how long a group that was taken away still counts',
+      ),
+    AUDIT_RETENTION_DAYS: days(400).describe('Days to keep the audit log: who changed what'),
+    METRICS_TOKEN: z
+      .string()
+      .min(16, 'must have at least 16 characters')
+      .max(512, 'must have at most 512 characters')
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'Bearer token that sees all accounts on `/metrics` and `/metrics/checks`. An API key always sees its own account there',
+      ),
+    ...otlpSettings,
+    ...remoteWriteSettings,
+    LOG_LEVEL: z
+      .string()
+      .toLowerCase()
+      .pipe(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }))
+      .default('info')
+      .describe('Minimum log level'),
+  })
+  .refine(({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }) => direct === undefined || url !== undefined, {
+    path: ['DATABASE_DIRECT_URL'],
+    error: 'needs DATABASE_URL: the pooler in front of the same database',
+  })
+  .refine(({ DATABASE_URL: url, DATABASE_REPLICA_URL: copy }) => copy === undefined || url !== undefined, {
+    path: ['DATABASE_REPLICA_URL'],
+    error: 'needs DATABASE_URL: the database that it is a replica of',
+  })
+  .refine(({ DATABASE_URL: database, NATS_URL: url }) => url === undefined || database !== undefined, {
+    path: ['NATS_URL'],
+    error: 'needs DATABASE_URL: only on PostgreSQL there are processes to wake',
+  })
+  .refine(
+    ({ NATS_URL: url, NATS_CREDENTIALS: credentials }) => credentials === undefined || url !== undefined,
+    {
+      path: ['NATS_CREDENTIALS'],
+      error: 'needs NATS_URL: the servers that they are for',
+    },
+  )
+  .refine(
+    ({ REMOTE_WRITE_URL: url, REMOTE_WRITE_HEADERS: headers }) => headers === undefined || url !== undefined,
+    {
+      path: ['REMOTE_WRITE_HEADERS'],
+      error: 'needs REMOTE_WRITE_URL: the receiver that they are for',
+    },
+  )
+  .refine(
+    ({ PUBLIC_URL: pages, ARTIFACTS_URL: files }) =>
+      pages === undefined || files === undefined || new URL(pages).hostname !== new URL(files).hostname,
+    {
+      path: ['ARTIFACTS_URL'],
+      error: 'must have another host name than PUBLIC_URL: a port alone does not keep cookies apart',
+    },
+  );
+export type ServiceConfig = z.output<typeof ServiceConfig>;
+
+/**
+ * Reads the service's configuration.
+ *
+ * @throws AppError CONFIG_INVALID listing every problem.
+ */
+export function readServiceConfig(environment: Readonly<Record<string, string | undefined>>): ServiceConfig {
+  const config = readEnvironment(ServiceConfig, withLowerCaseProxies(environment));
+  modelOf(config);
+  return config;
+}
+
+/**
+ * The model that analyses may ask; undefined where none is named.
+ *
+ * @throws AppError CONFIG_INVALID for settings that do not go together.
+ */
+export function modelOf(config: ServiceConfig): ModelAccess | undefined {
+  const { HTTPS_PROXY: https, HTTP_PROXY: http, NO_PROXY: except } = config;
+  const settings = valuesOf(serviceModelSettings, config);
+  return modelAccess(settings, { https, http, except }, 'analysis');
+}

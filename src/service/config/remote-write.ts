@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { headerListSetting } from '../outbound/header-list.ts';
+
+/** Where metrics of checks are written to. */
+export const remoteWriteSettings = {
+  REMOTE_WRITE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine(
+      (text) => new URL(text).username === '',
+      'must have no user: REMOTE_WRITE_HEADERS takes credentials',
+    )
+    .optional()
+    .meta({ defaultText: 'none: nothing is written' })
+    .describe(
+      'Receiver of Prometheus remote write that gets the metrics of `/metrics/checks`, of all accounts, such as `http://prometheus:9090/api/v1/write`',
+    ),
+  REMOTE_WRITE_HEADERS: headerListSetting().describe(
+    'Headers for it, such as `authorization=Bearer%20…` or `x-scope-orgid=lab`: values are percent-encoded',
+  ),
+  REMOTE_WRITE_INTERVAL_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3_600)
+    .default(60)
+    .describe('How often the metrics are written'),
+};

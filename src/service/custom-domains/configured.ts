@@ -1,0 +1,12 @@
+import { allowedDomains } from '../config/custom-domains.ts';
+import { DomainProof } from './domain-proof.ts';
+
+/** What proves custom domains under these settings. */
+export function configuredDomainProof(config: {
+  readonly PUBLIC_URL?: string | undefined;
+  readonly ARTIFACTS_URL?: string | undefined;
+  readonly CUSTOM_DOMAINS: string;
+}): DomainProof {
+  const { PUBLIC_URL: publicUrl, ARTIFACTS_URL: artifactsUrl, CUSTOM_DOMAINS: setting } = config;
+  return new DomainProof({ publicUrl, artifactsUrl, isAllowed: allowedDomains(setting) });
+}

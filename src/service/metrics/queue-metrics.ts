@@ -1,0 +1,31 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { QueueFigures } from '../../lib/turns/fair-queue.ts';
+
+/** A queue that accounts share at a process. */
+export interface MeasuredQueue {
+  figures(): QueueFigures;
+}
+
+/** How much waits in the queues that accounts share, and for how long: of a process, not of an account. */
+export function registerQueues(registers: Registry[], queues: readonly MeasuredQueue[]): void {
+  const labelNames = ['queue'] as const;
+  const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers });
+  const counter = (name: string, help: string) => new Counter({ name, help, labelNames, registers });
+  const waiting = gauge('picket_queue_waiting', 'Pieces of work that wait for their turn at this process');
+  const oldest = gauge('picket_queue_oldest_wait_seconds', 'How long the one waits that waits longest');
+  const begun = counter('picket_queue_begun_total', 'Pieces of work whose turn came');
+  const waited = counter('picket_queue_wait_seconds_total', 'How long they had waited, together');
+  const refused = counter(
+    'picket_queue_refused_total',
+    'Pieces refused because too much of one account waited',
+  );
+  const dropped = counter('picket_queue_dropped_total', 'Pieces dropped because their caller hung up');
+  for (const { name: queue, ...figures } of queues.map((one) => one.figures())) {
+    waiting.set({ queue }, figures.waiting);
+    oldest.set({ queue }, figures.oldestWaitMs / 1000);
+    begun.inc({ queue }, figures.begun);
+    waited.inc({ queue }, figures.waitedMs / 1000);
+    refused.inc({ queue }, figures.refused);
+    dropped.inc({ queue }, figures.dropped);
+  }
+}
