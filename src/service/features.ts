@@ -4,14 +4,13 @@ import { analyses } from './analyses/feature.ts';
 import { audit } from './audit/feature.ts';
 import { checkMetrics } from './check-metrics/feature.ts';
 import { checks } from './checks/feature.ts';
-import { console } from './console/feature.ts';
+import { webConsole } from './console/feature.ts';
 import { coverage } from './coverage/feature.ts';
 import { customDomains } from './custom-domains/feature.ts';
 import type { Feature } from './feature/feature.ts';
 import { heartbeats } from './heartbeats/feature.ts';
 import { http } from './http/feature.ts';
 import { incidents } from './incidents/feature.ts';
-import { jobs } from './jobs/feature.ts';
 import { locations } from './locations/feature.ts';
 import { mail } from './mail/feature.ts';
 import { maintenance } from './maintenance/feature.ts';
@@ -20,6 +19,7 @@ import { pages } from './pages/feature.ts';
 import { projects } from './projects/feature.ts';
 import { resources } from './resources/feature.ts';
 import { results } from './results/feature.ts';
+import { retention } from './retention/feature.ts';
 import { runs } from './runs/feature.ts';
 import { sessions } from './sessions/feature.ts';
 import { slos } from './slos/feature.ts';
@@ -32,13 +32,12 @@ export const features: readonly Feature[] = [
   audit,
   checkMetrics,
   checks,
-  console,
+  webConsole,
   coverage,
   customDomains,
   heartbeats,
   http,
   incidents,
-  jobs,
   locations,
   mail,
   maintenance,
@@ -47,6 +46,7 @@ export const features: readonly Feature[] = [
   projects,
   resources,
   results,
+  retention,
   runs,
   sessions,
   slos,

@@ -25,7 +25,7 @@ export interface JobDefinition {
   close?(): Promise<void>;
 }
 
-/** Declares a background job; `index.ts` lists them all. */
+/** Declares a background job; `background-jobs.ts` lists them all. */
 export function defineJob(definition: JobDefinition): JobDefinition {
   return definition;
 }

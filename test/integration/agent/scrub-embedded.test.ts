@@ -22,6 +22,7 @@ import { Unscrubbable } from '../../../src/agent/scrub/scrub-report.ts';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
 import { readablePieces } from '../../helpers/agent/readable-pieces.ts';
+import { sampleOf } from '../../helpers/night.ts';
 
 const secret = 'tok_9f8e7d6c5b4a39281706';
 const mask = '*********';
@@ -132,7 +133,7 @@ describe('files in Base64 within texts', () => {
   it.each<PackedFile>(files)('are scrubbed as the files they are: %s', async (_name, make, read) => {
     const file = await make();
     const leaks: string[] = [];
-    for (const [carrier, carry] of carriers) {
+    for (const [carrier, carry] of sampleOf(carriers, 3)) {
       const carried = carry(file);
       const archive = await zipped({ 'report.json': carried });
       for (const [sink, left] of [

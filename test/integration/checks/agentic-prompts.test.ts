@@ -21,7 +21,7 @@ import {
 } from '../../helpers/agentic/scripted-model.ts';
 import { isNight } from '../../helpers/night.ts';
 
-const wanted = isNight ? 10_000 : 300;
+const wanted = isNight ? 10_000 : 100;
 const questionsOfRun = 20;
 
 /** Deterministic: a seed that fails can be run again. */

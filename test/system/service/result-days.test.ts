@@ -4,8 +4,8 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
 import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
-import { DayKeeper, dividedResults } from '../../../src/service/jobs/day-keeper.ts';
-import { Retention } from '../../../src/service/jobs/retention.ts';
+import { DayKeeper, dividedResults } from '../../../src/service/retention/day-keeper.ts';
+import { Retention } from '../../../src/service/retention/retention.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import {

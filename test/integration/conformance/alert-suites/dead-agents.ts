@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { LeasedRun } from '../../../../src/protocol/agent/agent.ts';
 import { AlertTimers } from '../../../../src/service/alerts/timers.ts';
 import { DirectoryStore } from '../../../../src/service/artifact-store/directory-store.ts';
-import { LeaseSweep } from '../../../../src/service/jobs/lease-sweep.ts';
 import { ServiceMetrics } from '../../../../src/service/metrics/metrics.ts';
+import { LeaseSweep } from '../../../../src/service/retention/lease-sweep.ts';
 import { Scheduler } from '../../../../src/service/runs/scheduler.ts';
 import {
   createCheck,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { incidentFeedJob } from '../../../../src/service/incidents/jobs.ts';
 import type { IncidentEvent } from '../../../../src/service/incidents/trigger.ts';
-import { incidentFeedJob } from '../../../../src/service/jobs/index.ts';
 import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
 import { httpDetail } from '../../../helpers/console/http-detail.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { automaticIncidents } from '../../../../src/service/incidents/automatic-incidents.ts';
-import { maintenanceNoticesJob } from '../../../../src/service/jobs/index.ts';
 import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
+import { maintenanceNoticesJob } from '../../../../src/service/maintenance/jobs.ts';
 import { Maintenance } from '../../../../src/service/maintenance/maintenance.ts';
 import { createCheck, quietLogger, until } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
