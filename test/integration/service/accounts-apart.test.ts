@@ -66,7 +66,7 @@ const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
     'incidents/store',
   ],
   'retention, and results that are sealed for analytics': [
-    'jobs/retention-store',
+    'retention/retention-store',
     'coverage/slot-days',
     'results/artifacts/store',
     'results/columns/result-columns',
@@ -107,7 +107,11 @@ it('are never joined: no row that a statement brings has something of two, and r
   for (const metrics of ['/metrics', '/metrics/checks']) {
     expect((await harness.call('GET', metrics, undefined, { key: metricsToken })).status).toBe(200);
   }
-  const turns = ['checks/store setNextSlots', 'heartbeats/store overdue', 'jobs/retention-store removeRuns'];
+  const turns = [
+    'checks/store setNextSlots',
+    'heartbeats/store overdue',
+    'retention/retention-store removeRuns',
+  ];
   const isSeen = (turn: string) => observer.observed().some(({ from }) => from === turn);
   await expect.poll(() => turns.filter(isSeen)).toEqual(turns);
   observer.learn();
