@@ -6,6 +6,7 @@ import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-opti
 import { describe, expect, it } from 'vitest';
 import { importsWithin, knots, roomsOf, upwardArrows } from '../../scripts/house/rooms.ts';
 import { checkTypes } from '../../src/checks/index.ts';
+import { features } from '../../src/service/features.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -136,16 +137,13 @@ describe('rooms', () => {
     expect(above).toEqual([]);
   });
 
-  it('of the service that keep something are all in the list of features', async () => {
-    const doors = (await readdir(join(root, 'src/service'), { recursive: true })).filter(
-      (file) => /^[^/]+\/feature\.ts$/.test(file) && file !== 'feature/feature.ts',
-    );
-    const listed = [
-      ...(await readFile(join(root, 'src/service/features.ts'), 'utf8')).matchAll(/'\.\/(.+?)'/g),
-    ];
-    expect(listed.map(([, file]) => file).filter((file) => file !== 'feature/feature.ts')).toEqual(
-      doors.sort(),
-    );
+  it('of the service that keep something are all in the list of features, each under its name', async () => {
+    const files = await readdir(join(root, 'src/service'), { recursive: true });
+    const doors = files.filter((file) => /^[^/]+\/feature\.ts$/.test(file)).map((file) => dirname(file));
+    const rooms = doors.filter((room) => room !== 'feature').sort();
+    expect(features.map(({ name }) => name).sort()).toEqual(rooms);
+    const kept = features.flatMap(({ repositories = {} }) => Object.keys(repositories));
+    expect(kept.filter((name, index) => kept.indexOf(name) !== index)).toEqual([]);
   });
 
   it('have at most 15 loose source files besides their door', async () => {
