@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { LogEntry } from '../checks/contract/check-type.ts';
 import { hasScripts, type Lifecycle } from '../checks/contract/lifecycle.ts';
+import type { LogEntry } from '../checks/contract/run-log.ts';
 import { findCheckType } from '../checks/index.ts';
 import type { ModelAccess } from '../checks/model/access.ts';
 import { systemClock } from '../lib/clock.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { CheckType } from '../checks/contract/check-type.ts';
 import { codeBundleKey } from '../checks/contract/code-bundle.ts';
-import { definitionSchema, runnableSpec } from '../checks/contract/definition.ts';
+import { definitionSchema, runnableSpec } from '../checks/contract/definition/definition.ts';
 import type { Lifecycle, ScriptFile } from '../checks/contract/lifecycle.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
 import { AppError, toError } from '../lib/errors.ts';

@@ -1,4 +1,4 @@
-import type { RunContext } from '../../src/checks/contract/check-type.ts';
+import type { RunContext } from '../../src/checks/contract/run-context.ts';
 import { createRunLog } from '../../src/checks/contract/run-log.ts';
 import { createEgressPolicy } from '../../src/probes/egress/policy.ts';
 import { systemResolver } from '../../src/probes/resolver.ts';

@@ -1,5 +1,6 @@
-import type { LogEntry, RunContext } from '../../checks/contract/check-type.ts';
 import type { FailureCode } from '../../checks/contract/failure.ts';
+import type { RunContext } from '../../checks/contract/run-context.ts';
+import type { LogEntry } from '../../checks/contract/run-log.ts';
 import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
 import type { ReportedArtifact } from '../../protocol/results/artifact.ts';
 import type { SandboxFacts } from '../../sandbox/mechanism.ts';

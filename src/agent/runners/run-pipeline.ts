@@ -1,14 +1,9 @@
-import {
-  type ArtifactSink,
-  CapabilityMissing,
-  type CheckType,
-  type LoadedRunner,
-  type Outcome,
-  type RunContext,
-  type RunLog,
-} from '../../checks/contract/check-type.ts';
-import { type Failure, failure, resultFlags } from '../../checks/contract/failure.ts';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { CapabilityMissing, type Failure, failure, resultFlags } from '../../checks/contract/failure.ts';
 import { lifecycleAllowanceMs } from '../../checks/contract/lifecycle.ts';
+import type { LoadedRunner, Outcome } from '../../checks/contract/outcome.ts';
+import type { ArtifactSink, RunContext } from '../../checks/contract/run-context.ts';
+import type { RunLog } from '../../checks/contract/run-log.ts';
 import { allEntries, createRunLog } from '../../checks/contract/run-log.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';

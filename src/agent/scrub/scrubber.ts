@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../checks/contract/check-type.ts';
+import type { LogEntry } from '../../checks/contract/run-log.ts';
 import {
   credentialHeaders,
   isCredentialHeader,

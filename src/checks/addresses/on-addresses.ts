@@ -1,14 +1,9 @@
 import type { IpFamily, ResolvedAddress } from '../../probes/address.ts';
 import { ownAnswer, ResolveError, type Resolver } from '../../probes/resolver.ts';
-import type {
-  ArtifactFile,
-  ArtifactSink,
-  NameResolver,
-  Outcome,
-  RunContext,
-  RunLog,
-} from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { ArtifactFile, ArtifactSink, NameResolver, RunContext } from '../contract/run-context.ts';
+import type { RunLog } from '../contract/run-log.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { type Attempt, browsersChoice } from './browsers-choice.ts';
 import { type Addresses, type AddressVerdict, maxAddresses } from './fields.ts';

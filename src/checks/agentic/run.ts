@@ -1,9 +1,10 @@
 import { openPageSession } from '../../sandbox/pages/page-session.ts';
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import type { ScriptProcess } from '../../sandbox/scripts/script-process.ts';
-import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { Outcome } from '../contract/outcome.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { scriptProxyUrl } from '../http/location-proxy.ts';
 import { ModelClient } from '../model/client.ts';
 import { ModelError } from '../model/message.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GroupDefaults } from '../contract/check-type.ts';
+import type { GroupDefaults } from '../contract/group-defaults.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { ApiSpec } from './spec.ts';
 

@@ -6,9 +6,10 @@ import type {
   ScriptRequest,
   ScriptResponse,
 } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
-import type { RunContext, RunLog } from '../contract/check-type.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { type LifecycleScript, lifecycleScriptMs } from '../contract/lifecycle.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { RunLog } from '../contract/run-log.ts';
 import type { HttpAfterword, HttpExchange } from '../http/run.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import { changedRequest, definedRequest, seenResponse, sentRequest } from './script-view.ts';

@@ -1,5 +1,5 @@
-import type { Runner } from '../contract/check-type.ts';
 import { hasScripts, lifecycleAllowanceMs } from '../contract/lifecycle.ts';
+import type { Runner } from '../contract/outcome.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
 import type { HttpDetail } from '../http/detail.ts';
 import { type HttpMeans, runHttp, unsentOutcome } from '../http/run.ts';

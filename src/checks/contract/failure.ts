@@ -225,3 +225,14 @@ export function resultFlags(failed: Pick<Failure, 'owner'> | undefined): {
   const hasErrors = failed?.owner === 'agent' || failed?.owner === 'location';
   return { hasFailures: failed !== undefined && !hasErrors, hasErrors };
 }
+
+/** This host cannot run checks of some type. A run that meets it anyway ends with that failure. */
+export class CapabilityMissing extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.name = 'CapabilityMissing';
+    this.failure = failure;
+  }
+}

@@ -1,5 +1,25 @@
 import { beginningOf } from '../../lib/text.ts';
-import type { LogEntry, RunLog } from './check-type.ts';
+
+/** One line of the log that travels with a result (`jobLog`). */
+export interface LogEntry {
+  /** Epoch milliseconds. */
+  readonly time: number;
+  readonly msg: string;
+  readonly level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
+}
+
+export interface RunLog {
+  /** @param ageMs how long ago it was, for what is written down later. */
+  write(level: LogEntry['level'], msg: string, ageMs?: number): void;
+  readonly entries: readonly LogEntry[];
+  /** Takes back everything that was written: it may hold a secret that nobody knows. */
+  withdraw(): void;
+  /**
+   * The log of what comes before or after: with the same clock, and bounds of its own. The same at every
+   * call.
+   */
+  part(stage: 'setup' | 'teardown'): RunLog;
+}
 
 const maxEntries = 500;
 const maxMessageLength = 4096;

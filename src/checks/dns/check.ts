@@ -1,5 +1,5 @@
 import { defineCheckType } from '../contract/check-type.ts';
-import { assertionsForm, limitsForm } from '../contract/common-form.ts';
+import { assertionsForm, limitsForm } from '../contract/definition/common-form.ts';
 import { responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { DnsDetail } from './detail.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { dnsClassNames, recordTypes, typesOfAnyClass } from '../../lib/dns-record-type.ts';
-import { thresholdMs } from '../contract/common-fields.ts';
+import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
 
 /** Over UDP or TCP as in the check model 1.5; over TLS (RFC 7858) and HTTPS (RFC 8484) besides. */

@@ -1,8 +1,8 @@
 import { toError } from '../../lib/errors.ts';
 import { hostAndPort } from '../../probes/address.ts';
 import type { ContactAttempt } from '../../probes/connection/target.ts';
-import type { RunContext } from '../contract/check-type.ts';
 import { type Failure, failureCatalogue } from '../contract/failure.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import {
   type DiagnosisControls,
   type Evidence,

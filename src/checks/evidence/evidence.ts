@@ -1,6 +1,7 @@
 import type { ContactAttempt } from '../../probes/connection/target.ts';
 import type { ConnectionPolicy } from '../../probes/egress/policy.ts';
-import type { ArtifactSink, RunLog } from '../contract/check-type.ts';
+import type { ArtifactSink } from '../contract/run-context.ts';
+import type { RunLog } from '../contract/run-log.ts';
 
 /** What a diagnosis may take, and where it may go. */
 export interface DiagnosisControls {

@@ -1,9 +1,10 @@
 import { ProtoError, ProtoMethod } from '../../lib/proto/registry.ts';
 import { ProbeError } from '../../probes/connection/errors.ts';
 import { type GrpcProbeRequest, type GrpcProbeResult, probeGrpc } from '../../probes/grpc/probe.ts';
-import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { Outcome, Runner } from '../contract/outcome.ts';
 import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { withDiagnosis } from '../evidence/diagnosis.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';

@@ -1,6 +1,6 @@
 import { toError } from '../../lib/errors.ts';
 import { ProtoSyntaxError, parseProtoFile } from '../../lib/proto/proto-file.ts';
-import type { DefinitionProblem } from '../contract/check-type.ts';
+import type { DefinitionProblem } from '../contract/group-defaults.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import type { GrpcSpec } from './spec.ts';
 import { healthNumber, statusNumber } from './status-words.ts';

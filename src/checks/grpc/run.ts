@@ -1,5 +1,5 @@
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
-import type { Runner } from '../contract/check-type.ts';
+import type { Runner } from '../contract/outcome.ts';
 import type { GrpcDetail } from './detail.ts';
 import type { GrpcSpec } from './spec.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { maxProtoLength } from '../../lib/proto/proto-file.ts';
-import { thresholdMs } from '../contract/common-fields.ts';
+import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
 import { HostnameField, ServerName, TraceparentHosts } from '../contract/target.ts';

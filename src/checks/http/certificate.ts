@@ -1,5 +1,5 @@
 import { daysLeft } from '../../lib/figures/days-left.ts';
-import type { Outcome } from '../contract/check-type.ts';
+import type { Outcome } from '../contract/outcome.ts';
 import type { CertificateDetail } from './detail.ts';
 
 /** What a probe has read of a certificate; see src/probes/connection/certificate.ts. */

@@ -1,5 +1,5 @@
 import { matchesGlob } from '../../lib/text.ts';
-import type { ClientCertificate } from '../contract/check-type.ts';
+import type { ClientCertificate } from '../contract/run-context.ts';
 
 /**
  * The certificate whose `host` fits a host name: an exact one before one with wildcards, then the first of

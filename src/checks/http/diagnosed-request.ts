@@ -6,7 +6,7 @@ import {
   type HttpProbeResult,
   probeHttp,
 } from '../../probes/http/probe.ts';
-import type { RunContext } from '../contract/check-type.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
 import { connectionObstacle, pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
 import { probeFailure } from '../judging/probe-failure.ts';

@@ -1,6 +1,6 @@
 import { addressesWords } from '../addresses/fields.ts';
-import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
-import type { FormLayout } from '../contract/form-layout.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
+import type { FormLayout } from '../contract/definition/form-layout.ts';
 
 /** How forms show a request over HTTP. */
 export const httpForm: FormLayout = {

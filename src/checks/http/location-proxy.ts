@@ -1,6 +1,6 @@
 import { type ForwardProxy, isProxyUrl, proxyFromUrl } from '../../probes/connection/forward-proxy.ts';
-import type { RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 
 /** A location's proxy, or why it cannot be used; of what a run is given, only what is asked for that. */

@@ -5,9 +5,10 @@ import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-
 import { type HttpProbeResult, isEndless } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
-import type { ClientCertificate, Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { Outcome } from '../contract/outcome.ts';
 import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import type { ClientCertificate, RunContext } from '../contract/run-context.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
-import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { IcmpDetail } from './detail.ts';

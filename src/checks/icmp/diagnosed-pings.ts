@@ -5,7 +5,8 @@ import {
   type IcmpProbeResult,
   probeIcmp,
 } from '../../probes/icmp/probe.ts';
-import type { Measurement, Outcome, RunContext } from '../contract/check-type.ts';
+import type { Measurement, Outcome } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
 import { pinnedResolver } from '../evidence/repeat-connection.ts';
 

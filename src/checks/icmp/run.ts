@@ -5,16 +5,10 @@ import { describeIcmpError, unsentError } from '../../probes/icmp/errors.ts';
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { type IcmpProbeResult, probeIcmp } from '../../probes/icmp/probe.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
-import {
-  CapabilityMissing,
-  type LoadedRunner,
-  type Measurement,
-  type Outcome,
-  type RunContext,
-  type Runner,
-} from '../contract/check-type.ts';
-import { type Failure, failure } from '../contract/failure.ts';
+import { CapabilityMissing, type Failure, failure } from '../contract/failure.ts';
+import type { LoadedRunner, Measurement, Outcome, Runner } from '../contract/outcome.ts';
 import { timesToMicroseconds, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { parseHostname } from '../contract/target.ts';
 import { noEvidence } from '../evidence/evidence.ts';

@@ -1,6 +1,6 @@
 import { regexProblem } from '../../lib/bounds/bounded-regex.ts';
 import { jsonPathProblem } from '../../lib/json/json-path.ts';
-import type { DefinitionProblem } from '../contract/check-type.ts';
+import type { DefinitionProblem } from '../contract/group-defaults.ts';
 import type { Assertion } from './assertion.ts';
 
 const jsonSources: ReadonlySet<string> = new Set(['JSON_BODY', 'JSON_ANSWER', 'JSON_RESPONSE']);

@@ -1,6 +1,6 @@
 import { usableFamily, type WantedFamily } from '../../probes/address.ts';
-import type { RunLog } from '../contract/check-type.ts';
 import { familyName, type IpFamilyName } from '../contract/ip-family.ts';
+import type { RunLog } from '../contract/run-log.ts';
 
 /** The addresses to ask for. The log says so where this location cannot do what the check wants. */
 export function wantedFamily(ipFamily: IpFamilyName | null, log: RunLog): WantedFamily {

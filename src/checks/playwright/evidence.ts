@@ -2,7 +2,7 @@ import { artifactFolders } from '../../lib/names/artifact-folders.ts';
 import type { SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import { leftFile } from '../../sandbox/scripts/left-files.ts';
 import { suiteReportPath } from '../../sandbox/suites/suite-run.ts';
-import type { ArtifactSink } from '../contract/check-type.ts';
+import type { ArtifactSink } from '../contract/run-context.ts';
 import { extensionOf, freeName, isImage } from '../script/evidence.ts';
 
 /** The names under which the evidence of a suite is kept. */

@@ -3,7 +3,7 @@ import { artifactFolders } from '../../lib/names/artifact-folders.ts';
 import type { SaidTest } from '../../sandbox/scripts/events.ts';
 import { findLeft, leftFile } from '../../sandbox/scripts/left-files.ts';
 import { privateFolder } from '../../sandbox/scripts/script-process.ts';
-import type { ArtifactSink } from '../contract/check-type.ts';
+import type { ArtifactSink } from '../contract/run-context.ts';
 
 /** The names under which the evidence of a run is kept. */
 export interface Evidence {

@@ -1,5 +1,5 @@
-import { limitsForm } from '../contract/common-form.ts';
-import type { FormLayout } from '../contract/form-layout.ts';
+import { limitsForm } from '../contract/definition/common-form.ts';
+import type { FormLayout } from '../contract/definition/form-layout.ts';
 
 /** How forms show checks that run a script. */
 export const scriptForm: FormLayout = {

@@ -6,9 +6,10 @@ import { isReadAtStart, type ScriptProcess } from '../../sandbox/scripts/script-
 import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts/script-run.ts';
 import { placeSnapshots, type Snapshot } from '../../sandbox/suites/snapshots.ts';
 import type { ScriptTrust } from '../../sandbox/trust/script-trust.ts';
-import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { Outcome } from '../contract/outcome.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { scriptProxyUrl } from '../http/location-proxy.ts';
 import { judge } from '../judging/verdict.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';

@@ -1,6 +1,6 @@
 import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
-import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { SslDetail } from './detail.ts';

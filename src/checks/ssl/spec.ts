@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AddressesField } from '../addresses/fields.ts';
-import { thresholdMs } from '../contract/common-fields.ts';
+import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField, ServerName } from '../contract/target.ts';
 import { SslAssertion } from './assertions.ts';

@@ -1,6 +1,6 @@
 import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
-import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { TcpDetail } from './detail.ts';
 import { tcpProblems } from './problems.ts';

@@ -4,8 +4,8 @@ import {
   type TcpProbeRequest,
   type TcpProbeResult,
 } from '../../probes/tcp/probe.ts';
-import type { RunContext } from '../contract/check-type.ts';
 import type { Failure } from '../contract/failure.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
 import { connectionObstacle, pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
 

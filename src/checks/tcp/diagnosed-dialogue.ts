@@ -1,8 +1,8 @@
 import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
 import { type DialogueRequest, type DialogueResult, probeDialogue } from '../../probes/dialogue/probe.ts';
 import type { ExchangedLine } from '../../probes/dialogue/steps.ts';
-import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { familyName } from '../contract/ip-family.ts';
+import type { Outcome } from '../contract/outcome.ts';
 import {
   measurementOf,
   timesToMicroseconds,
@@ -10,6 +10,7 @@ import {
   unjudged,
   withDiagnosisTime,
 } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { withDiagnosis } from '../evidence/diagnosis.ts';
 import type { Evidence } from '../evidence/evidence.ts';

@@ -1,4 +1,4 @@
-import type { DefinitionProblem } from '../contract/check-type.ts';
+import type { DefinitionProblem } from '../contract/group-defaults.ts';
 import { assertionProblems, stepProblems } from '../judging/assertion-problems.ts';
 import type { TcpSpec } from './spec.ts';
 

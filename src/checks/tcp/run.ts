@@ -3,9 +3,9 @@ import type { ProbeError } from '../../probes/connection/errors.ts';
 import type { TcpPhases, TcpProbeResult } from '../../probes/tcp/probe.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
-import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
+import type { Outcome, Runner } from '../contract/outcome.ts';
 import {
   measurementOf,
   timesToMicroseconds,
@@ -13,6 +13,7 @@ import {
   unjudged,
   withDiagnosisTime,
 } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { noEvidence } from '../evidence/evidence.ts';
 import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';

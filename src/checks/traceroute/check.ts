@@ -1,5 +1,5 @@
 import { defineCheckType } from '../contract/check-type.ts';
-import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { TracerouteDetail } from './detail.ts';

@@ -8,16 +8,10 @@ import { echoProber, type HopProber } from '../../probes/traceroute/hop-prober.t
 import { probeRoute, type RouteProbeResult } from '../../probes/traceroute/probe.ts';
 import { routerNames } from '../../probes/traceroute/router-names.ts';
 import { SocketProber } from '../../probes/traceroute/socket-prober.ts';
-import {
-  CapabilityMissing,
-  type LoadedRunner,
-  type Measurement,
-  type Outcome,
-  type RunContext,
-  type Runner,
-} from '../contract/check-type.ts';
-import { type Failure, failure } from '../contract/failure.ts';
+import { CapabilityMissing, type Failure, failure } from '../contract/failure.ts';
+import type { LoadedRunner, Measurement, Outcome, Runner } from '../contract/outcome.ts';
 import { unjudged } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { parseHostname } from '../contract/target.ts';
 import type { Assertion } from '../judging/assertion.ts';

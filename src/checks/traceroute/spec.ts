@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { thresholdMs } from '../contract/common-fields.ts';
+import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField } from '../contract/target.ts';
 import { assertionSchema } from '../judging/assertion.ts';

@@ -1,7 +1,7 @@
 import { probeUdp, type UdpProbeResult } from '../../probes/udp/probe.ts';
-import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
+import type { Outcome, Runner } from '../contract/outcome.ts';
 import {
   measurementOf,
   timesToMicroseconds,
@@ -9,6 +9,7 @@ import {
   unjudged,
   withDiagnosisTime,
 } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { withDiagnosis } from '../evidence/diagnosis.ts';
 import { type Evidence, noEvidence } from '../evidence/evidence.ts';

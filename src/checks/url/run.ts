@@ -1,4 +1,4 @@
-import type { Runner } from '../contract/check-type.ts';
+import type { Runner } from '../contract/outcome.ts';
 import type { HttpDetail } from '../http/detail.ts';
 import { runHttp } from '../http/run.ts';
 import type { UrlSpec } from './spec.ts';

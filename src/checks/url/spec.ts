@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AddressesField } from '../addresses/fields.ts';
-import { thresholdMs } from '../contract/common-fields.ts';
+import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { isServerNameUsed, RequestUrl, ServerName, TraceparentHosts } from '../contract/target.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';

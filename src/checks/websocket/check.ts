@@ -1,6 +1,6 @@
 import { defineCheckType } from '../contract/check-type.ts';
-import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
-import type { FormLayout } from '../contract/form-layout.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
+import type { FormLayout } from '../contract/definition/form-layout.ts';
 import { millisecondsAt, statusCodeDimension } from '../contract/metric.ts';
 import { WebSocketDetail } from './detail.ts';
 import { webSocketProblems } from './problems.ts';

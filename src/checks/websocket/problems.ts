@@ -1,4 +1,4 @@
-import type { DefinitionProblem } from '../contract/check-type.ts';
+import type { DefinitionProblem } from '../contract/group-defaults.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import type { WebSocketSpec } from './spec.ts';
 

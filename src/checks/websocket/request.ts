@@ -1,5 +1,5 @@
-import type { RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { type PreparedRequest, prepareRequest } from '../http/request.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { render, TemplateError } from '../judging/templating.ts';

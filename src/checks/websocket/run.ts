@@ -6,9 +6,10 @@ import {
   type WebSocketProbeRequest,
   type WebSocketProbeResult,
 } from '../../probes/websocket/probe.ts';
-import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { Outcome, Runner } from '../contract/outcome.ts';
 import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { withDiagnosis } from '../evidence/diagnosis.ts';
 import type { Evidence } from '../evidence/evidence.ts';
 import { connectionObstacle, repeatConnection } from '../evidence/repeat-connection.ts';

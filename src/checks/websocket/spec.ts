@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { thresholdMs } from '../contract/common-fields.ts';
+import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
 import { hasZone, ServerName, TraceparentHosts, zoneInUrl } from '../contract/target.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findChannelKind } from '../../channels/index.ts';
-import { CommonFields } from '../../checks/contract/common-fields.ts';
-import { definitionSchema, maskedValues } from '../../checks/contract/definition.ts';
+import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
+import { definitionSchema, maskedValues } from '../../checks/contract/definition/definition.ts';
 import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { ChannelFlags } from '../../protocol/alerts/alert-channel.ts';

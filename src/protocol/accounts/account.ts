@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AlertSettings } from '../../checks/contract/common-fields.ts';
+import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
 import { runtimeIds } from '../../checks/tables/runtimes.ts';
 import { defineRoute, noContent, successful } from '../http/route.ts';
 

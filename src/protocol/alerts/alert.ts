@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channelTypes } from '../../channels/index.ts';
-import { AlertSettings } from '../../checks/contract/common-fields.ts';
+import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
 import { checkTypeNames } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';

@@ -4,7 +4,7 @@ import {
   CommonFields,
   maskedInCommon,
   RetryStrategy,
-} from '../../checks/contract/common-fields.ts';
+} from '../../checks/contract/definition/common-fields.ts';
 import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CheckType } from '../../checks/contract/check-type.ts';
-import { CommonFields } from '../../checks/contract/common-fields.ts';
-import { definitionSchema, mergedInChecks, pascalName } from '../../checks/contract/definition.ts';
+import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
+import { definitionSchema, mergedInChecks, pascalName } from '../../checks/contract/definition/definition.ts';
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, type Route, successful } from '../http/route.ts';

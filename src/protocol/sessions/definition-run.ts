@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
-import { definitionSchema, pascalName } from '../../checks/contract/definition.ts';
+import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
+import { definitionSchema, pascalName } from '../../checks/contract/definition/definition.ts';
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { ignoredInAssertions } from '../checks/check.ts';
 import { CheckGroupInput } from '../checks/check-group.ts';

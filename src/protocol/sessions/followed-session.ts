@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
 import { HttpLogEntry } from '../../checks/http/detail.ts';
 import { checkTypeNames } from '../../checks/index.ts';
 import { accepted, defineRoute, successful } from '../http/route.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
 import { checkTypeNames } from '../../checks/index.ts';
 import { Timestamp } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';

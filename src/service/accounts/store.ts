@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { AlertSettings } from '../../checks/contract/common-fields.ts';
+import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { type Page, readPage } from '../store/engine/queries.ts';

@@ -1,5 +1,5 @@
-import { AlertSettings } from '../../checks/contract/common-fields.ts';
-import { completeDefinition } from '../../checks/contract/definition.ts';
+import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
+import { completeDefinition } from '../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/effective-check.ts';
 import type { CheckGroup } from '../checks/groups/store.ts';

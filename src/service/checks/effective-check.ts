@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { completeDefinition } from '../../checks/contract/definition.ts';
+import { completeDefinition } from '../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
 import { CheckGroupInput, type GroupDefinition } from '../../protocol/checks/check-group.ts';

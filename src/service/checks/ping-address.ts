@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CheckType } from '../../checks/contract/check-type.ts';
-import type { CheckDefinition } from '../../checks/contract/definition.ts';
-import { runnableSpec } from '../../checks/contract/definition.ts';
+import type { CheckDefinition } from '../../checks/contract/definition/definition.ts';
+import { runnableSpec } from '../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
 import { type AccountCaller, mayWrite } from '../http/auth.ts';

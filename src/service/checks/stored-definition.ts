@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CommonFields } from '../../checks/contract/common-fields.ts';
+import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { storedJson } from '../store/stored-json.ts';
 

@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { type CheckDefinition, completeDefinition, maskedValues } from '../../checks/contract/definition.ts';
+import {
+  type CheckDefinition,
+  completeDefinition,
+  maskedValues,
+} from '../../checks/contract/definition/definition.ts';
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AnyCheck } from '../../protocol/checks/check.ts';

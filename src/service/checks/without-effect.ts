@@ -1,5 +1,5 @@
 import type { CheckType } from '../../checks/contract/check-type.ts';
-import { completeDefinition } from '../../checks/contract/definition.ts';
+import { completeDefinition } from '../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
 import type { Check } from './store.ts';

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { CheckType } from '../../checks/contract/check-type.ts';
-import { type CheckDefinition, maskedValues, mergeDefinition } from '../../checks/contract/definition.ts';
+import {
+  type CheckDefinition,
+  maskedValues,
+  mergeDefinition,
+} from '../../checks/contract/definition/definition.ts';
 import { fillMasked, refuseMoved } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';

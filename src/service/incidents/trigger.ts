@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { TriggerIncident } from '../../checks/contract/common-fields.ts';
+import { TriggerIncident } from '../../checks/contract/definition/common-fields.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { RetryStrategy } from '../../checks/contract/common-fields.ts';
+import type { RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type ResultReceipt, ResultReport } from '../../protocol/agent/agent.ts';

@@ -1,5 +1,5 @@
-import type { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
-import { runnableSpec } from '../../checks/contract/definition.ts';
+import type { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
+import { runnableSpec } from '../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { LeasedRun } from '../../protocol/agent/agent.ts';
 import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from '../checks/effective-check.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
 import { failure } from '../../checks/contract/failure.ts';
 import { decideRetry, type FailedAttempt } from './retries.ts';
 

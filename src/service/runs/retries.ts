@@ -1,4 +1,4 @@
-import { RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
 import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
 import { storedJson } from '../store/stored-json.ts';
 

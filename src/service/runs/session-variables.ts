@@ -1,4 +1,4 @@
-import type { EnvironmentVariable } from '../../checks/contract/common-fields.ts';
+import type { EnvironmentVariable } from '../../checks/contract/definition/common-fields.ts';
 import { storedValue } from '../store/stored-json.ts';
 
 /** The variables of a stored test session, which win over those of its checks. */

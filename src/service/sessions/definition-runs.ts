@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type CheckDefinition, definitionSchema, maskedValues } from '../../checks/contract/definition.ts';
+import {
+  type CheckDefinition,
+  definitionSchema,
+  maskedValues,
+} from '../../checks/contract/definition/definition.ts';
 import { fillMasked, refuseMoved } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { type DefinitionRun, definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';

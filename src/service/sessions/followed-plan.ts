@@ -1,4 +1,4 @@
-import type { EnvironmentVariable } from '../../checks/contract/common-fields.ts';
+import type { EnvironmentVariable } from '../../checks/contract/definition/common-fields.ts';
 import type { RunLocation } from '../../protocol/sessions/definition-run.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { fieldError } from '../http/validation.ts';

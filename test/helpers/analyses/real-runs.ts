@@ -1,5 +1,6 @@
-import type { Outcome, RunContext, Runner } from '../../../src/checks/contract/check-type.ts';
-import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition.ts';
+import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition/definition.ts';
+import type { Outcome, Runner } from '../../../src/checks/contract/outcome.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { findCheckType } from '../../../src/checks/index.ts';
 import { analyse } from '../../../src/service/analyses/analyse.ts';
 import type { Evidence, RunFacts } from '../../../src/service/analyses/evidence.ts';

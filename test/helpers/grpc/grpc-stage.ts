@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { GrpcDetail } from '../../../src/checks/grpc/detail.ts';
 import { runGrpc } from '../../../src/checks/grpc/run.ts';
 import { GrpcSpec } from '../../../src/checks/grpc/spec.ts';

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
-import type { Outcome, RunContext } from '../../../src/checks/contract/check-type.ts';
 import { lifecycleAllowanceMs } from '../../../src/checks/contract/lifecycle.ts';
+import type { Outcome } from '../../../src/checks/contract/outcome.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
 import { type Runtimes, readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
 import { runContext } from '../run-context.ts';

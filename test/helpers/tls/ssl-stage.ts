@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setDefaultCACertificates } from 'node:tls';
 import { expect } from 'vitest';
-import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { SslDetail } from '../../../src/checks/ssl/detail.ts';
 import { runSsl, warmUp } from '../../../src/checks/ssl/run.ts';
 import { SslSpec } from '../../../src/checks/ssl/spec.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { WebSocketDetail } from '../../../src/checks/websocket/detail.ts';
 import { webSocketProblems } from '../../../src/checks/websocket/problems.ts';
 import { runWebSocket } from '../../../src/checks/websocket/run.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Outcome } from '../../../src/checks/contract/check-type.ts';
+import type { Outcome } from '../../../src/checks/contract/outcome.ts';
 import type { HttpDetail } from '../../../src/checks/http/detail.ts';
 import { type PcapContent, readPcap } from './captured-packets.ts';
 import { type Rights, rightsPrefix } from './icmp-process.ts';

@@ -2,7 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import type { ArtifactSink, LoadedRunner } from '../../../src/checks/contract/check-type.ts';
+import type { LoadedRunner } from '../../../src/checks/contract/outcome.ts';
+import type { ArtifactSink } from '../../../src/checks/contract/run-context.ts';
 import { findCheckType } from '../../../src/checks/index.ts';
 import { runContext } from '../run-context.ts';
 import type { DiagnosedOrder, DiagnosedRun } from './diagnosed-runs.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Outcome } from '../../../src/checks/contract/check-type.ts';
+import type { Outcome } from '../../../src/checks/contract/outcome.ts';
 import type { IcmpDetail } from '../../../src/checks/icmp/detail.ts';
 import type { EchoAnswer } from '../../../src/probes/echo/answers.ts';
 import type { PingTrain } from '../../../src/probes/echo/backend.ts';

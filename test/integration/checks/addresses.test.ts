@@ -4,7 +4,7 @@ import { createSecureContext, TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
-import type { NameResolver, RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { NameResolver, RunContext } from '../../../src/checks/contract/run-context.ts';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
 import { runSsl } from '../../../src/checks/ssl/run.ts';
 import { SslSpec } from '../../../src/checks/ssl/spec.ts';

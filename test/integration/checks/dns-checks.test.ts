@@ -1,6 +1,6 @@
 import { type Answer, type OptAnswer, RECURSION_DESIRED } from 'dns-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { DnsDetail } from '../../../src/checks/dns/detail.ts';
 import { runDns } from '../../../src/checks/dns/run.ts';
 import { DnsSpec } from '../../../src/checks/dns/spec.ts';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { CapabilityMissing, type Runner } from '../../../src/checks/contract/check-type.ts';
-import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition.ts';
+import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition/definition.ts';
+import { CapabilityMissing } from '../../../src/checks/contract/failure.ts';
+import type { Runner } from '../../../src/checks/contract/outcome.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { HostResolver } from '../../../src/probes/dns/host/host-resolver.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';

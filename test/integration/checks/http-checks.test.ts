@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
-import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
 import { ResolveError } from '../../../src/probes/resolver.ts';
 import { runContext } from '../../helpers/run-context.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
-import type { ClientCertificate, RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { ClientCertificate, RunContext } from '../../../src/checks/contract/run-context.ts';
 import { clientCertificateFor } from '../../../src/checks/http/client-certificate.ts';
 import { runUrl } from '../../../src/checks/url/run.ts';
 import { UrlSpec } from '../../../src/checks/url/spec.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
-import type { Outcome, RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { Outcome } from '../../../src/checks/contract/outcome.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { runDns } from '../../../src/checks/dns/run.ts';
 import { DnsSpec } from '../../../src/checks/dns/spec.ts';
 import { runTcp } from '../../../src/checks/tcp/run.ts';

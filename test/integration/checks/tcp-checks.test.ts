@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { TcpDetail } from '../../../src/checks/tcp/detail.ts';
 import { runTcp } from '../../../src/checks/tcp/run.ts';
 import { TcpSpec } from '../../../src/checks/tcp/spec.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isSpoilt } from '../../../src/agent/runners/lag/starvation.ts';
-import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { UdpDetail } from '../../../src/checks/udp/detail.ts';
 import { runUdp } from '../../../src/checks/udp/run.ts';
 import { UdpSpec } from '../../../src/checks/udp/spec.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition.ts';
+import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition/definition.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { runSuite } from './run-suite.ts';
 import type { Samples } from './samples/samples.ts';

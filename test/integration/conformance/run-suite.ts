@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  CapabilityMissing,
-  type Outcome,
-  type RunContext,
-  type Runner,
-} from '../../../src/checks/contract/check-type.ts';
-import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition.ts';
-import { failureCatalogue, resultFlags } from '../../../src/checks/contract/failure.ts';
+import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition/definition.ts';
+import { CapabilityMissing, failureCatalogue, resultFlags } from '../../../src/checks/contract/failure.ts';
+import type { Outcome, Runner } from '../../../src/checks/contract/outcome.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import type { checkTypes } from '../../../src/checks/index.ts';
 import { runContext } from '../../helpers/run-context.ts';
 import type { RunSamples, SampleBody, Samples } from './samples/samples.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { definitionSchema } from '../../../src/checks/contract/definition.ts';
+import { definitionSchema } from '../../../src/checks/contract/definition/definition.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { defaultOffset } from '../../../src/service/checks/slots.ts';
 import { changesOf, draftOf, typedDraft, withRows } from '../../../src/service/console/editor/draft.ts';

@@ -1,7 +1,7 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { definitionSchema } from '../../../src/checks/contract/definition.ts';
+import { definitionSchema } from '../../../src/checks/contract/definition/definition.ts';
 import { frequencies } from '../../../src/checks/contract/frequency.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import * as protocol from '../../../src/protocol/agent/agent.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definitionSchema } from '../../../src/checks/contract/definition.ts';
+import { definitionSchema } from '../../../src/checks/contract/definition/definition.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { ClaimRequest } from '../../../src/protocol/agent/agent.ts';
 import { checkRoutes } from '../../../src/protocol/checks/check.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pascalName } from '../../../src/checks/contract/definition.ts';
+import { pascalName } from '../../../src/checks/contract/definition/definition.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { buildOpenApi } from '../../../src/service/http/openapi.ts';
 import { allRoutes } from '../../../src/service/route-table.ts';

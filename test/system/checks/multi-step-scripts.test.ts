@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunContext } from '../../../src/checks/contract/check-type.ts';
 import { failureCatalogue } from '../../../src/checks/contract/failure.ts';
+import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { createRunLog } from '../../../src/checks/contract/run-log.ts';
 import { MultiStepDetail } from '../../../src/checks/script/detail.ts';
 import { sampleOf } from '../../helpers/night.ts';

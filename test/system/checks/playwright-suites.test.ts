@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LogEntry } from '../../../src/checks/contract/check-type.ts';
+import type { LogEntry } from '../../../src/checks/contract/run-log.ts';
 import { createRunLog } from '../../../src/checks/contract/run-log.ts';
 import { PlaywrightDetail } from '../../../src/checks/playwright/detail.ts';
 import { sampleOf } from '../../helpers/night.ts';

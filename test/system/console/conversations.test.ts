@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Outcome } from '../../../src/checks/contract/check-type.ts';
+import type { Outcome } from '../../../src/checks/contract/outcome.ts';
 import { runTcp } from '../../../src/checks/tcp/run.ts';
 import { TcpSpec } from '../../../src/checks/tcp/spec.ts';
 import { ConsoleStage, type Window } from '../../helpers/console/console-stage.ts';

@@ -4,7 +4,8 @@ import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import PQueue from 'p-queue';
-import type { ArtifactFile, ArtifactSink, Lane } from '../../../checks/contract/check-type.ts';
+import type { Lane } from '../../../checks/contract/check-type.ts';
+import type { ArtifactFile, ArtifactSink } from '../../../checks/contract/run-context.ts';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import {
   artifactContentType,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../checks/contract/check-type.ts';
 import { type FailureCode, failure, resultFlags } from '../../../checks/contract/failure.ts';
+import type { Outcome } from '../../../checks/contract/outcome.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, starvedOutcome } from './starvation.ts';
 
 function outcome(fields: Partial<Outcome<null>> = {}): Outcome<null> {

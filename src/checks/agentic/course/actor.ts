@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PageAnswer, PageFindings, PageSession } from '../../../sandbox/pages/page-session.ts';
-import type { ArtifactSink } from '../../contract/check-type.ts';
+import type { ArtifactSink } from '../../contract/run-context.ts';
 import { type AssertStep, type PlanStep, type Target, targetedSubjects } from '../plan/step.ts';
 import { holds, selected } from './judging.ts';
 import type { Placeholders } from './placeholders.ts';

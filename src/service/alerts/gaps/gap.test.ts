@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AlertSettings } from '../../../checks/contract/common-fields.ts';
+import { AlertSettings } from '../../../checks/contract/definition/common-fields.ts';
 import { slotReasons } from '../../../protocol/runs/slot.ts';
 import { gapText, isDue, isGapReason, type Miss, opensAt, type Unmeasured, withMiss } from './gap.ts';
 

@@ -1,4 +1,4 @@
-import type { AlertSettings } from '../../../checks/contract/common-fields.ts';
+import type { AlertSettings } from '../../../checks/contract/definition/common-fields.ts';
 import { type SlotReason, slotReasons } from '../../../protocol/runs/slot.ts';
 import type { RunRow } from '../../runs/tables.ts';
 

@@ -1,4 +1,4 @@
-import { mergeDefinition } from '../../../checks/contract/definition.ts';
+import { mergeDefinition } from '../../../checks/contract/definition/definition.ts';
 import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
 import { AppError } from '../../../lib/errors.ts';
 import {

@@ -1,5 +1,5 @@
 import type { CheckType } from '../../../checks/contract/check-type.ts';
-import type { RetryStrategy } from '../../../checks/contract/common-fields.ts';
+import type { RetryStrategy } from '../../../checks/contract/definition/common-fields.ts';
 import { withGroups } from '../../checks/effective-check.ts';
 import type { Check } from '../../checks/store.ts';
 import { retryRules } from '../../runs/retries.ts';

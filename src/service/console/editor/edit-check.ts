@@ -1,4 +1,4 @@
-import { maskedValues } from '../../../checks/contract/definition.ts';
+import { maskedValues } from '../../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';

@@ -1,4 +1,4 @@
-import { commonForm } from '../../../checks/contract/common-form.ts';
+import { commonForm } from '../../../checks/contract/definition/common-form.ts';
 import { CheckGroupInput, checkGroupRoutes, maskedInGroups } from '../../../protocol/checks/check-group.ts';
 import { fieldError } from '../../http/validation.ts';
 import { ago, counted, shortened } from '../elements/format.ts';

@@ -1,6 +1,6 @@
 import type { CheckType } from '../../../checks/contract/check-type.ts';
-import { CommonFields } from '../../../checks/contract/common-fields.ts';
-import { definitionSchema, maskedValues } from '../../../checks/contract/definition.ts';
+import { CommonFields } from '../../../checks/contract/definition/common-fields.ts';
+import { definitionSchema, maskedValues } from '../../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../../checks/index.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
 import { fieldError, validationError } from '../../http/validation.ts';

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import type { CheckType } from '../../../checks/contract/check-type.ts';
-import { maskedValues } from '../../../checks/contract/definition.ts';
+import { maskedValues } from '../../../checks/contract/definition/definition.ts';
 import { withoutDefaults } from '../../../lib/json/without-defaults.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { completeDefinition, maskedValues } from '../../../checks/contract/definition.ts';
+import { completeDefinition, maskedValues } from '../../../checks/contract/definition/definition.ts';
 import { type Keeping, keepMasked } from '../../../checks/contract/masking.ts';
 import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
 import { checkRoutes, typedCheckRoutes } from '../../../protocol/checks/check.ts';

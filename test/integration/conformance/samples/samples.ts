@@ -1,5 +1,5 @@
-import type { RunContext } from '../../../../src/checks/contract/check-type.ts';
 import type { Failure } from '../../../../src/checks/contract/failure.ts';
+import type { RunContext } from '../../../../src/checks/contract/run-context.ts';
 import type { Target } from '../../../helpers/targets/listening.ts';
 
 /** A body that creates a check, without its name. */

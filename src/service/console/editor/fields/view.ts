@@ -1,4 +1,4 @@
-import type { FieldLayout, FormLayout } from '../../../../checks/contract/form-layout.ts';
+import type { FieldLayout, FormLayout } from '../../../../checks/contract/definition/form-layout.ts';
 import { type Choice, checkbox, selectField, textArea, textField } from '../../elements/form.ts';
 import type { Problems } from '../../forms/problems.ts';
 import { type Content, type Html, html } from '../../html.ts';

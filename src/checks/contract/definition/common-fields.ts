@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { regions } from '../tables/regions.ts';
-import { runtimeIds } from '../tables/runtimes.ts';
-import { frequencies } from './frequency.ts';
-import { Dependencies, ScriptPath } from './lifecycle.ts';
-import type { MaskedValue } from './masking.ts';
+import { regions } from '../../tables/regions.ts';
+import { runtimeIds } from '../../tables/runtimes.ts';
+import { frequencies } from '../frequency.ts';
+import { Dependencies, ScriptPath } from '../lifecycle.ts';
+import type { MaskedValue } from '../masking.ts';
 
 export const AlertSettings = z
   .object({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { CheckType } from './check-type.ts';
+import type { CheckType } from '../check-type.ts';
+import { offsetProblem } from '../frequency.ts';
+import type { MaskedValue } from '../masking.ts';
 import { CommonFields, maskedInCommon } from './common-fields.ts';
-import { offsetProblem } from './frequency.ts';
-import type { MaskedValue } from './masking.ts';
 
 /** A whole check of some type as it is written and stored: the common fields and the type's own. */
 export type CheckDefinition = CommonFields & Record<string, unknown>;
