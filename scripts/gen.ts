@@ -10,8 +10,8 @@ import { ApiSettings } from '../src/cli/api/settings.ts';
 import { describeEnvironment, type VariableDoc } from '../src/lib/env.ts';
 import { errorCatalogue } from '../src/lib/errors.ts';
 import { ServiceConfig } from '../src/service/config/config.ts';
+import { allRoutes } from '../src/service/features.ts';
 import { buildOpenApi } from '../src/service/http/openapi.ts';
-import { allRoutes } from '../src/service/route-table.ts';
 import { type ApiDocument, apiPage } from './api-page.ts';
 
 const documents: Record<string, () => string | Promise<string>> = {

@@ -4,34 +4,15 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { trustCustomCa } from '../lib/custom-ca.ts';
 import { errorCodeOf, isStoreFailure, toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { bootstrap } from './accounts/accounts.ts';
-import { configuredRetention } from './accounts/routes.ts';
-import { templateThread } from './alerts/delivery/template-thread.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
-import { backgroundJobs } from './background-jobs.ts';
-import { CheckMetrics } from './check-metrics/check-metrics.ts';
-import { RemoteWrite } from './check-metrics/remote-write/remote-write.ts';
 import { openServiceClock } from './clock/service-clock.ts';
-import { listOf, modelOf, type ServiceConfig } from './config/config.ts';
-import { readStaticIps } from './config/static-ips.ts';
-import { buildWaitingRoom } from './console/public/waiting-room.ts';
-import { configuredDomainProof } from './custom-domains/configured.ts';
-import { endOutage } from './locations/outages.ts';
-import { configuredMailServer } from './mail/mail-server.ts';
-import { configuredSingleSignOn } from './members/single-sign-on.ts';
-import { ServiceMetrics } from './metrics/metrics.ts';
-import { openStore } from './open-store.ts';
-import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
-import { configuredClickHouse } from './results/clickhouse/configured.ts';
-import { Ingest, type StoredResult } from './results/ingest.ts';
-import { buildApi, handlersOn, type RouteDeps } from './routes.ts';
-import { Ledger } from './runs/ledger.ts';
+import { backgroundJobs, buildApi, openParts, openStore, prepareStore, waitingServer } from './compose.ts';
+import { listOf, type ServiceConfig } from './config/config.ts';
 import { lockDataDir } from './store/engine/disk/data-dir.ts';
 import { inDirectory } from './store/engine/disk/directory-errors.ts';
 import { parseSecretsKey, SecretBox } from './store/secrets/secret-box.ts';
 import type { Store, StorePlace } from './store/store.ts';
-import { TraceExport } from './traces/trace-export.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceConfig;
@@ -117,21 +98,15 @@ async function openWhileWaiting(
   { config, logger, stop }: ServiceOptions,
   artifactStore: ArtifactStore,
 ): Promise<Store> {
-  let room: FastifyInstance | undefined;
+  let server: FastifyInstance | undefined;
   const onWait = async () => {
-    if (config.PAGES !== 'on') return;
-    room = await buildWaitingRoom({
-      ...{ artifactStore, clock: systemClock, logger },
-      publicUrl: config.PUBLIC_URL,
-      artifactsUrl: config.ARTIFACTS_URL,
-      trustedProxies: listOf(config.TRUSTED_PROXIES),
-    });
-    await listen(room, config);
+    server = await waitingServer({ config, artifactStore, clock: systemClock, logger });
+    if (server) await listen(server, config);
   };
   try {
     return await openWhenReady(config, logger, { stop, onWait });
   } finally {
-    await room?.close();
+    await server?.close();
   }
 }
 
@@ -155,85 +130,15 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const ownClock = options.clock ? undefined : await openServiceClock(store, systemClock, logger);
     if (ownClock) resources.defer(() => ownClock.close());
     const clock = options.clock ?? ownClock ?? systemClock;
-    await inDirectory(dataDir, () => bootstrap(store, clock, config, logger));
-
-    const metrics = new ServiceMetrics();
-    metrics.artifactStore = artifactStore;
-    const clickHouse = configuredClickHouse({ config, store, clock, logger, metrics });
-    const analytics = new AnalyticsThread(
-      { ...storePlace(config), clickHouseUrl: config.ANALYTICS_CLICKHOUSE_URL, caCertificates },
-      clickHouse?.onRead,
-    );
-    resources.defer(() => analytics.close());
-    metrics.analytics = analytics;
-
-    const mail = configuredMailServer(config);
-    if (mail) resources.defer(() => mail.close());
-
-    const ledger = new Ledger({
-      ...{ store, clock, leaseTtlMs },
-      onAgentsBack: (location) => endOutage(store, location, clock.wallMs()),
-    });
-    metrics.queues = [analytics, ledger, templateThread, ...(store.turns ? [store.turns] : [])];
-    const traces =
-      config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
-        ? undefined
-        : new TraceExport({ config, store, clock, logger, metrics });
-    const checkMetrics = new CheckMetrics({ store, clock });
-    const remoteWrite =
-      config.REMOTE_WRITE_URL === undefined
-        ? undefined
-        : new RemoteWrite({ config, checkMetrics, clock, logger, metrics });
-    const onStored = traces && ((stored: readonly StoredResult[]) => traces.offer(stored));
-    const ingest = new Ingest({
-      ...{ store, clock, metrics, onStored },
-      everyNthPass: config.DETAIL_OF_EVERY_NTH_PASS,
-    });
-    const domainProof = configuredDomainProof(config);
-    metrics.domainProof = domainProof;
-    const deploymentProgress = new Map<string, number>();
-    const routeDeps: RouteDeps = {
-      store,
-      clock,
-      ledger,
-      ingest,
-      artifactStore,
-      analytics,
-      metrics,
-      metricsToken: config.METRICS_TOKEN,
-      checkMetrics,
-      logger,
-      publicUrl: config.PUBLIC_URL,
-      artifactsUrl: config.ARTIFACTS_URL,
-      hasPages: config.PAGES === 'on',
-      mcp: config.MCP,
-      hasMailer: mail !== undefined,
-      mail,
-      singleSignOn: configuredSingleSignOn(config),
-      sessionMaxMs: config.SESSION_MAX_HOURS * 3_600_000,
-      channelSettings: config,
-      retentionDays: configuredRetention(config),
-      requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
-      codeBundleQuotaBytes: config.CODE_BUNDLE_QUOTA_BYTES,
-      trustedProxies: listOf(config.TRUSTED_PROXIES),
-      staticIps: {
-        v4: readStaticIps(config.STATIC_IPS, '4').byLocation,
-        v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,
-      },
-      deploymentProgress,
-      domainProof,
-      isReady: () => isReady,
+    const ground = {
+      ...{ store, storePlace: storePlace(config), clock, logger, config, artifactStore },
+      ...{ caCertificates, leaseTtlMs, isReady: () => isReady },
     };
-    const app = await buildApi(routeDeps);
+    await inDirectory(dataDir, () => prepareStore(ground));
+    const parts = await openParts(ground, resources);
+    const app = await buildApi(parts);
     resources.defer(() => app.close());
-    resources.defer(() => ledger.drain());
-
-    const jobs = backgroundJobs({
-      ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail, traces },
-      ...{ remoteWrite, clickHouseFeed: clickHouse?.feed },
-      model: modelOf(config),
-      ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress, domainProof },
-    });
+    const jobs = backgroundJobs(parts);
     for (const job of jobs) resources.defer(() => job.stop());
 
     const address = await listen(app, config);

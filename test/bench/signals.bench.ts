@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger } from '../../src/lib/log.ts';
-import { openStore } from '../../src/service/open-store.ts';
+import { openStore } from '../../src/service/compose.ts';
 import type { Signal } from '../../src/service/store/engine/signals.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { cpuMsOf } from '../helpers/picket-process.ts';

@@ -1,11 +1,33 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { accountRoutes } from '../../protocol/accounts/account.ts';
+import { apiKeyRoutes } from '../../protocol/accounts/api-key.ts';
+import { nextAccountRoutes } from '../../protocol/accounts/next-account.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { bootstrap } from './accounts.ts';
+import { apiKeyHandlers } from './key-routes.ts';
+import { accountHandlers, configuredRetention, type RetentionDays } from './routes.ts';
 import { Accounts } from './store.ts';
 
-export const accounts = defineFeature({
+const repositories = { accounts: Accounts };
+
+export const accounts: Feature = {
   name: 'accounts',
-  repositories: { accounts: Accounts },
-});
+  repositories,
+  prepare: ({ store, clock, config, logger }) => bootstrap(store, clock, config, logger),
+  parts: { retentionDays: ({ config }) => configuredRetention(config) },
+  routes: [
+    ...Object.values(accountRoutes),
+    ...Object.values(nextAccountRoutes),
+    ...Object.values(apiKeyRoutes),
+  ],
+  handlers: (parts) => [...accountHandlers(parts), ...apiKeyHandlers(parts)],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof accounts> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    readonly retentionDays: RetentionDays;
+  }
 }

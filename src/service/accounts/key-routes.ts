@@ -1,6 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
 import { apiKeyRoutes } from '../../protocol/accounts/api-key.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../feature/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { describePage, pageOffset } from '../http/paging.ts';
 import { createKey } from '../ids/keys.ts';

@@ -5,7 +5,7 @@ import { accountRoutes, type Usage } from '../../protocol/accounts/account.ts';
 import { nextAccountRoutes } from '../../protocol/accounts/next-account.ts';
 import { asSettings } from '../alerts/policy.ts';
 import type { ServiceConfig } from '../config/config.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { entitlementsOf, maxShownLocations, planDisplayName } from './entitlements.ts';
 
 /** For how many days things are kept. */

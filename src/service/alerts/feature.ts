@@ -1,27 +1,85 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import type { ChannelSettings } from '../../channels/contract/channel.ts';
+import { alertRoutes } from '../../protocol/alerts/alert.ts';
+import { alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
+import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { alertHandlingRoutes } from '../../protocol/alerts/alert-handling.ts';
+import { monitoringGapRoutes } from '../../protocol/alerts/monitoring-gap.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { CauseWatch } from './causes/cause-watch.ts';
+import { alertCauseHandlers } from './causes/routes.ts';
 import { AlertCauses } from './causes/store.ts';
+import { alertChannelHandlers } from './channels/routes.ts';
 import { AlertChannels } from './channels/store.ts';
+import { configuredNotifier } from './delivery/configured-notifier.ts';
 import { AlertNotifications } from './delivery/store.ts';
+import { templateThread } from './delivery/template-thread.ts';
+import { noteAway } from './gaps/away.ts';
+import { monitoringGapHandlers } from './gaps/routes.ts';
 import { MonitoringGaps } from './gaps/store.ts';
+import { alertHandlingHandlers } from './handling/routes.ts';
 import { AlertActions, AlertLinkKeys, Silences } from './handling/store.ts';
 import { ReceiverIncidents } from './receivers/store.ts';
+import { alertHandlers } from './routes.ts';
 import { Alerts } from './store.ts';
+import { AlertTimers } from './timers.ts';
 
-export const alerts = defineFeature({
+const repositories = {
+  alertChannels: AlertChannels,
+  alerts: Alerts,
+  alertCauses: AlertCauses,
+  notifications: AlertNotifications,
+  receiverIncidents: ReceiverIncidents,
+  silences: Silences,
+  gaps: MonitoringGaps,
+  alertActions: AlertActions,
+  alertLinkKeys: AlertLinkKeys,
+};
+
+export const alerts: Feature = {
   name: 'alerts',
-  repositories: {
-    alertChannels: AlertChannels,
-    alerts: Alerts,
-    alertCauses: AlertCauses,
-    notifications: AlertNotifications,
-    receiverIncidents: ReceiverIncidents,
-    silences: Silences,
-    gaps: MonitoringGaps,
-    alertActions: AlertActions,
-    alertLinkKeys: AlertLinkKeys,
+  repositories,
+  parts: {
+    channelSettings: ({ config }) => config,
+    noteAway: () => noteAway,
   },
-});
+  connect: ({ metrics }) => metrics.queues.push(templateThread),
+  routes: [
+    ...Object.values(alertChannelRoutes),
+    ...Object.values(alertRoutes),
+    ...Object.values(alertHandlingRoutes),
+    ...Object.values(monitoringGapRoutes),
+    ...Object.values(alertCauseRoutes),
+  ],
+  handlers: (parts) => [
+    ...alertChannelHandlers(parts),
+    ...alertHandlers(parts),
+    ...alertHandlingHandlers(parts),
+    ...monitoringGapHandlers(parts),
+    ...alertCauseHandlers(parts),
+  ],
+  jobs: (parts) => [
+    {
+      ...{ name: 'notifier', leaderOnly: false, wakesOn: ['alerts'], longestMs: 2_000 },
+      work: configuredNotifier({ ...parts, mail: parts.mailServer, asksModel: parts.model !== undefined }),
+    },
+    {
+      ...{ name: 'alert timers', leaderOnly: false, wakesOn: ['alerts'], longestMs: 5_000 },
+      work: new AlertTimers(parts),
+    },
+    {
+      ...{ name: 'alert causes', leaderOnly: true, wakesOn: ['alerts'], longestMs: 5_000 },
+      work: new CauseWatch({ ...parts, runNow: parts.runAfterCause }),
+    },
+  ],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof alerts> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    readonly channelSettings: ChannelSettings;
+    readonly noteAway: typeof noteAway;
+  }
 }

@@ -2,7 +2,7 @@ import type { ChannelType } from '../../channels/index.ts';
 import { AppError } from '../../lib/errors.ts';
 import { alertRoutes } from '../../protocol/alerts/alert.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
 import type { Repositories } from '../store/repositories.ts';

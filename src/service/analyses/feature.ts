@@ -1,12 +1,37 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import type { ModelAccess } from '../../checks/model/access.ts';
+import { rootCauseAnalysisRoutes } from '../../protocol/results/root-cause-analysis.ts';
+import { modelOf } from '../config/config.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { Analyst } from './analyst.ts';
+import { modelQuestions } from './asking/model-questions.ts';
 import { AnalysisEvidence } from './evidence-store.ts';
+import { rootCauseAnalysisHandlers } from './routes.ts';
 import { RootCauseAnalyses } from './store.ts';
 
-export const analyses = defineFeature({
+const repositories = { analyses: RootCauseAnalyses, analysisEvidence: AnalysisEvidence };
+
+export const analyses: Feature = {
   name: 'analyses',
-  repositories: { analyses: RootCauseAnalyses, analysisEvidence: AnalysisEvidence },
-});
+  repositories,
+  parts: { model: ({ config }) => modelOf(config) },
+  routes: Object.values(rootCauseAnalysisRoutes),
+  handlers: rootCauseAnalysisHandlers,
+  jobs: (parts) => [
+    {
+      ...{ name: 'root cause analyses', leaderOnly: true, wakesOn: ['alerts'], longestMs: 2_000 },
+      work: new Analyst({ ...parts, asksModel: parts.model !== undefined }),
+    },
+    ...modelQuestions(parts),
+  ],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof analyses> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    /** The model that analyses may ask; undefined where none is named. */
+    readonly model: ModelAccess | undefined;
+  }
 }

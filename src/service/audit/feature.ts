@@ -1,11 +1,19 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { auditLogRoutes } from '../../protocol/accounts/audit-log.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { auditedHandlers } from './audited-handlers.ts';
+import { auditLogHandlers } from './routes.ts';
 import { AuditLog } from './store.ts';
 
-export const audit = defineFeature({
+const repositories = { audit: AuditLog };
+
+export const audit: Feature = {
   name: 'audit',
-  repositories: { audit: AuditLog },
-});
+  repositories,
+  routes: Object.values(auditLogRoutes),
+  handlers: auditLogHandlers,
+  aroundHandlers: (handlers, parts) => auditedHandlers(handlers, parts.routes, parts),
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof audit> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allRoutes } from '../route-table.ts';
+import { allRoutes } from '../features.ts';
 import { resourceName, subjectOf, valuesFor } from './resources.ts';
 
 const resourceOf = (operationId: string, params: Record<string, string>, answer = {}) => {

@@ -1,7 +1,7 @@
 import { auditLogRoutes } from '../../protocol/accounts/audit-log.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import { instantOf } from '../../protocol/http/query.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../feature/handler.ts';
 import { pageOf } from '../http/paging.ts';
 import { storedChanges } from './changes.ts';
 import type { AuditRow } from './tables.ts';

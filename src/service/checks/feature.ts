@@ -1,14 +1,43 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { locationNeedRoutes } from '../../protocol/agent/agent-examination.ts';
+import { checkRoutes, typedCheckRoutes } from '../../protocol/checks/check.ts';
+import { checkGroupRoutes } from '../../protocol/checks/check-group.ts';
+import { checkPlanRoutes } from '../../protocol/checks/check-plan.ts';
+import { runtimeRoutes } from '../../protocol/checks/runtime.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { checkGroupHandlers } from './groups/routes.ts';
 import { CheckGroups } from './groups/store.ts';
+import { locationNeedHandlers } from './needs-routes.ts';
+import { checkPlanHandlers } from './plans/routes.ts';
 import { CheckPlans } from './plans/store.ts';
+import { checkHandlers, runtimeHandlers } from './routes.ts';
 import { CheckStates } from './state/states.ts';
 import { Checks } from './store.ts';
 
-export const checks = defineFeature({
+const repositories = { checks: Checks, states: CheckStates, groups: CheckGroups, plans: CheckPlans };
+
+export const checks: Feature = {
   name: 'checks',
-  repositories: { checks: Checks, states: CheckStates, groups: CheckGroups, plans: CheckPlans },
-});
+  repositories,
+  routes: [
+    ...Object.values(checkRoutes),
+    ...[...typedCheckRoutes.values()].flatMap((typed) => Object.values(typed)),
+    ...Object.values(checkPlanRoutes),
+    ...Object.values(checkGroupRoutes),
+    ...Object.values(runtimeRoutes),
+    ...Object.values(locationNeedRoutes),
+  ],
+  handlers: (parts) => {
+    const deps = { ...parts, reschedule: parts.newRescheduler() };
+    return [
+      ...checkHandlers(deps),
+      ...checkPlanHandlers(deps),
+      ...checkGroupHandlers(deps),
+      ...runtimeHandlers(),
+      ...locationNeedHandlers(deps),
+    ];
+  },
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof checks> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

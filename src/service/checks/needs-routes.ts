@@ -1,9 +1,9 @@
 import { type LocationNeed, locationNeedRoutes } from '../../protocol/agent/agent-examination.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { withGroups } from './effective-check.ts';
 import { locationsOf } from './slots.ts';
-import { needOf } from './warnings.ts';
+import { needOf } from './warnings/warnings.ts';
 
 /** A location with more checks has more agents than one, and nobody reads a longer list. */
 const maxChecks = 2000;

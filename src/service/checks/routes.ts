@@ -6,7 +6,7 @@ import { AppError } from '../../lib/errors.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
 import type { CheckState } from '../../protocol/checks/check-state.ts';
 import { runtimeRoutes } from '../../protocol/checks/runtime.ts';
-import { type AnyHandler, baseUrlOf, type Call, handlersById } from '../http/handler.ts';
+import { type AnyHandler, baseUrlOf, type Call, handlersById } from '../feature/handler.ts';
 import { describePage, pageOffset } from '../http/paging.ts';
 import { withGroups } from './effective-check.ts';
 import { visibleTo } from './ping-address.ts';

@@ -10,15 +10,15 @@ import { AnyCheck } from '../../protocol/checks/check.ts';
 import type { CheckState } from '../../protocol/checks/check-state.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
 import { weakSecrets } from '../../protocol/http/weak-secrets.ts';
-import type { HandlerDeps } from '../http/handler.ts';
+import type { HandlerDeps } from '../feature/handler.ts';
 import { describeIssues } from '../http/validation.ts';
 import { type CheckChannel, channelsView } from './alert-channels.ts';
 import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';
 import type { StandingCheck } from './state/states.ts';
 import type { Check } from './store.ts';
-import { warningsOf } from './warnings.ts';
-import { effectWarnings } from './without-effect.ts';
+import { warningsOf } from './warnings/warnings.ts';
+import { effectWarnings } from './warnings/without-effect.ts';
 
 type ViewDeps = Pick<HandlerDeps, 'store' | 'clock' | 'publicUrl' | 'logger'>;
 export type CheckView = ReturnType<typeof checkView>;

@@ -11,7 +11,7 @@ import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
 import { typedCheckRoutes } from '../../protocol/checks/check.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import type { HandlerDeps } from '../http/handler.ts';
+import type { HandlerDeps } from '../feature/handler.ts';
 import { requireGroup, requireLocations } from '../http/known-names.ts';
 import { unknownFieldIssues } from '../http/unknown-names.ts';
 import { fieldError, validationError } from '../http/validation.ts';

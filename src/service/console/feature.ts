@@ -1,12 +1,24 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
-import { LoginSessions } from './login/store.ts';
-import { Overviews } from './overview/store.ts';
+import { listOf } from '../config/config.ts';
+import type { Feature } from '../feature/feature.ts';
+import { isElsewhere } from './artifacts/origin.ts';
+import { addConsole } from './console.ts';
+import { buildWaitingRoom } from './public/waiting-room.ts';
 
-export const webConsole = defineFeature({
+/** The pages for browsers: a client of the other features' operations, which keeps nothing of its own. */
+export const webConsole: Feature = {
   name: 'console',
-  repositories: { logins: LoginSessions, overviews: Overviews },
-});
-
-declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof webConsole> {}
-}
+  waitingServer: async ({ config, artifactStore, clock, logger }) =>
+    config.PAGES === 'on'
+      ? buildWaitingRoom({
+          ...{ artifactStore, clock, logger },
+          publicUrl: config.PUBLIC_URL,
+          artifactsUrl: config.ARTIFACTS_URL,
+          trustedProxies: listOf(config.TRUSTED_PROXIES),
+        })
+      : undefined,
+  refuses: ({ hasPages, artifactsUrl }) =>
+    hasPages && artifactsUrl !== undefined ? isElsewhere(artifactsUrl) : undefined,
+  serve: async (app, parts, handlers) => {
+    if (parts.hasPages) await addConsole(app, { ...parts, handlers });
+  },
+};

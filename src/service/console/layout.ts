@@ -1,8 +1,8 @@
 import { packageVersion } from '../../lib/version.ts';
+import type { Viewer } from '../logins/sessions.ts';
 import type { Assets } from './assets.ts';
 import { csrfField } from './elements/form.ts';
 import { type Content, type Html, html } from './html.ts';
-import type { Viewer } from './page.ts';
 
 export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];

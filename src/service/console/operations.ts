@@ -4,13 +4,14 @@ import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { askedBy } from '../../lib/turns/asker.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { type AccountCaller, refuseRole } from '../http/auth.ts';
+import type { AnyHandler, Call } from '../feature/handler.ts';
+import { refuseRole } from '../http/auth.ts';
 import type { RawTransfers } from '../http/bodies/raw-transfers.ts';
-import type { AnyHandler, Call } from '../http/handler.ts';
 import type { RateLimits } from '../http/limits.ts';
 import { logAudit } from '../http/request-log.ts';
 import { blankNameIssues } from '../http/unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from '../http/validation.ts';
+import type { AccountCaller } from '../ids/callers.ts';
 
 type In<R, Name extends string> =
   R extends Record<Name, infer Schema extends z.ZodType>

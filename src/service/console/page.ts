@@ -1,24 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
-import type { Actor } from '../http/auth.ts';
 import type { KeyRole } from '../ids/keys.ts';
+import type { Viewer } from '../logins/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { FileLinks } from './artifacts/links.ts';
 import type { Assets } from './assets.ts';
 import type { Html } from './html.ts';
 import type { Operations } from './operations.ts';
-
-/** Who looks at a page. */
-export interface Viewer {
-  readonly accountId: string;
-  readonly role: KeyRole;
-  /** The member, or the key they logged in with. */
-  readonly actor: Actor;
-  readonly sessionId: string;
-  /** What each of their forms must carry; another text in every page, of the same worth. */
-  readonly csrfToken: string;
-}
 
 /** A request of a page, by somebody who may see it. */
 export interface PageCall {

@@ -5,6 +5,7 @@ import { isStoreFailure } from '../../lib/errors.ts';
 import type { CallerTurns } from '../http/connections/caller-turns.ts';
 import { reportError } from '../http/errors.ts';
 import type { KeyRole } from '../ids/keys.ts';
+import type { Sessions, Viewer } from '../logins/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { Assets } from './assets.ts';
 import { errorMain, errorTitle } from './error-page.ts';
@@ -12,8 +13,7 @@ import { withQuery } from './html.ts';
 import { layout } from './layout.ts';
 import { ownPath } from './login/addresses.ts';
 import { cookieOf, isSecure, sessionCookieName } from './login/cookie.ts';
-import type { Sessions } from './login/sessions.ts';
-import type { View, Viewer } from './page.ts';
+import type { View } from './page.ts';
 import { themeOf } from './theme.ts';
 
 const gzipped = promisify(gzip);

@@ -1,11 +1,13 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
 import { SlotDays } from './slot-days.ts';
 
-export const coverage = defineFeature({
+const repositories = { slotDays: SlotDays };
+
+export const coverage: Feature = {
   name: 'coverage',
-  repositories: { slotDays: SlotDays },
-});
+  repositories,
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof coverage> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,11 +1,22 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { heartbeatRoutes } from '../../protocol/checks/heartbeat.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { heartbeatHandlers } from './routes.ts';
 import { Heartbeats } from './store.ts';
+import { HeartbeatWatch } from './watch.ts';
 
-export const heartbeats = defineFeature({
+const repositories = { heartbeats: Heartbeats };
+
+export const heartbeats: Feature = {
   name: 'heartbeats',
-  repositories: { heartbeats: Heartbeats },
-});
+  repositories,
+  routes: Object.values(heartbeatRoutes),
+  handlers: heartbeatHandlers,
+  // No grace time can end sooner after a ping than this, so pings need not wake it.
+  jobs: (parts) => [
+    { name: 'heartbeat watch', leaderOnly: true, longestMs: 5_000, work: new HeartbeatWatch(parts) },
+  ],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof heartbeats> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../lib/errors.ts';
 import { heartbeatRoutes } from '../../protocol/checks/heartbeat.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
 import { Heartbeats, type Ping } from './heartbeats.ts';

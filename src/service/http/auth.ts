@@ -2,37 +2,11 @@ import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
+import type { AccountCaller, LocationCaller } from '../ids/callers.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import { hashKey } from '../ids/keys.ts';
 import { storageProblemOf } from '../store/engine/disk/storage-problem.ts';
 import type { Store } from '../store/store.ts';
-
-/** Who does something in an account: a program with an API key, or a member who is logged in. */
-export interface Actor {
-  readonly kind: 'API_KEY' | 'MEMBER';
-  readonly id: string;
-  readonly name: string;
-}
-
-/** Who calls an account's route. */
-export interface AccountCaller {
-  readonly accountId: string;
-  readonly role: KeyRole;
-  readonly actor: Actor;
-}
-
-/** The private location whose agents call. */
-export interface LocationCaller {
-  readonly id: string;
-  readonly account_id: string;
-  readonly name: string;
-  readonly slug_name: string;
-  readonly proxy_url: string | null;
-  /** The first slot that was missed because the location had no agent; null while it has. */
-  readonly no_agent_since: number | null;
-  /** The key its agent calls with. */
-  readonly key_id: string;
-}
 
 /** Who calls: an account by its key, or the agents of a location by theirs. */
 export type Caller =

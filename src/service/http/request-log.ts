@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import type { AccountCaller } from './auth.ts';
+import type { AccountCaller } from '../ids/callers.ts';
 
 /**
  * A line for each request, and one more for each write of an account: who did what to which object, and how

@@ -1,19 +1,40 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { automationRuleRoutes } from '../../protocol/pages/automation-rule.ts';
+import { incidentRoutes } from '../../protocol/pages/incident.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { automaticIncidents } from './automatic-incidents.ts';
 import { IncidentEvents } from './event-store.ts';
+import { incidentHandlers } from './routes.ts';
 import { RuleFailures } from './rules/failure-store.ts';
+import { automationRuleHandlers } from './rules/routes.ts';
+import { WaitingFailures } from './rules/rule-incidents.ts';
 import { AutomationRules } from './rules/store.ts';
 import { Incidents } from './store.ts';
+import { IncidentFeed } from './trigger.ts';
 
-export const incidents = defineFeature({
+const repositories = {
+  incidentEvents: IncidentEvents,
+  automationRules: AutomationRules,
+  ruleFailures: RuleFailures,
+  incidents: Incidents,
+};
+
+export const incidents: Feature = {
   name: 'incidents',
-  repositories: {
-    incidentEvents: IncidentEvents,
-    automationRules: AutomationRules,
-    ruleFailures: RuleFailures,
-    incidents: Incidents,
-  },
-});
+  repositories,
+  routes: [...Object.values(automationRuleRoutes), ...Object.values(incidentRoutes)],
+  handlers: (parts) => [...automationRuleHandlers(parts), ...incidentHandlers(parts)],
+  jobs: (parts) => [
+    {
+      ...{ name: 'incident feed', leaderOnly: false, wakesOn: ['alerts'], longestMs: 5_000 },
+      work: new IncidentFeed({ ...parts, handler: automaticIncidents(parts) }),
+    },
+    {
+      ...{ name: 'waiting incidents', leaderOnly: false, wakesOn: ['alerts'], longestMs: 30_000 },
+      work: new WaitingFailures(parts),
+    },
+  ],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof incidents> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -14,7 +14,7 @@ import {
   handlersById,
   iso,
   optionalIso,
-} from '../http/handler.ts';
+} from '../feature/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';

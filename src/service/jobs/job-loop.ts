@@ -4,30 +4,31 @@ import type { Logger } from '../../lib/log.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import type { Store } from '../store/store.ts';
 
-export interface JobDefinition {
-  readonly name: string;
-  /** Whether only the leader runs it; the other processes look now and then whether they lead. */
-  readonly leaderOnly: boolean;
-  /** Signals that start the next turn at once. `look` wakes every job that any signal wakes. */
-  readonly wakesOn: readonly Signal['kind'][];
-  /** The longest sleep. Clocks jump and signals get lost, so no job relies on one timer for long. */
-  readonly longestMs: number;
+/** What a job does, turn by turn. */
+interface Work {
   /**
    * One turn: does what is due and returns when to run next, in epoch milliseconds; null when nothing is
    * known.
    *
    * @param wake starts the next turn at once; during a turn, right after it.
    */
-  run(wake: () => void): Promise<number | null>;
+  turn(wake: () => void): Promise<number | null>;
   /** Has a turn under way come to its end soon. */
-  stopping?(): void;
+  stop?(): void;
   /** Waits for and closes what outlives a turn, after the last one. */
-  close?(): Promise<void>;
+  close?(): void | Promise<void>;
 }
 
-/** Declares a background job; `background-jobs.ts` lists them all. */
-export function defineJob(definition: JobDefinition): JobDefinition {
-  return definition;
+/** Something that a process does in the background, as features have it. */
+export interface Job {
+  readonly name: string;
+  /** Whether only the leader runs it; the other processes look now and then whether they lead. */
+  readonly leaderOnly: boolean;
+  /** Signals that start the next turn at once. `look` wakes every job that any signal wakes. */
+  readonly wakesOn?: readonly Signal['kind'][];
+  /** The longest sleep. Clocks jump and signals get lost, so no job relies on one timer for long. */
+  readonly longestMs: number;
+  readonly work: Work;
 }
 
 export interface JobContext {
@@ -47,7 +48,7 @@ const leaderPollMs = 2_000;
  * must not end it.
  */
 export class JobLoop {
-  readonly #job: JobDefinition;
+  readonly #job: Job;
   readonly #context: JobContext;
   readonly #stopping = new AbortController();
   #woken = new AbortController();
@@ -55,7 +56,7 @@ export class JobLoop {
   #unsubscribe: (() => void) | undefined;
   #forgetClock: (() => void) | undefined;
 
-  constructor(job: JobDefinition, context: JobContext) {
+  constructor(job: Job, context: JobContext) {
     this.#job = job;
     this.#context = context;
   }
@@ -66,7 +67,7 @@ export class JobLoop {
 
   start(): void {
     if (this.#loop) return;
-    const { wakesOn } = this.#job;
+    const { wakesOn = [] } = this.#job;
     if (wakesOn.length > 0) {
       this.#unsubscribe = this.#context.store.signals.subscribe(({ kind }) => {
         if (kind === 'look' || wakesOn.includes(kind)) this.#woken.abort();
@@ -84,9 +85,9 @@ export class JobLoop {
     this.#unsubscribe?.();
     this.#forgetClock?.();
     this.#stopping.abort();
-    this.#job.stopping?.();
+    this.#job.work.stop?.();
     await this.#loop;
-    await this.#job.close?.();
+    await this.#job.work.close?.();
   }
 
   async #run(): Promise<void> {
@@ -114,6 +115,6 @@ export class JobLoop {
   async #turn(): Promise<number | null> {
     const { store, clock } = this.#context;
     if (this.#job.leaderOnly && !(await store.isLeader())) return clock.wallMs() + leaderPollMs;
-    return this.#job.run(() => this.#woken.abort());
+    return this.#job.work.turn(() => this.#woken.abort());
   }
 }

@@ -1,19 +1,73 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
+import { examinationRoutes } from '../../protocol/agent/agent-examination.ts';
+import { locationRoutes, staticIpRoutes } from '../../protocol/locations/location.ts';
+import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
+import { locationMetricsRoutes } from '../../protocol/locations/location-metrics.ts';
+import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { readStaticIps, type StaticIps } from '../config/static-ips.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import type { LocationCaller } from '../ids/callers.ts';
+import { agentErrorHandlers } from './agents/error-routes.ts';
 import { AgentErrors } from './agents/error-store.ts';
+import { agentExaminationHandlers } from './agents/examination-routes.ts';
+import { locationEventHandlers } from './event-routes.ts';
 import { LocationEvents } from './event-store.ts';
+import { locationMetricsHandlers } from './metric-routes.ts';
 import { LocationMinutes } from './minute-store.ts';
+import { endOutage } from './outages.ts';
+import { locationHandlers, staticIpHandlers } from './public-routes.ts';
+import { privateLocationHandlers } from './routes.ts';
 import { Locations } from './store.ts';
 
-export const locations = defineFeature({
+const repositories = {
+  agentErrors: AgentErrors,
+  locations: Locations,
+  locationEvents: LocationEvents,
+  locationMinutes: LocationMinutes,
+};
+
+export const locations: Feature = {
   name: 'locations',
-  repositories: {
-    agentErrors: AgentErrors,
-    locations: Locations,
-    locationEvents: LocationEvents,
-    locationMinutes: LocationMinutes,
+  repositories,
+  parts: {
+    staticIps: ({ config }) => ({
+      v4: readStaticIps(config.STATIC_IPS, '4').byLocation,
+      v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,
+    }),
+    endOutage:
+      ({ store, clock }) =>
+      (location) =>
+        endOutage(store, location, clock.wallMs()),
   },
-});
+  routes: [
+    ...Object.values(privateLocationRoutes),
+    ...Object.values(locationMetricsRoutes),
+    ...Object.values(locationEventRoutes),
+    ...Object.values(locationRoutes),
+    ...Object.values(staticIpRoutes),
+    ...Object.values(examinationRoutes),
+    ...Object.values(agentErrorRoutes),
+  ],
+  handlers: (parts) => [
+    ...privateLocationHandlers(parts),
+    ...locationMetricsHandlers(parts),
+    ...locationHandlers(),
+    ...staticIpHandlers(parts.staticIps),
+    ...agentExaminationHandlers(parts),
+    ...agentErrorHandlers(parts),
+    ...locationEventHandlers(parts),
+  ],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof locations> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    /** Source addresses of check runs by location. */
+    readonly staticIps: StaticIps | undefined;
+    /** Ends the outage of a location whose agents are back. */
+    readonly endOutage: (location: LocationCaller) => Promise<void>;
+  }
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../lib/errors.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
 import { locationMetricsRoutes } from '../../protocol/locations/location-metrics.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { fieldError } from '../http/validation.ts';
 
 const longestAgoMs = 15 * 86_400_000;

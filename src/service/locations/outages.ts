@@ -6,7 +6,7 @@ import { absenceReasons } from '../alerts/gaps/watch.ts';
 import { storeLocationAlert } from '../alerts/location-alerts.ts';
 import { alertId } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
-import type { LocationCaller } from '../http/auth.ts';
+import type { LocationCaller } from '../ids/callers.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 

@@ -1,7 +1,7 @@
 import { regionNames } from '../../checks/tables/regions.ts';
 import { locationRoutes, staticIpRoutes } from '../../protocol/locations/location.ts';
 import { type AddressesByLocation, allAddresses, type StaticIps } from '../config/static-ips.ts';
-import { type AnyHandler, handlersById } from '../http/handler.ts';
+import { type AnyHandler, handlersById } from '../feature/handler.ts';
 
 /** The routes of data-center locations. */
 export function locationHandlers(): [string, AnyHandler][] {

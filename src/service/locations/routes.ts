@@ -13,7 +13,7 @@ import {
   runningSessions,
 } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { found } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
 import { createKey } from '../ids/keys.ts';

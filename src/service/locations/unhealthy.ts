@@ -4,7 +4,7 @@ import type { AlertFacts } from '../alerts/facts.ts';
 import { holdWell, storeLocationAlert } from '../alerts/location-alerts.ts';
 import { alertId, storedFacts } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
-import type { LocationCaller } from '../http/auth.ts';
+import type { LocationCaller } from '../ids/callers.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { reportedWithinMs } from './event-store.ts';

@@ -1,11 +1,40 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { configuredMailServer, type MailServer } from './mail-server.ts';
 import { SubscriberMails } from './store.ts';
+import { SubscriberNotifier } from './subscriber-notifier.ts';
 
-export const mail = defineFeature({
+const repositories = { subscriberMails: SubscriberMails };
+
+export const mail: Feature = {
   name: 'mail',
-  repositories: { subscriberMails: SubscriberMails },
-});
+  repositories,
+  parts: {
+    mailServer: ({ config }, closing) => {
+      const server = configuredMailServer(config);
+      if (server) closing.defer(() => server.close());
+      return server;
+    },
+    mail: ({ mailServer }) => mailServer,
+    hasMailer: ({ mailServer }) => mailServer !== undefined,
+  },
+  jobs: ({ mailServer, ...parts }) => {
+    if (!mailServer) return [];
+    const work = new SubscriberNotifier({ ...parts, mail: mailServer });
+    return [{ name: 'subscriber notifier', leaderOnly: false, longestMs: 2_000, work }];
+  },
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof mail> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    /** Undefined where no mail server is configured. */
+    readonly mailServer: MailServer | undefined;
+    /** Sends invitations and links for new passwords; undefined without a mail server. */
+    readonly mail: Pick<MailServer, 'send'> | undefined;
+    /** Whether subscribers of status pages can be mailed. */
+    readonly hasMailer: boolean;
+  }
 }

@@ -1,11 +1,21 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { MaintenanceNotices } from './notices.ts';
+import { maintenanceHandlers } from './routes.ts';
 import { Maintenances } from './store.ts';
 
-export const maintenance = defineFeature({
+const repositories = { maintenances: Maintenances };
+
+export const maintenance: Feature = {
   name: 'maintenance',
-  repositories: { maintenances: Maintenances },
-});
+  repositories,
+  handlers: maintenanceHandlers,
+  jobs: (parts) => {
+    if (!parts.mailServer) return [];
+    const work = new MaintenanceNotices(parts);
+    return [{ name: 'maintenance notices', leaderOnly: true, longestMs: 20_000, work }];
+  },
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof maintenance> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

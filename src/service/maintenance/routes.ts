@@ -1,7 +1,7 @@
 import { AppError } from '../../lib/errors.ts';
 import { instantOf } from '../../protocol/http/query.ts';
 import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../feature/handler.ts';
 import { found } from '../http/known-names.ts';
 import { pageOffset } from '../http/paging.ts';
 import type { Repositories } from '../store/repositories.ts';

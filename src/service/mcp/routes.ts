@@ -3,7 +3,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { mcpRoutes } from '../../protocol/mcp/mcp.ts';
-import { type AnyHandler, baseUrlOf, handlersById } from '../http/handler.ts';
+import { type AnyHandler, baseUrlOf, handlersById } from '../feature/handler.ts';
 import type { ServiceMetrics } from '../metrics/metrics.ts';
 import { callsAs } from './calls.ts';
 import type { ToolUse } from './exchange.ts';
@@ -18,7 +18,7 @@ export interface McpDeps {
   readonly metrics: ServiceMetrics;
   readonly publicUrl?: string | undefined;
   /** on when absent. */
-  readonly mcp?: McpMode;
+  readonly mcp?: McpMode | undefined;
 }
 
 /** The route by which programs with a language model use the API. */

@@ -2,7 +2,8 @@ import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/s
 import { AppError } from '../../lib/errors.ts';
 import { typedCheckRoutes } from '../../protocol/checks/check.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { type AccountCaller, refuseRole } from '../http/auth.ts';
+import { refuseRole } from '../http/auth.ts';
+import type { AccountCaller } from '../ids/callers.ts';
 import { fileAnswer, rangeFor, refusal, refusalOf, textAnswer } from './answers.ts';
 import type { CallApi } from './calls.ts';
 import { schemaOf } from './tools/json-schema.ts';

@@ -1,11 +1,30 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { memberRoutes } from '../../protocol/accounts/member.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { memberHandlers } from './routes.ts';
+import { configuredSingleSignOn, type SingleSignOn } from './single-sign-on.ts';
 import { Members } from './store.ts';
 
-export const members = defineFeature({
+const repositories = { members: Members };
+
+export const members: Feature = {
   name: 'members',
-  repositories: { members: Members },
-});
+  repositories,
+  parts: {
+    singleSignOn: ({ config }) => configuredSingleSignOn(config),
+    sessionMaxMs: ({ config }) => config.SESSION_MAX_HOURS * 3_600_000,
+  },
+  routes: Object.values(memberRoutes),
+  handlers: memberHandlers,
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof members> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    readonly singleSignOn: SingleSignOn | undefined;
+    /** After this time a session ends, however much it is used; undefined: the default. */
+    readonly sessionMaxMs: number | undefined;
+  }
 }

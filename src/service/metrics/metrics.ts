@@ -47,7 +47,7 @@ export class ServiceMetrics {
   /** Absent where no ClickHouse is configured. */
   clickHouse: ClickHouseFigures | undefined;
   /** Queues that accounts share at this process. */
-  queues: readonly MeasuredQueue[] = [];
+  readonly queues: MeasuredQueue[] = [];
   /** Whose disk is measured. */
   artifactStore: ArtifactStore | undefined;
   /** What reports and charts are made by. */

@@ -1,23 +1,80 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { badgeRoutes } from '../../protocol/pages/badge.ts';
+import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
+import { dashboardIncidentRoutes } from '../../protocol/pages/dashboard-incident.ts';
+import { previewRoutes } from '../../protocol/pages/preview.ts';
+import { publicPageRoutes } from '../../protocol/pages/public-page.ts';
+import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
+import { subscriptionRoutes } from '../../protocol/pages/subscription.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { badgeHandlers } from './badges/routes.ts';
+import { statusPageComponentHandlers } from './components/routes.ts';
 import { StatusPageComponents } from './components/store.ts';
+import { CopyKeeper } from './copy-keeper.ts';
+import { dashboardIncidentHandlers } from './dashboards/incident-routes.ts';
 import { DashboardIncidents } from './dashboards/incident-store.ts';
+import { dashboardHandlers } from './dashboards/routes.ts';
 import { Dashboards } from './dashboards/store.ts';
+import { previewHandlers } from './preview-routes.ts';
+import { publicPageHandlers } from './public-routes.ts';
+import { statusPageHandlers } from './routes.ts';
 import { Services } from './service-store.ts';
 import { StatusPages } from './store.ts';
-import { Subscriptions } from './subscription-store.ts';
+import { subscriptionHandlers } from './subscriptions/routes.ts';
+import { Subscriptions } from './subscriptions/store.ts';
 
-export const pages = defineFeature({
+const repositories = {
+  dashboards: Dashboards,
+  dashboardIncidents: DashboardIncidents,
+  statusPages: StatusPages,
+  components: StatusPageComponents,
+  services: Services,
+  subscriptions: Subscriptions,
+};
+
+export const pages: Feature = {
   name: 'pages',
-  repositories: {
-    dashboards: Dashboards,
-    dashboardIncidents: DashboardIncidents,
-    statusPages: StatusPages,
-    components: StatusPageComponents,
-    services: Services,
-    subscriptions: Subscriptions,
+  repositories,
+  parts: {
+    hasPages: ({ config }) => config.PAGES === 'on',
+    artifactsUrl: ({ config }) => config.ARTIFACTS_URL,
   },
-});
+  routes: [
+    ...Object.values(dashboardRoutes),
+    ...Object.values(dashboardIncidentRoutes),
+    ...Object.values(statusPageRoutes),
+    ...Object.values(statusPageComponentRoutes),
+    ...Object.values(subscriptionRoutes),
+    ...Object.values(publicPageRoutes),
+    ...Object.values(previewRoutes),
+    ...Object.values(badgeRoutes),
+  ],
+  handlers: (parts) => [
+    ...dashboardHandlers(parts),
+    ...dashboardIncidentHandlers(parts),
+    ...statusPageHandlers(parts),
+    ...statusPageComponentHandlers(parts),
+    ...subscriptionHandlers(parts),
+    ...publicPageHandlers(parts),
+    ...previewHandlers(parts),
+    ...badgeHandlers(parts),
+  ],
+  jobs: (parts) => {
+    if (!parts.hasPages) return [];
+    const work = new CopyKeeper({ ...parts, proof: parts.domainProof });
+    return [{ name: 'copies of pages', leaderOnly: true, longestMs: 10_000, work }];
+  },
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof pages> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    /** Whether there are pages for browsers. */
+    readonly hasPages: boolean;
+    /** Another host name of the service, at which files of runs open. */
+    readonly artifactsUrl: string | undefined;
+  }
 }

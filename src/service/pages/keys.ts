@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../lib/errors.ts';
 import type { PageKey } from '../../protocol/pages/page-fields.ts';
-import { iso } from '../http/handler.ts';
+import { iso } from '../feature/handler.ts';
 import { createKey, hashKey } from '../ids/keys.ts';
 import type { PageKeyRow } from './tables.ts';
 

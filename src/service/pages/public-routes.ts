@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import { askedInPublic } from '../../lib/turns/asker.ts';
 import { DashboardData, publicPageRoutes, type StatusPageData } from '../../protocol/pages/public-page.ts';
-import { type AnyHandler, handlersById } from '../http/handler.ts';
+import { type AnyHandler, handlersById } from '../feature/handler.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { etagOf, share } from './answers/shared-answer.ts';
 import { dashboardChecks, dashboardData } from './dashboards/dashboard-data.ts';
@@ -11,7 +11,7 @@ import type { Dashboard } from './dashboards/store.ts';
 import { keyOf, requireKey } from './keys.ts';
 import { PageSnapshots } from './page-snapshots.ts';
 import { statusPageData } from './status-page-data.ts';
-import { askToSubscribe, confirmableMs } from './subscribing.ts';
+import { askToSubscribe, confirmableMs } from './subscriptions/subscribing.ts';
 import type { PageKeyRow, StatusPageRow } from './tables.ts';
 
 /** A page of a dashboard that shows more checks is made once for all who ask for some seconds. */

@@ -11,7 +11,7 @@ import {
 import { claimDomain, domainOfBody } from '../custom-domains/claiming.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { checkDomainOf, domainStates } from '../custom-domains/shown.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../feature/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
@@ -27,7 +27,9 @@ import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 const storedOptions = storedJson('status_pages.definition', StatusPageOptions);
 
 /** The routes of status pages and their services. */
-export function statusPageHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function statusPageHandlers(
+  deps: HandlerDeps & { readonly domainProof: DomainProof },
+): [string, AnyHandler][] {
   const { store, clock, domainProof } = deps;
   const views = (rows: readonly StatusPageRow[], rawKey?: string) =>
     statusPageViews(store, rows, { domainProof, rawKey });

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { DeploymentInput } from '../../protocol/projects/project.ts';
+import type { HandlersOn } from '../feature/parts.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { type CarriedOut, carryOut } from './carry-out.ts';
-import { type Deployer, type HandlersOn, Operations, storeWithin } from './operations.ts';
+import { type Deployer, Operations, storeWithin } from './operations.ts';
 import type { ProjectRow } from './tables.ts';
 import { readWished } from './wished.ts';
 

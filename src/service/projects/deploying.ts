@@ -6,12 +6,13 @@ import type { Logger } from '../../lib/log.ts';
 import { askedBy } from '../../lib/turns/asker.ts';
 import { DeploymentInput, type DeploymentResult } from '../../protocol/projects/project.ts';
 import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import type { HandlersOn } from '../feature/parts.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { storedJson, storedValue } from '../store/stored-json.ts';
 import { applyProject, type DeploymentRequest } from './applying.ts';
-import { type Deployer, type HandlersOn, Operations, storeWithin } from './operations.ts';
+import { type Deployer, Operations, storeWithin } from './operations.ts';
 import type { DeploymentRow } from './tables.ts';
 import { projectOf } from './views.ts';
 
@@ -102,7 +103,7 @@ export class Deploying {
   }
 
   /** Resolves when nothing is under way. */
-  async ended(): Promise<void> {
+  async close(): Promise<void> {
     await Promise.all(this.#underWay.values());
   }
 

@@ -1,12 +1,40 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { projectRoutes } from '../../protocol/projects/project.ts';
+import { projectImportRoutes } from '../../protocol/projects/project-import.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { Deploying } from './deploying.ts';
 import { Deployments } from './deployment-store.ts';
+import { projectImportHandlers } from './imports/routes.ts';
+import { namingProjects } from './managed-answers.ts';
+import { projectHandlers } from './routes.ts';
 import { Projects } from './store.ts';
 
-export const projects = defineFeature({
+const repositories = { projects: Projects, deployments: Deployments };
+
+export const projects: Feature = {
   name: 'projects',
-  repositories: { projects: Projects, deployments: Deployments },
-});
+  repositories,
+  parts: { deploymentProgress: () => new Map() },
+  routes: [...Object.values(projectRoutes), ...Object.values(projectImportRoutes)],
+  handlers: (parts) => [
+    ...projectHandlers({ ...parts, progress: parts.deploymentProgress }),
+    ...projectImportHandlers(parts),
+  ],
+  aroundApi: (handlers, { store }) => namingProjects(handlers, store),
+  jobs: (parts) => [
+    {
+      ...{ name: 'deployments', leaderOnly: false, wakesOn: ['deployments'], longestMs: 2_000 },
+      work: new Deploying({ ...parts, progress: parts.deploymentProgress }),
+    },
+  ],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof projects> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    /** How far deployments of this process are, in percent, by id. */
+    readonly deploymentProgress: Map<string, number>;
+  }
 }

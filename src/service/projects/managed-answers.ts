@@ -12,7 +12,7 @@ import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts
 import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
 import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
 import { sloApi } from '../../protocol/results/slo.ts';
-import type { AnyHandler } from '../http/handler.ts';
+import type { AnyHandler } from '../feature/handler.ts';
 import type { Store } from '../store/store.ts';
 import { type KindName, kinds } from './kinds/index.ts';
 import type { Body } from './kinds/kind.ts';

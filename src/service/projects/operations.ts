@@ -1,16 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Route } from '../../protocol/http/route.ts';
-import type { AccountCaller } from '../http/auth.ts';
-import type { AnyHandler, Call } from '../http/handler.ts';
+import type { AnyHandler, Call } from '../feature/handler.ts';
 import { blankNameIssues, unknownFieldIssues } from '../http/unknown-names.ts';
 import { findUnstorable, validationError } from '../http/validation.ts';
+import type { AccountCaller } from '../ids/callers.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
-
-/** The handlers of all operations, working on a store. */
-export type HandlersOn = (store: Store) => ReadonlyMap<string, AnyHandler>;
 
 /** Who deploys, and from where. */
 export interface Deployer {

@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentResult, Project } from '../../protocol/projects/project.ts';
-import { iso, optionalIso } from '../http/handler.ts';
+import { iso, optionalIso } from '../feature/handler.ts';
 import { storedValue } from '../store/stored-json.ts';
 import type { DeploymentState } from './deployment-store.ts';
 import type { ProjectRow } from './tables.ts';

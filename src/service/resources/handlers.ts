@@ -1,11 +1,11 @@
 import { AppError } from '../../lib/errors.ts';
 import type { ResourceApi } from '../../protocol/http/resource.ts';
 import { refuseMovedByVariable } from '../checks/addresses/address-values.ts';
-import type { AccountCaller } from '../http/auth.ts';
-import { type AnyHandler, type Call, type HandlerDeps, iso, optionalIso } from '../http/handler.ts';
+import { type AnyHandler, type Call, type HandlerDeps, iso, optionalIso } from '../feature/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { validationError } from '../http/validation.ts';
+import type { AccountCaller } from '../ids/callers.ts';
 import type { AccountRow, AccountTable } from '../store/engine/account-table.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import type { Page } from '../store/engine/queries.ts';

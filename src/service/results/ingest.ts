@@ -7,8 +7,8 @@ import { type KnownLocations, knownLocations } from '../agent-presence/presence.
 import { withGroups } from '../checks/effective-check.ts';
 import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import type { LocationCaller } from '../http/auth.ts';
 import { describeIssues } from '../http/validation.ts';
+import type { LocationCaller } from '../ids/callers.ts';
 import { resultIdOf } from '../runs/lease-store.ts';
 import { decideRetry, type Retry, storedRetryStrategy } from '../runs/retries.ts';
 import type { RunRow } from '../runs/tables.ts';

@@ -9,7 +9,7 @@ import {
   checkResultRoutes,
 } from '../../protocol/results/check-result.ts';
 import type { Check } from '../checks/store.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { requireLocation } from '../http/known-names.ts';
 import { describePage, pageOf, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';

@@ -4,10 +4,10 @@ import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check
 import type { Warning } from '../../protocol/http/warning.ts';
 import type { StandingCheck } from '../checks/state/states.ts';
 import type { Check } from '../checks/store.ts';
-import { warningsOf } from '../checks/warnings.ts';
+import { warningsOf } from '../checks/warnings/warnings.ts';
 import { type CoverageSource, windowCoverage } from '../coverage/coverage-query.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
-import { namedWindow } from './report-window.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
+import { namedWindow } from './reports/window.ts';
 import type { StatusRow } from './tables.ts';
 
 /** The routes of check statuses. */

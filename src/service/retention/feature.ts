@@ -1,11 +1,15 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import { retentionJobs } from './jobs.ts';
 import { Retired } from './retention-store.ts';
 
-export const retention = defineFeature({
+const repositories = { retired: Retired };
+
+export const retention: Feature = {
   name: 'retention',
-  repositories: { retired: Retired },
-});
+  repositories,
+  jobs: retentionJobs,
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof retention> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,61 +1,34 @@
-import type { ServiceConfig } from '../config/config.ts';
-import { defineJob } from '../jobs/job-loop.ts';
-import { DayKeeper, type DayKeeperOptions, type Divided } from './day-keeper.ts';
+import type { Parts } from '../feature/parts.ts';
+import type { Job } from '../jobs/job-loop.ts';
+import { DayKeeper, type Divided, dividedResults, dividedRuns } from './day-keeper.ts';
 import { LeaseSweep, leaseSweepLongestMs } from './lease-sweep.ts';
 import { Retention } from './retention.ts';
 
 const dayMs = 86_400_000;
 
-export type RetentionDeps = Omit<ConstructorParameters<typeof Retention>[0], 'retention'> & {
-  readonly config: Pick<
-    ServiceConfig,
-    'RESULT_RETENTION_DAYS' | 'ARTIFACT_RETENTION_DAYS' | 'ANALYTICS_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'
-  >;
-};
-
-export function leaseSweepJob(deps: ConstructorParameters<typeof LeaseSweep>[0]) {
-  const sweep = new LeaseSweep(deps);
-  return defineJob({
-    name: 'lease sweep',
-    leaderOnly: false,
-    wakesOn: [],
-    longestMs: leaseSweepLongestMs(deps.leaseTtlMs),
-    run: () => sweep.turn(),
+export function retentionJobs(parts: Parts): readonly Job[] {
+  const { config, leaseTtlMs } = parts;
+  const resultsMs = config.RESULT_RETENTION_DAYS * dayMs;
+  const days = (name: string, divided: Divided): Job => ({
+    ...{ name, leaderOnly: true, longestMs: 60_000 },
+    work: new DayKeeper({ ...parts, ...divided, keptMs: resultsMs }),
   });
-}
-
-export function daysJob(
-  name: string,
-  divided: Divided,
-  { config, ...deps }: Omit<DayKeeperOptions, keyof Divided | 'keptMs'> & Pick<RetentionDeps, 'config'>,
-) {
-  const keeper = new DayKeeper({ ...deps, ...divided, keptMs: config.RESULT_RETENTION_DAYS * dayMs });
-  return defineJob({
-    name,
-    leaderOnly: true,
-    wakesOn: [],
-    longestMs: 60_000,
-    run: () => keeper.turn(),
-    stopping: () => keeper.stop(),
-  });
-}
-
-export function retentionJob(deps: RetentionDeps) {
-  const { config } = deps;
-  const retention = new Retention({
-    ...deps,
-    retention: {
-      resultsMs: config.RESULT_RETENTION_DAYS * dayMs,
-      artifactsMs: config.ARTIFACT_RETENTION_DAYS * dayMs,
-      analyticsMs: config.ANALYTICS_RETENTION_DAYS * dayMs,
-      auditMs: config.AUDIT_RETENTION_DAYS * dayMs,
+  const retention = {
+    resultsMs,
+    artifactsMs: config.ARTIFACT_RETENTION_DAYS * dayMs,
+    analyticsMs: config.ANALYTICS_RETENTION_DAYS * dayMs,
+    auditMs: config.AUDIT_RETENTION_DAYS * dayMs,
+  };
+  return [
+    {
+      ...{ name: 'lease sweep', leaderOnly: false, longestMs: leaseSweepLongestMs(leaseTtlMs) },
+      work: new LeaseSweep(parts),
     },
-  });
-  return defineJob({
-    name: 'retention',
-    leaderOnly: true,
-    wakesOn: [],
-    longestMs: 60_000,
-    run: () => retention.turn(),
-  });
+    days('days of results', dividedResults),
+    days('days of runs', dividedRuns),
+    {
+      ...{ name: 'retention', leaderOnly: true, longestMs: 60_000 },
+      work: new Retention({ ...parts, retention }),
+    },
+  ];
 }

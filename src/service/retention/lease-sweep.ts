@@ -6,7 +6,7 @@ import type { AgentRow } from '../agent-presence/tables.ts';
 import { isGapReason, type Miss, missOf } from '../alerts/gaps/gap.ts';
 import { noteMissed } from '../alerts/gaps/watch.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
-import { canRun } from '../checks/warnings.ts';
+import { canRun } from '../checks/warnings/warnings.ts';
 import { beginOutages } from '../locations/outages.ts';
 import type { ServiceMetrics } from '../metrics/metrics.ts';
 import { promoteLastAttempts } from '../results/settle.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { keptMs } from '../http/idempotency/idempotency.ts';
-import { confirmableMs } from '../pages/subscribing.ts';
+import { confirmableMs } from '../pages/subscriptions/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import type { Days, Part } from '../store/days/days.ts';
 import type { Store } from '../store/store.ts';

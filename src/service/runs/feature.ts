@@ -1,13 +1,51 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import { agentRoutes } from '../../protocol/agent/agent.ts';
+import { locationCoverageRoutes } from '../../protocol/runs/location-coverage.ts';
+import { slotRoutes } from '../../protocol/runs/slot.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
 import { Leases } from './lease-store.ts';
-import { Slots } from './slot-store.ts';
+import { Ledger } from './ledger.ts';
+import { rescheduler } from './rescheduling.ts';
+import { agentHandlers } from './routes.ts';
+import { Scheduler } from './scheduler.ts';
+import { slotHandlers } from './slots/routes.ts';
+import { Slots } from './slots/store.ts';
 import { Runs } from './store.ts';
 
-export const runs = defineFeature({
+const repositories = { runs: Runs, slots: Slots, leases: Leases };
+
+export const runs: Feature = {
   name: 'runs',
-  repositories: { runs: Runs, slots: Slots, leases: Leases },
-});
+  repositories,
+  parts: {
+    newRescheduler: () => rescheduler,
+    ledger: ({ endOutage, ...parts }) => new Ledger({ ...parts, onAgentsBack: endOutage }),
+  },
+  connect: ({ metrics, ledger }) => metrics.queues.push(ledger),
+  routes: [
+    ...Object.values(slotRoutes),
+    ...Object.values(locationCoverageRoutes),
+    ...Object.values(agentRoutes),
+  ],
+  handlers: (parts) => [...slotHandlers(parts), ...agentHandlers(parts)],
+  // Polls that wait are answered before connections are closed.
+  serve: (app, { ledger }) => void app.addHook('preClose', async () => ledger.drain()),
+  jobs: (parts) => [
+    {
+      // Each process does its parts of the schedule.
+      ...{ name: 'scheduler', leaderOnly: false, wakesOn: ['schedule'], longestMs: 30_000 },
+      work: new Scheduler(parts),
+    },
+  ],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof runs> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
+}
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    readonly ledger: Ledger;
+    /** Makes what follows for runs when a check changes; one for each set of handlers. */
+    readonly newRescheduler: typeof rescheduler;
+  }
 }

@@ -7,7 +7,7 @@ import type { CheckGroup } from '../checks/groups/store.ts';
 import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
 import type { CheckPlanRow } from '../checks/plans/tables.ts';
 import type { Check } from '../checks/store.ts';
-import type { LocationCaller } from '../http/auth.ts';
+import type { LocationCaller } from '../ids/callers.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { storedValue } from '../store/stored-json.ts';
 import { resultIdOf } from './lease-store.ts';

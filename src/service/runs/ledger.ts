@@ -4,7 +4,7 @@ import { AppError } from '../../lib/errors.ts';
 import { FairQueue, type QueueFigures } from '../../lib/turns/fair-queue.ts';
 import type { ClaimRequest, LeasedRun, ReleaseRequest, RenewRequest } from '../../protocol/agent/agent.ts';
 import { AgentSightings } from '../agent-presence/presence.ts';
-import type { LocationCaller } from '../http/auth.ts';
+import type { LocationCaller } from '../ids/callers.ts';
 import { queuedSignals, testedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store/store.ts';
 import type { SessionLeases } from './lease-store.ts';

@@ -1,6 +1,6 @@
 import { agentRoutes, type ResultReceipt } from '../../protocol/agent/agent.ts';
-import type { LocationCaller } from '../http/auth.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../feature/handler.ts';
+import type { LocationCaller } from '../ids/callers.ts';
 import type { Ledger } from './ledger.ts';
 import type { RunRow } from './tables.ts';
 

@@ -5,7 +5,7 @@ import type { AgentRow } from '../agent-presence/tables.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import { canRun, isRegion, type Need, typeWithRuntime } from '../checks/warnings.ts';
+import { canRun, isRegion, type Need, typeWithRuntime } from '../checks/warnings/warnings.ts';
 import { presentSessions } from '../locations/health.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
 import { endedAt } from '../store/days/ended-day.ts';

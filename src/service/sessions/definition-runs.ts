@@ -10,7 +10,7 @@ import { type DefinitionRun, definitionRunRoutes } from '../../protocol/sessions
 import { asWritten, keepingOf } from '../checks/addresses/address-values.ts';
 import { completeGroup } from '../checks/effective-check.ts';
 import { defaultOffset } from '../checks/slots.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { fieldError, validationError } from '../http/validation.ts';
 import { followedPlan, placeOf } from './followed-plan.ts';
 import { noSession, Sessions } from './sessions.ts';

@@ -1,6 +1,6 @@
 import type { EnvironmentVariable } from '../../checks/contract/definition/common-fields.ts';
 import type { RunLocation } from '../../protocol/sessions/definition-run.ts';
-import type { HandlerDeps } from '../http/handler.ts';
+import type { HandlerDeps } from '../feature/handler.ts';
 import { fieldError } from '../http/validation.ts';
 import { agentsNow } from './able-agents.ts';
 import type { TestSessionPlan } from './sessions.ts';

@@ -1,7 +1,7 @@
 import { greatestOf } from '../../lib/bounds/extremes.ts';
 import { agentPresentMs } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
-import { canRun } from '../checks/warnings.ts';
+import { canRun } from '../checks/warnings/warnings.ts';
 import type { RunRow } from '../runs/tables.ts';
 import type { Repositories } from '../store/repositories.ts';
 

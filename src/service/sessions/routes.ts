@@ -9,7 +9,7 @@ import {
   testSessionRoutes,
   unknownProvider,
 } from '../../protocol/sessions/test-session.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { requireLocation } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
 import { resultView } from '../results/routes.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { refuseMovedBySession } from '../checks/addresses/address-values.ts';
 import { type EffectiveCheck, withGroup } from '../checks/effective-check.ts';
-import type { AccountCaller } from '../http/auth.ts';
+import type { AccountCaller } from '../ids/callers.ts';
 import { RunNumbers } from '../runs/due-runs.ts';
 import { sessionVariables } from '../runs/session-variables.ts';
 import type { RunRow } from '../runs/tables.ts';

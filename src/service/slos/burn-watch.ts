@@ -7,7 +7,7 @@ import { type AlertPolicy, alertPolicies } from '../alerts/policy.ts';
 import { alertId, storeAlert, storedFacts } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
-import type { ReportedCheck } from '../results/report-store.ts';
+import type { ReportedCheck } from '../results/reports/store.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { errorBudget } from './budget.ts';

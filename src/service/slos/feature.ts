@@ -1,11 +1,17 @@
-import { defineFeature, type RepositoriesOf } from '../feature/feature.ts';
+import type { Feature, RepositoriesOf } from '../feature/feature.ts';
 import { SloBurns } from './burn-store.ts';
+import { BurnWatch } from './burn-watch.ts';
+import { sloHandlers } from './routes.ts';
 
-export const slos = defineFeature({
+const repositories = { sloBurns: SloBurns };
+
+export const slos: Feature = {
   name: 'slos',
-  repositories: { sloBurns: SloBurns },
-});
+  repositories,
+  handlers: sloHandlers,
+  jobs: (parts) => [{ name: 'slo burns', leaderOnly: true, longestMs: 60_000, work: new BurnWatch(parts) }],
+};
 
 declare module '../store/repositories.ts' {
-  interface Repositories extends RepositoriesOf<typeof slos> {}
+  interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -2,7 +2,7 @@ import type { SloDefinition } from '../../protocol/results/slo.ts';
 import { addedCoverage } from '../../protocol/runs/coverage.ts';
 import { windowCoverage } from '../coverage/coverage-query.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
-import type { ReportedCheck } from '../results/report-store.ts';
+import type { ReportedCheck } from '../results/reports/store.ts';
 import type { MeasuredRuns } from './budget.ts';
 import type { Runs } from './burn.ts';
 

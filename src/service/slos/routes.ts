@@ -1,6 +1,6 @@
 import { type SloStatus, sloRoutes } from '../../protocol/results/slo.ts';
 import { storedFacts } from '../alerts/raise.ts';
-import { type AnyHandler, handlersById, iso, optionalIso } from '../http/handler.ts';
+import { type AnyHandler, handlersById, iso, optionalIso } from '../feature/handler.ts';
 import { found } from '../http/known-names.ts';
 import { describePage, pageOffset } from '../http/paging.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';

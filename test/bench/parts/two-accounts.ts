@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
+import { openStore } from '../../../src/service/compose.ts';
 import type { KeyRole } from '../../../src/service/ids/keys.ts';
-import { openStore } from '../../../src/service/open-store.ts';
 import { quietLogger } from '../../helpers/service/service.ts';
 
 export interface BenchAccount {

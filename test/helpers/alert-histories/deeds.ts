@@ -5,11 +5,11 @@ import { checkGroupHandlers } from '../../../src/service/checks/groups/routes.ts
 import { type CheckDeps, CheckWriter } from '../../../src/service/checks/writer.ts';
 import { ServiceConfig } from '../../../src/service/config/config.ts';
 import { DomainProof } from '../../../src/service/custom-domains/domain-proof.ts';
-import type { AnyHandler, Call } from '../../../src/service/http/handler.ts';
+import type { AnyHandler, Call } from '../../../src/service/feature/handler.ts';
+import { allRoutes } from '../../../src/service/features.ts';
 import { privateLocationHandlers } from '../../../src/service/locations/routes.ts';
 import { maintenanceHandlers } from '../../../src/service/maintenance/routes.ts';
 import { resourceHandlers } from '../../../src/service/resources/handlers.ts';
-import { allRoutes } from '../../../src/service/route-table.ts';
 import { rescheduler } from '../../../src/service/runs/rescheduling.ts';
 import { quietLogger, type ServiceHarness } from '../service/service.ts';
 

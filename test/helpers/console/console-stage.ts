@@ -2,7 +2,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { failure } from '../../../src/checks/contract/failure.ts';
 import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
-import { Sessions } from '../../../src/service/console/login/sessions.ts';
+import { Sessions } from '../../../src/service/logins/sessions.ts';
 import { freePort } from '../free-port.ts';
 import { ManualClock } from '../manual-clock.ts';
 import {

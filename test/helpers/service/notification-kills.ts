@@ -8,7 +8,7 @@ import { addAccount } from '../../../src/service/accounts/accounts.ts';
 import type { AlertChannel } from '../../../src/service/alerts/channels/store.ts';
 import { storeAlert } from '../../../src/service/alerts/raise.ts';
 import type { AlertRow } from '../../../src/service/alerts/tables.ts';
-import { openStore } from '../../../src/service/open-store.ts';
+import { openStore } from '../../../src/service/compose.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { type PicketProcess, startPicket } from '../picket-process.ts';
 import { quietLogger, temporaryFolder } from './service.ts';

@@ -8,25 +8,19 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
-import { configuredRetention } from '../../../src/service/accounts/routes.ts';
 import type { AlertingConfig } from '../../../src/service/alerts/delivery/configured-notifier.ts';
 import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
-import { backgroundJobs } from '../../../src/service/background-jobs.ts';
+import { backgroundJobs, buildApi, openParts, openStore } from '../../../src/service/compose.ts';
 import { ServiceConfig } from '../../../src/service/config/config.ts';
 import type { StaticIps } from '../../../src/service/config/static-ips.ts';
 import { DomainProof, type NameServers } from '../../../src/service/custom-domains/domain-proof.ts';
 import type { KeyRole } from '../../../src/service/ids/keys.ts';
-import { endOutage } from '../../../src/service/locations/outages.ts';
-import { configuredMailServer, type MailConfig } from '../../../src/service/mail/mail-server.ts';
+import type { MailConfig } from '../../../src/service/mail/mail-server.ts';
 import type { Mailing } from '../../../src/service/members/mails.ts';
 import type { SingleSignOn } from '../../../src/service/members/single-sign-on.ts';
-import { ServiceMetrics } from '../../../src/service/metrics/metrics.ts';
-import { openStore } from '../../../src/service/open-store.ts';
-import { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
-import { Ingest } from '../../../src/service/results/ingest.ts';
-import { buildApi, handlersOn, type RouteDeps } from '../../../src/service/routes.ts';
-import { Ledger } from '../../../src/service/runs/ledger.ts';
+import type { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
+import type { Ledger } from '../../../src/service/runs/ledger.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 
 export const metricsToken = 'metrics-token-of-the-tests';
@@ -105,7 +99,7 @@ export interface HarnessOptions {
   /** Whether there are pages for browsers; true when absent. */
   readonly hasPages?: boolean;
   /** Whether there are tools for language models; on when absent. */
-  readonly mcp?: RouteDeps['mcp'];
+  readonly mcp?: ServiceConfig['MCP'];
   /** Another host name of the service, at which files of runs open. */
   readonly artifactsUrl?: string;
   /** Where clients reach it; links are paths without it. */
@@ -133,20 +127,10 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const { PICKET_TEST_SQLITE: migrated } = process.env;
   if (databaseUrl === undefined && migrated && !existsSync(path)) copyFileSync(migrated, path);
   const store = await openStore({ databaseUrl, path, logger });
-  const analytics = new AnalyticsThread({ databaseUrl, path });
-  const metrics = new ServiceMetrics();
-  metrics.analytics = analytics;
-  const ledger = new Ledger({
-    ...{ store, clock, leaseTtlMs },
-    onAgentsBack: (location) => endOutage(store, location, clock.wallMs()),
-  });
-  const ingest = new Ingest({ store, clock, metrics, everyNthPass: options.everyNthPass });
   const artifactFolder = temporary ?? temporaryFolder();
   const artifactStore =
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
-  const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
-  const { codeBundleQuotaBytes, readerTimeoutMs, publicUrl } = options;
   const config = {
     ...ServiceConfig.parse({}),
     // Receivers of the tests are on this host.
@@ -154,48 +138,33 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     RESULT_RETENTION_DAYS: 30,
     ARTIFACT_RETENTION_DAYS: 10,
     ANALYTICS_RETENTION_DAYS: 60,
+    DETAIL_OF_EVERY_NTH_PASS: options.everyNthPass ?? 1,
+    CODE_BUNDLE_QUOTA_BYTES: options.codeBundleQuotaBytes ?? 2 ** 30,
+    MCP: options.mcp ?? ('on' as const),
     ...options.alerting,
   };
+  const { publicUrl, artifactsUrl, hasMailer, mail } = options;
   const domainProof = new DomainProof({
-    ...{ publicUrl, artifactsUrl: options.artifactsUrl, nameServers: options.nameServers },
+    ...{ publicUrl, artifactsUrl, nameServers: options.nameServers },
     isAllowed: options.isDomainAllowed ?? (() => false),
   });
-  metrics.domainProof = domainProof;
-  const deploymentProgress = new Map<string, number>();
-  const routeDeps: RouteDeps = {
-    store,
-    artifactStore,
-    analytics,
-    clock,
-    ledger,
-    ingest,
-    metrics,
-    metricsToken,
-    channelSettings: config,
-    retentionDays: configuredRetention(config),
-    logger,
-    isReady: () => true,
-    hasPages: options.hasPages ?? true,
-    ...(options.mcp === undefined ? {} : { mcp: options.mcp }),
-    ...(options.artifactsUrl === undefined ? {} : { artifactsUrl: options.artifactsUrl }),
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(codeBundleQuotaBytes === undefined ? {} : { codeBundleQuotaBytes }),
-    ...(readerTimeoutMs === undefined ? {} : { readerTimeoutMs }),
-    ...(trustedProxies === undefined ? {} : { trustedProxies }),
-    ...(staticIps === undefined ? {} : { staticIps }),
-    ...(hasMailer === undefined ? {} : { hasMailer }),
-    ...(publicUrl === undefined ? {} : { publicUrl }),
-    ...(options.mail ? { mail: options.mail } : {}),
-    ...(options.singleSignOn ? { singleSignOn: options.singleSignOn } : {}),
-    deploymentProgress,
-    domainProof,
-  };
-  const app = await buildApi(routeDeps);
-  const mail = configuredMailServer(config);
-  const jobs = backgroundJobs({
-    ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail, domainProof },
-    ...{ handlersOn: handlersOn(routeDeps), progress: deploymentProgress, model: options.model },
-  });
+  const closing = new AsyncDisposableStack();
+  const parts = await openParts(
+    {
+      ...{ store, storePlace: { databaseUrl, path }, clock, logger, config, artifactStore, leaseTtlMs },
+      ...{ publicUrl, artifactsUrl, metricsToken, domainProof },
+      ...{ caCertificates: [], isReady: () => true, hasPages: options.hasPages ?? true },
+      ...{ requestsPerMinute: options.requestsPerMinute, readerTimeoutMs: options.readerTimeoutMs },
+      ...{ trustedProxies: options.trustedProxies, staticIps: options.staticIps },
+      ...{ singleSignOn: options.singleSignOn, model: options.model },
+      ...(hasMailer === undefined ? {} : { hasMailer }),
+      ...(mail ? { mail } : {}),
+    },
+    closing,
+  );
+  const { ledger, analytics } = parts;
+  const app = await buildApi(parts);
+  const jobs = backgroundJobs(parts);
   const start = (...names: string[]) => {
     for (const job of jobs) if (names.includes(job.name)) job.start();
   };
@@ -236,10 +205,8 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {
       for (const job of jobs.toReversed()) await job.stop();
-      mail?.close();
-      ledger.drain();
       await app.close();
-      await analytics.close();
+      await closing.disposeAsync();
       await artifactStore.close();
       await store.close();
       artifactFolder.remove();

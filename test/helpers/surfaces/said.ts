@@ -1,5 +1,6 @@
 import type { CheckState } from '../../../src/protocol/checks/check-state.ts';
-import { shownStates, states } from '../../../src/service/console/elements/state.ts';
+import { states } from '../../../src/service/console/elements/state.ts';
+import { shownStates } from '../../../src/service/overviews/states.ts';
 
 /** What one surface says of one check. */
 export type Said = CheckState | null;

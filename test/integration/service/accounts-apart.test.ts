@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
-import { allRoutes } from '../../../src/service/route-table.ts';
+import { allRoutes } from '../../../src/service/features.ts';
 import { connectSqliteToRead } from '../../../src/service/store/engine/dialect.ts';
 import { sendPlanned } from '../../helpers/service/api-requests/api-requests.ts';
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
@@ -26,11 +26,11 @@ const source = join(import.meta.dirname, '../../../src/service');
 const ofNoAccount: Readonly<Record<string, string>> = {
   'http/shared-limits/store take': 'how often somebody without a session has tried, by a hash',
   'alerts/delivery/store find': 'asks for an id that nothing has',
-  'pages/subscription-store confirm': 'asks for a token that nothing has',
-  'pages/subscription-store deleteByToken': 'asks for a token that nothing has',
+  'pages/subscriptions/store confirm': 'asks for a token that nothing has',
+  'pages/subscriptions/store deleteByToken': 'asks for a token that nothing has',
   'audit/store remove':
     'the line of a request that changed nothing, by its id: it is gone before anybody learns whose it was',
-  'console/login/store deleteExpired': 'at a login: sessions that are over, of everybody',
+  'logins/store deleteExpired': 'at a login: sessions that are over, of everybody',
   'locations/store forgetAgents': 'now and then: agents that were not seen for long, of everybody',
 };
 

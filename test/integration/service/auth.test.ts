@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Route } from '../../../src/protocol/http/route.ts';
 import { addKey, deleteKey } from '../../../src/service/accounts/accounts.ts';
+import { allRoutes } from '../../../src/service/features.ts';
 import { hashKey } from '../../../src/service/ids/keys.ts';
-import { allRoutes } from '../../../src/service/route-table.ts';
 import { minimalBody, minimalQuery } from '../../helpers/service/minimal-value.ts';
 import {
   createCheck,

@@ -6,10 +6,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import { snippetApi } from '../../../src/protocol/checks/snippet.ts';
+import { allRoutes } from '../../../src/service/features.ts';
 import { heedsKeys } from '../../../src/service/http/idempotency/idempotency.ts';
 import { hashOf } from '../../../src/service/http/idempotency/sealing.ts';
 import { hashKey } from '../../../src/service/ids/keys.ts';
-import { allRoutes } from '../../../src/service/route-table.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { openHarness, type ServiceHarness, temporaryFolder } from '../../helpers/service/service.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { allRoutes } from '../../../src/service/route-table.ts';
+import { allRoutes } from '../../../src/service/features.ts';
 import {
   createCheck,
   createLocation,

@@ -9,7 +9,7 @@ import { DashboardIncidents } from '../../../src/service/pages/dashboards/incide
 import type { Dashboard } from '../../../src/service/pages/dashboards/store.ts';
 import { reportAggregates } from '../../../src/service/results/analytics/report-aggregates.ts';
 import { ResultColumns } from '../../../src/service/results/columns/result-columns.ts';
-import { Reports } from '../../../src/service/results/report-store.ts';
+import { Reports } from '../../../src/service/results/reports/store.ts';
 import { Results } from '../../../src/service/results/store.ts';
 import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
 import { migrate } from '../../../src/service/store/schema/migrate.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askedBy } from '../../../src/lib/turns/asker.ts';
-import { openStore } from '../../../src/service/open-store.ts';
+import { openStore } from '../../../src/service/compose.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { createCheck, openHarness, quietLogger, until } from '../../helpers/service/service.ts';

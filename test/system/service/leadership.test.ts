@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { openStore } from '../../../src/service/open-store.ts';
+import { openStore } from '../../../src/service/compose.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, until } from '../../helpers/service/service.ts';

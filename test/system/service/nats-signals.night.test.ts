@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { openStore } from '../../../src/service/open-store.ts';
+import { openStore } from '../../../src/service/compose.ts';
 import type { Signal } from '../../../src/service/store/engine/signals.ts';
 import { isCredentials } from '../../../src/service/store/nats/servers.ts';
 import type { Store } from '../../../src/service/store/store.ts';

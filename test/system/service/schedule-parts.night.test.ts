@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/service/open-store.ts';
+import { openStore } from '../../../src/service/compose.ts';
 import { allScheduleParts } from '../../../src/service/store/engine/schedule-parts.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import type { PicketProcess } from '../../helpers/picket-process.ts';

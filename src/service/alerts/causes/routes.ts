@@ -3,7 +3,7 @@ import {
   alertCauseRoutes,
   type CauseOfAlert,
 } from '../../../protocol/alerts/alert-cause.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { found } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import type { OpenCause } from './open-cause.ts';

@@ -8,7 +8,7 @@ import {
   type AlertChannel as ShownChannel,
 } from '../../../protocol/alerts/alert-channel.ts';
 import type { Warning } from '../../../protocol/http/warning.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { found } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { unknownFieldIssues } from '../../http/unknown-names.ts';

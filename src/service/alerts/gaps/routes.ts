@@ -1,5 +1,5 @@
 import { monitoringGapRoutes } from '../../../protocol/alerts/monitoring-gap.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../feature/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { explanationOf } from './gap.ts';
 

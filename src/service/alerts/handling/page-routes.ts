@@ -2,7 +2,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { alertHandlingRoutes } from '../../../protocol/alerts/alert-handling.ts';
 import { knownOfResult } from '../../analyses/analyst.ts';
 import { record } from '../../audit/record.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { fieldError } from '../../http/validation.ts';
 import type { Store } from '../../store/store.ts';
 import { summaryOf } from '../causes/summary.ts';

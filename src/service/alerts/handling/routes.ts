@@ -4,11 +4,11 @@ import {
   maxSilenceMs,
   type OpenAlert,
 } from '../../../protocol/alerts/alert-handling.ts';
-import type { AccountCaller } from '../../http/auth.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../feature/handler.ts';
 import { found } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';
+import type { AccountCaller } from '../../ids/callers.ts';
 import type { Store } from '../../store/store.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';

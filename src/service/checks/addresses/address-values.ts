@@ -4,7 +4,7 @@ import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { AddressValues } from '../../../lib/wire/address-origin.ts';
 import type { GroupDefinition } from '../../../protocol/checks/check-group.ts';
-import type { AccountCaller } from '../../http/auth.ts';
+import type { AccountCaller } from '../../ids/callers.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { completeGroup, groupOf, groupsOf, withGroup } from '../effective-check.ts';
 import type { CheckGroup } from '../groups/store.ts';

@@ -9,7 +9,7 @@ import {
   mergedInGroups,
 } from '../../../protocol/checks/check-group.ts';
 import { weakSecrets } from '../../../protocol/http/weak-secrets.ts';
-import { type AnyHandler, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, handlersById } from '../../feature/handler.ts';
 import { found, requireLocations } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { validationError } from '../../http/validation.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '../../../lib/errors.ts';
 import { checkPlanRoutes } from '../../../protocol/checks/check-plan.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { found } from '../../http/known-names.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import type { CheckPlanRow } from './tables.ts';

@@ -1,5 +1,6 @@
 import { type ApiKey, apiKeyRoutes } from '../../../protocol/accounts/api-key.ts';
 import type { Role } from '../../../protocol/accounts/role.ts';
+import type { Viewer } from '../../logins/sessions.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
 import { ago, instant, shortened } from '../elements/format.ts';
 import { pager, table } from '../elements/table.ts';
@@ -7,7 +8,7 @@ import { confirmed, problemNotice } from '../forms/action.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
-import type { PageAnswer, PageCall, View, Viewer } from '../page.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
 import { accountTabs, roleChoices, roleName } from './tabs.ts';
 
 const rowsPerPage = 50;

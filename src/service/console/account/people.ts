@@ -1,5 +1,6 @@
 import { type Invite, type Member, memberRoutes } from '../../../protocol/accounts/member.ts';
 import { Role } from '../../../protocol/accounts/role.ts';
+import type { Viewer } from '../../logins/sessions.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { type Column, table } from '../elements/table.ts';
@@ -7,7 +8,7 @@ import { actionButton, confirmed, notice, problemNotice } from '../forms/action.
 import { attempt, type Problems } from '../forms/problems.ts';
 import { type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
-import type { PageAnswer, PageCall, View, Viewer } from '../page.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
 import { accountTabs, roleChoices, roleName } from './tabs.ts';
 
 type Person = Member | Invite;

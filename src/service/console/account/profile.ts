@@ -1,5 +1,6 @@
 import { loginSessionRoutes, type Session } from '../../../protocol/accounts/member.ts';
 import { record } from '../../audit/record.ts';
+import { roleIn } from '../../logins/store.ts';
 import { changePassword as change } from '../../members/passwords.ts';
 import type { PersonRow } from '../../members/tables.ts';
 import { csrfField, textField } from '../elements/form.ts';
@@ -10,7 +11,6 @@ import { actionButton, notice } from '../forms/action.ts';
 import { attempt } from '../forms/problems.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
-import { roleIn } from '../login/store.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { accountTabs, roleName } from './tabs.ts';
 

@@ -1,5 +1,5 @@
+import type { Viewer } from '../../logins/sessions.ts';
 import { type Html, html } from '../html.ts';
-import type { Viewer } from '../page.ts';
 
 const parts = {
   '/account': 'People',

@@ -1,7 +1,7 @@
+import type { Viewer } from '../../logins/sessions.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
 import type { Problems } from '../forms/problems.ts';
 import { type Html, html } from '../html.ts';
-import type { Viewer } from '../page.ts';
 
 const lengths = [
   { value: '30', word: '30 minutes' },

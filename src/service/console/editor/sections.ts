@@ -2,7 +2,7 @@ import type { CheckType } from '../../../checks/contract/check-type.ts';
 import { CommonFields } from '../../../checks/contract/definition/common-fields.ts';
 import { commonForm } from '../../../checks/contract/definition/common-form.ts';
 import type { FormLayout } from '../../../checks/contract/definition/form-layout.ts';
-import { fieldsWithoutEffect } from '../../checks/without-effect.ts';
+import { fieldsWithoutEffect } from '../../checks/warnings/without-effect.ts';
 import { periodWords, withFormFields } from './adapters.ts';
 import { type Field, fieldsOf } from './fields/field.ts';
 

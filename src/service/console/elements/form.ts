@@ -1,5 +1,5 @@
+import type { Viewer } from '../../logins/sessions.ts';
 import { type Content, type Html, html } from '../html.ts';
-import type { Viewer } from '../page.ts';
 
 /** What every form that writes must hold. */
 export function csrfField({ csrfToken }: Pick<Viewer, 'csrfToken'>): Html {

@@ -1,4 +1,3 @@
-import type { CheckState } from '../../../protocol/checks/check-state.ts';
 import { type Html, html } from '../html.ts';
 
 /** How things stand; what no run has measured is neither well nor bad. */
@@ -12,17 +11,6 @@ export const states = {
   off: { word: 'Paused', sign: '‖' },
 } as const;
 export type State = keyof typeof states;
-
-/** How pages show the state of a check. */
-export const shownStates = {
-  failing: 'failed',
-  'not-judged': 'error',
-  'not-measured': 'missed',
-  degraded: 'degraded',
-  pending: 'waiting',
-  passing: 'passed',
-  paused: 'off',
-} as const satisfies Record<CheckState, State>;
 
 /** A state in words with its sign: colour is never the only one. */
 export function stateBadge(state: State, word: string = states[state].word): Html {

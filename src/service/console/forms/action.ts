@@ -1,6 +1,6 @@
+import type { Viewer } from '../../logins/sessions.ts';
 import { csrfField } from '../elements/form.ts';
 import { type Content, type Html, html } from '../html.ts';
-import type { Viewer } from '../page.ts';
 import type { Problems } from './problems.ts';
 
 export interface Action {

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { LruMap } from '../../../lib/lru.ts';
-import type { HandlerDeps } from '../../http/handler.ts';
+import type { HandlerDeps } from '../../feature/handler.ts';
 import type { Store } from '../../store/store.ts';
 
 /** How often the database is asked whether anything changed, for all readers of an account together. */

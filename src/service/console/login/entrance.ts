@@ -5,6 +5,7 @@ import type { Logger } from '../../../lib/log.ts';
 import { record } from '../../audit/record.ts';
 import { callerNetwork } from '../../http/limits.ts';
 import type { SharedLimits } from '../../http/shared-limits/shared-limits.ts';
+import type { NewSession, Origin, Sessions } from '../../logins/sessions.ts';
 import type { Mailing } from '../../members/mails.ts';
 import type { PersonRow } from '../../members/tables.ts';
 import type { ServiceMetrics } from '../../metrics/metrics.ts';
@@ -15,7 +16,6 @@ import type { Replies } from '../replies.ts';
 import { isFromOwnPage } from './addresses.ts';
 import { isSecure, sessionCookieName, setCookie } from './cookie.ts';
 import { type LoginView, loginMain } from './page.ts';
-import type { NewSession, Origin, Sessions } from './sessions.ts';
 
 export interface EntranceDeps extends Mailing {
   readonly store: Store;

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { roleIn } from '../../logins/store.ts';
 import { canMail, linkTo, resetMail } from '../../members/mails.ts';
 import {
   acceptInvitation,
@@ -15,7 +16,6 @@ import { html } from '../html.ts';
 import { ownPath } from './addresses.ts';
 import { type Entrance, originOf } from './entrance.ts';
 import { forgottenMain, setPasswordMain } from './page.ts';
-import { roleIn } from './store.ts';
 
 interface Exchange {
   readonly request: FastifyRequest<{ Params: { token: string } }>;

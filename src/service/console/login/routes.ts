@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../../../lib/errors.ts';
 import { bearerKey } from '../../http/auth.ts';
+import { isCsrfToken } from '../../logins/sessions.ts';
 import { notAllowed } from '../error-page.ts';
 import { isFromOwnPage, isFromThisMachine, ownPath } from './addresses.ts';
 import { isSecure, sessionCookieName, setCookie } from './cookie.ts';
 import { type Entrance, originOf } from './entrance.ts';
-import { isCsrfToken } from './sessions.ts';
 
 /** Logging in by an API key or by a link, and out again. */
 export function addLogin(app: FastifyInstance, entrance: Entrance): void {

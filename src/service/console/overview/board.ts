@@ -1,6 +1,7 @@
 import { LruMap } from '../../../lib/lru.ts';
+import type { OverviewState } from '../../overviews/states.ts';
+import type { OverviewChoices } from '../../overviews/store.ts';
 import type { Store } from '../../store/store.ts';
-import type { OverviewChoices, OverviewState } from './store.ts';
 
 /** Looking at every check takes at most this share of the time, however many readers there are. */
 const shareOfTime = 0.05;

@@ -1,7 +1,8 @@
 import { findCheckType } from '../../../checks/index.ts';
+import { type OverviewState, overviewStates } from '../../overviews/states.ts';
+import type { OverviewChoices, OverviewFilter } from '../../overviews/store.ts';
 import { states } from '../elements/state.ts';
 import { type Html, html, withQuery } from '../html.ts';
-import { type OverviewChoices, type OverviewFilter, type OverviewState, overviewStates } from './store.ts';
 
 /** Search and filters. They stand in the address, so that a view can be kept and shared. */
 export function filters(

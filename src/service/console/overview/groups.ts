@@ -1,9 +1,9 @@
+import { type OverviewState, overviewStates } from '../../overviews/states.ts';
 import { counted, countText, shortened } from '../elements/format.ts';
 import { stateBadge, states } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
 import { type Html, html } from '../html.ts';
 import { checkRow, type ShownCheck } from './row.ts';
-import { type OverviewState, overviewStates } from './store.ts';
 
 /** Groups of which all is well stand folded: what stands open is what wants to be seen. */
 export function groupedRows(

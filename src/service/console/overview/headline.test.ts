@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { OverviewState } from '../../overviews/states.ts';
 import { headline } from './headline.ts';
-import type { OverviewState } from './store.ts';
 
 function shown(counts: Partial<Record<OverviewState, number>>): string {
   const states = new Map(Object.entries(counts) as [OverviewState, number][]);

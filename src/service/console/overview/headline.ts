@@ -1,7 +1,7 @@
+import type { OverviewState } from '../../overviews/states.ts';
 import { counted, countText, duration, shortened } from '../elements/format.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import type { ShownCheck } from './row.ts';
-import type { OverviewState } from './store.ts';
 
 /** The first line: is anything wrong, since when, and whose fault is it. */
 export function headline(

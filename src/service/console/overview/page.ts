@@ -1,6 +1,8 @@
 import { findCheckType } from '../../../checks/index.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
-import { warningsOf } from '../../checks/warnings.ts';
+import { warningsOf } from '../../checks/warnings/warnings.ts';
+import { overviewStates } from '../../overviews/states.ts';
+import type { OverviewFilter, RecentSlot } from '../../overviews/store.ts';
 import { pager } from '../elements/table.ts';
 import { html, withQuery } from '../html.ts';
 import { newsHeader } from '../live/feed.ts';
@@ -12,7 +14,6 @@ import { groupedRows } from './groups.ts';
 import { headline } from './headline.ts';
 import { checkRow, type ShownCheck } from './row.ts';
 import { sinceOf } from './since.ts';
-import { type OverviewFilter, overviewStates, type RecentSlot } from './store.ts';
 
 const rowsPerPage = 50;
 export const barsPerRow = 30;

@@ -1,4 +1,5 @@
 import { failureWords } from '../../../checks/judging/failure-words.ts';
+import type { OverviewRow, RecentSlot } from '../../overviews/store.ts';
 import { bars } from '../elements/bars.ts';
 import { ago, counted, duration, percent, shortened } from '../elements/format.ts';
 import { reasonWords, type SlotFacts, slotBar, slotHref, slotState } from '../elements/slot-bar.ts';
@@ -7,7 +8,6 @@ import { stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import type { CheckFigures, Figures } from './figures.ts';
-import type { OverviewRow, RecentSlot } from './store.ts';
 
 const barsPerRow = 30;
 

@@ -1,5 +1,5 @@
 import { isOpen, parseState } from '../../alerts/stored-state.ts';
-import type { OverviewRow } from './store.ts';
+import type { OverviewRow } from '../../overviews/store.ts';
 
 /** When a check last stopped passing; null while it passes. */
 export function sinceOf({ alertState }: Pick<OverviewRow, 'alertState'>): number | null {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError, toError } from '../../../lib/errors.ts';
-import type { AnyHandler, Call } from '../../http/handler.ts';
+import type { AnyHandler, Call } from '../../feature/handler.ts';
 import type { RateLimits } from '../../http/limits.ts';
 import { asStoreError } from '../../store/engine/dialect.ts';
 import type { Assets } from '../assets.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '../../../lib/errors.ts';
 import { localTime } from '../../../lib/time-zone.ts';
 import { type CheckReport, reportingRoutes, reportRanges } from '../../../protocol/results/reporting.ts';
-import { namedWindow } from '../../results/report-window.ts';
+import { namedWindow } from '../../results/reports/window.ts';
 import { shortened } from '../elements/format.ts';
 import { notice } from '../forms/action.ts';
 import { type Html, html, withQuery } from '../html.ts';

@@ -6,7 +6,7 @@ import {
   type AutomationRule as ShownRule,
 } from '../../../protocol/pages/automation-rule.ts';
 import { pageOfCards } from '../../../protocol/pages/status-page.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../feature/handler.ts';
 import { found, notFound } from '../../http/known-names.ts';
 import { pageOf } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';

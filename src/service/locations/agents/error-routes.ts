@@ -5,7 +5,7 @@ import {
   type AgentErrorFrame,
   agentErrorRoutes,
 } from '../../../protocol/agent/agent-error.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError, findUnstorable, validationError } from '../../http/validation.ts';
 import { storedValue } from '../../store/stored-json.ts';

@@ -3,7 +3,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { packageVersion } from '../../../lib/version.ts';
 import { examinationRoutes, maxExaminationBytes } from '../../../protocol/agent/agent-examination.ts';
 import { isOutdated } from '../../agent-presence/presence.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 
 /** A sender of whom nothing is heard for this long has gone. */
 const stallMs = 30_000;

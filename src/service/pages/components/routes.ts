@@ -5,7 +5,7 @@ import {
   type StatusPageComponent,
   statusPageComponentRoutes,
 } from '../../../protocol/pages/status-page-component.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../feature/handler.ts';
 import { found } from '../../http/known-names.ts';
 import { pageOf } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';

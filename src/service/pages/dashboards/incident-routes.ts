@@ -5,7 +5,7 @@ import {
   type DashboardIncidentUpdate,
   dashboardIncidentRoutes,
 } from '../../../protocol/pages/dashboard-incident.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../feature/handler.ts';
 import { found, notFound } from '../../http/known-names.ts';
 import { fieldError } from '../../http/validation.ts';
 import type { Repositories } from '../../store/repositories.ts';

@@ -7,8 +7,9 @@ import {
 } from '../../../protocol/pages/dashboard.ts';
 import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
 import { claimDomain, domainOfBody } from '../../custom-domains/claiming.ts';
+import type { DomainProof } from '../../custom-domains/domain-proof.ts';
 import { checkDomainOf, domainStates } from '../../custom-domains/shown.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../feature/handler.ts';
 import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { isUniqueViolation } from '../../store/engine/dialect.ts';
@@ -20,7 +21,9 @@ import type { Dashboard } from './store.ts';
 const storedOptions = storedJson('dashboards.definition', DashboardOptions);
 
 /** The routes of dashboards. */
-export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function dashboardHandlers(
+  deps: HandlerDeps & { readonly domainProof: DomainProof },
+): [string, AnyHandler][] {
   const { store, clock, domainProof } = deps;
   const viewOf = async (row: Dashboard, rawKey?: string): Promise<DashboardView> =>
     dashboardView(row, {

@@ -6,7 +6,7 @@ import {
   type ProjectImport,
   projectImportRoutes,
 } from '../../../protocol/projects/project-import.ts';
-import { type AnyHandler, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { type AnyHandler, handlersById, iso, optionalIso } from '../../feature/handler.ts';
 import { found } from '../../http/known-names.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { storedValue } from '../../store/stored-json.ts';

@@ -8,8 +8,8 @@ import type { CheckCoverage, CoverageQuery, CoverageSource } from '../../coverag
 import type { StorePlace } from '../../store/store.ts';
 import { type UnreadableValue, unreadableValues } from '../../store/stored-json.ts';
 import type { ClickHouseNews } from '../clickhouse/fed-columns.ts';
-import type { RunAggregate } from '../report-store.ts';
-import type { Window } from '../report-window.ts';
+import type { RunAggregate } from '../reports/store.ts';
+import type { Window } from '../reports/window.ts';
 import type { CheckAggregate, ReportQuery } from './report-aggregates.ts';
 import type { AnalyticsQuery, Series } from './series.ts';
 

@@ -3,10 +3,10 @@ import { leastOf } from '../../../lib/bounds/extremes.ts';
 import { onDemandResultIds } from '../../store/days/on-demand-runs.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../store/tables.ts';
-import { measuredFailures } from '../check-report.ts';
 import type { ResultColumns } from '../columns/result-columns.ts';
 import { ordinalColumn, responseColumn, statusColumn } from '../columns/result-frame.ts';
-import type { RunAggregate } from '../report-store.ts';
+import { measuredFailures } from '../reports/check-report.ts';
+import type { RunAggregate } from '../reports/store.ts';
 import { aggregate } from './aggregation.ts';
 
 /** What a report asks of the final results of some checks. All of it is data: it is asked of another thread. */

@@ -14,7 +14,7 @@ import {
 import { noCoverage } from '../../../protocol/runs/coverage.ts';
 import type { Check } from '../../checks/store.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { pageOffset } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';
 import type { AnalyticsThread } from './analytics-thread.ts';

@@ -5,7 +5,7 @@ import { type ArtifactReceipt, maxArtifactBytes } from '../../../protocol/result
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
 import { linger, receiveUpload } from '../../artifact-store/upload.ts';
 import { ContentMismatch, type ExpectedContent } from '../../artifact-store/verified-content.ts';
-import type { LocationCaller } from '../../http/auth.ts';
+import type { LocationCaller } from '../../ids/callers.ts';
 import { resultIdOf } from '../../runs/lease-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { ArtifactRow } from '../tables.ts';

@@ -7,7 +7,7 @@ import {
   assetRoutes,
   assetTypeOf,
 } from '../../../protocol/results/artifact.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import type { ArtifactRow } from '../tables.ts';
 import { assetUrl, sessionAssetUrl } from './asset-urls.ts';
 import { ArtifactIntake } from './intake.ts';

@@ -7,7 +7,7 @@ import {
   clientStorageRoutes,
   codeBundleRoutes,
 } from '../../../protocol/agent/code-bundle.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { fieldError } from '../../http/validation.ts';
 import { readSnapshotKey } from '../artifacts/asset-urls.ts';
 import { fileNamed, sendFile, storedFilesOf } from '../artifacts/sending.ts';

@@ -1,5 +1,5 @@
 import { type MeasuredValues, storedMeasures } from '../analytics/measured-values.ts';
-import { measuredFailures } from '../check-report.ts';
+import { measuredFailures } from '../reports/check-report.ts';
 import { decodeNumbers, decodeTexts, encodeNumbers, encodeTexts, type TextColumn } from './column-coding.ts';
 
 /** What analytics need to know of a result, as the database returns it. */

@@ -7,7 +7,7 @@ import {
   type TestSessionErrorGroup,
 } from '../../../protocol/results/error-group.ts';
 import type { RootCauseAnalysis } from '../../../protocol/results/root-cause-analysis.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import type { ErrorGroupRow } from '../tables.ts';

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { AppError } from '../../../lib/errors.ts';
 import { triggerRoutes } from '../../../protocol/sessions/trigger.ts';
-import { type AccountCaller, mayRun } from '../../http/auth.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../feature/handler.ts';
+import { mayRun } from '../../http/auth.ts';
+import type { AccountCaller } from '../../ids/callers.ts';
 import type { Ledger } from '../../runs/ledger.ts';
 import { waitUntilDone } from '../completion.ts';
 import { Sessions } from '../sessions.ts';

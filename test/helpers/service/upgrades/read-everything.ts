@@ -1,7 +1,7 @@
 import type { Route } from '../../../../src/protocol/http/route.ts';
 import { addKey } from '../../../../src/service/accounts/accounts.ts';
 import { pages } from '../../../../src/service/console/registry.ts';
-import { allRoutes } from '../../../../src/service/route-table.ts';
+import { allRoutes } from '../../../../src/service/features.ts';
 import { filled, KnownObjects } from '../api-requests/known-objects.ts';
 import { addMember, memberLoggedIn } from '../members.ts';
 import { minimalQuery } from '../minimal-value.ts';

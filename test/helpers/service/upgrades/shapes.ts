@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkTypes } from '../../../../src/checks/index.ts';
 import { resourceMigrations } from '../../../../src/service/resources/index.ts';
 // Loads every reader of a column.
-import '../../../../src/service/routes.ts';
+import '../../../../src/service/compose.ts';
 import { migrations } from '../../../../src/service/store/schema/migrations.ts';
 import { storedColumns } from '../../../../src/service/store/stored-json.ts';
 

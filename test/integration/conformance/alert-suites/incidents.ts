@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { incidentFeedJob } from '../../../../src/service/incidents/jobs.ts';
 import type { IncidentEvent } from '../../../../src/service/incidents/trigger.ts';
+import { IncidentFeed } from '../../../../src/service/incidents/trigger.ts';
 import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
 import { httpDetail } from '../../../helpers/console/http-detail.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';
@@ -41,11 +41,20 @@ export function incidentSuite(stage: AlertStage): void {
       if (calls === 1) throw new Error('not yet');
       events.push(event);
     };
-    const feed = new JobLoop(incidentFeedJob({ store, clock, handler }), {
-      store,
-      clock,
-      logger: quietLogger,
-    });
+    const feed = new JobLoop(
+      {
+        name: 'incident feed',
+        leaderOnly: false,
+        wakesOn: ['alerts'],
+        longestMs: 5_000,
+        work: new IncidentFeed({ store, clock, handler }),
+      },
+      {
+        store,
+        clock,
+        logger: quietLogger,
+      },
+    );
     feeds.push(feed);
     feed.start();
     return events;

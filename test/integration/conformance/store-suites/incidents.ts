@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { automaticIncidents } from '../../../../src/service/incidents/automatic-incidents.ts';
 import type { IncidentEvent } from '../../../../src/service/incidents/trigger.ts';
 import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
-import { subscriberNotifierJob } from '../../../../src/service/mail/jobs.ts';
 import { MailServer } from '../../../../src/service/mail/mail-server.ts';
+import { SubscriberNotifier } from '../../../../src/service/mail/subscriber-notifier.ts';
 import { startMailReceiver } from '../../../helpers/service/alert-receivers.ts';
 import { createCheck, quietLogger, until } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
@@ -206,7 +206,15 @@ export function incidentSuite(stage: StoreStage): void {
     receiver.isBusy = true;
     const mail = new MailServer({ smtpUrl: receiver.url, from: 'status@picket.test' });
     const parts = { store, clock: stage.clock, logger: quietLogger };
-    const notifier = new JobLoop(subscriberNotifierJob({ ...parts, mail }), parts);
+    const notifier = new JobLoop(
+      {
+        name: 'subscriber notifier',
+        leaderOnly: false,
+        longestMs: 2_000,
+        work: new SubscriberNotifier({ ...parts, mail }),
+      },
+      parts,
+    );
     notifier.start();
     const firstTryBy = stage.clock.wallMs();
     await until('all were tried', async () => ((await store.subscriberMails.nextDueAt()) ?? 0) > firstTryBy);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { automaticIncidents } from '../../../../src/service/incidents/automatic-incidents.ts';
-import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
-import { maintenanceNoticesJob } from '../../../../src/service/maintenance/jobs.ts';
+import { type Job, JobLoop } from '../../../../src/service/jobs/job-loop.ts';
 import { Maintenance } from '../../../../src/service/maintenance/maintenance.ts';
+import { MaintenanceNotices } from '../../../../src/service/maintenance/notices.ts';
 import { createCheck, quietLogger, until } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
@@ -13,6 +13,11 @@ const dayMs = 24 * hourMs;
 const base = '/v1/maintenance-windows';
 
 /** Single occurrences of maintenance windows: moved, left out, told of, and shown on status pages. */
+const noticesJob = (parts: ConstructorParameters<typeof MaintenanceNotices>[0]): Job => ({
+  ...{ name: 'maintenance notices', leaderOnly: true, longestMs: 20_000 },
+  work: new MaintenanceNotices(parts),
+});
+
 export function occurrenceSuite(stage: StoreStage): void {
   const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const good = async (method: string, path: string, body?: unknown) => {
@@ -213,7 +218,7 @@ export function occurrenceSuite(stage: StoreStage): void {
     const hidden = await good('POST', base, daily(0, { name: 'secret', statusPageVisibility: null }));
     const startsAt = Date.parse(window.startsAt);
     const parts = { store, clock: stage.clock, logger: quietLogger };
-    const noticesOf = () => new JobLoop(maintenanceNoticesJob(parts), parts);
+    const noticesOf = () => new JobLoop(noticesJob(parts), parts);
     const mails = async () => {
       const all = await store.subscriberMails.claim(
         stage.harness.accountId,
@@ -336,7 +341,7 @@ export function occurrenceSuite(stage: StoreStage): void {
       notifySubscribers: true,
     });
     const parts = { store, clock: stage.clock, logger: quietLogger };
-    const notices = new JobLoop(maintenanceNoticesJob(parts), parts);
+    const notices = new JobLoop(noticesJob(parts), parts);
     notices.start();
     const told = ['[Ours] Maintenance being verified: nightly'];
     // It goes on past its end, until somebody says that it is over; then the window itself tells.

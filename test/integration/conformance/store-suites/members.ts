@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Sessions } from '../../../../src/service/console/login/sessions.ts';
+import { Sessions } from '../../../../src/service/logins/sessions.ts';
 import { invite } from '../../../../src/service/members/members.ts';
 import { acceptInvitation, resetPassword, startReset } from '../../../../src/service/members/passwords.ts';
 import { admit, type Claims, type SingleSignOn } from '../../../../src/service/members/single-sign-on.ts';

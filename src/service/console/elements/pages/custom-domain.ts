@@ -1,6 +1,6 @@
 import type { CustomDomainState } from '../../../../protocol/pages/page-fields.ts';
+import type { Viewer } from '../../../logins/sessions.ts';
 import { type Html, html } from '../../html.ts';
-import type { Viewer } from '../../page.ts';
 import { csrfField } from '../form.ts';
 import { visible } from '../text.ts';
 

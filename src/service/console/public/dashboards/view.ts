@@ -1,9 +1,10 @@
 import { shareOfPercent } from '../../../../lib/figures/share.ts';
 import type { DashboardData } from '../../../../protocol/pages/public-page.ts';
 import { coverageText, notMeasured } from '../../../../protocol/runs/coverage.ts';
+import { shownStates } from '../../../overviews/states.ts';
 import { type Bar, bars } from '../../elements/bars.ts';
 import { counted, duration, instant, percent, utc } from '../../elements/format.ts';
-import { type State, shownStates, stateBadge } from '../../elements/state.ts';
+import { type State, stateBadge } from '../../elements/state.ts';
 import { pager } from '../../elements/table.ts';
 import { visible } from '../../elements/text.ts';
 import { type Html, html, path } from '../../html.ts';

@@ -1,0 +1,95 @@
+import { findCheckType } from '../../../checks/index.ts';
+import { regions } from '../../../checks/tables/regions.ts';
+import type { Warning } from '../../../protocol/http/warning.ts';
+import { agentCapabilities, agentCheckTypes, agentSeenWindowMs } from '../../agent-presence/presence.ts';
+import type { AgentRow } from '../../agent-presence/tables.ts';
+import type { Repositories } from '../../store/repositories.ts';
+import { type EffectiveCheck, withGroups } from '../effective-check.ts';
+import { locationsOf } from '../slots.ts';
+import type { Check } from '../store.ts';
+
+/** What an agent must be able to do to run a check. */
+export interface Need {
+  readonly checkType: string;
+  readonly runtimeId: string | null;
+}
+
+/** What a check needs that is to be run by agents; undefined for others, and for those that are off. */
+export function needOf(check: EffectiveCheck<Pick<Check, 'checkType' | 'activated'>>): Need | undefined {
+  const type = findCheckType(check.checkType);
+  const isRun = check.activated && type !== undefined && type.pings === undefined;
+  return isRun ? { checkType: type.name, runtimeId: check.neededRuntimeId } : undefined;
+}
+
+/** Whether an agent said that it can do what a check needs. */
+export function canRun(agent: Pick<AgentRow, 'check_types' | 'capabilities'>, need: Need): boolean {
+  const types = agentCheckTypes(agent.check_types);
+  const hasRuntime = need.runtimeId === null || agentCapabilities(agent).runtimes.includes(need.runtimeId);
+  return types.includes(need.checkType) && hasRuntime;
+}
+
+/**
+ * Why checks that are switched on do not run as things are, by their ids: those of each check with the
+ * settings of its group. Checks of which nothing is to be said are missing.
+ */
+export async function warningsOf(
+  repositories: Pick<Repositories, 'groups' | 'locations'>,
+  checks: readonly Check[],
+  now: number,
+): Promise<Map<string, Warning[]>> {
+  const wanted = (await withGroups(repositories, checks)).flatMap((check) => {
+    const need = needOf(check);
+    return need ? [{ check, need, places: locationsOf(check.definition) }] : [];
+  });
+  const ids = await repositories.locations.idsBySlug(wanted.map(({ check }) => check.accountId));
+  const idOf = (check: Check, place: string) => ids.get(`${check.accountId}/${place}`);
+  const named = wanted.flatMap(({ check, places }) => places.flatMap((place) => idOf(check, place) ?? []));
+  const agents = Map.groupBy(
+    await repositories.locations.agents(named, now - agentSeenWindowMs),
+    (agent) => agent.location_id,
+  );
+  return new Map(
+    wanted.flatMap(({ check, need, places }) => {
+      const agentsAt = (place: string) => agents.get(idOf(check, place) ?? '') ?? [];
+      const warnings =
+        places.length === 0
+          ? [noLocation]
+          : places.flatMap((place) => warningAt(place, need, agentsAt(place), places));
+      return warnings.length === 0 ? [] : [[check.id, warnings] as const];
+    }),
+  );
+}
+
+const noLocation: Warning = {
+  code: 'NO_LOCATION',
+  message:
+    'The check is activated and has no location, so it never runs. Name one in "privateLocations" of the check or of its group.',
+};
+
+export const isRegion = (place: string): boolean => (regions as readonly string[]).includes(place);
+
+/** What a run needs, as messages name it. */
+export function typeWithRuntime({ checkType, runtimeId }: Need): string {
+  return `type ${checkType}${runtimeId === null ? '' : ` with the runtime ${runtimeId}`}`;
+}
+
+/** Why a check does not run at one of its places. */
+function warningAt(
+  place: string,
+  need: Need,
+  agents: readonly AgentRow[],
+  places: readonly string[],
+): Warning[] {
+  if (agents.length === 0) {
+    const message = isRegion(place)
+      ? `No agent serves the location ${place}: agents belong to private locations. ${places.every(isRegion) ? 'Name one in "privateLocations".' : 'Take it out of "locations", where agentic checks have it by default: [] leaves the private ones.'}`
+      : `No agent of the private location ${place} was seen in the last two minutes. Start one with a key of it.`;
+    return [{ code: 'NO_AGENT', message }];
+  }
+  if (agents.some((agent) => canRun(agent, need))) return [];
+  const settings = findCheckType(need.checkType)?.needsModel
+    ? ' An agent offers it that has a model to ask: MODEL_URL and MODEL_NAME.'
+    : '';
+  const message = `No agent of the private location ${place} can run checks of ${typeWithRuntime(need)}. "picket doctor" on its host says why; other images have more runtimes.${settings}`;
+  return [{ code: 'UNSUPPORTED', message }];
+}

@@ -1,0 +1,51 @@
+import type { CheckType } from '../../../checks/contract/check-type.ts';
+import { completeDefinition } from '../../../checks/contract/definition/definition.ts';
+import { findCheckType } from '../../../checks/index.ts';
+import type { Warning } from '../../../protocol/http/warning.ts';
+import type { Check } from '../store.ts';
+
+const lifecycleFields = [
+  'setupSnippetId',
+  'localSetupScript',
+  'setupScriptPath',
+  'setupScriptDependencies',
+  'tearDownSnippetId',
+  'localTearDownScript',
+  'tearDownScriptPath',
+  'tearDownScriptDependencies',
+];
+
+/** Fields of every check of which checks of a type make no use. Bodies may have them: existing clients send them. */
+export function fieldsWithoutEffect(type: CheckType): string[] {
+  const usesLifecycle = type.usesLifecycleScripts === true;
+  return [
+    ...(type.isRetried === false ? ['retryStrategy', 'doubleCheck'] : []),
+    ...(usesLifecycle ? [] : lifecycleFields),
+    ...(usesLifecycle || type.needsRuntime ? [] : ['runtimeId']),
+    ...('shouldFail' in type.spec.shape ? [] : ['shouldFail']),
+    ...('scriptPath' in type.spec.shape ? [] : ['scriptPath']),
+  ];
+}
+
+/** What a check has in such fields, where it is not what checks have that name nothing. */
+export function effectWarnings({
+  checkType,
+  definition,
+}: Pick<Check, 'checkType' | 'definition'>): Warning[] {
+  const type = findCheckType(checkType);
+  if (!type) return [];
+  const usual = completeDefinition(type, {});
+  const named = fieldsWithoutEffect(type)
+    .filter((field) => isSet((definition as Record<string, unknown>)[field], usual[field]))
+    .map((field) => `"${field}"`);
+  if (named.length === 0) return [];
+  const [last, ...others] = named.toReversed();
+  const list = others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`;
+  const message = `${list} ${others.length === 0 ? 'has' : 'have'} no effect: checks of type ${type.name} do not use ${others.length === 0 ? 'it' : 'them'}. Leave ${others.length === 0 ? 'it' : 'them'} out.`;
+  return [{ code: 'NO_EFFECT', message }];
+}
+
+function isSet(value: unknown, usual: unknown): boolean {
+  const isEmpty = value === undefined || value === null || value === '';
+  return !isEmpty && JSON.stringify(value) !== JSON.stringify(usual ?? null);
+}

@@ -1,0 +1,23 @@
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from '../../lib/log.ts';
+import { type UnreadableValue, unreadableValues } from '../store/stored-json.ts';
+
+/** Counts and logs stored values that cannot be read, while the API is there. */
+export function reportUnreadable(
+  app: FastifyInstance,
+  {
+    metrics,
+    logger,
+  }: {
+    readonly metrics: { countOddStored(kind: 'value' | 'answer', where: string): void };
+    readonly logger: Logger;
+  },
+): void {
+  const report = (message: unknown) => {
+    const { column, reason } = message as UnreadableValue;
+    metrics.countOddStored('value', column);
+    logger.error({ column, reason }, 'a stored value cannot be read: it counts as empty');
+  };
+  unreadableValues.subscribe(report);
+  app.addHook('onClose', async () => void unreadableValues.unsubscribe(report));
+}

@@ -1,0 +1,236 @@
+import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { Actor } from '../ids/callers.ts';
+import { hashKey, type KeyRole } from '../ids/keys.ts';
+import { join } from '../members/members.ts';
+import type { InvitationRow, PersonRow } from '../members/tables.ts';
+import type { Store } from '../store/store.ts';
+import type { LoginSessionRow } from './tables.ts';
+
+/** Who looks at a page. */
+export interface Viewer {
+  readonly accountId: string;
+  readonly role: KeyRole;
+  /** The member, or the key they logged in with. */
+  readonly actor: Actor;
+  readonly sessionId: string;
+  /** What each of their forms must carry; another text in every page, of the same worth. */
+  readonly csrfToken: string;
+}
+
+/**
+ * Who is logged in, in a browser.
+ *
+ * Somebody shows an API key, opens a login link that was made with one, or logs in as a member: by a password
+ * or by single sign-on. From then on the browser holds a random token in a cookie, and the database a row with
+ * the token's hash: who reads the database cannot log in with what is there. A session may what its key or its
+ * member may at that moment, and ends with them, and when a member's role shrinks. It also ends when it was not
+ * used for a week, after a time that the settings say however much it was used, or when it is deleted. A role
+ * that only groups at a provider give counts in sessions begun there. A link is a row of the same kind that lives for ten minutes and is deleted by its use, in which it
+ * becomes a session with another token.
+ *
+ * CSRF tokens follow from the session's token and a random nonce by a keyed hash: they need no place of their
+ * own, tell nothing about the token, and differ on every page, so that no compression gives them away.
+ */
+
+const idleMs = 7 * 86_400_000;
+const defaultMaxMs = 30 * 86_400_000;
+const linkMs = 10 * 60_000;
+/** How exact the time of last use is: a row is not written for every page. */
+const seenMs = 60_000;
+
+export interface NewSession {
+  readonly token: string;
+  /** When it ends however much it is used: until then the browser keeps the token. */
+  readonly ends: number;
+  readonly accountId: string;
+  readonly actor: Actor;
+}
+
+/** Where a session is begun from. */
+export type Origin = Pick<LoginSessionRow, 'address' | 'browser'>;
+const unknownOrigin: Origin = { address: null, browser: null };
+
+/** Whose a session is. */
+type Owner = Pick<LoginSessionRow, 'account_id' | 'key_id' | 'person_id' | 'by_single_sign_on'>;
+
+export class Sessions {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  /** After this time a session ends, however much it is used. */
+  readonly #maxMs: number;
+
+  constructor(store: Store, clock: Clock, maxMs = defaultMaxMs) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#maxMs = maxMs;
+  }
+
+  /** Logs in with an API key: null when there is no such key. */
+  async open(rawKey: string, origin = unknownOrigin): Promise<NewSession | null> {
+    return this.#beginWithKey('session', rawKey, origin);
+  }
+
+  /** Logs in as a member of an account: by single sign-on, or by a password. */
+  async openAs(
+    person: PersonRow,
+    accountId: string,
+    by: Origin & { readonly isBySingleSignOn?: boolean },
+  ): Promise<NewSession> {
+    const { isBySingleSignOn = false, ...origin } = by;
+    const owner = {
+      account_id: accountId,
+      key_id: null,
+      person_id: person.id,
+      by_single_sign_on: isBySingleSignOn ? 1 : 0,
+    } as const;
+    return this.#begin('session', owner, { origin, name: person.name ?? person.email });
+  }
+
+  /** Makes a token with which somebody whom single sign-on has let in may take an invitation. */
+  async offer(person: PersonRow, { id, account_id }: InvitationRow): Promise<string> {
+    const owner = { account_id, key_id: null, person_id: person.id, by_single_sign_on: 1 } as const;
+    const by = { now: this.#clock.wallMs(), origin: unknownOrigin, name: person.email };
+    const { session, row } = this.#newSession('invitation', owner, by);
+    await this.#store.transaction(async ({ logins }) => {
+      await logins.delete(account_id, id);
+      await logins.insert({ ...row, id });
+    });
+    return session.token;
+  }
+
+  /** Takes an invitation that was offered: null when it was taken, taken back, or offered too long ago. */
+  async takeOffer(token: string): Promise<{ person: PersonRow; accountId: string } | null> {
+    const now = this.#clock.wallMs();
+    return this.#store.transaction(async (repositories) => {
+      const { logins, members } = repositories;
+      const row = await logins.take('invitation', hashKey(token), now);
+      const invitation = row && (await members.invitation(row.account_id, row.id));
+      const person = row?.person_id && (await members.person(row.person_id));
+      if (!invitation || !person || invitation.expires <= now) return null;
+      if (!(await members.takeInvitation(invitation.id))) return null;
+      await join(repositories, invitation, person.id, now);
+      return { person, accountId: invitation.account_id };
+    });
+  }
+
+  /** Makes a login link with an API key: null when there is no such key. */
+  async makeLink(rawKey: string): Promise<NewSession | null> {
+    return this.#beginWithKey('link', rawKey, unknownOrigin);
+  }
+
+  /** Uses a login link: null when it was used, is too old, or never was. */
+  async redeem(linkToken: string, origin = unknownOrigin): Promise<NewSession | null> {
+    const now = this.#clock.wallMs();
+    return this.#store.transaction(async ({ logins }) => {
+      const link = await logins.find('link', hashKey(linkToken), now);
+      if (!link || !(await logins.delete(link.account_id, link.id))) return null;
+      const { session, row } = this.#newSession('session', link, { now, origin, name: link.name });
+      await logins.insert(row);
+      return session;
+    });
+  }
+
+  /** Who a token belongs to; null when nobody is logged in with it. */
+  async find(token: string): Promise<Viewer | null> {
+    const now = this.#clock.wallMs();
+    const row = await this.#store.logins.find('session', hashKey(token), now);
+    if (!row) return null;
+    const ends = row.created + this.#maxMs;
+    if (now >= ends) {
+      // Begun when sessions could last longer.
+      await this.#store.logins.delete(row.account_id, row.id);
+      return null;
+    }
+    if (now - row.last_seen > seenMs) {
+      await this.#store.logins.extend(row.id, now, Math.min(now + idleMs, ends));
+    }
+    return {
+      accountId: row.account_id,
+      role: row.role,
+      actor: actorOf(row, row.name),
+      sessionId: row.id,
+      csrfToken: csrfToken(token, randomBytes(12).toString('base64url')),
+    };
+  }
+
+  async close({ accountId, sessionId }: Viewer): Promise<void> {
+    await this.#store.logins.delete(accountId, sessionId);
+  }
+
+  async #beginWithKey(
+    kind: LoginSessionRow['kind'],
+    rawKey: string,
+    origin: Origin,
+  ): Promise<NewSession | null> {
+    const key = await this.#store.accounts.findKey(hashKey(rawKey));
+    if (!key) return null;
+    const owner = {
+      account_id: key.account_id,
+      key_id: key.id,
+      person_id: null,
+      by_single_sign_on: 0,
+    } as const;
+    return this.#begin(kind, owner, { origin, name: key.name });
+  }
+
+  async #begin(
+    kind: LoginSessionRow['kind'],
+    owner: Owner,
+    by: { readonly origin: Origin; readonly name: string },
+  ): Promise<NewSession> {
+    const now = this.#clock.wallMs();
+    const { session, row } = this.#newSession(kind, owner, { ...by, now });
+    await this.#store.logins.deleteExpired(now);
+    await this.#store.logins.insert(row);
+    return session;
+  }
+
+  #newSession(
+    kind: LoginSessionRow['kind'],
+    of: Owner,
+    by: { readonly now: number; readonly origin: Origin; readonly name: string },
+  ): { session: NewSession; row: LoginSessionRow } {
+    const { now, origin, name } = by;
+    const token = randomBytes(32).toString('base64url');
+    const expires = now + (kind === 'session' ? Math.min(idleMs, this.#maxMs) : linkMs);
+    const { account_id, key_id, person_id, by_single_sign_on } = of;
+    const { address, browser } = origin;
+    return {
+      session: { token, ends: now + this.#maxMs, accountId: account_id, actor: actorOf(of, name) },
+      row: {
+        id: randomUUID(),
+        kind,
+        token_hash: hashKey(token),
+        account_id,
+        key_id,
+        person_id,
+        by_single_sign_on,
+        address,
+        browser: browser?.slice(0, 300).toWellFormed() ?? null,
+        created: now,
+        last_seen: now,
+        expires,
+      },
+    };
+  }
+}
+
+/** The member or the key a session is of. */
+export function actorOf(owner: Pick<Owner, 'key_id' | 'person_id'>, name: string): Actor {
+  const { key_id: keyId, person_id: personId } = owner;
+  if (personId !== null) return { kind: 'MEMBER', id: personId, name };
+  if (keyId !== null) return { kind: 'API_KEY', id: keyId, name };
+  throw new Error('a session is of nobody');
+}
+
+/** Whether a form carries a CSRF token of the session; takes as long whatever it carries. */
+export function isCsrfToken(sessionToken: string, given: string): boolean {
+  const [nonce = ''] = given.split('.');
+  const [wanted, offered] = [Buffer.from(csrfToken(sessionToken, nonce)), Buffer.from(given)];
+  return wanted.length === offered.length && timingSafeEqual(wanted, offered);
+}
+
+function csrfToken(sessionToken: string, nonce: string): string {
+  return `${nonce}.${createHmac('sha256', sessionToken).update(`csrf ${nonce}`).digest('base64url')}`;
+}

@@ -1,0 +1,17 @@
+import { mcpRoutes } from '../../protocol/mcp/mcp.ts';
+import type { Feature } from '../feature/feature.ts';
+import { type McpMode, mcpHandlers } from './routes.ts';
+
+export const mcp: Feature = {
+  name: 'mcp',
+  parts: { mcp: ({ config }) => config.MCP },
+  routes: Object.values(mcpRoutes),
+  handlers: mcpHandlers,
+};
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    /** Whether programs with a language model may use the API; on when undefined. */
+    readonly mcp: McpMode | undefined;
+  }
+}

@@ -1,0 +1,24 @@
+import type { Feature } from '../feature/feature.ts';
+import { ServiceMetrics } from './metrics.ts';
+import { addMetricsRoute } from './route.ts';
+
+export const metrics: Feature = {
+  name: 'metrics',
+  parts: {
+    metrics: () => new ServiceMetrics(),
+    metricsToken: ({ config }) => config.METRICS_TOKEN,
+  },
+  connect: ({ metrics, artifactStore, store }) => {
+    metrics.artifactStore = artifactStore;
+    if (store.turns) metrics.queues.push(store.turns);
+  },
+  serve: addMetricsRoute,
+};
+
+declare module '../feature/parts.ts' {
+  interface Parts {
+    readonly metrics: ServiceMetrics;
+    /** Bearer token that sees every account; undefined: there is none. */
+    readonly metricsToken: string | undefined;
+  }
+}

@@ -1,0 +1,165 @@
+import type { Kysely } from 'kysely';
+import type { Cursor } from '../../../protocol/http/cursor.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import { batches, isBehind } from '../../store/engine/queries.ts';
+import type { Tables } from '../../store/tables.ts';
+import type { SubscriptionRow } from '../tables.ts';
+
+/** Who hears of the incidents of status pages. */
+export class Subscriptions {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Adds those whose address is not subscribed to the page yet; returns how many. */
+  async insertNew(rows: readonly SubscriptionRow[]): Promise<number> {
+    let inserted = 0;
+    for (const batch of batches(rows)) {
+      const done = await this.#db
+        .insertInto('status_page_subscriptions')
+        .values(batch)
+        .onConflict((conflict) => conflict.columns(['status_page_id', 'type', 'address']).doNothing())
+        .executeTakeFirst();
+      inserted += Number(done.numInsertedOrUpdatedRows ?? 0n);
+    }
+    return inserted;
+  }
+
+  /** A page's subscriptions, newest first, from behind a cursor. */
+  async list(pageId: string, limit: number, cursor?: Cursor): Promise<SubscriptionRow[]> {
+    let query = this.#db
+      .selectFrom('status_page_subscriptions')
+      .selectAll()
+      .where('status_page_id', '=', pageId);
+    if (cursor) query = query.where(isBehind(cursor));
+    return query.orderBy('created', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  }
+
+  /** The subscription of an address to a page. */
+  async ofAddress(pageId: string, address: string): Promise<SubscriptionRow | undefined> {
+    return this.#db
+      .selectFrom('status_page_subscriptions')
+      .selectAll()
+      .where('status_page_id', '=', pageId)
+      .where('address', '=', address)
+      .executeTakeFirst();
+  }
+
+  /** Notes that the mail that asks to confirm was sent once more. */
+  async askedAgain(id: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('status_page_subscriptions')
+      .set({ updated: now })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /**
+   * Confirms the subscription with a token. One that is confirmed already stays so; returns whether there is
+   * one that was asked for since an instant, or was confirmed.
+   */
+  async confirm(token: string, since: number, now: number): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('status_page_subscriptions')
+      .selectAll()
+      .where('token', '=', token)
+      .executeTakeFirst();
+    if (!row) return false;
+    if (row.status === 'VERIFIED') return true;
+    const done = await this.#db
+      .updateTable('status_page_subscriptions')
+      .set({ status: 'VERIFIED', updated: now })
+      .where('id', '=', row.id)
+      .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '>=', since))
+      .executeTakeFirst();
+    return done.numUpdatedRows > 0n;
+  }
+
+  /** Removes those that nobody confirmed and that were asked for before an instant; returns how many. */
+  async deleteUnconfirmed(before: number): Promise<number> {
+    const done = await this.#db
+      .deleteFrom('status_page_subscriptions')
+      .where('status', '=', 'PENDING')
+      .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '<', before))
+      .executeTakeFirst();
+    return Number(done.numDeletedRows);
+  }
+
+  /** How many of an address were asked since an instant, on all pages. */
+  async pendingSince(address: string, since: number): Promise<number> {
+    const row = await this.#db
+      .selectFrom('status_page_subscriptions')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('address', '=', address)
+      .where('status', '=', 'PENDING')
+      .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '>', since))
+      .executeTakeFirst();
+    return Number(row?.count ?? 0);
+  }
+
+  /** Removes the one of a page that waits for longest, if it was asked before an instant; whether there was one. */
+  async dropOldestPending(pageId: string, before: number): Promise<boolean> {
+    const oldest = await this.#db
+      .selectFrom('status_page_subscriptions')
+      .select('id')
+      .where('status_page_id', '=', pageId)
+      .where('status', '=', 'PENDING')
+      .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '<=', before))
+      .orderBy('created')
+      .limit(1)
+      .executeTakeFirst();
+    if (!oldest) return false;
+    await this.#db.deleteFrom('status_page_subscriptions').where('id', '=', oldest.id).execute();
+    return true;
+  }
+
+  /** How many a page has of each kind. */
+  async counts(pageId: string): Promise<Readonly<Record<SubscriptionRow['status'], number>>> {
+    const rows = await this.#db
+      .selectFrom('status_page_subscriptions')
+      .select(['status', (eb) => eb.fn.countAll<number>().as('count')])
+      .where('status_page_id', '=', pageId)
+      .groupBy('status')
+      .execute();
+    const count = (status: SubscriptionRow['status']) =>
+      Number(rows.find((row) => row.status === status)?.count ?? 0);
+    return { PENDING: count('PENDING'), VERIFIED: count('VERIFIED') };
+  }
+
+  /** Those of some pages that are to be mailed. */
+  async verified(pageIds: readonly string[]): Promise<SubscriptionRow[]> {
+    if (pageIds.length === 0) return [];
+    return this.#db
+      .selectFrom('status_page_subscriptions')
+      .selectAll()
+      .where(this.#dialect.inList('status_page_id', pageIds))
+      .where('status', '=', 'VERIFIED')
+      .orderBy('status_page_id')
+      .orderBy('created')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Whether there was such a subscription. */
+  async delete(pageId: string, id: string): Promise<boolean> {
+    const done = await this.#db
+      .deleteFrom('status_page_subscriptions')
+      .where('id', '=', id)
+      .where('status_page_id', '=', pageId)
+      .executeTakeFirst();
+    return done.numDeletedRows > 0n;
+  }
+
+  /** Whether there was a subscription with this token. */
+  async deleteByToken(token: string): Promise<boolean> {
+    const done = await this.#db
+      .deleteFrom('status_page_subscriptions')
+      .where('token', '=', token)
+      .executeTakeFirst();
+    return done.numDeletedRows > 0n;
+  }
+}
