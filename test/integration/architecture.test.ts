@@ -30,7 +30,7 @@ const parsingFiles: Readonly<Record<string, string>> = {
   'src/service/backup/manifest.ts': 'a file, through its schema',
   'src/service/pages/public-copies.ts': 'a file, through its schema',
   'src/service/locations/agents/error-routes.ts': 'a request',
-  'src/service/console/editor/fields/values.ts': 'a request',
+  'src/service/console/forms/values.ts': 'a request',
   'src/service/console/run/exchange.ts': 'a body, to print it',
   'src/service/console/artifacts/trace-viewer.ts': 'a manifest of an installed package',
   'src/service/console/public/dashboards/routes.ts': 'an answer that was just made',

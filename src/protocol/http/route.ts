@@ -79,6 +79,8 @@ export interface Route {
   readonly isBodyRaw?: true;
   /** The answer is bytes that the handler sends by itself. */
   readonly isResponseRaw?: true;
+  /** The handler works on the connection itself, so it is there over HTTP only: not for pages, deployments or tools. */
+  readonly isOnConnection?: true;
 }
 
 /** Declares a route and keeps its literal types. */

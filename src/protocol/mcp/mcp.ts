@@ -32,6 +32,7 @@ export const mcpRoutes = {
     credential: 'account',
     // A tool that writes is called as the operation that it is.
     isReadOnly: true,
+    isOnConnection: true,
     otherErrors: [404],
     // What a tool asks counts as the operation that it calls; this holds the messages around it.
     rateLimit: { requests: 600, windowSeconds: 60 },

@@ -229,6 +229,7 @@ export const projectRoutes = {
     response: z.string(),
     responseContentType: 'text/event-stream',
     isResponseRaw: true,
+    isOnConnection: true,
   }),
   awaitDeployment: defineRoute({
     ...route,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
+import type { CallRequest } from '../feature/exchange.ts';
 import type { AnyHandler, Call } from '../feature/handler.ts';
 import type { AccountCaller } from '../ids/callers.ts';
 import { unwatched } from '../store/commits.ts';
@@ -26,7 +26,7 @@ interface WriteCall {
   readonly caller: AccountCaller;
   readonly params: Values | undefined;
   readonly body: unknown;
-  readonly request: FastifyRequest;
+  readonly request: Pick<CallRequest, 'ip'>;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { runtimes } from '../../checks/tables/runtimes.ts';
@@ -6,6 +5,7 @@ import { AppError } from '../../lib/errors.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
 import type { CheckState } from '../../protocol/checks/check-state.ts';
 import { runtimeRoutes } from '../../protocol/checks/runtime.ts';
+import type { CallRequest } from '../feature/exchange.ts';
 import { type AnyHandler, baseUrlOf, type Call, handlersById } from '../feature/handler.ts';
 import { describePage, pageOffset } from '../http/paging.ts';
 import { withGroups } from './effective-check.ts';
@@ -20,8 +20,8 @@ type AnyBody = Readonly<Record<string, unknown>>;
 export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
   const writer = new CheckWriter(deps);
   // The address of pings is shown as a whole, where nobody has configured it too.
-  const reachedBy = (request: FastifyRequest) => ({ ...deps, publicUrl: baseUrlOf(request, deps.publicUrl) });
-  const viewOf = (check: Check, request: FastifyRequest) => oneCheckView(reachedBy(request), check);
+  const reachedBy = (request: CallRequest) => ({ ...deps, publicUrl: baseUrlOf(request, deps.publicUrl) });
+  const viewOf = (check: Check, request: CallRequest) => oneCheckView(reachedBy(request), check);
   const generic = handlersById(checkRoutes, {
     async listChecks({ caller, query, request, reply }) {
       const states = wantedStates(query);
@@ -72,7 +72,7 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
 function typedHandlers(
   type: CheckType,
   writer: CheckWriter,
-  viewOf: (check: Check, request: FastifyRequest) => Promise<CheckView>,
+  viewOf: (check: Check, request: CallRequest) => Promise<CheckView>,
 ): [string, AnyHandler][] {
   const { create, update } = routesOf(type);
   return [

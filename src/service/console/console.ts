@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { askedBy } from '../../lib/turns/asker.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { noteServiceNames } from '../custom-domains/service-names.ts';
@@ -16,6 +17,7 @@ import { isCsrfToken, Sessions } from '../logins/sessions.ts';
 import type { Mailing } from '../members/mails.ts';
 import type { SingleSignOn } from '../members/single-sign-on.ts';
 import type { ServiceMetrics } from '../metrics/metrics.ts';
+import { Operations } from '../operations/operations.ts';
 import { PublicCopies } from '../pages/public-copies.ts';
 import { takesSubscriptions } from '../pages/subscriptions/subscribing.ts';
 import type { Store } from '../store/store.ts';
@@ -31,7 +33,6 @@ import { addPasswordLogin } from './login/password-routes.ts';
 import { Provider } from './login/provider.ts';
 import { addLogin } from './login/routes.ts';
 import { addSingleSignOn } from './login/sso-routes.ts';
-import { Operations } from './operations.ts';
 import type { Page, PageAnswer, PageCall, View } from './page.ts';
 import { OwnHosts } from './public/own-host/hosts.ts';
 import { addOwnHosts, copiedHosts, markPages, storedHosts } from './public/own-host/routes.ts';
@@ -193,7 +194,8 @@ function answerWith(
     const call = callOf(request, reply, { viewer, form, deps });
     // Asked before the page is made: what changes meanwhile is news.
     const version = page.method === 'POST' ? 0 : await feed.versionOf(viewer.accountId);
-    return answer(page, await page.handler(call), { replies, answering, version });
+    const answered = await askedBy({ key: viewer.accountId }, () => page.handler(call));
+    return answer(page, answered, { replies, answering, version, transfers: deps.transfers });
   };
 }
 
@@ -202,8 +204,8 @@ function callOf(
   reply: FastifyReply,
   { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: PageParts },
 ): PageCall {
-  const { handlers, logger, store, artifactStore, clock, assets, limits, links, transfers } = deps;
-  const { accountId, role, actor } = viewer;
+  const { handlers, logger, store, artifactStore, clock, assets, limits, links } = deps;
+  const caller = { accountId: viewer.accountId, role: viewer.role, actor: viewer.actor };
   return {
     viewer,
     params: request.params as Record<string, string>,
@@ -212,11 +214,13 @@ function callOf(
     api: new Operations({
       handlers,
       logger,
-      limits,
-      transfers,
-      caller: { accountId, role, actor },
+      caller,
       request,
-      reply,
+      // A page reads with many operations; what it changes counts as it does in the API.
+      spend: (route, headers) => {
+        if (route.method === 'GET') return;
+        limits?.spend(route, { caller: { kind: 'account', account: caller }, ip: request.ip }, headers);
+      },
     }),
     links,
     store,
@@ -231,11 +235,21 @@ function callOf(
 function answer(
   page: Page,
   answered: PageAnswer,
-  { replies, answering, version }: { replies: Replies; answering: Answering; version: number },
+  {
+    replies,
+    answering,
+    version,
+    transfers,
+  }: { replies: Replies; answering: Answering; version: number; transfers: RawTransfers },
 ): FastifyReply | Promise<FastifyReply> {
   const { reply } = answering;
   if (answered === 'answered') return reply;
   if ('goTo' in answered) return reply.redirect(answered.goTo, 303);
+  if ('file' in answered) {
+    const { status, headers, body } = answered.file;
+    transfers.add(answering.request, reply);
+    return reply.code(status).headers(headers).send(body);
+  }
   const view: View = { title: page.title, ...answered };
   return replies.send(view, answering, version);
 }

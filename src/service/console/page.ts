@@ -3,11 +3,12 @@ import type { Clock } from '../../lib/clock.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Viewer } from '../logins/sessions.ts';
+import type { Answer } from '../operations/answer.ts';
+import type { Operations } from '../operations/operations.ts';
 import type { Store } from '../store/store.ts';
 import type { FileLinks } from './artifacts/links.ts';
 import type { Assets } from './assets.ts';
 import type { Html } from './html.ts';
-import type { Operations } from './operations.ts';
 
 /** A request of a page, by somebody who may see it. */
 export interface PageCall {
@@ -45,8 +46,8 @@ export interface View {
   readonly version?: number;
 }
 
-/** What a handler answers: a view, another place to go to, or nothing because it answered by itself. */
-export type PageAnswer = View | { readonly goTo: string } | 'answered';
+/** What a handler answers: a view, another place to go to, a file of an operation, or nothing because it answered by itself. */
+export type PageAnswer = View | { readonly goTo: string } | { readonly file: Answer } | 'answered';
 
 /**
  * A page: one line in registry.ts. What the role of the viewer does not allow is refused before the handler

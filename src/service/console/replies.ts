@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isStoreFailure } from '../../lib/errors.ts';
 import type { CallerTurns } from '../http/connections/caller-turns.ts';
-import { reportError } from '../http/errors.ts';
+import { reportError, sayWhenToRetry } from '../http/errors.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Sessions, Viewer } from '../logins/sessions.ts';
 import type { Store } from '../store/store.ts';
@@ -85,13 +85,7 @@ export class Replies {
       ...(trouble === undefined ? {} : { trouble }),
       ...(viewer ? { viewer, navigation: this.#deps.navigationFor(viewer.role) } : {}),
     });
-    reply
-      .code(statusCode)
-
-      .type('text/html; charset=utf-8')
-      .header('vary', 'accept-encoding');
-    // Headers of the operations that the page called say something about lists.
-    reply.removeHeader('link').removeHeader('content-range');
+    reply.code(statusCode).type('text/html; charset=utf-8').header('vary', 'accept-encoding');
     if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(document);
     return reply.header('content-encoding', 'gzip').send(await gzipped(document, { level: 4 }));
   }
@@ -99,6 +93,7 @@ export class Replies {
   /** Sends what went wrong as a page. */
   async sendError(thrown: Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const error = reportError(thrown, request);
+    sayWhenToRetry(error, reply);
     // Without the database the viewer is unknown: the page then has no navigation.
     const viewer = isStoreFailure(error) ? null : await this.viewerOf(request).catch(() => null);
     const view = {

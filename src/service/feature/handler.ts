@@ -6,6 +6,7 @@ import type { Credential, Route } from '../../protocol/http/route.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { AccountCaller, LocationCaller } from '../ids/callers.ts';
 import type { Store } from '../store/store.ts';
+import type { CallRequest, ConnectionRoute, Reply } from './exchange.ts';
 
 /** What all handlers may work with; those of a noun name what else they need. */
 export interface HandlerDeps {
@@ -36,8 +37,8 @@ export interface Call<R extends Route = Route> {
   readonly query: Field<R, 'query'>;
   readonly body: Field<R, 'body'>;
   readonly caller: CallerOf<R['credential']>;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly request: R extends ConnectionRoute ? FastifyRequest : CallRequest;
+  readonly reply: R extends ConnectionRoute ? FastifyReply : Reply;
 }
 
 /** Answers a route: returns the body, which the schema of the route's response checks and trims. */
@@ -75,8 +76,9 @@ export function optionalIso(epochMs: number | null): string | null {
 
 /** Where clients reach the API: as configured, or else where this client has reached it. */
 export function baseUrlOf(
-  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+  { protocol, host }: Pick<CallRequest, 'protocol' | 'host'>,
   publicUrl: string | undefined,
 ): string {
-  return (publicUrl ?? `${protocol}://${host}`).replace(/\/+$/, '');
+  // A job has reached it nowhere: its links are relative.
+  return (publicUrl ?? (host === '' ? '' : `${protocol}://${host}`)).replace(/\/+$/, '');
 }

@@ -1,7 +1,7 @@
-import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../lib/errors.ts';
 import { heartbeatRoutes } from '../../protocol/checks/heartbeat.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
+import type { CallRequest } from '../feature/exchange.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
@@ -15,7 +15,7 @@ const maxMessageLength = 500;
 interface PingCall {
   readonly params: { readonly pingToken: string };
   readonly query: { readonly status: 'up' | 'down'; readonly msg: string };
-  readonly request: FastifyRequest;
+  readonly request: CallRequest;
 }
 
 /** The routes of heartbeats: the pings of jobs, and what became of them. */
@@ -104,7 +104,7 @@ const maxUserAgentLength = 512;
  * The sender of a ping, in a few words such as "HTTPS GET from curl". What headers say is shown, and nothing
  * else done with it.
  */
-function pingOf(request: FastifyRequest, publicUrl: string | undefined): Omit<Ping, 'failure'> {
+function pingOf(request: CallRequest, publicUrl: string | undefined): Omit<Ping, 'failure'> {
   const { origin, referer, 'user-agent': agent } = request.headers;
   const userAgent = agent === undefined ? null : printable(agent).slice(0, maxUserAgentLength);
   const from = origin ?? referer ?? userAgent?.split(/[/ ]/, 1)[0];

@@ -13,6 +13,7 @@ import { AppError } from '../../lib/errors.ts';
 import { askedBy, callerGone } from '../../lib/turns/asker.ts';
 import type { Turn } from '../../lib/turns/fair-queue.ts';
 import { pathsOf, type Route } from '../../protocol/http/route.ts';
+import { successOf } from '../feature/exchange.ts';
 import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from '../feature/handler.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
@@ -35,8 +36,7 @@ import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { parseQuery } from './query-string.ts';
 import { logRequest } from './request-log.ts';
-import { blankNameIssues, unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
-import { fieldError, findUnstorable, validationError } from './validation.ts';
+import { validated } from './validated.ts';
 
 export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger' | 'publicUrl'> {
   /** Every operation, in the order of the reference. */
@@ -65,6 +65,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller;
   }
+  interface FastifyInstance {
+    /** What operations go through that requests have called, as those over HTTP do. */
+    inside: Pick<AppDeps, 'handlers' | 'logger' | 'onOddAnswer'> & {
+      readonly limits: RateLimits | undefined;
+    };
+  }
 }
 
 /** Artifacts may be large and lines slow, so they have longer. */
@@ -91,7 +97,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     clientErrorHandler: badRequestLine,
     return503OnClosing: true,
     trustProxy: deps.trustedProxies?.length ? [...deps.trustedProxies] : false,
-    // Ours are set below; where it gets none here, the framework loads its own, which take a tenth of a second.
+    // Values are validated below, and answers have a compiler of ours; where it gets none here, the framework loads its own, which take a tenth of a second.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
   });
   // Only JSON is understood.
@@ -109,8 +115,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   endConnectionsOnClose(app);
   app.decorate('callerTurns', new CallerTurns(app));
   answerErrors(app, deps.routes);
-  app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema, httpPart));
-  app.setSerializerCompiler<ValidatedSchema>(({ schema, url: route }) => (data) => {
+  app.setSerializerCompiler<AnswerSchema>(({ schema, url: route }) => (data) => {
     return encodeAnswer(schema.zod, data, (where) => deps.onOddAnswer?.({ route, where }));
   });
   const transfers = new RawTransfers(app);
@@ -120,6 +125,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     limitReading(request.raw, deps.readerTimeoutMs ?? stalledReaderMs),
   );
   const limits = deps.requestsPerMinute ? new RateLimits(deps.clock, deps.requestsPerMinute) : undefined;
+  const { handlers, logger, onOddAnswer } = deps;
+  app.decorate('inside', { handlers, logger, limits, ...(onOddAnswer ? { onOddAnswer } : {}) });
   const addRoutes = (instance: FastifyInstance, bodyKind: ReturnType<typeof bodyKindOf>) => {
     for (const route of deps.routes.filter((one) => bodyKindOf(one) === bodyKind)) {
       const handler = deps.handlers.get(route.operationId);
@@ -171,24 +178,10 @@ function acceptEmptyBodies(app: FastifyInstance): void {
   });
 }
 
-/** Schemas are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
-interface ValidatedSchema {
+/** Schemas of answers are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
+interface AnswerSchema {
   readonly zod: z.ZodType;
-  /** What a value holds that nobody knows, and parsing would drop. */
-  readonly unknownIn?: (value: unknown) => readonly z.core.$ZodIssue[];
 }
-
-const wrap = (
-  schema: z.ZodType | undefined,
-  unknownIn?: ValidatedSchema['unknownIn'],
-): ValidatedSchema | undefined =>
-  schema === undefined ? undefined : { zod: schema, ...(unknownIn ? { unknownIn } : {}) };
-
-/** What is wrong with a body whatever its schema says. */
-const writtenIssues = (route: Route, body: unknown) => [
-  ...unknownFieldIssues(route, body),
-  ...blankNameIssues(route, body),
-];
 
 interface RouteParts {
   readonly handler: AnyHandler;
@@ -204,14 +197,10 @@ function addRoute(
   route: Route,
   { handler, deps, transfers, limits, room, idempotency }: RouteParts,
 ): void {
-  const schema = {
-    ...(route.params ? { params: wrap(route.params) } : {}),
-    ...(route.query ? { querystring: wrap(route.query) } : {}),
-    ...(route.body ? { body: wrap(route.body, (body) => writtenIssues(route, body)) } : {}),
-    ...(route.response && !route.responseContentType
-      ? { response: { [route.success.statusCode]: wrap(route.response) } }
-      : {}),
-  };
+  const schema =
+    route.response && !route.responseContentType
+      ? { response: { [route.success.statusCode]: { zod: route.response } } }
+      : {};
   const urls = pathsOf(route).map((path) =>
     (route.hasPathTail ? path.replace(/\{\w+\}$/, '*') : path).replaceAll(/\{(\w+)\}/g, ':$1'),
   );
@@ -255,23 +244,13 @@ function addRoute(
           if (request.body !== '') throw notJson();
           request.body = undefined;
         }
-        refuse('query', unknownParameterIssues(route, request.query));
-        refuseUnstorable('query', request.query);
-        refuseUnstorable('params', request.params);
-        // The schemas of the agent protocol say what its texts may hold; reports show what targets sent,
-        // whatever it is.
-        const isJson = !route.isBodyRaw;
-        if (route.credential !== 'location' && isJson) refuseUnstorable('payload', request.body);
-        if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {
-          throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
-        }
-        if (!route.body) refuse('payload', unknownFieldIssues(route, request.body));
+        Object.assign(request, validated(route, request));
       },
       onResponse: async (request, reply) => logRequest(deps.logger, route, request, reply),
       handler: async (request, reply) => {
         const { caller } = request;
         const call = {
-          params: lowerCaseIds(request.params),
+          params: request.params,
           query: request.query,
           body: request.body,
           caller:
@@ -286,9 +265,7 @@ function addRoute(
           throw thrown;
         });
         if (route.isResponseRaw || reply.sent) return reply;
-        // 200 is what nobody has set.
-        const isOther = reply.statusCode !== 200 && reply.statusCode === route.otherSuccess?.statusCode;
-        if (!isOther) reply.code(route.success.statusCode);
+        reply.code(successOf(route, reply.statusCode));
         if (route.responseContentType) reply.type(route.responseContentType);
         if (route.response) return answer;
         return reply.send();
@@ -341,40 +318,4 @@ function addProbes(app: FastifyInstance, deps: AppDeps): void {
 
 function warnOrAbove(level: string): string {
   return ['error', 'fatal', 'silent'].includes(level) ? level : 'warn';
-}
-
-const sources = { body: 'payload', querystring: 'query', params: 'params', headers: 'headers' } as const;
-
-function validator({ zod, unknownIn }: ValidatedSchema, httpPart: string | undefined) {
-  const source = sources[httpPart as keyof typeof sources] ?? 'payload';
-  return (data: unknown) => {
-    const parsed = zod.safeParse(data);
-    const issues = [...(unknownIn?.(data) ?? []), ...(parsed.error?.issues ?? [])];
-    return issues.length === 0 ? { value: parsed.data } : { error: validationError(source, issues) };
-  };
-}
-
-function refuse(source: 'query' | 'payload', issues: readonly z.core.$ZodIssue[]): void {
-  if (issues.length > 0) throw validationError(source, issues);
-}
-
-function refuseUnstorable(source: 'query' | 'params' | 'payload', value: FastifyRequest['body']): void {
-  const key = findUnstorable(value);
-  if (key === null) return;
-  throw fieldError(source, [
-    { key, message: 'must not contain a NUL character or half of a surrogate pair' },
-  ]);
-}
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** UUIDs are the same in upper and lower case; stored ones are in lower case. */
-function lowerCaseIds(params: unknown): unknown {
-  if (typeof params !== 'object' || params === null) return params;
-  return Object.fromEntries(
-    Object.entries(params).map(([key, value]) => [
-      key,
-      typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : value,
-    ]),
-  );
 }

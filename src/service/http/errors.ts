@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorCodeOf, isNamedInBody, isStoreFailure, toError } from '../../lib/errors.ts';
 import { type ErrorBody, pathsOf, type Route } from '../../protocol/http/route.ts';
+import type { Reply } from '../feature/exchange.ts';
 import { asStoreError } from '../store/engine/dialect.ts';
 
 /** Gives every error of the API its one shape, those of the framework included. */
@@ -34,9 +35,7 @@ export function reportError(thrown: Error, request: FastifyRequest): AppError {
 function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
   const error = reportError(thrown, request);
   if (error.code === 'BAD_TOKEN') reply.header('www-authenticate', 'Bearer');
-  if (isStoreFailure(error) || error.code === 'NOT_FINISHED') reply.header('retry-after', '1');
-  const retryAfter = error.code === 'RATE_LIMITED' && error.attributes?.retryAfterSeconds;
-  if (typeof retryAfter === 'number') reply.header('retry-after', String(retryAfter));
+  sayWhenToRetry(error, reply);
   void reply
     .code(error.statusCode)
     .header('content-type', 'application/json; charset=utf-8')
@@ -44,6 +43,13 @@ function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): vo
       // Serialised here: the answer may belong to a route whose schemas are about success.
       JSON.stringify(bodyOf(error)),
     );
+}
+
+/** Says in a header when the same request is worth another try. */
+export function sayWhenToRetry(error: AppError, reply: Pick<Reply, 'header'>): void {
+  if (isStoreFailure(error) || error.code === 'NOT_FINISHED') reply.header('retry-after', '1');
+  const retryAfter = error.code === 'RATE_LIMITED' && error.attributes?.retryAfterSeconds;
+  if (typeof retryAfter === 'number') reply.header('retry-after', String(retryAfter));
 }
 
 function causeOf(error: AppError): string {

@@ -1,11 +1,13 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
 import { isIpv6, parseAddress } from '../../probes/egress/address.ts';
 import type { RateLimit, Route } from '../../protocol/http/route.ts';
+import type { Reply } from '../feature/exchange.ts';
 
 type LimitedRoute = Pick<Route, 'operationId' | 'rateLimit' | 'limitedBy'>;
+type Headers = Pick<Reply, 'header'>;
 type Buckets = LruMap<string, { fullAtMs: number }>;
 
 /** Callers that are remembered; the one that was silent for longest is forgotten first. */
@@ -42,7 +44,7 @@ export class RateLimits {
   spend(
     route: LimitedRoute,
     { caller, ip, params }: Pick<FastifyRequest, 'caller' | 'ip'> & { readonly params?: unknown },
-    reply: FastifyReply,
+    reply: Headers,
   ): void {
     if (caller.kind === 'location') return;
     const named = route.limitedBy === undefined ? undefined : namedIn(params, route.limitedBy);
@@ -56,7 +58,7 @@ export class RateLimits {
    *
    * @throws AppError RATE_LIMITED
    */
-  spendUnknown(route: LimitedRoute, { ip }: Pick<FastifyRequest, 'ip'>, reply: FastifyReply): void {
+  spendUnknown(route: LimitedRoute, { ip }: Pick<FastifyRequest, 'ip'>, reply: Headers): void {
     this.#spend(this.#buckets, route, `unknown of address ${callerNetwork(ip)}`, reply);
   }
 
@@ -65,11 +67,11 @@ export class RateLimits {
    *
    * @throws AppError RATE_LIMITED
    */
-  spendOf(route: LimitedRoute, who: string, reply: FastifyReply): void {
+  spendOf(route: LimitedRoute, who: string, reply: Headers): void {
     this.#spend(this.#buckets, route, who, reply);
   }
 
-  #spend(buckets: Buckets, route: LimitedRoute, who: string, reply: FastifyReply): void {
+  #spend(buckets: Buckets, route: LimitedRoute, who: string, reply: Headers): void {
     const limit = route.rateLimit ?? this.#general;
     const bucketName = `${route.rateLimit ? route.operationId : '*'} ${who}`;
     answerLimit(reply, limit, this.#clock.wallMs(), this.#take(buckets, bucketName, limit));
@@ -113,7 +115,7 @@ interface Taken {
  * @throws AppError RATE_LIMITED, with a Retry-After header, where it was not enough.
  */
 export function answerLimit(
-  reply: FastifyReply,
+  reply: Headers,
   limit: RateLimit,
   nowMs: number,
   { remaining, retryAfterSeconds, fullInSeconds }: Taken,

@@ -1,5 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { formatCursor } from '../../protocol/http/cursor.ts';
+import type { CallRequest, Reply } from '../feature/exchange.ts';
 
 export interface PageQuery {
   readonly limit: number;
@@ -16,8 +16,8 @@ export function pageOffset(query: PageQuery): number {
  * the last page.
  */
 export function describePage(
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: Pick<CallRequest, 'url'>,
+  reply: Pick<Reply, 'header'>,
   options: { readonly query: PageQuery; readonly total: number; readonly publicUrl?: string | undefined },
 ): void {
   const { query, total, publicUrl } = options;
@@ -30,7 +30,7 @@ export function describePage(
   reply.header('link', links.join(', '));
 }
 
-function pageUrl(request: FastifyRequest, page: number, publicUrl: string | undefined): string {
+function pageUrl(request: Pick<CallRequest, 'url'>, page: number, publicUrl: string | undefined): string {
   const url = new URL(request.url, 'http://relative.invalid');
   url.searchParams.set('page', String(page));
   return `${publicUrl?.replace(/\/+$/, '') ?? ''}${url.pathname}${url.search}`;

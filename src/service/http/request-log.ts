@@ -33,7 +33,7 @@ export function logAudit(
   route: Route,
   write: {
     readonly account: AccountCaller;
-    readonly request: FastifyRequest;
+    readonly request: { readonly ip: string; readonly id?: string };
     readonly object: unknown;
     readonly status: number;
   },

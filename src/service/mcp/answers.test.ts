@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { fileAnswer, foreignNotice, partChars, rangeFor, refusalOf, textAnswer } from './answers.ts';
+import { fileAnswer, foreignNotice, partChars, rangeFor, textAnswer } from './answers.ts';
 import type { Answer } from './calls.ts';
 
 const answerOf = (text: string | Buffer, fields: Partial<Answer> = {}): Answer => ({
-  status: 200,
   contentType: 'application/json',
   range: undefined,
   bytes: Buffer.from(text as string),
@@ -75,9 +74,4 @@ describe('files', () => {
     expect(rangeFor('7')).toBe(`bytes=7-${7 + 2 ** 20 - 1}`);
     expect(() => rangeFor('1e400')).toThrow(/cursor/);
   });
-});
-
-it('refusals say the status, and what is no JSON in part', () => {
-  const html = answerOf('x'.repeat(5000), { status: 502 });
-  expect(textsOf(refusalOf(html))).toEqual([`Refused (502): ${'x'.repeat(1000)}`]);
 });

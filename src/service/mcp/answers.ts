@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import type { AppError } from '../../lib/errors.ts';
 import type { Answer } from './calls.ts';
 import { ArgumentError } from './tools/tool.ts';
 
@@ -24,18 +25,8 @@ export function refusal(message: string): CallToolResult {
 }
 
 /** Says in words what an operation refused. */
-export function refusalOf({ status, bytes }: Answer): CallToolResult {
-  return refusal(`Refused (${status}): ${messageOf(bytes)}`);
-}
-
-export function messageOf(bytes: Buffer): string {
-  try {
-    const body: unknown = JSON.parse(bytes.toString());
-    if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message);
-  } catch {
-    // Text of another kind is said as it is.
-  }
-  return bytes.toString().slice(0, 1000);
+export function refusalWords({ statusCode, message }: AppError): string {
+  return `Refused (${statusCode}): ${message}`;
 }
 
 /** What an operation that succeeded answered, from where the cursor says. */

@@ -1,70 +1,67 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import type { FastifyRequest } from 'fastify';
+import { toError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { accountHeaders } from '../http/auth.ts';
+import { encodeAnswer } from '../http/answer-encoding.ts';
+import { reportError } from '../http/errors.ts';
+import { parseQuery } from '../http/query-string.ts';
+import type { AccountCaller } from '../ids/callers.ts';
+import { Operations } from '../operations/operations.ts';
 import type { OperationInput } from './tools/tool.ts';
 
-/** What an operation answered. */
+/** What an operation answered, as bytes. */
 export interface Answer {
-  readonly status: number;
   readonly contentType: string;
   /** `Content-Range` of a part of a file. */
   readonly range: string | undefined;
   readonly bytes: Buffer;
 }
 
-/** Calls an operation as somebody. */
+/** Calls an operation as one caller. @throws AppError as the API answers it */
 export type CallApi = (
   route: Route,
   input: OperationInput,
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Answer>;
 
-/** Who calls, and where: what operations take from the request that a tool was called with. */
-const passedOn = ['authorization', 'host', ...accountHeaders] as const;
-
 /**
- * Calls operations as the one who sent a request: as requests of their own that go the whole way through the API,
- * so that authentication, limits, validation, the log and the audit log are those of every other request.
+ * Calls operations as the caller of a request: limits, validation, the log and the audit log are those of calls over
+ * HTTP.
  */
-export function callsAs(request: FastifyRequest, signal: AbortSignal): CallApi {
+export function callsAs(request: FastifyRequest, caller: AccountCaller, signal: AbortSignal): CallApi {
+  const { handlers, limits, logger, onOddAnswer } = request.server.inside;
+  const { id, ip, protocol, host, url, method } = request;
   return async (route, { params, query, body }, headers = {}) => {
-    const own = passedOn.flatMap((name) => {
-      const value = request.headers[name];
-      return value === undefined ? [] : [[name, String(value)] as const];
+    const operations = new Operations({
+      handlers,
+      caller,
+      logger,
+      request: { id, ip, protocol, host, url, method, headers, signal },
+      spend: (one, reply) => limits?.spend(one, { caller: { kind: 'account', account: caller }, ip }, reply),
     });
-    const search = new URLSearchParams(
-      query.map(([name, value]): [string, string] => [name, value]),
-    ).toString();
-    const {
-      statusCode,
-      headers: answered,
-      rawPayload,
-    } = await request.server.inject({
-      method: route.method,
-      url: pathOf(route, params) + (search === '' ? '' : `?${search}`),
-      headers: {
-        ...Object.fromEntries(own),
-        ...headers,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
-      remoteAddress: request.ip,
-      signal,
-    });
-    const { 'content-type': contentType, 'content-range': range } = answered;
-    return {
-      status: statusCode,
-      contentType: String(contentType ?? ''),
-      range: range === undefined ? undefined : String(range),
-      bytes: rawPayload,
-    };
+    try {
+      const text = new URLSearchParams(
+        query.map(([name, value]): [string, string] => [name, value]),
+      ).toString();
+      const answer = await operations.answer(route, { params, query: parseQuery(text), body });
+      return {
+        contentType: answer.headers['content-type'] ?? route.responseContentType ?? 'application/json',
+        range: answer.headers['content-range'],
+        bytes: await bytesOf(answer.body, (value) =>
+          route.response
+            ? encodeAnswer(route.response, value, (where) => onOddAnswer?.({ route: route.path, where }))
+            : '',
+        ),
+      };
+    } catch (thrown) {
+      throw reportError(toError(thrown), request);
+    }
   };
 }
 
-function pathOf(route: Route, params: OperationInput['params']): string {
-  return route.path.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => {
-    const value = encodeURIComponent(params[name] ?? '');
-    const isTail = route.hasPathTail && route.path.endsWith(placeholder);
-    return isTail ? value.replaceAll('%2F', '/') : value;
-  });
+async function bytesOf(body: unknown, encode: (value: unknown) => string): Promise<Buffer> {
+  if (body instanceof Readable) return buffer(body);
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === 'string' ? body : encode(body));
 }

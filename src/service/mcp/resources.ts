@@ -1,7 +1,8 @@
 import type { ReadResourceResult, ResourceTemplateType } from '@modelcontextprotocol/server';
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
+import { AppError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { fileBytes, foreignNotice, isText, messageOf, mimeTypeOf, sizeOf, tooLarge } from './answers.ts';
+import { fileBytes, foreignNotice, isText, mimeTypeOf, sizeOf, tooLarge } from './answers.ts';
 import type { CallApi } from './calls.ts';
 
 interface ResourceSpec {
@@ -100,8 +101,9 @@ export class Resources {
     const route = this.#routes.get(spec.operation);
     if (!route) throw new Error(`there is no operation ${spec.operation}`);
     const range = `bytes=0-${fileBytes - 1}`;
-    const answer = await call(route, { params, query: [] }, spec.isFile ? { range } : {});
-    if (answer.status >= 300) throw new ResourceNotFoundError(uri, messageOf(answer.bytes));
+    const answer = await call(route, { params, query: [] }, spec.isFile ? { range } : {}).catch((thrown) => {
+      throw thrown instanceof AppError ? new ResourceNotFoundError(uri, thrown.message) : thrown;
+    });
     const [mimeType, sizeBytes] = [mimeTypeOf(answer), sizeOf(answer)];
     if (sizeBytes > fileBytes) throw new ResourceNotFoundError(uri, tooLarge(mimeType, sizeBytes));
     const content = isText(mimeType)

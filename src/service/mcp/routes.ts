@@ -45,7 +45,7 @@ export function mcpHandlers(deps: McpDeps): [string, AnyHandler][] {
         const { accountId, actor } = caller;
         logger.info({ requestId: request.id, tool, outcome, accountId, keyId: actor.id }, 'tool called');
       };
-      const user = { caller, wantsToWrite: query.write, call: callsAs(request, gone.signal) };
+      const user = { caller, wantsToWrite: query.write, call: callsAs(request, caller, gone.signal) };
       const answer = await exchange(webRequest(request, deps.publicUrl, gone.signal), body, {
         ...{ toolbox, resources, user, onUse },
       });

@@ -4,7 +4,7 @@ import { typedCheckRoutes } from '../../protocol/checks/check.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { refuseRole } from '../http/auth.ts';
 import type { AccountCaller } from '../ids/callers.ts';
-import { fileAnswer, rangeFor, refusal, refusalOf, textAnswer } from './answers.ts';
+import { fileAnswer, rangeFor, refusal, refusalWords, textAnswer } from './answers.ts';
 import type { CallApi } from './calls.ts';
 import { schemaOf } from './tools/json-schema.ts';
 import { readingTools } from './tools/reading.ts';
@@ -61,7 +61,9 @@ export class Toolbox {
       return await answer(tool, args, user);
     } catch (thrown) {
       if (thrown instanceof ArgumentError) return called(refusal(thrown.message));
-      throw thrown;
+      if (!(thrown instanceof AppError)) throw thrown;
+      const result = refusal(refusalWords(thrown));
+      return thrown.statusCode >= 500 ? { result, outcome: 'failed' } : called(result);
     }
   }
 }
@@ -88,7 +90,7 @@ function whyNot(
   try {
     for (const route of routes) refuseRole(route, caller);
   } catch (thrown) {
-    if (thrown instanceof AppError) return `Refused (${thrown.statusCode}): ${thrown.message}`;
+    if (thrown instanceof AppError) return refusalWords(thrown);
     throw thrown;
   }
   if (!isWriting || wantsToWrite) return undefined;
@@ -106,8 +108,6 @@ async function answer(tool: Tool, args: Arguments, { call }: ToolUser): Promise<
   const form = { isForeign: spec.isForeign === true, cursor, isWriting };
   const range = spec.isFile ? rangeFor(cursor) : undefined;
   const answered = await call(route, input, range === undefined ? {} : { range });
-  if (answered.status >= 500) return { result: refusalOf(answered), outcome: 'failed' };
-  if (answered.status >= 300) return called(refusalOf(answered));
   return called(spec.isFile ? fileAnswer(answered, form) : textAnswer(answered, form));
 }
 

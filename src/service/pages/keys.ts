@@ -1,6 +1,6 @@
-import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../lib/errors.ts';
 import type { PageKey } from '../../protocol/pages/page-fields.ts';
+import type { CallRequest } from '../feature/exchange.ts';
 import { iso } from '../feature/handler.ts';
 import { createKey, hashKey } from '../ids/keys.ts';
 import type { PageKeyRow } from './tables.ts';
@@ -40,7 +40,10 @@ export async function changeKeys<Id>(
 }
 
 /** The key that a request brings: as bearer token, or else in its address. */
-export function keyOf({ headers }: FastifyRequest, inAddress: string | undefined): string | undefined {
+export function keyOf(
+  { headers }: Pick<CallRequest, 'headers'>,
+  inAddress: string | undefined,
+): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? inAddress;
 }
 

@@ -3,10 +3,11 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { DeploymentInput } from '../../protocol/projects/project.ts';
 import type { HandlersOn } from '../feature/parts.ts';
+import { Operations, type OperationsOptions } from '../operations/operations.ts';
+import { storeWithin } from '../operations/within-transaction.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { type CarriedOut, carryOut } from './carry-out.ts';
-import { type Deployer, Operations, storeWithin } from './operations.ts';
 import type { ProjectRow } from './tables.ts';
 import { readWished } from './wished.ts';
 
@@ -18,6 +19,9 @@ export interface DeploymentRequest {
   /** Whether what is new runs at once. */
   readonly schedule: boolean;
 }
+
+/** Who deploys, and what had them do it. */
+export type Deployer = Pick<OperationsOptions, 'caller' | 'request'>;
 
 /** Deploys or deletes a project, within a transaction. */
 export async function applyProject(work: {
@@ -81,7 +85,10 @@ export async function rehearse(
   const { accountId } = deployer.caller;
   const startedAt = clock.wallMs();
   const work = async (repositories: Repositories, pause: () => Promise<void>): Promise<never> => {
-    const operations = new Operations(handlersOn(storeWithin(store, repositories).store), deployer);
+    const operations = new Operations({
+      ...deployer,
+      handlers: handlersOn(storeWithin(store, repositories).store),
+    });
     const now = clock.wallMs();
     await applyProject({ ...asked, repositories, operations, accountId, now, onProgress: pause });
     throw new RolledBack();

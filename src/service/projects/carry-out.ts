@@ -2,16 +2,25 @@ import { AppError } from '../../lib/errors.ts';
 import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
 import type { Change, PhysicalId } from '../../protocol/projects/project.ts';
+import { validatedBody } from '../http/validated.ts';
 import { fieldError } from '../http/validation.ts';
+import type { Operations } from '../operations/operations.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { type Departure, departures } from './differences.ts';
 import { isKind, kinds, physicalIdOf } from './kinds/index.ts';
 import { type Body, differs, type ResourceKind } from './kinds/kind.ts';
-import { type Operations, parsedBody, withoutEmpty } from './operations.ts';
 import { ownerOf, subscriptionId, subscriptionIn } from './subscriptions.ts';
 import type { ProjectResourceRow } from './tables.ts';
 import { vacated } from './vacating.ts';
-import { keyOf, type Named, problemOf, type Wished, type WishedProject, withIds } from './wished.ts';
+import {
+  keyOf,
+  type Named,
+  problemOf,
+  type Wished,
+  type WishedProject,
+  withIds,
+  withoutEmpty,
+} from './wished.ts';
 
 export interface CarriedOut {
   readonly changes: readonly Change[];
@@ -93,7 +102,8 @@ class Errand {
     const present = rows.filter((row) => written.has(`${row.type} ${row.logical_id}`));
     const look = (kind: ResourceKind, id: PhysicalId) => this.#stored(kind, id);
     for (const { kind, id, body } of await vacated(wished.resources, [...present, ...deleted], look)) {
-      if (kind.routes.update) await operations.call(kind.routes.update, { params: { [kind.key]: id }, body });
+      if (kind.routes.update)
+        await operations.callAny(kind.routes.update, { params: { [kind.key]: id }, body });
     }
   }
 
@@ -147,7 +157,7 @@ class Errand {
     const kept = kind.keepsFirst && present ? kind.keeping?.(assigned, present) : undefined;
     const route = kind.bodyRoute?.(assigned) ?? kind.routes.create;
     const body = withoutEmpty(route, kept ?? assigned);
-    const parsed = { ...(parsedBody(route, body) as Body), ...pick(body, 'checkType') };
+    const parsed = { ...(validatedBody(route, body) as Body), ...pick(body, 'checkType') };
     if (type === 'private-location') this.#slugs.set(logicalId, String(body.slugName));
     // Whom a check alerts is said by subscriptions, where its payload does not say it.
     const { alertChannelSubscriptions, ...others } = parsed as Body & { alertChannelSubscriptions?: unknown };
@@ -171,7 +181,7 @@ class Errand {
     if (!differs(complete, present)) return;
     this.#changes.push({ type, logicalId, physicalId: id, action: 'UPDATE' });
     if (this.#work.isDry || !kind.routes.update) return;
-    await this.#work.operations.call(kind.routes.update, { params: { [kind.key]: id }, body: complete });
+    await this.#work.operations.callAny(kind.routes.update, { params: { [kind.key]: id }, body: complete });
   }
 
   async #create(wished: Wished, kind: ResourceKind, body: Body): Promise<void> {
@@ -180,7 +190,7 @@ class Errand {
       this.#changes.push({ type, logicalId, action: 'CREATE' });
       return;
     }
-    const answer = await this.#work.operations.call(kind.routes.create, {
+    const answer = await this.#work.operations.callAny<Body>(kind.routes.create, {
       query: kind.createQuery ?? {},
       body,
     });
@@ -207,7 +217,7 @@ class Errand {
       checkId = null,
       groupId = null,
       activated,
-    } = parsedBody(alertChannelRoutes.updateAlertChannelSubscriptions, subscription) as {
+    } = validatedBody(alertChannelRoutes.updateAlertChannelSubscriptions, subscription) as {
       checkId: string | null;
       groupId: number | null;
       activated: boolean;
@@ -224,7 +234,10 @@ class Errand {
     this.#changes.push({ type, logicalId, ...(isNew ? {} : { physicalId: id }), action });
     if (isDry) return;
     const params = { id: alertChannelId };
-    await operations.call(alertChannelRoutes.updateAlertChannelSubscriptions, { params, body: subscription });
+    await operations.callAny(alertChannelRoutes.updateAlertChannelSubscriptions, {
+      params,
+      body: subscription,
+    });
   }
 
   async #remove({ row, change }: Departure): Promise<void> {
@@ -249,7 +262,7 @@ class Errand {
     if (this.#work.isDry || change.physicalId === undefined) return;
     if (change.type === 'check-group') await this.#emptyGroup(Number(change.physicalId));
     try {
-      await this.#work.operations.call(kind.routes.delete, { params: { [kind.key]: change.physicalId } });
+      await this.#work.operations.callAny(kind.routes.delete, { params: { [kind.key]: change.physicalId } });
     } catch (thrown) {
       // Somebody deleted it already.
       if (!(thrown instanceof AppError) || thrown.code !== 'NOT_FOUND') throw thrown;
@@ -263,7 +276,7 @@ class Errand {
       const { checks } = await repositories.checks.listOfGroup(groupId, { limit: 100, offset: 0 });
       if (checks.length === 0) return;
       for (const { id } of checks) {
-        await operations.call(checkRoutes.updateCheck, { params: { id }, body: { groupId: null } });
+        await operations.callAny(checkRoutes.updateCheck, { params: { id }, body: { groupId: null } });
       }
     }
   }
@@ -289,7 +302,7 @@ class Errand {
     const isId = get.params?.safeParse({ [kind.key]: id }).success;
     if (!isId) return undefined;
     try {
-      const shown = await operations.call(get, { params: { [kind.key]: id } });
+      const shown = await operations.callAny<Body>(get, { params: { [kind.key]: id } });
       return kind.asWritten?.(shown) ?? shown;
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.code === 'NOT_FOUND') return undefined;

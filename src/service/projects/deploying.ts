@@ -6,13 +6,16 @@ import type { Logger } from '../../lib/log.ts';
 import { askedBy } from '../../lib/turns/asker.ts';
 import { DeploymentInput, type DeploymentResult } from '../../protocol/projects/project.ts';
 import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import { requestOfJob } from '../feature/exchange.ts';
 import type { HandlersOn } from '../feature/parts.ts';
+import type { AccountCaller } from '../ids/callers.ts';
+import { Operations } from '../operations/operations.ts';
+import { storeWithin } from '../operations/within-transaction.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { storedJson, storedValue } from '../store/stored-json.ts';
-import { applyProject, type DeploymentRequest } from './applying.ts';
-import { type Deployer, Operations, storeWithin } from './operations.ts';
+import { applyProject, type Deployer, type DeploymentRequest } from './applying.ts';
 import type { DeploymentRow } from './tables.ts';
 import { projectOf } from './views.ts';
 
@@ -39,7 +42,10 @@ const storedRequest = storedJson(
     schedule: z.boolean().optional(),
   }),
 );
-const storedCaller = storedValue<Partial<Deployer>>('deployments.caller', {});
+const storedCaller = storedValue<{ readonly caller?: AccountCaller; readonly address?: string }>(
+  'deployments.caller',
+  {},
+);
 
 /** How long a process may be silent about a deployment before another one begins it anew. */
 const leaseMs = 15_000;
@@ -203,7 +209,10 @@ export class Deploying {
       };
       const now = clock.wallMs();
       const within = storeWithin(store, repositories);
-      const operations = new Operations(this.#deps.handlersOn(within.store), deployerOf(row));
+      const operations = new Operations({
+        ...deployerOf(row),
+        handlers: this.#deps.handlersOn(within.store),
+      });
       const { project, done } = await applyProject({
         repositories,
         operations,
@@ -226,7 +235,7 @@ export class Deploying {
     const { store, logger, handlersOn } = this.#deps;
     if (checkIds.length === 0) return;
     try {
-      const operations = new Operations(handlersOn(store), deployerOf(row));
+      const operations = new Operations({ ...deployerOf(row), handlers: handlersOn(store) });
       for (let start = 0; start < checkIds.length; start += 1000) {
         const checkId = checkIds.slice(start, start + 1000);
         await operations.call(checkSessionRoutes.triggerCheckSessions, { body: { target: { checkId } } });
@@ -241,7 +250,7 @@ export class Deploying {
 function deployerOf({ caller }: DeploymentRow): Deployer {
   const { caller: by, address } = storedCaller(caller);
   if (by === undefined) throw unreadable();
-  return { caller: by, address: address ?? '' };
+  return { caller: by, request: requestOfJob(address ?? '') };
 }
 
 /** An empty request would delete the project, so one that cannot be read is none. */

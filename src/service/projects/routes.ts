@@ -7,15 +7,15 @@ import { DeploymentResult, projectRoutes } from '../../protocol/projects/project
 import { type AnyHandler, type Call, type HandlerDeps, handlersById, iso } from '../feature/handler.ts';
 import type { HandlersOn } from '../feature/parts.ts';
 import { found } from '../http/known-names.ts';
+import { Operations } from '../operations/operations.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from '../sessions/completion.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import type { Repositories } from '../store/repositories.ts';
-import { type DeploymentRequest, rehearse } from './applying.ts';
+import { type Deployer, type DeploymentRequest, rehearse } from './applying.ts';
 import { carryOut } from './carry-out.ts';
 import type { DeploymentState } from './deployment-store.ts';
 import { sendEvents } from './events.ts';
-import { type Deployer, Operations } from './operations.ts';
 import type { DeploymentRow, ProjectRow } from './tables.ts';
 import { deploymentView, projectOf, projectView } from './views.ts';
 import { readWished } from './wished.ts';
@@ -47,15 +47,15 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
 
   /** What a deployment would change; refuses what can be seen to be wrong without writing, all of it at once. */
   const preview = async (
-    { caller, address }: Deployer,
+    deployer: Deployer,
     given: { logicalId: string; input: DeploymentRequest['input']; preserve: boolean },
   ): Promise<{ stored: ProjectRow | undefined; diff: Change[] }> => {
-    const { accountId } = caller;
+    const { accountId } = deployer.caller;
     const { input } = given;
     const wished = readWished(input ?? { resources: [], sharedFiles: [] });
     const stored = await store.projects.find(accountId, given.logicalId);
     const rows = stored ? await store.projects.resources(stored.id) : [];
-    const operations = new Operations(handlersOn(store), { caller, address });
+    const operations = new Operations({ ...deployer, handlers: handlersOn(store) });
     const work = { repositories: store, operations, accountId, wished, rows, preserve: given.preserve };
     const { changes } = await carryOut({ ...work, isDry: true, onProgress: lettingOthersIn() });
     return { stored, diff: [...changes] };
@@ -82,7 +82,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
       project_logical_id: logicalId,
       status: 'PENDING',
       request: JSON.stringify(request),
-      caller: JSON.stringify(deployer),
+      caller: JSON.stringify({ caller: deployer.caller, address: deployer.request.ip }),
       progress: 0,
       created: clock.wallMs(),
       ...{ error_code: null, error_message: null, result: null, worker: null, worker_until: null },
@@ -114,7 +114,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
 
   return handlersById(projectRoutes, {
     async deployProject({ caller, query, body, request, reply }) {
-      const deployer = { caller, address: request.ip };
+      const deployer = { caller, request };
       const { logicalId } = body.project;
       const { preserveResources: preserve, scheduleOnDeploy: schedule } = query;
       const given = { logicalId, input: body, preserve };
@@ -159,7 +159,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
       return viewOf(await stateOf(caller.accountId, params));
     },
     async deleteProject({ caller, params, query, request, reply }) {
-      const deployer = { caller, address: request.ip };
+      const deployer = { caller, request };
       const { logicalId } = params;
       const { preserveResources: preserve } = query;
       const stored = await store.projects.find(caller.accountId, logicalId);

@@ -1,3 +1,4 @@
+import type { Route } from '../../protocol/http/route.ts';
 import type {
   DeploymentInput,
   PhysicalId,
@@ -5,6 +6,7 @@ import type {
   ProjectResourceType,
   SharedFile,
 } from '../../protocol/projects/project.ts';
+import { unknownFieldIssues } from '../http/unknown-names.ts';
 import { fieldError } from '../http/validation.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
@@ -315,6 +317,20 @@ function charactersIn(payload: Payload): number {
     return Object.entries(value).reduce((sum, [key, child]) => sum + key.length + walk(child), 2);
   };
   return walk(payload);
+}
+
+/**
+ * A body without fields that its operation does not know and that say nothing: clients send empty lists and nulls
+ * of whatever they know of.
+ */
+export function withoutEmpty(route: Route, body: Payload): Payload {
+  const unknown = unknownFieldIssues(route, body).filter(({ path }) => path.length === 1);
+  const empty = new Set(unknown.map(({ path }) => String(path[0])).filter((field) => isEmpty(body[field])));
+  return Object.fromEntries(Object.entries(body).filter(([field]) => !empty.has(field)));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
 /** The name in `{"ref": "name"}`; undefined for anything else. */

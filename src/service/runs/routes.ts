@@ -1,5 +1,6 @@
+import type { FastifyReply } from 'fastify';
 import { agentRoutes, type ResultReceipt } from '../../protocol/agent/agent.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../feature/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import type { LocationCaller } from '../ids/callers.ts';
 import type { Ledger } from './ledger.ts';
 import type { RunRow } from './tables.ts';
@@ -60,7 +61,7 @@ interface WatchedConnection {
 }
 
 /** Notices a caller that hangs up while its poll waits, or before its answer is written. */
-function watchConnection(reply: Call['reply']): WatchedConnection {
+function watchConnection(reply: FastifyReply): WatchedConnection {
   const gone = new AbortController();
   let isWritten = false;
   reply.raw.once('finish', () => {

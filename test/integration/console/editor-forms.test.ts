@@ -5,8 +5,8 @@ import { definitionSchema } from '../../../src/checks/contract/definition/defini
 import { checkTypes } from '../../../src/checks/index.ts';
 import { defaultOffset } from '../../../src/service/checks/slots.ts';
 import { changesOf, draftOf, typedDraft, withRows } from '../../../src/service/console/editor/draft.ts';
-import type { Field } from '../../../src/service/console/editor/fields/field.ts';
 import { checkPlan } from '../../../src/service/console/editor/sections.ts';
+import type { Field } from '../../../src/service/console/forms/field.ts';
 import { valuesOf } from '../../helpers/service/api-requests/schema-values.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 

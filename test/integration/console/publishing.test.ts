@@ -129,7 +129,7 @@ describe('a maintenance window', () => {
     const saved = await writer.post(`${path}/edit`, {
       ...fields(),
       name: 'Disks',
-      statusPageVisibility: 'true',
+      statusPageVisibility: 'object',
       'statusPageVisibility.severity': 'MEDIUM',
       'statusPageVisibility.serviceIds': service,
       'statusPageVisibility.reminderMinutesBefore': '60\n120',
@@ -216,7 +216,7 @@ describe('a status page', () => {
     expect(colours).toHaveLength(24);
     const made = await writer.post(
       '/pages/status/new',
-      fields({ themeColors: 'true', ...Object.fromEntries(colours) }),
+      fields({ themeColors: 'object', ...Object.fromEntries(colours) }),
     );
     expect(made.status).toBe(303);
     const path = (made.headers['location'] ?? '').split('?')[0] ?? '';

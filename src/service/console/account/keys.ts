@@ -23,10 +23,11 @@ interface KeysState {
 
 /** The API keys of the account, for its admins. */
 export async function showKeys(call: PageCall, state: KeysState = {}): Promise<View> {
-  const { api, viewer, query, reply, clock } = call;
+  const { api, viewer, query, clock } = call;
   const page = Math.min(1_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
-  const keys = await api.call(apiKeyRoutes.listApiKeys, { query: { limit: rowsPerPage, page } });
-  const total = Number(/\/(\d+)$/.exec(String(reply.getHeader('content-range')))?.[1] ?? 0);
+  const { entries: keys, total } = await api.list(apiKeyRoutes.listApiKeys, {
+    query: { limit: rowsPerPage, page },
+  });
   const now = clock.wallMs();
   const { problems, made } = state;
   const main = html`${heading('Account')}${accountTabs('/account/keys', viewer)}

@@ -10,8 +10,9 @@ import { QuietHours } from '../../../protocol/alerts/quiet-hours.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { actionButton, confirmed, notice, problemNotice } from '../forms/action.ts';
+import { Form } from '../forms/form.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
-import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
@@ -32,7 +33,7 @@ const flagWords: Words = {
   },
   sslExpiryThreshold: { label: 'How many days before the end of a certificate', hint: '' },
   autoSubscribe: { label: 'Subscribe every new check', hint: '' },
-  quietHours: { isLeftOut: true },
+  quietHours: { isHidden: true },
 };
 
 /** Without times there are no quiet hours. */
@@ -46,14 +47,18 @@ const quietWords: Words = {
   },
 };
 
-/** Words for the config of a type: its secrets are never shown again. */
-function configWords(kind: Channel): Words {
+const flagForm = new Form(ChannelFlags, flagWords);
+const quietForm = new Form(QuietFields, quietWords, 'quietHours.');
+
+/** The config of a type: its secrets are never shown again. */
+function configForm(kind: Channel): Form {
   const secrets = kind.masked.filter(({ flags }) => flags === undefined);
-  return {
+  const words = {
     ...Object.fromEntries(secrets.map(({ path: parts }) => [parts.join('.'), { isSecret: true }])),
-    'config.template': { rows: 8 },
-    'config.webhookType': { isLeftOut: true },
+    'config.template': { lines: 8 },
+    'config.webhookType': { isHidden: true },
   };
+  return new Form(kind.config, words, 'config.');
 }
 
 interface FormState {
@@ -63,30 +68,37 @@ interface FormState {
 }
 
 function fields(kind: Channel, state: FormState): Html {
-  return html`<fieldset class="group"><legend>${kind.title}</legend>${schemaFields(kind.config, { ...state, words: configWords(kind), prefix: 'config.' })}</fieldset>
-<fieldset class="group"><legend>When it is notified</legend>${schemaFields(ChannelFlags, { ...state, words: flagWords })}</fieldset>
-<fieldset class="group"><legend>Quiet hours</legend><p class="hint">What still holds at their end is sent then. Without times there are none.</p>${schemaFields(QuietFields, { ...state, words: quietWords, prefix: 'quietHours.' })}</fieldset>`;
+  return html`<fieldset class="group"><legend>${kind.title}</legend>${configForm(kind).view(state)}</fieldset>
+<fieldset class="group"><legend>When it is notified</legend>${flagForm.view(state)}</fieldset>
+<fieldset class="group"><legend>Quiet hours</legend><p class="hint">What still holds at their end is sent then. Without times there are none.</p>${quietForm.view(state)}</fieldset>`;
 }
 
-function bodyOf(kind: Channel<ChannelType>, form: URLSearchParams, isStored: boolean) {
+function bodyOf(kind: Channel<ChannelType>, form: URLSearchParams, stored?: AlertChannel) {
   return {
     type: kind.type,
-    config: objectOf(kind.config, form, { words: configWords(kind), prefix: 'config.', isStored }),
-    ...objectOf(ChannelFlags, form, { words: flagWords }),
+    config: configForm(kind).object(form, stored?.config),
+    ...flagForm.object(form),
     quietHours: quietHoursOf(form),
   };
 }
 
+/** What the inputs hold for a channel, or for a new one. */
+function valuesOf(kind: Channel | undefined, channel?: AlertChannel): URLSearchParams {
+  const config = kind && configForm(kind);
+  return new URLSearchParams(
+    channel
+      ? [
+          ...(config?.values(channel.config) ?? []),
+          ...flagForm.values(channel),
+          ...quietForm.values(channel.quietHours),
+        ]
+      : [...(config?.defaults() ?? []), ...flagForm.defaults(), ...quietForm.defaults()],
+  );
+}
+
 /** None where neither time is given. */
 function quietHoursOf(form: URLSearchParams): Record<string, unknown> | null {
-  const {
-    from = '',
-    until = '',
-    ...rest
-  } = objectOf(QuietFields, form, {
-    words: quietWords,
-    prefix: 'quietHours.',
-  });
+  const { from = '', until = '', ...rest } = quietForm.object(form);
   return from === '' && until === '' ? null : { from, until, ...rest };
 }
 
@@ -102,8 +114,7 @@ export function newChannel(
 <ul class="choices">${channelKinds.map(({ type, title }) => html`<li><a class="button" href="${withQuery('/alerts/channels/new', { type })}">${title}</a></li>`)}</ul>`;
     return { main };
   }
-  const defaults = new URLSearchParams([...defaultsOf(kind.config, 'config.'), ...defaultsOf(ChannelFlags)]);
-  const { values = defaults, problems } = refused ?? {};
+  const { values = valuesOf(kind), problems } = refused ?? {};
   const main = html`${crumbs}${heading(`New channel: ${kind.title}`)}${problemNotice(problems)}
 <form class="form" method="post" action="/alerts/channels/new">${csrfField(viewer)}<input type="hidden" name="type" value="${kind.type}">
 ${fields(kind, { values, problems, isStored: false })}
@@ -114,7 +125,7 @@ ${fields(kind, { values, problems, isStored: false })}
 export async function saveNewChannel(call: PageCall): Promise<PageAnswer> {
   const kind = findChannelKind(call.form.get('type') ?? '');
   if (!kind) return newChannel(call);
-  const body = bodyOf(kind, call.form, false) as z.input<typeof createAlertChannel.body>;
+  const body = bodyOf(kind, call.form) as z.input<typeof createAlertChannel.body>;
   const { done, problems } = await attempt(() => call.api.call(createAlertChannel, { body }));
   if (problems) return newChannel(call, { values: call.form, problems });
   return { goTo: path`/alerts/channels/${done.id}` };
@@ -132,7 +143,7 @@ export async function editChannel(
   const { api, viewer } = call;
   const { id = '' } = call.params;
   const channel = await api.call(getAlertChannel, { params: { id } });
-  const { values = valuesOf(channel), problems, said, isWell } = done;
+  const { values = valuesOf(findChannelKind(channel.type), channel), problems, said, isWell } = done;
   const name = shortened(channelName(channel), 120);
   const here = path`/alerts/channels/${channel.id}`;
   const main = html`<nav class="crumbs"><a href="/alerts/channels">Channels</a></nav>${heading(
@@ -167,7 +178,7 @@ export async function saveChannel(call: PageCall): Promise<PageAnswer> {
   const kind = findChannelKind(channel.type);
   if (!kind) return editChannel(call);
   const { problems } = await attempt(() =>
-    api.call(updateAlertChannel, { params: { id }, body: bodyOf(kind, sent, true) }),
+    api.call(updateAlertChannel, { params: { id }, body: bodyOf(kind, sent, channel) }),
   );
   if (problems) return editChannel(call, { values: sent, problems });
   return { goTo: path`/alerts/channels/${id}` };

@@ -21,10 +21,11 @@ export async function listChannels(
   call: PageCall,
   done: { readonly said?: string; readonly isWell?: boolean; readonly problems?: Problems } = {},
 ): Promise<View> {
-  const { api, viewer, query, reply } = call;
+  const { api, viewer, query } = call;
   const page = Math.min(1_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
-  const channels = await api.call(listAlertChannels, { query: { limit: rowsPerPage, page } });
-  const total = Number(/\/(\d+)$/.exec(String(reply.getHeader('content-range')))?.[1] ?? 0);
+  const { entries: channels, total } = await api.list(listAlertChannels, {
+    query: { limit: rowsPerPage, page },
+  });
   const mayWrite = api.allows(createAlertChannel);
   const main = html`${heading(
     'Alerts',

@@ -24,12 +24,12 @@ const statusWords = {
 
 /** Every notification with the answer that its receiver gave. */
 export async function showLog(call: PageCall): Promise<View> {
-  const { api, query, clock, reply } = call;
+  const { api, query, clock } = call;
   const day = Math.min(shownDays, Math.max(0, Number.parseInt(query.get('day') ?? '0', 10) || 0));
   const page = Math.min(1_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
   const channel = /^\d{1,12}$/.exec(query.get('channel') ?? '')?.[0];
   const end = clock.wallMs() + 1 - day * dayMs;
-  const notifications = await api.call(alertRoutes.listAlertNotifications, {
+  const { entries: notifications, total } = await api.list(alertRoutes.listAlertNotifications, {
     query: {
       limit: rowsPerPage,
       page,
@@ -38,7 +38,6 @@ export async function showLog(call: PageCall): Promise<View> {
       ...(channel === undefined ? {} : { alertChannelId: channel }),
     },
   });
-  const total = Number(/\/(\d+)$/.exec(String(reply.getHeader('content-range')))?.[1] ?? 0);
   const channels = await api.call(alertChannelRoutes.listAlertChannels, { query: { limit: 100 } });
   const href = (changes: Readonly<Record<string, string | number | undefined>>) =>
     withQuery('/alerts/notifications', { day: day || undefined, channel, ...changes });

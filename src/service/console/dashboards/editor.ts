@@ -5,8 +5,9 @@ import { customDomainSection } from '../elements/pages/custom-domain.ts';
 import { pageKeyOnce, pageKeys } from '../elements/pages/page-keys.ts';
 import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
 import { confirmed, notice, problemNotice } from '../forms/action.ts';
+import { Form } from '../forms/form.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
-import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import { type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
@@ -24,7 +25,7 @@ const words: Words = {
     hint: 'Such as wall.example.com. It leads to the dashboard once a DNS record proves the name.',
   },
   isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },
-  description: { rows: 3 },
+  description: { lines: 3 },
   tags: { label: 'Checks with these tags', hint: 'One in a line. None: all checks.' },
   useTagsAndOperator: { label: 'A check needs all of the tags', hint: '' },
   refreshRate: { label: 'Seconds until it reloads', hint: '' },
@@ -37,27 +38,22 @@ const words: Words = {
   enableIncidents: { label: 'Show incidents' },
   showCheckRunLinks: { label: 'Link to the pages of runs' },
   showHeader: { label: 'Show the name and the logo' },
-  customCSS: { label: 'Style of its own', rows: 6, hint: 'CSS.' },
+  customCSS: { label: 'Style of its own', lines: 6, hint: 'CSS.' },
 };
-const what = DashboardInput.pick({
+const whole = new Form(DashboardInput, words);
+const identity = {
   header: true,
   customUrl: true,
   isPrivate: true,
   tags: true,
   useTagsAndOperator: true,
   description: true,
-});
-const looks = DashboardInput.omit({
-  header: true,
-  customUrl: true,
-  isPrivate: true,
-  tags: true,
-  useTagsAndOperator: true,
-  description: true,
-});
+} as const;
+const what = new Form(DashboardInput.pick(identity), words);
+const looks = new Form(DashboardInput.omit(identity), words);
 
 export function bodyOf(form: URLSearchParams): z.input<typeof DashboardInput> {
-  return objectOf(DashboardInput, form, { words }) as z.input<typeof DashboardInput>;
+  return whole.object(form) as z.input<typeof DashboardInput>;
 }
 
 export interface DashboardForm {
@@ -74,19 +70,18 @@ export async function dashboardEditor(call: PageCall, shown: DashboardForm = {})
   const { id } = params;
   const stored = id === undefined ? undefined : await api.call(getDashboard, { params: { dashboardId: id } });
   const { problems, newKey } = shown;
-  const values = shown.values ?? (stored ? valuesOf(stored) : defaultsOf(DashboardInput));
+  const values = shown.values ?? (stored ? whole.values(stored) : whole.defaults());
   const name = stored && nameOf(stored);
   const here = stored ? path`/pages/dashboards/${stored.dashboardId}` : `${base}/new`;
   reply.header('content-security-policy', previewPolicy());
-  const state = { values, problems, words };
-  const isOpen = [...(problems?.fields.keys() ?? [])].some((field) => Object.hasOwn(looks.shape, field));
+  const state = { values, problems };
   const main = html`<nav class="crumbs"><a href="${base}">Dashboards</a></nav>${heading(
     name ?? 'New dashboard',
     stored ? actions(viewer, stored, here) : '',
   )}${shown.isSaved ? notice('Saved.') : ''}${problemNotice(problems)}${stored && newKey ? pageKeyOnce('dashboard', path`/dashboards/${stored.customUrl}`, newKey) : ''}
 <div class="editing"><form class="form" method="post" action="${here}">${csrfField(viewer)}
-${schemaFields(what, state)}
-<details${isOpen ? html` open` : ''}><summary>Looks</summary>${schemaFields(looks, state)}</details>
+${what.view(state)}
+<details${looks.hasProblem(problems) ? html` open` : ''}><summary>Looks</summary>${looks.view(state)}</details>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the dashboard'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
 ${previewFrame('The dashboard as it would be')}</div>
 ${stored ? customDomainSection(stored, `${here}/domain`, viewer) : ''}${stored?.isPrivate ? pageKeys('dashboard', stored.keys) : ''}`;

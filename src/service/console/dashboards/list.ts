@@ -12,10 +12,9 @@ const { createDashboard, listDashboards: listRoute } = dashboardRoutes;
 const rowsPerPage = 50;
 
 /** All dashboards: where each is, which checks it shows, and who may see it. */
-export async function listDashboards({ api, query, reply }: PageCall): Promise<View> {
+export async function listDashboards({ api, query }: PageCall): Promise<View> {
   const page = Math.min(100_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
-  const dashboards = await api.call(listRoute, { query: { limit: rowsPerPage, page } });
-  const total = Number(/\/(\d+)$/.exec(String(reply.getHeader('content-range')))?.[1] ?? 0);
+  const { entries: dashboards, total } = await api.list(listRoute, { query: { limit: rowsPerPage, page } });
   const mayWrite = api.allows(createDashboard);
   const main = html`${heading(
     'Dashboards',

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { subMinutePeriodsSeconds } from '../../../checks/contract/frequency.ts';
-import type { Field, Scalar } from './fields/field.ts';
+import type { Field, Scalar } from '../forms/field.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 interface Subscription {

@@ -2,17 +2,17 @@ import { alertChannelRoutes } from '../../../protocol/alerts/alert-channel.ts';
 import { privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
 import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
 import { channelName } from '../alerts/channel-words.ts';
+import type { Choice } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { healthBadge } from '../locations/health.ts';
 import type { PageCall } from '../page.ts';
-import type { KnownChoice } from './fields/view.ts';
 
 /** Of longer lists, what is not shown can be written over the API. */
 const pageLimit = 100;
 const wordLength = 80;
 
-export type Choices = ReadonlyMap<string, readonly KnownChoice[]>;
+export type Choices = ReadonlyMap<string, readonly Choice[]>;
 
 /** What checks and groups of the account can name, by the patterns of the fields that name it. */
 export async function choicesOf(call: PageCall): Promise<Choices> {
@@ -44,7 +44,7 @@ export async function choicesOf(call: PageCall): Promise<Choices> {
 }
 
 /** Private locations, each with its health: where nothing can be measured, people see it before they save. */
-export async function locationChoices({ api, clock }: PageCall): Promise<KnownChoice[]> {
+export async function locationChoices({ api, clock }: PageCall): Promise<Choice[]> {
   const locations = await api.call(privateLocationRoutes.listPrivateLocations, { query: {} });
   return locations.map((location) => ({
     value: location.slugName,

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MaskedValue } from '../../../checks/contract/masking.ts';
+import type { Field } from '../forms/field.ts';
+import { objectOf, valuesOf } from '../forms/values.ts';
 import { asShown, asWritten } from './adapters.ts';
-import type { Field } from './fields/field.ts';
-import { objectOf, valuesOf } from './fields/values.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 import { csrfField } from '../elements/form.ts';
 import { notice } from '../forms/action.ts';
 import type { Problems } from '../forms/problems.ts';
+import { type FormView, sectionView, type Words } from '../forms/view.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import type { Choices } from './choices.ts';
-import { type FormView, sectionView } from './fields/view.ts';
 import type { FormPlan, Section } from './sections.ts';
 
 export interface ShownForm {
@@ -30,10 +30,10 @@ export interface ShownForm {
 export function formPage(call: PageCall, form: ShownForm): Html {
   const { plan, problems, to } = form;
   const view: FormView = {
-    layout: plan.layout,
+    layout: withChoices(plan.layout, form.choices),
     values: form.values,
     problems,
-    choices: form.choices,
+    isLong: true,
     hidden: form.hidden ?? new Set(),
     notes: form.notes,
     partial: partialAttributes(to),
@@ -42,6 +42,11 @@ export function formPage(call: PageCall, form: ShownForm): Html {
 <button class="hidden" type="submit" name="$do" value="save" tabindex="-1" aria-hidden="true">${form.saveWord}</button>
 <div class="editor-main">${form.atTop ?? ''}${plan.sections.map((section) => sectionHtml(section, view))}
 <div class="actions"><button class="button primary" type="submit" name="$do" value="save">${form.saveWord}</button><a class="button" href="${form.cancelTo}">Cancel</a></div></div>${form.aside ? html`<div class="editor-aside">${form.aside}</div>` : ''}</form>`;
+}
+
+function withChoices(layout: FormPlan['layout'], choices: Choices): Words {
+  const chosen = [...choices].map(([pattern, known]) => [pattern, { ...layout[pattern], choices: known }]);
+  return { ...layout, ...Object.fromEntries(chosen) };
 }
 
 /** With scripts, what changes only the form does not load a page anew: what was typed, focus and place stay. */

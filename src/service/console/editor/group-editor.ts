@@ -6,6 +6,7 @@ import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';
 import { visible } from '../elements/text.ts';
 import { confirmed, notice, problemNotice } from '../forms/action.ts';
+import { fieldsOf, initialOf } from '../forms/field.ts';
 import { attempt, type Problems, problemsOf } from '../forms/problems.ts';
 import { html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
@@ -13,7 +14,6 @@ import type { PageAnswer, PageCall, View } from '../page.ts';
 import { withFormFields } from './adapters.ts';
 import { choicesOf } from './choices.ts';
 import { changesOf, draftOf, hiddenInputs, lostSecrets, typedDraft, withRows } from './draft.ts';
-import { fieldsOf, initialOf } from './fields/field.ts';
 import type { ChangedForm } from './form-actions.ts';
 import { formPage } from './form-page.ts';
 import { arranged, type FormPlan, sectionsOf } from './sections.ts';
@@ -65,10 +65,9 @@ function groupPlan(): FormPlan {
 }
 
 export async function listGroups(call: PageCall, problems?: Problems): Promise<View> {
-  const { api, query, reply, clock } = call;
+  const { api, query, clock } = call;
   const page = Math.min(1_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
-  const groups = await api.call(listCheckGroups, { query: { limit: rowsPerPage, page } });
-  const total = Number(/\/(\d+)$/.exec(String(reply.getHeader('content-range')))?.[1] ?? 0);
+  const { entries: groups, total } = await api.list(listCheckGroups, { query: { limit: rowsPerPage, page } });
   const mayWrite = api.allows(createCheckGroup);
   const name = (group: { readonly id: number; readonly name: string }) => visible(shortened(group.name, 100));
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>${heading(

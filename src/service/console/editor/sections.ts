@@ -3,8 +3,8 @@ import { CommonFields } from '../../../checks/contract/definition/common-fields.
 import { commonForm } from '../../../checks/contract/definition/common-form.ts';
 import type { FormLayout } from '../../../checks/contract/definition/form-layout.ts';
 import { fieldsWithoutEffect } from '../../checks/warnings/without-effect.ts';
+import { type Field, fieldsOf } from '../forms/field.ts';
 import { periodWords, withFormFields } from './adapters.ts';
-import { type Field, fieldsOf } from './fields/field.ts';
 
 /** A part of a form, with its heading. */
 export interface Section {

@@ -1,6 +1,7 @@
 import type { CheckType } from '../../../checks/contract/check-type.ts';
 import { definitionRunRoutes } from '../../../protocol/sessions/definition-run.ts';
 import { testSessionRoutes } from '../../../protocol/sessions/test-session.ts';
+import type { Choice } from '../elements/form.ts';
 import { selectField } from '../elements/form.ts';
 import { duration, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
@@ -12,7 +13,6 @@ import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { detailParts } from '../run/detail.ts';
 import { verdictOf } from '../run/verdict.ts';
-import type { KnownChoice } from './fields/view.ts';
 
 const { runDefinitions } = definitionRunRoutes;
 const logicalId = 'tried';
@@ -23,7 +23,7 @@ export function tryFields(
   call: PageCall,
   type: CheckType,
   shown: {
-    readonly locations: readonly KnownChoice[];
+    readonly locations: readonly Choice[];
     /** A location that the draft names. */
     readonly chosen?: string | undefined;
     readonly values: URLSearchParams;

@@ -66,9 +66,12 @@ export function textArea(
 ${value}</textarea>${notes(id, options)}</div>`;
 }
 
+/** Something that can be chosen. */
 export interface Choice {
   readonly value: string;
   readonly word: string;
+  /** How it stands, after its word: only boxes have place for it. */
+  readonly note?: Content;
 }
 
 /** A labelled choice of one among several. */
@@ -90,32 +93,41 @@ export function checkbox(
     readonly label: Content;
     readonly isChecked: boolean;
     readonly id?: string;
+    readonly value?: string;
   },
 ): Html {
   const id = idOf(options);
-  return html`<div class="field field-box"><input type="checkbox" id="${id}" name="${options.name}" value="true"${
+  return html`<div class="field field-box"><input type="checkbox" id="${id}" name="${options.name}" value="${options.value ?? 'true'}"${
     options.isChecked ? html` checked` : ''
   }${described(id, options)}><label for="${id}">${options.label}</label>${notes(id, options)}</div>`;
 }
+
+const mostUnfolded = 12;
 
 /** Any of several, each with a box. */
 export function boxes(
   options: Omit<FieldOptions, 'type' | 'value'> & {
     readonly choices: readonly Choice[];
     readonly chosen: readonly string[];
+    /** A long list of which none is chosen is out of the way. */
+    readonly isFoldable?: boolean;
   },
 ): Html {
-  const { name, label, chosen } = options;
+  const { name, label, chosen, choices } = options;
   // What is chosen stays, though it may not be among those that are offered.
-  const offered = new Set(options.choices.map(({ value }) => value));
-  const others = chosen.filter((value) => !offered.has(value)).map((value) => ({ value, word: value }));
-  const choices = [...options.choices, ...others];
+  const others = chosen.filter((value) => !choices.some((one) => one.value === value));
+  const all = [...choices, ...others.map((value) => ({ value, word: value, note: 'no longer offered' }))];
   const id = idOf(options);
-  return html`<fieldset class="field boxes${options.error ? ' field-wrong' : ''}"${described(id, options)}><legend>${label}</legend>
-${choices.length === 0 ? html`<p class="soft">There is nothing to choose from.</p>` : ''}<ul>${choices.map(
-    ({ value, word }, index) =>
-      html`<li><input type="checkbox" id="${id}-${index}" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}><label for="${id}-${index}">${word}</label></li>`,
-  )}</ul>${notes(id, options)}</fieldset>`;
+  const box = ({ value, word, note }: Choice, index: number) =>
+    html`<li><input type="checkbox" id="${id}-${index}" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}><label for="${id}-${index}">${word}${note ? html` <span class="soft">${note}</span>` : ''}</label></li>`;
+  const list =
+    all.length === 0
+      ? html`<p class="soft">There is nothing to choose from.</p>`
+      : html`<ul class="boxes">${all.map(box)}</ul>`;
+  const isFolded = options.isFoldable && choices.length > mostUnfolded && chosen.length === 0;
+  return html`<fieldset class="field${options.error ? ' field-wrong' : ''}" id="${id}"${described(id, options)}><legend>${label}</legend>${
+    isFolded ? html`<details><summary>${choices.length} to choose from</summary>${list}</details>` : list
+  }${notes(id, options)}</fieldset>`;
 }
 
 function described(id: string, { hint, error }: Noted): Html | '' {

@@ -8,8 +8,10 @@ import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { problemNotice } from '../forms/action.ts';
+import { objectWord } from '../forms/field.ts';
+import { Form } from '../forms/form.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
-import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
@@ -24,12 +26,11 @@ const routes = maintenanceWindowApi.routes;
 const dates = ['startsAt', 'endsAt', 'repeatEndsAt'] as const;
 const zones = [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
 const mostChoices = 100;
-const unitChoices = [
-  { value: 'DAY', word: 'Days' },
-  { value: 'WEEK', word: 'Weeks' },
-  { value: 'MONTH', word: 'Months' },
-];
-const severityChoices = incidentSeverities.map((value) => ({ value, word: statusWord(value) }));
+const severityWords = Object.fromEntries(incidentSeverities.map((value) => [value, statusWord(value)]));
+
+async function formFor(call: PageCall): Promise<Form> {
+  return new Form(MaintenanceWindowInput, await wordsFor(call));
+}
 
 async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
   const [choices, pages, services, components] = await Promise.all([
@@ -44,12 +45,12 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
     list.map(({ id, name }) => ({ value: id, word: visible(shortened(name, 80)) }));
   const visibility = 'statusPageVisibility';
   return {
-    description: { rows: 3 },
+    description: { lines: 3 },
     startsAt: { label: 'Starts', type: 'datetime-local', hint: 'On the clocks of the time zone below.' },
     endsAt: { label: 'Ends', type: 'datetime-local' },
     timezone: { label: 'Time zone', suggestions: zones },
     repeatInterval: { label: 'Repeat every', hint: 'Empty: it does not repeat.' },
-    repeatUnit: { label: 'Unit', choices: unitChoices },
+    repeatUnit: { label: 'Unit', words: { DAY: 'Days', WEEK: 'Weeks', MONTH: 'Months' } },
     repeatEndsAt: {
       label: 'No repetition after',
       type: 'datetime-local',
@@ -60,8 +61,8 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
     silenceAlertsTags: { label: 'Silence alerts of checks with any of these tags', hint: tagHint },
     silenceAllAlerts: { label: 'Silence every alert' },
     [visibility]: { label: 'On status pages', boxLabel: 'Show it on status pages' },
-    [`${visibility}.enabled`]: { isLeftOut: true },
-    [`${visibility}.severity`]: { label: 'Severity', choices: severityChoices },
+    [`${visibility}.enabled`]: { isHidden: true },
+    [`${visibility}.severity`]: { label: 'Severity', words: severityWords },
     [`${visibility}.affectAllServices`]: { label: 'It concerns every service and component of the pages' },
     [`${visibility}.notifyOnStart`]: { label: 'Mail subscribers when it begins' },
     [`${visibility}.notifyOnEnd`]: { label: 'Mail subscribers when it is over' },
@@ -92,9 +93,9 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
 }
 
 /** What the form says, as the API takes it: dates are on the clocks of the window's zone. */
-function bodyOf(form: URLSearchParams, words: Words): Body {
-  const body = objectOf(MaintenanceWindowInput, form, { words });
-  const zone = form.get('timezone') ?? 'UTC';
+function bodyOf(form: Form, sent: URLSearchParams): Body {
+  const body = form.object(sent);
+  const zone = sent.get('timezone') ?? 'UTC';
   const instants = dates.map((name) => [
     name,
     typeof body[name] === 'string' ? instantText(body[name], zone) : body[name],
@@ -107,27 +108,23 @@ function bodyOf(form: URLSearchParams, words: Words): Body {
   };
 }
 
-function valuesFrom(window: Window): URLSearchParams {
-  const values = valuesOf(window);
+function valuesFrom(form: Form, window: Window): URLSearchParams {
+  const values = form.values(window);
   for (const name of dates) {
     const at = window[name];
     if (at !== null) values.set(name, localText(at, window.timezone));
   }
-  values.set('statusPageVisibility', String(window.statusPageVisibility?.enabled === true));
+  values.set('statusPageVisibility', window.statusPageVisibility?.enabled ? objectWord : '');
   return values;
 }
 
 /** The next full hour: something to begin with. */
-function newValues(now: number): URLSearchParams {
-  const values = defaultsOf(MaintenanceWindowInput);
+function newValues(form: Form, now: number): URLSearchParams {
+  const values = form.defaults();
   const hourMs = 3_600_000;
   const start = Math.ceil(now / hourMs) * hourMs;
   values.set('startsAt', localText(new Date(start).toISOString(), 'UTC'));
   values.set('endsAt', localText(new Date(start + hourMs).toISOString(), 'UTC'));
-  values.set('statusPageVisibility', 'false');
-  values.set('statusPageVisibility.autoStart', 'true');
-  values.set('statusPageVisibility.autoEnd', 'true');
-  values.set('statusPageVisibility.severity', 'MINOR');
   return values;
 }
 
@@ -141,10 +138,10 @@ export interface WindowForm {
 export async function windowEditor(call: PageCall, shown: WindowForm = {}): Promise<View> {
   const { api, viewer, clock, params } = call;
   const { id } = params;
-  const words = await wordsFor(call);
+  const form = await formFor(call);
   const stored = id === undefined ? undefined : await api.callAny<Window>(routes.get, { params: { id } });
   const { problems } = shown;
-  const values = shown.values ?? (stored ? valuesFrom(stored) : newValues(clock.wallMs()));
+  const values = shown.values ?? (stored ? valuesFrom(form, stored) : newValues(form, clock.wallMs()));
   const name = stored && visible(shortened(stored.name, 100));
   const here = stored ? path`/pages/maintenance/${stored.id}/edit` : '/pages/maintenance/new';
   const title = name === undefined ? 'New maintenance window' : `Edit ${name}`;
@@ -153,9 +150,9 @@ export async function windowEditor(call: PageCall, shown: WindowForm = {}): Prom
     stored ? html` / <a href="${path`/pages/maintenance/${stored.id}`}">${name}</a>` : ''
   }</nav>${heading(title)}${problemNotice(problems)}
 <div class="editing"><form class="form" id="window-form" method="post" action="${here}">${csrfField(viewer)}${id === undefined ? '' : html`<input type="hidden" name="id" value="${id}">`}
-${schemaFields(MaintenanceWindowInput, { values, problems, words })}
+${form.view({ values, problems })}
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the window'}</button><button class="button" type="submit" formaction="/pages/maintenance/preview" formnovalidate>What would it do?</button><a class="button" href="/pages/maintenance">Cancel</a></div></form>
-${isPreviewed ? await effectPreview(call, bodyOf(values, words)) : emptyPreview()}</div>`;
+${isPreviewed ? await effectPreview(call, bodyOf(form, values)) : emptyPreview()}</div>`;
   return { title, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 
@@ -167,14 +164,14 @@ export function previewWindow(call: PageCall): Promise<View> {
 }
 
 export async function saveWindow(call: PageCall): Promise<PageAnswer> {
-  const { api, form, params } = call;
+  const { api, form: sent, params } = call;
   const { id } = params;
-  const body = bodyOf(form, await wordsFor(call));
+  const body = bodyOf(await formFor(call), sent);
   const { done, problems } = await attempt(() =>
     id === undefined
       ? api.callAny<Window>(routes.create, { body })
       : api.callAny<Window>(maintenanceWindowApi.routes.update as Route, { params: { id }, body }),
   );
-  if (problems) return windowEditor(call, { values: form, problems });
+  if (problems) return windowEditor(call, { values: sent, problems });
   return { goTo: path`/pages/maintenance/${done.id}` };
 }

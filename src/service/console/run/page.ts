@@ -140,8 +140,9 @@ function leaseFacts(result: CheckResult): Html {
 
 async function runFile({ api, params }: PageCall): Promise<PageAnswer> {
   const { checkId = '', resultId = '', '*': name = '' } = params;
-  await api.call(assetRoutes.getAsset, { params: { checkId, checkResultId: resultId, name } });
-  return 'answered';
+  return {
+    file: await api.answer(assetRoutes.getAsset, { params: { checkId, checkResultId: resultId, name } }),
+  };
 }
 
 /** A slot without a result: why nothing was measured. */

@@ -1,5 +1,5 @@
 import type { Warning } from '../../../protocol/http/warning.ts';
-import type { Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import type { Content } from '../html.ts';
 import type { PageCall } from '../page.ts';
 

@@ -12,7 +12,7 @@ export const appearances: Readonly<Record<string, Appearance>> = {
     lead: 'Values for {{KEY}} in checks, and for scripts, of all checks of the account. Secrets are written once and never shown again.',
     words: {
       key: { label: 'Key', hint: 'Letters, digits, "_", "." and "-". It cannot change later.' },
-      value: { rows: 3 },
+      value: { lines: 3 },
       locked: { label: 'Locked' },
       secret: { label: 'Secret' },
     },
@@ -24,14 +24,14 @@ export const appearances: Readonly<Record<string, Appearance>> = {
   },
   snippets: {
     lead: 'Pieces of script that checks share: setup, teardown, and parts of other scripts.',
-    words: { script: { rows: 16, isCode: true } },
+    words: { script: { lines: 16, isCode: true } },
     more: usesOfSnippet,
   },
   certificates: {
     lead: 'What checks present to hosts that ask for a certificate. Keys are never shown again.',
     words: {
       cert: { label: 'Certificate' },
-      key: { label: 'Private key', isSecret: true, rows: 8 },
+      key: { label: 'Private key', isSecret: true, lines: 8 },
       ca: { label: 'Authority' },
       passphrase: { isSecret: true },
     },

@@ -7,8 +7,9 @@ import { managedNotice } from '../elements/managed.ts';
 import { facts } from '../elements/table.ts';
 import { visible } from '../elements/text.ts';
 import { confirmed, problemNotice } from '../forms/action.ts';
+import { Form } from '../forms/form.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
-import { defaultsOf, labelOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
+import { labelOf, type Words } from '../forms/view.ts';
 import { type Html, html } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
@@ -30,21 +31,25 @@ async function formWords(call: PageCall, table: Table): Promise<Words> {
   return wordsOf(table, await table.appearance.wordsFor?.(call));
 }
 
+async function newForm(call: PageCall, table: Table): Promise<Form> {
+  return new Form(inputOf(table), await formWords(call, table));
+}
+
 /** The form of a new one. */
 export async function newOne(call: PageCall, table: Table, refused?: Refused): Promise<View> {
   const { path, appearance } = table;
-  const { values = defaultsOf(inputOf(table)), problems } = refused ?? {};
-  const words = await formWords(call, table);
+  const form = await newForm(call, table);
+  const { values = form.defaults(), problems } = refused ?? {};
   const main = html`${crumbs(table)}${heading(`New ${table.noun}`)}${appearance.lead === undefined ? '' : html`<p class="lead soft">${appearance.lead}</p>`}
 ${problemNotice(problems)}<form class="form" method="post" action="${path}/new">${csrfField(call.viewer)}
-${schemaFields(inputOf(table), { values, problems, words })}
+${form.view({ values, problems })}
 <div class="actions"><button class="button primary" type="submit">Create the ${table.noun}</button><a class="button" href="${path}">Cancel</a></div></form>`;
   return { main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 
 export async function createOne(call: PageCall, table: Table): Promise<PageAnswer> {
   const { api } = table;
-  const body = objectOf(inputOf(table), call.form, { words: await formWords(call, table) });
+  const body = (await newForm(call, table)).object(call.form);
   const { done, problems } = await attempt(() => call.api.callAny<Shown>(api.routes.create, { body }));
   return problems ? newOne(call, table, { values: call.form, problems }) : { goTo: pathOf(table, done) };
 }
@@ -68,7 +73,7 @@ export async function showOne(call: PageCall, table: Table, refused?: Refused): 
         })
       : '',
   )}${problemNotice(refused?.problems)}${managedNotice(Managed.parse(one))}
-${update && call.api.allows(update) ? await form(call, table, { one, here, refused }) : valuesList(call, table, one)}
+${update && call.api.allows(update) ? await changes(call, table, { one, here, refused }) : valuesList(call, table, one)}
 ${(await appearance.more?.(call, one)) ?? ''}`;
   return { title: name, main, ...(refused ? { statusCode: refused.problems.statusCode } : {}) };
 }
@@ -77,15 +82,15 @@ function question(note = 'what uses it by name does without it from then on'): s
   return `This cannot be undone: ${note}.`;
 }
 
-async function form(
+async function changes(
   call: PageCall,
   table: Table,
   { one, here, refused }: { one: Shown; here: string; refused: Refused | undefined },
 ): Promise<Html> {
-  const { values = valuesOf(one), problems } = refused ?? {};
-  const words = withNotes(await changeWords(call, table), one);
+  const form = new Form(inputOf(table), withNotes(await changeWords(call, table), one));
+  const { values = form.values(one), problems } = refused ?? {};
   return html`<form class="form" method="post" action="${here}">${csrfField(call.viewer)}
-${schemaFields(inputOf(table), { values, problems, words, isStored: true })}
+${form.view({ values, problems, isStored: true })}
 <div class="actions"><button class="button primary" type="submit">Save</button><a class="button" href="${table.path}">Cancel</a></div></form>`;
 }
 
@@ -94,7 +99,10 @@ function withNotes(words: Words, one: Shown): Words {
   return Object.fromEntries(
     Object.entries(words).map(([name, own]) => {
       const notes = messagesOf(one, name);
-      return [name, notes.length === 0 ? own : { ...own, hint: [own.hint ?? '', ...notes].join(' ').trim() }];
+      return [
+        name,
+        notes.length === 0 ? own : { ...own, hint: [own.hint, ...notes].filter(Boolean).join(' ') },
+      ];
     }),
   );
 }
@@ -102,7 +110,7 @@ function withNotes(words: Words, one: Shown): Words {
 /** A key that was chosen cannot change. */
 async function changeWords(call: PageCall, table: Table): Promise<Words> {
   const words = await formWords(call, table);
-  return table.api.isKeyChosen ? { ...words, [table.api.keyName]: { isLeftOut: true } } : words;
+  return table.api.isKeyChosen ? { ...words, [table.api.keyName]: { isHidden: true } } : words;
 }
 
 function valuesList({ clock }: PageCall, table: Table, one: Shown): Html {
@@ -119,12 +127,10 @@ function valuesList({ clock }: PageCall, table: Table, one: Shown): Html {
 }
 
 export async function changeOne(call: PageCall, table: Table): Promise<PageAnswer> {
-  const { update } = table.api.routes;
+  const { get, update } = table.api.routes;
   if (!update) return showOne(call, table);
-  const body = objectOf(inputOf(table), call.form, {
-    words: await changeWords(call, table),
-    isStored: true,
-  });
+  const one = await call.api.callAny<Shown>(get, { params: keyOf(call, table) });
+  const body = new Form(inputOf(table), await changeWords(call, table)).object(call.form, one);
   const { problems } = await attempt(() => call.api.callAny(update, { params: keyOf(call, table), body }));
   return problems ? showOne(call, table, { values: call.form, problems }) : { goTo: table.path };
 }

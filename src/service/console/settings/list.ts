@@ -1,5 +1,6 @@
+import { totalOf } from '../../operations/answer.ts';
 import { pager, table as tableOf } from '../elements/table.ts';
-import { labelOf } from '../forms/schema-form.ts';
+import { labelOf } from '../forms/view.ts';
 import { html, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
@@ -12,12 +13,12 @@ const rowsPerPage = 50;
 
 /** All of one resource. */
 export async function listTable(call: PageCall, table: Table): Promise<View> {
-  const { query, reply, clock } = call;
+  const { query, clock } = call;
   const { api, path, title, appearance } = table;
   const now = clock.wallMs();
   const page = Math.min(100_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
-  const rows = await call.api.callAny<Shown[]>(api.routes.list, { query: { limit: rowsPerPage, page } });
-  const total = Number(/\/(\d+)$/.exec(String(reply.getHeader('content-range')))?.[1] ?? 0);
+  const answer = await call.api.answer(api.routes.list, { query: { limit: rowsPerPage, page } });
+  const [rows, total] = [answer.body as Shown[], totalOf(answer)];
   const mayWrite = call.api.allows(api.routes.create);
   const words = wordsOf(table);
   const known = nameField(table);

@@ -8,7 +8,7 @@ import { counted, countText, percent, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { facts } from '../elements/table.ts';
 import { section } from '../elements/text.ts';
-import type { Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import { type Content, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import type { Shown } from './appearance.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ManagedFields } from '../../../protocol/projects/project.ts';
 import { counted, instant, shortened } from '../elements/format.ts';
 import { block, visible } from '../elements/text.ts';
-import type { Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import { type Content, html } from '../html.ts';
 import type { Shown } from './appearance.ts';
 import { inputOf, type Table } from './tables.ts';
@@ -37,7 +37,7 @@ export function wordsOf(table: Table, more: Words = {}): Words {
     names.map((name) => [
       name,
       {
-        ...(shape[name] && isLongText(shape[name]) ? { rows: 8 } : {}),
+        ...(shape[name] && isLongText(shape[name]) ? { lines: 8 } : {}),
         ...table.appearance.words?.[name],
         ...more[name],
       },

@@ -14,8 +14,9 @@ import { stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
 import { actionButton, confirmed, problemNotice } from '../forms/action.ts';
+import { Form } from '../forms/form.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
-import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import { type Html, html, path } from '../html.ts';
 import { inOrder, type OrderedComponent } from '../incidents/components.ts';
 import { heading } from '../layout.ts';
@@ -31,7 +32,7 @@ const {
 
 const words: Words = {
   name: { label: 'Name' },
-  description: { rows: 2, hint: 'Stands under the name.' },
+  description: { lines: 2, hint: 'Stands under the name.' },
   hidden: {
     label: 'Hidden',
     hint: 'The page leaves it out, with what is in it. Incidents and rules may name it anyway.',
@@ -40,12 +41,15 @@ const words: Words = {
   'configuration.showHistoricalData': { label: 'Show its days and uptime', hint: '' },
   'configuration.expandedByDefault': { label: 'Show what is in it at once', hint: 'Groups only.' },
 };
-const form = StatusPageComponentInput.pick({
+const fields = StatusPageComponentInput.pick({
   name: true,
   description: true,
   hidden: true,
   configuration: true,
 });
+const form = new Form(fields, words);
+/** A service has nothing in it to be shown. */
+const serviceForm = new Form(fields, { ...words, 'configuration.expandedByDefault': { isHidden: true } });
 
 /** Every component of a page, each before what is in it, with how deep it is. */
 export async function componentsOf(
@@ -147,7 +151,7 @@ export async function componentEditor(call: PageCall, shown: Shown = {}): Promis
       ? undefined
       : await api.call(getStatusPageComponent, { params: { componentId } });
   const all = await componentsOf(call, page.id);
-  const values = shown.values ?? (stored ? valuesOf(stored) : defaultsOf(StatusPageComponentInput));
+  const values = shown.values ?? (stored ? form.values(stored) : form.defaults());
   const { problems } = shown;
   const home = path`/pages/status/${page.id}`;
   const here = stored ? `${home}/components/${stored.id}` : `${home}/components/new`;
@@ -187,20 +191,13 @@ ${
 }${selectField({
   name: 'parentId',
   label: 'In the group',
-  value: values.get('parentId') ?? '',
+  value: values.get('parentId') ?? stored?.parentId ?? '',
   choices: [{ value: '', word: 'None' }, ...groups],
   error: problems?.fields.get('parentId') ?? problems?.fields.get('statusPageId'),
 })}
-${schemaFields(form, { values, problems, words: wordsFor(stored) })}
+${(stored?.type === 'SERVICE' ? serviceForm : form).view({ values, problems })}
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Add it'}</button><a class="button" href="${home}">Cancel</a></div></form>`;
   return { title, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
-}
-
-/** A service has nothing in it to be shown. */
-function wordsFor(stored: StatusPageComponent | undefined): Words {
-  return stored?.type === 'SERVICE'
-    ? { ...words, 'configuration.expandedByDefault': { isLeftOut: true } }
-    : words;
 }
 
 export async function saveComponent(call: PageCall): Promise<PageAnswer> {
@@ -208,7 +205,7 @@ export async function saveComponent(call: PageCall): Promise<PageAnswer> {
   const statusPageId = params['id'] ?? '';
   const componentId = params['component'];
   const body = {
-    ...objectOf(form, sent, { words }),
+    ...form.object(sent),
     parentId: sent.get('parentId') || null,
   } as never;
   const { problems } = await attempt(async () => {

@@ -11,8 +11,9 @@ import { pageKeyOnce, pageKeys } from '../elements/pages/page-keys.ts';
 import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
 import { visible } from '../elements/text.ts';
 import { confirmed, notice, problemNotice } from '../forms/action.ts';
+import { Form } from '../forms/form.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
-import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import { type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
@@ -39,23 +40,19 @@ const words: Words = {
     hint: 'Such as status.example.com. The page answers there once a DNS record proves the name.',
   },
   isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },
-  description: { rows: 3 },
+  description: { lines: 3 },
   logo: { label: 'Logo', hint: 'Address of an image.' },
   redirectTo: { label: 'The logo leads to' },
   favicon: { label: 'Icon', hint: 'Address of an image.' },
   defaultTheme: {
     label: 'Light or dark',
-    choices: [
-      { value: 'AUTO', word: 'As the reader has it' },
-      { value: 'LIGHT', word: 'Light' },
-      { value: 'DARK', word: 'Dark' },
-    ],
+    words: { AUTO: 'As the reader has it', LIGHT: 'Light', DARK: 'Dark' },
   },
   themeColors: { label: 'Colours', boxLabel: 'Colours of its own' },
-  cards: { isLeftOut: true },
-  version: { isLeftOut: true },
+  cards: { isHidden: true },
+  version: { isHidden: true },
   logoDark: { label: 'Logo on a dark page', hint: 'Address of an image.' },
-  footerText: { label: 'Text in the footer', rows: 2 },
+  footerText: { label: 'Text in the footer', lines: 2 },
   supportLink: { label: 'Support', hint: 'Address, linked in the footer.' },
   privacyPolicyLink: { label: 'Privacy policy', hint: 'Address, linked in the footer.' },
   termsOfServiceLink: { label: 'Terms of service', hint: 'Address, linked in the footer.' },
@@ -66,14 +63,11 @@ const words: Words = {
   },
   ...Object.fromEntries(colourNames.map((name) => [name, { type: 'color' as const }])),
 };
-const what = StatusPageFields.pick({
-  name: true,
-  url: true,
-  customDomain: true,
-  isPrivate: true,
-  description: true,
-});
-const looks = StatusPageFields.pick({
+const whole = new Form(StatusPageFields, words);
+const section = (mask: { readonly [Name in keyof typeof StatusPageFields.shape]?: true }) =>
+  new Form(StatusPageFields.pick(mask), words);
+const what = section({ name: true, url: true, customDomain: true, isPrivate: true, description: true });
+const looks = section({
   logo: true,
   redirectTo: true,
   logoDark: true,
@@ -81,7 +75,7 @@ const looks = StatusPageFields.pick({
   defaultTheme: true,
   themeColors: true,
 });
-const around = StatusPageFields.pick({
+const around = section({
   footerText: true,
   supportLink: true,
   privacyPolicyLink: true,
@@ -92,7 +86,7 @@ const around = StatusPageFields.pick({
 
 /** What the form says, as the API takes it. */
 export function bodyOf(form: URLSearchParams) {
-  const options = objectOf(StatusPageFields, form, { words });
+  const options = whole.object(form);
   if (form.get('version') === '3') return { ...options, version: 3 } as never;
   const cards = cardsOf(form).map(({ id, name, services }) => ({
     ...(id === undefined ? {} : { id }),
@@ -103,8 +97,7 @@ export function bodyOf(form: URLSearchParams) {
 }
 
 function valuesFrom(page: StatusPage): URLSearchParams {
-  const { cards: _, keys: _keys, project: _project, customDomainState: _state, ...written } = page;
-  const values = valuesOf(written);
+  const values = whole.values(page);
   if (page.version === 3) return values;
   const cards = page.cards.map((card) => ({
     id: card.id,
@@ -115,7 +108,7 @@ function valuesFrom(page: StatusPage): URLSearchParams {
 }
 
 function newValues(version: 2 | 3): URLSearchParams {
-  const values = defaultsOf(StatusPageFields);
+  const values = whole.defaults();
   if (version === 2) return withCards(values, [{ id: undefined, name: 'Services', services: [] }]);
   values.set('version', '3');
   return values;
@@ -144,7 +137,7 @@ export async function pageEditor(call: PageCall, shown: PageForm = {}): Promise<
   const name = stored && visible(shortened(stored.name, 100));
   const here = stored ? path`/pages/status/${stored.id}` : `${base}/new`;
   reply.header('content-security-policy', previewPolicy());
-  const state = { values, problems, words };
+  const state = { values, problems };
   const main = html`<nav class="crumbs"><a href="${base}">Status pages</a></nav>${heading(
     name ?? 'New status page',
     stored ? actions(call, stored, here) : '',
@@ -152,10 +145,10 @@ export async function pageEditor(call: PageCall, shown: PageForm = {}): Promise<
 <div class="editing"><form class="form" method="post" action="${here}">${csrfField(viewer)}<button class="hidden" type="submit" tabindex="-1" aria-hidden="true">Save</button>${
     stored ? html`<input type="hidden" name="statusPageId" value="${stored.id}">` : ''
   }
-${schemaFields(what, state)}
+${what.view(state)}
 ${version === 3 ? html`<input type="hidden" name="version" value="3">` : cardFields(cardsOf(values), services.entries, problems)}
-<details${hasProblem(problems, Object.keys(looks.shape)) ? html` open` : ''}><summary>Looks</summary>${schemaFields(looks, state)}</details>
-<details${hasProblem(problems, Object.keys(around.shape)) ? html` open` : ''}><summary>Footer and search engines</summary>${schemaFields(around, state)}</details>
+<details${looks.hasProblem(problems) ? html` open` : ''}><summary>Looks</summary>${looks.view(state)}</details>
+<details${around.hasProblem(problems) ? html` open` : ''}><summary>Footer and search engines</summary>${around.view(state)}</details>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the page'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
 ${previewFrame('The page as it would be')}</div>
 ${stored?.version === 3 ? await componentSections(call, stored) : ''}
@@ -165,10 +158,6 @@ ${stored ? customDomainSection(stored, `${here}/domain`, viewer) : ''}${stored?.
     main,
     ...(problems ? { statusCode: problems.statusCode } : {}),
   };
-}
-
-function hasProblem(problems: Problems | undefined, names: readonly string[]): boolean {
-  return [...(problems?.fields.keys() ?? [])].some((key) => names.includes(key.split('.')[0] ?? ''));
 }
 
 function actions({ viewer, request }: PageCall, page: StatusPage, here: string): Html {

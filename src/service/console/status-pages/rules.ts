@@ -7,8 +7,9 @@ import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { confirmed, problemNotice } from '../forms/action.ts';
+import { Form } from '../forms/form.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
-import { defaultsOf, objectOf, schemaFields, valuesOf, type Words } from '../forms/schema-form.ts';
+import type { Words } from '../forms/view.ts';
 import { html, path } from '../html.ts';
 import { impactField, impactFields, impactsOf } from '../incidents/components.ts';
 import { heading } from '../layout.ts';
@@ -25,10 +26,10 @@ const words: Words = {
     label: 'Tags of checks',
     hint: 'One in a line: checks with any of them, their own or their group’s.',
   },
-  firstUpdate: { label: 'What is said when they fail', rows: 3, hint: 'The first update of the incident.' },
+  firstUpdate: { label: 'What is said when they fail', lines: 3, hint: 'The first update of the incident.' },
   lastUpdate: {
     label: 'What is said when they recover',
-    rows: 3,
+    lines: 3,
     hint: 'The update that resolves it.',
   },
   notifySubscribers: { label: 'Mail both to the subscribers', hint: '' },
@@ -37,15 +38,7 @@ const words: Words = {
     hint: 'After one ended. What still fails by then opens the next.',
   },
 };
-const form = AutomationRuleInput.pick({
-  name: true,
-  enabled: true,
-  tags: true,
-  firstUpdate: true,
-  lastUpdate: true,
-  notifySubscribers: true,
-  coolDownWindowMinutes: true,
-});
+const form = new Form(AutomationRuleInput.omit({ statusPageId: true, components: true }), words);
 
 interface Shown {
   readonly values?: URLSearchParams;
@@ -61,7 +54,7 @@ export async function ruleEditor(call: PageCall, shown: Shown = {}): Promise<Vie
     automationRuleId === undefined
       ? undefined
       : await api.call(getAutomationRule, { params: { automationRuleId } });
-  const values = shown.values ?? (stored ? valuesFrom(stored) : defaultsOf(AutomationRuleInput));
+  const values = shown.values ?? (stored ? valuesFrom(stored) : form.defaults());
   const { problems } = shown;
   const home = path`/pages/status/${page.id}`;
   const here = stored ? `${home}/rules/${stored.id}` : `${home}/rules/new`;
@@ -80,7 +73,7 @@ export async function ruleEditor(call: PageCall, shown: Shown = {}): Promise<Vie
         })
       : '',
   )}${problemNotice(problems)}<form class="form" method="post" action="${here}">${csrfField(viewer)}
-${schemaFields(form, { values, problems, words })}
+${form.view({ values, problems })}
 <fieldset class="group"><legend>Components</legend><p class="hint">How each of them is while an incident of the rule is open.</p>${
     wrong === undefined ? '' : html`<p class="error">${wrong}</p>`
   }${components.map((one) => impactField(one, values))}</fieldset>
@@ -90,7 +83,7 @@ ${schemaFields(form, { values, problems, words })}
 
 function valuesFrom({ components, ...rule }: AutomationRule): URLSearchParams {
   const impacts = components.map(({ componentId: id, targetImpact: impact }) => ({ id, impact }));
-  return new URLSearchParams([...valuesOf(rule), ...impactFields(impacts)]);
+  return new URLSearchParams([...form.values(rule), ...impactFields(impacts)]);
 }
 
 export async function saveRule(call: PageCall): Promise<PageAnswer> {
@@ -101,7 +94,7 @@ export async function saveRule(call: PageCall): Promise<PageAnswer> {
     componentId,
     targetImpact: impact,
   }));
-  const body = { ...objectOf(form, sent, { words }), statusPageId, components } as never;
+  const body = { ...form.object(sent), statusPageId, components } as never;
   const { problems } = await attempt(() =>
     automationRuleId === undefined
       ? api.call(createAutomationRule, { body })

@@ -8,15 +8,13 @@ export const colourNames = Object.entries(colours).flatMap(([theme, of]) =>
 /** Fills the fields of colours that hold none; browsers would take black for nothing. */
 export function withColours(values: URLSearchParams): URLSearchParams {
   const filled = new URLSearchParams(values);
-  const isChosen = [...values.keys()].some((name) => name.startsWith('themeColors.'));
-  if (!filled.has('themeColors')) filled.set('themeColors', String(isChosen));
   for (const [theme, of] of Object.entries(colours)) {
     for (const [name, colour] of Object.entries(of)) {
       const path = `themeColors.${theme}.${name}`;
       // A field of this kind takes six digits only.
       const short = /^#([0-9A-Fa-f])([0-9A-Fa-f])([0-9A-Fa-f])$/.exec(values.get(path) ?? '');
       if (short) filled.set(path, `#${[...short.slice(1)].map((digit) => digit + digit).join('')}`);
-      else if (!values.has(path)) filled.set(path, colour);
+      else if (!values.get(path)) filled.set(path, colour);
     }
   }
   return filled;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CallRequest, Reply } from '../../feature/exchange.ts';
 
 interface Asked {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly request: Pick<CallRequest, 'headers'>;
+  readonly reply: Reply;
 }
 
 /**

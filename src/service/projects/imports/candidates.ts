@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
 import type { ImportChanges } from '../../../protocol/projects/project-import.ts';
+import type { Operations } from '../../operations/operations.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { type KindName, kinds } from '../kinds/index.ts';
 import type { Body } from '../kinds/kind.ts';
-import type { Operations } from '../operations.ts';
 
 const pageSize = 100;
 
@@ -77,7 +77,7 @@ export async function candidates(
       if (taken.has(`${type} ${physicalId}`)) continue;
       // Numbers of dashboards are not in what lists of ids say.
       if (type !== 'dashboard' && !isLetIn(filters, type, physicalId)) continue;
-      const payload = await operations.call(kind.routes.get, { params: { [kind.key]: physicalId } });
+      const payload = await operations.callAny<Body>(kind.routes.get, { params: { [kind.key]: physicalId } });
       const shownId = type === 'dashboard' ? (payload.id as number) : physicalId;
       if (isLetIn(filters, type, shownId)) found.push({ type, physicalId, shownId, payload });
     }

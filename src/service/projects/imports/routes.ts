@@ -8,10 +8,10 @@ import {
 } from '../../../protocol/projects/project-import.ts';
 import { type AnyHandler, handlersById, iso, optionalIso } from '../../feature/handler.ts';
 import { found } from '../../http/known-names.ts';
+import { Operations } from '../../operations/operations.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { storedValue } from '../../store/stored-json.ts';
 import { physicalIdOf } from '../kinds/index.ts';
-import { Operations } from '../operations.ts';
 import { type ProjectDeps, refuseBusy } from '../routes.ts';
 import type { ProjectImportRow, ProjectRow } from '../tables.ts';
 import { assignments, candidates, planned } from './candidates.ts';
@@ -44,7 +44,7 @@ export function projectImportHandlers(
     async createProjectImport({ caller, params, query, body, request }) {
       const { accountId } = caller;
       const project = await projectNamed(accountId, params.logicalId);
-      const operations = new Operations(handlersOn(store), { caller, address: request.ip });
+      const operations = new Operations({ handlers: handlersOn(store), caller, request });
       const some = await candidates(store, operations, accountId, body.filters ?? []);
       if (some.length === 0) throw new AppError('NOT_FOUND', 'No importable resources were found.');
       const rows = await store.projects.resources(project.id);

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../lib/errors.ts';
 import { type ArtifactStore, parseByteRange } from '../../artifact-store/artifact-store.ts';
+import type { CallRequest, Reply } from '../../feature/exchange.ts';
 import type { Store } from '../../store/store.ts';
 import type { ArtifactRow } from '../tables.ts';
 import { artifactKey } from './intake.ts';
 
 /** A request for a file of a run. */
 export interface FileExchange {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly request: Pick<CallRequest, 'method' | 'headers'>;
+  readonly reply: Reply;
   readonly artifactStore: ArtifactStore;
 }
 
@@ -92,8 +92,10 @@ export async function sendFile(
     reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${sizeBytes}`);
   }
   reply.header('content-length', range ? range.last - range.first + 1 : sizeBytes);
-  if (request.method === 'HEAD') return sendHead(reply);
-  await reply.send(await contentOf(row, artifactStore, range));
+  // A reader of the headers alone gets no byte of the file, so that none is read.
+  await reply.send(
+    request.method === 'HEAD' ? Readable.from([]) : await contentOf(row, artifactStore, range),
+  );
 }
 
 /** Sends a whole file with something before its first byte; it has no ranges then. */
@@ -103,18 +105,16 @@ export async function sendFileAfter(
   { request, reply, artifactStore, headers }: FileExchange & { readonly headers: Record<string, string> },
 ): Promise<void> {
   reply.headers({ ...headers, 'content-length': String(beginning.length + (row.size_bytes ?? 0)) });
-  if (request.method === 'HEAD') return sendHead(reply);
+  if (request.method === 'HEAD') {
+    await reply.send(Readable.from([]));
+    return;
+  }
   const content = await contentOf(row, artifactStore);
   const whole = async function* () {
     yield beginning;
     yield* content;
   };
   await reply.send(Readable.from(whole(), { objectMode: false }));
-}
-
-function sendHead(reply: FastifyReply): void {
-  reply.hijack();
-  reply.raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string>).end();
 }
 
 async function contentOf(

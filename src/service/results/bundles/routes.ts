@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyReply } from 'fastify';
 import { codeBundleKey, readCodeBundleKey } from '../../../checks/contract/code-bundle.ts';
 import { AppError } from '../../../lib/errors.ts';
 import {
@@ -7,6 +6,7 @@ import {
   clientStorageRoutes,
   codeBundleRoutes,
 } from '../../../protocol/agent/code-bundle.ts';
+import type { Reply } from '../../feature/exchange.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import { fieldError } from '../../http/validation.ts';
 import { readSnapshotKey } from '../artifacts/asset-urls.ts';
@@ -29,12 +29,7 @@ export function codeBundleHandlers({
   clock,
   codeBundleQuotaBytes,
 }: HandlerDeps & { readonly codeBundleQuotaBytes?: number | undefined }): [string, AnyHandler][] {
-  const send = async (
-    accountId: string,
-    key: string,
-    reply: FastifyReply,
-    contentType = 'application/gzip',
-  ) => {
+  const send = async (accountId: string, key: string, reply: Reply, contentType = 'application/gzip') => {
     const content = await openCodeBundle(artifactStore, accountId, key);
     reply.headers({
       'content-type': contentType,

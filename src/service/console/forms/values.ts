@@ -84,8 +84,9 @@ function read(field: Field, form: URLSearchParams, stored: unknown, name: string
     case 'switch':
       return text === 'true';
     case 'set':
-    case 'list':
       return linesOf(form, name);
+    case 'list':
+      return linesOf(form, name).map((line) => (field.isOfNumbers ? numberOf(line) : line));
     case 'choice':
       if (text === '') return nothingOf(field);
       return field.options.find((option) => String(option) === text) ?? text;
@@ -100,19 +101,27 @@ function read(field: Field, form: URLSearchParams, stored: unknown, name: string
       return text === '' ? nothingOf(field) : text;
     case 'number':
       if (text.trim() === '') return nothingOf(field);
-      return Number.isNaN(Number(text)) ? text : Number(text);
+      return numberOf(text);
     case 'json':
       return text.trim() === '' ? nothingOf(field) : parsed(text);
     default:
       if (text !== '') return text;
       // Where nothing has a meaning of its own it is said; else an empty text is a text.
-      return field.isOptional || (field.isNullable && field.hasDefault) ? nothingOf(field) : '';
+      return mayBeAbsent(field) || (field.isNullable && field.hasDefault) ? nothingOf(field) : '';
   }
 }
 
 /** Where there has to be something, nothing is refused by the schema: left out, what is stored would stay. */
-function nothingOf({ isNullable, isOptional }: Field): null | undefined {
-  return isOptional && !isNullable ? undefined : null;
+function nothingOf(field: Field): null | undefined {
+  return mayBeAbsent(field) && !field.isNullable ? undefined : null;
+}
+
+function mayBeAbsent({ isOptional, hasDefault, isDefaultWhenEmpty }: Field): boolean {
+  return isOptional || (hasDefault && isDefaultWhenEmpty === true);
+}
+
+function numberOf(text: string): number | string {
+  return Number.isNaN(Number(text)) ? text : Number(text);
 }
 
 function parsed(text: string): unknown {

@@ -10,8 +10,8 @@ type Kind =
   | { readonly kind: 'choice'; readonly options: readonly Scalar[] }
   /** Any of several. */
   | { readonly kind: 'set'; readonly options: readonly string[] }
-  /** Texts of any number, one in a line. */
-  | { readonly kind: 'list' }
+  /** Texts, or numbers, of any number, one in a line. */
+  | { readonly kind: 'list'; readonly isOfNumbers?: boolean }
   /** Objects of any number. */
   | { readonly kind: 'rows'; readonly fields: readonly Field[] }
   | { readonly kind: 'part'; readonly fields: readonly Field[] }
@@ -32,6 +32,8 @@ export type Field = Kind & {
   readonly isOptional: boolean;
   /** It may be absent, and is then something else. */
   readonly hasDefault: boolean;
+  /** Left empty it is absent, where it has a default. */
+  readonly isDefaultWhenEmpty?: boolean;
   readonly description: string | undefined;
   /** What it is when nobody says anything. */
   readonly initial: unknown;
@@ -48,7 +50,10 @@ export function fieldsOf(shape: Readonly<Record<string, Schema>>, prefix = ''): 
 function fieldOf(key: string, schema: Schema, pattern: string): Field {
   const { inner, ...rest } = unwrapped(schema);
   const initial = z.safeParse(schema, undefined).data;
-  return { ...kindOf(inner, pattern, rest.isNullable), ...rest, key, pattern, initial };
+  const kind = kindOf(inner, pattern, rest.isNullable);
+  // Null has a meaning of its own only where it is not written for one of the two.
+  const isSwitch = inner instanceof z.ZodBoolean && typeof initial === 'boolean';
+  return { ...(isSwitch ? { kind: 'switch' } : kind), ...rest, key, pattern, initial };
 }
 
 /** A schema without what stands around it, and what that says. */
@@ -99,6 +104,7 @@ function listKind(element: Schema, pattern: string): Kind {
   if (element instanceof z.ZodEnum) return { kind: 'set', options: element.options.map(String) };
   if (element instanceof z.ZodLiteral) return { kind: 'set', options: literalsOf(element).map(String) };
   if (element instanceof z.ZodString || element instanceof z.ZodStringFormat) return { kind: 'list' };
+  if (element instanceof z.ZodNumber) return { kind: 'list', isOfNumbers: true };
   if (element instanceof z.ZodObject) {
     return { kind: 'rows', fields: fieldsOf(element.shape, `${pattern}.*.`) };
   }

@@ -1,0 +1,70 @@
+import type { z } from 'zod';
+import type { Html } from '../html.ts';
+import { type Field, fieldsOf, initialOf } from './field.ts';
+import type { Problems } from './problems.ts';
+import { objectOf, valuesOf } from './values.ts';
+import { fieldViews, type Words } from './view.ts';
+
+interface FormState {
+  /** What the inputs hold: what is stored, or what was sent and refused. */
+  readonly values: URLSearchParams;
+  readonly problems?: Problems | undefined;
+  /** Whether there is something stored that secrets left empty keep. */
+  readonly isStored?: boolean;
+}
+
+/**
+ * The form of a whole object: its fields one below the other, as its schema and some words have them. What is left
+ * empty has its default, and what the words hide is not part of the object.
+ */
+export class Form {
+  readonly #shape: z.ZodObject['shape'];
+  readonly #fields: readonly Field[];
+  readonly #words: Words;
+  readonly #prefix: string;
+
+  /** @param prefix stands before the name of every input. */
+  constructor({ shape }: z.ZodObject, words: Words, prefix = '') {
+    this.#shape = shape;
+    this.#fields = shownOf(fieldsOf(shape, prefix), words);
+    this.#words = words;
+    this.#prefix = prefix;
+  }
+
+  /** What the inputs hold for something new. */
+  defaults(): URLSearchParams {
+    return this.values(initialOf(this.#shape));
+  }
+
+  /** What the inputs hold for an object. */
+  values(object: unknown): URLSearchParams {
+    return valuesOf(this.#fields, object, this.#prefix);
+  }
+
+  /** The object that was sent. @param stored what secrets and lists left empty are compared with. */
+  object(sent: URLSearchParams, stored?: object): Record<string, unknown> {
+    const secrets = this.#fields.filter(({ pattern }) => this.#words[pattern]?.isSecret);
+    const before = stored && { ...Object.fromEntries(secrets.map(({ key }) => [key, ''])), ...stored };
+    return objectOf(this.#fields, sent, before, this.#prefix);
+  }
+
+  /** Whether something is wrong with one of its fields. */
+  hasProblem(problems: Problems | undefined): boolean {
+    const names = this.#fields.map(({ pattern }) => pattern);
+    return [...(problems?.fields.keys() ?? [])].some((key) => names.includes(key.split('.')[0] ?? ''));
+  }
+
+  view({ values, problems, isStored = false }: FormState): Html {
+    const secrets = Object.entries(this.#words).flatMap(([name, own]) => (own.isSecret ? [name] : []));
+    const hidden = new Set(isStored ? secrets : []);
+    return fieldViews(this.#fields, { layout: this.#words, values, problems, hidden }, this.#prefix);
+  }
+}
+
+function shownOf(fields: readonly Field[], words: Words): Field[] {
+  return fields.flatMap((field): Field[] => {
+    if (words[field.pattern]?.isHidden) return [];
+    const whole = { ...field, isDefaultWhenEmpty: true };
+    return ['fields' in whole ? { ...whole, fields: shownOf(whole.fields, words) } : whole];
+  });
+}

@@ -1,0 +1,116 @@
+import type { z } from 'zod';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import { type CallRequest, type ConnectionRoute, successOf, worksOnConnection } from '../feature/exchange.ts';
+import type { AnyHandler, Call } from '../feature/handler.ts';
+import { refuseRole } from '../http/auth.ts';
+import { logAudit } from '../http/request-log.ts';
+import { validated } from '../http/validated.ts';
+import type { AccountCaller } from '../ids/callers.ts';
+import { type Answer, CollectedReply, totalOf } from './answer.ts';
+
+type In<R, Name extends string> =
+  R extends Record<Name, infer Schema extends z.ZodType>
+    ? { readonly [K in Name]: z.input<Schema> }
+    : { readonly [K in Name]?: undefined };
+/** Without defaults a query may be left out. */
+type Query<R> =
+  R extends Record<'query', infer Schema extends z.ZodType>
+    ? Record<string, never> extends z.input<Schema>
+      ? { readonly query?: z.input<Schema> }
+      : { readonly query: z.input<Schema> }
+    : { readonly query?: undefined };
+export type OperationInput<R extends Route> = R extends ConnectionRoute
+  ? never
+  : In<R, 'params'> & Query<R> & In<R, 'body'>;
+type Body<R> = R extends { response: infer Schema extends z.ZodType } ? z.output<Schema> : undefined;
+
+/** What a call is made of where only the caller knows what the operation takes. */
+export interface AnyInput {
+  readonly params?: object | undefined;
+  readonly query?: object | undefined;
+  readonly body?: unknown;
+}
+
+export interface OperationsOptions {
+  /** The handler of every operation, by operationId. */
+  readonly handlers: ReadonlyMap<string, AnyHandler>;
+  readonly caller: AccountCaller;
+  /** What had the operations called. */
+  readonly request: CallRequest & { readonly id?: string };
+  /** Counts a call against what its caller may ask. @throws AppError RATE_LIMITED */
+  readonly spend?: ((route: Route, reply: CollectedReply) => void) | undefined;
+  /** Writes a line for each write; without it they are part of a request that has its own. */
+  readonly logger?: Logger | undefined;
+}
+
+/**
+ * Operations of the API without HTTP in between, for pages, deployments and tools: the same handlers, roles and
+ * validation. None of these can do what its caller could not do call by call.
+ */
+export class Operations {
+  readonly #options: OperationsOptions;
+
+  constructor(options: OperationsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The body that an operation answers with.
+   *
+   * @throws AppError as the API answers it: VALIDATION_FAILED, READ_ONLY_KEY, RATE_LIMITED, NOT_FOUND, …
+   */
+  async call<R extends Route>(route: R, input: OperationInput<R>): Promise<Body<R>> {
+    return (await this.answer(route, input as AnyInput)).body as Body<R>;
+  }
+
+  /** The same for an operation that only the caller knows. */
+  async callAny<Answered>(route: Route, input: AnyInput): Promise<Answered> {
+    return (await this.answer(route, input)).body as Answered;
+  }
+
+  /** A page of a list, with how many entries the whole list has. */
+  async list<R extends Route>(
+    route: R,
+    input: OperationInput<R>,
+  ): Promise<{ readonly entries: Body<R>; readonly total: number }> {
+    const answer = await this.answer(route, input as AnyInput);
+    return { entries: answer.body as Body<R>, total: totalOf(answer) };
+  }
+
+  /** The whole of an answer. @throws AppError */
+  async answer(route: Route, input: AnyInput): Promise<Answer> {
+    const { handlers, caller, request, spend, logger } = this.#options;
+    refuseRole(route, caller);
+    const handler = handlers.get(route.operationId);
+    if (!handler) throw new Error(`no handler for ${route.operationId}`);
+    if (worksOnConnection(route)) throw new Error(`${route.operationId} works on a connection`);
+    const reply = new CollectedReply();
+    spend?.(route, reply);
+    const { params = {}, query = {}, body } = input;
+    const values = validated(route, { params, query, body });
+    const audit = (status: number) => {
+      if (logger) logAudit(logger, route, { account: caller, request, object: values.params, status });
+    };
+    try {
+      const returned = await handler({ ...values, caller, request, reply } as unknown as Call);
+      const answer = reply.answer(returned, (set) => successOf(route, set));
+      audit(answer.status);
+      return answer;
+    } catch (thrown) {
+      audit(thrown instanceof AppError ? thrown.statusCode : 500);
+      throw thrown;
+    }
+  }
+
+  /** Whether the caller's role allows an operation, so that what it refuses is not offered. */
+  allows(route: Route): boolean {
+    try {
+      refuseRole(route, this.#options.caller);
+      return true;
+    } catch {
+      return false; // It throws for nothing else.
+    }
+  }
+}
