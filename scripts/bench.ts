@@ -1,9 +1,9 @@
 /**
- * Runs one benchmark: `npm run bench -- NAME [--write] [OPTIONS…]`. Without a name it lists them. Prints the benchmark's
- * table and ends with one line `BENCH name key=value …`. With `--write` the table is appended to docs/explanation/benchmarks.md with
- * machine and date. A benchmark is a file of test/bench/ whose default export measures and returns a `BenchReport`.
+ * Runs one benchmark: `npm run bench -- NAME [OPTIONS…]`. Without a name it lists them. Prints the machine and the benchmark's table,
+ * and ends with one line `BENCH name key=value …`; docs/explanation/benchmarks.md keeps the newest figures. A benchmark is a file of
+ * test/bench/ whose default export measures and returns a `BenchReport`.
  */
-import { appendFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -19,52 +19,33 @@ const names = readdirSync(folder)
 
 const [name, ...options] = process.argv.slice(2);
 if (name === undefined || !names.includes(name)) {
-  console.error(`usage: npm run bench -- NAME [--write] [OPTIONS...]\nbenchmarks: ${names.join(', ')}`);
+  console.error(`usage: npm run bench -- NAME [OPTIONS...]\nbenchmarks: ${names.join(', ')}`);
   process.exit(2);
 }
 
 // What is measured is what ships.
 await compile();
-const isWrite = options.includes('--write');
-const benchOptions = options.filter((option) => option !== '--write');
 const { default: bench } = (await import(join(folder, `${name}.bench.ts`))) as { default: Bench };
 console.log(styleText('bold', bench.title));
+console.log(machine());
 const report = await measured();
 
 const table = new Table({ head: [...report.columns], style: { head: [], border: [] } });
 for (const row of report.rows) table.push([...row]);
 console.log(table.toString());
 for (const note of report.notes) console.log(note);
-if (isWrite) appendToDocs();
 const figures = Object.entries(report.figures).map(([key, value]) => `${key}=${value}`);
 console.log(`BENCH ${name} ${figures.join(' ')}`);
 
 async function measured(): Promise<BenchReport> {
   using _children = endChildrenOnSignal();
   return await bench.run({
-    options: benchOptions,
+    options,
     progress: (text) => process.stderr.write(`  ${text}\n`),
   });
 }
 
-function appendToDocs(): void {
-  const file = join(import.meta.dirname, '..', 'docs', 'explanation', 'benchmarks.md');
+function machine(): string {
   const cpu = cpus();
-  const machine = `${cpu.length} × ${cpu[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release()} ${arch()}, Node ${process.versions.node}`;
-  const command = ['npm run bench --', name, ...benchOptions].join(' ');
-  const rows = [report.columns, report.columns.map(() => '---'), ...report.rows];
-  const lines = [
-    '',
-    `## ${bench.title}: ${new Date().toISOString().slice(0, 10)}`,
-    '',
-    `Machine: ${machine}. Repeat with \`${command}\`.`,
-    '',
-    ...rows.map((row) => `| ${row.join(' | ')} |`),
-    '',
-    ...report.notes.map((note) => `- ${note}`),
-    '',
-  ];
-  if (!existsSync(file)) writeFileSync(file, '# Benchmarks\n');
-  appendFileSync(file, lines.join('\n'));
-  console.log(`Appended to docs/explanation/benchmarks.md.`);
+  return `${cpu.length} × ${cpu[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release()} ${arch()}, Node ${process.versions.node}`;
 }

@@ -223,7 +223,7 @@ const settingTree = {
   caCertsDir: setting(
     'CA_CERTS_DIR',
     absolutePath,
-    'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the agent does, scripts and browsers too; read at start. See operations.md, "Custom CA certificates"',
+    'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the agent does, scripts and browsers too; read at start. See custom-ca-certificates.md',
   ),
   isErrorReportingOn: setting(
     'EXTERNAL_OBSERVABILITY',
@@ -239,7 +239,7 @@ const settingTree = {
     deny: setting(
       'EGRESS_DENY',
       egressRules,
-      'What checks must not connect to, written as for EGRESS_ALLOW; see operations.md, "What checks may connect to"',
+      'What checks must not connect to, written as for EGRESS_ALLOW; see limit-egress.md',
     ),
   },
   scripts: {

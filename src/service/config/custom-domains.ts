@@ -23,7 +23,7 @@ export const customDomainSettings = {
     .default('')
     .meta({ defaultText: 'none' })
     .describe(
-      'Host names that pages of any account may answer at without a proof in DNS, separated by commas or spaces: `status.example.com`, or `*.example.com` for every name below ([operations.md](../how-to/operations.md#a-host-name-for-a-status-page))',
+      'Host names that pages of any account may answer at without a proof in DNS, separated by commas or spaces: `status.example.com`, or `*.example.com` for every name below ([custom-domain.md](../how-to/custom-domain.md))',
     ),
 };
 

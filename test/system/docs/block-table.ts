@@ -206,11 +206,11 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     const compose = readFileSync(join(root, 'deploy/compose.yaml'), 'utf8');
     for (const [, image] of compose.matchAll(/^ {4}image: (\S+)$/gm)) expect(text).toContain(image);
   },
-  'docs/how-to/operations.md#the-service': runsUntilReady('servicePort'),
-  'docs/how-to/operations.md#the-pages-a-proxy-and-tls': runsUntilReady('servicePort'),
+  'docs/how-to/run-the-service.md#start-it': runsUntilReady('servicePort'),
+  'docs/how-to/proxy-and-tls.md#set-it-up': runsUntilReady('servicePort'),
   // Run against a real server by test/system/service/clickhouse.night.test.ts.
-  'docs/how-to/operations.md#analytics-from-clickhouse': isLinted,
-  'docs/how-to/operations.md#what-to-back-up-and-how-to-protect-it': async (stage, text) => {
+  'docs/how-to/analytics-from-clickhouse.md#set-it-up': isLinted,
+  'docs/how-to/back-up-and-restore.md#back-up-and-restore': async (stage, text) => {
     const folder = stage.copyOf();
     const [backup = '', restore = ''] = text.replaceAll('/backups', folder).trim().split('\n');
     const inDirectory = async (command: string, name: string) => {
@@ -234,20 +234,20 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     const listed = `picket service list-keys --account ${JSON.parse(account).accountId}`;
     expect(await inDirectory(listed, 'restored')).toContain('first key');
   },
-  'docs/how-to/operations.md#what-to-back-up-and-how-to-protect-it#2': async (stage, text) => {
+  'docs/how-to/rotate-keys.md#the-key-of-stored-secrets': async (stage, text) => {
     const cwd = stage.copyOf();
     const { code, output } = await runInShell(text, { cwd, environment: stage.environment() });
     expect(code, output).toBe(0);
     expect(Buffer.from(readFileSync(join(cwd, 'secrets.key'), 'utf8'), 'base64')).toHaveLength(32);
   },
-  'docs/how-to/operations.md#a-private-location-and-its-agents': async (stage, text) => {
+  'docs/how-to/run-agents.md#start-them': async (stage, text) => {
     const options = { cwd: root, environment: stage.environment() };
     const { code, output } = await runInShell(stage.rewritten(text), options);
     expect(code, output).toBe(0);
     expect(JSON.parse(output)).toMatchObject({ slugName: 'office', keys: [{ rawKey: /^pl_/ }] });
   },
-  'docs/how-to/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
-  'docs/how-to/operations.md#custom-ca-certificates': isLinted,
+  'docs/how-to/run-agents.md#start-them#2': runsUntilReady('healthPort'),
+  'docs/how-to/custom-ca-certificates.md#trust-custom-ca-certificates': isLinted,
   'docs/how-to/people.md#inviting-people': invitesFirstMember,
   'docs/how-to/upgrade.md#upgrade': {
     'npm run faults -- --seed 7 --minutes 2 --agents ../picket-before': faultCampaign('agents'),

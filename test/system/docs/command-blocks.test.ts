@@ -73,8 +73,8 @@ describe('examples of the API', () => {
 });
 
 describe('limits of operations', () => {
-  it('are all in operations.md', () => {
-    const rows = readFileSync(join(root, 'docs/how-to/operations.md'), 'utf8').split('\n');
+  it('are all in limits.md', () => {
+    const rows = readFileSync(join(root, 'docs/reference/limits.md'), 'utf8').split('\n');
     for (const { method, path, rateLimit } of allRoutes) {
       if (!rateLimit) continue;
       const shown = /^\/v1\/analytics\/[^/]+\/\{id\}$/.test(path) ? '/v1/analytics/{kind}/{id}' : path;

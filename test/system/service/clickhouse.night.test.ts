@@ -191,11 +191,10 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     await feed.close();
   });
 
-  it('is set up as operations.md says', async () => {
-    const blocks = blocksOf('docs/how-to/operations.md');
-    const [setUp = '', query = ''] = blocks
-      .filter(({ place }) => place.includes('#analytics-from-clickhouse'))
-      .map(({ text }) => text.replaceAll('clickhouse:8123', clickHouse.host));
+  it('is set up as analytics-from-clickhouse.md says', async () => {
+    const [setUp = '', query = ''] = blocksOf('docs/how-to/analytics-from-clickhouse.md').map(({ text }) =>
+      text.replaceAll('clickhouse:8123', clickHouse.host),
+    );
     const [create = '', start = ''] = setUp.trim().split('\n');
     const own = temporaryFolder();
     const environment = { PATH: process.env.PATH ?? '' };

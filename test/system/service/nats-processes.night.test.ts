@@ -38,7 +38,7 @@ describe.skipIf(missing !== null)(`service processes with NATS${missing ? `: ${m
     writeFileSync(join(authorities, 'ca.pem'), authority.cert);
     writeFileSync(join(folder, 'key.pem'), privateKey);
     writeFileSync(join(folder, 'cert.pem'), cert);
-    const document = readFileSync(join(import.meta.dirname, '../../../docs/how-to/operations.md'), 'utf8');
+    const document = readFileSync(join(import.meta.dirname, '../../../docs/how-to/scale-out.md'), 'utf8');
     const users = /```conf\n(authorization [^`]*)```/.exec(document)?.[1] ?? '';
     await using nats = await startNats(`
       ${users.replace('PASSWORD', '"secret of the tests"')}

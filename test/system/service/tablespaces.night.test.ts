@@ -20,10 +20,10 @@ import {
 } from '../../helpers/service/service.ts';
 
 const noPostgres = whyNoPostgres();
-const document = join(import.meta.dirname, '../../../docs/how-to/operations.md');
+const document = join(import.meta.dirname, '../../../docs/how-to/save-disk-space.md');
 
 it.skipIf(noPostgres !== null)(
-  'results move to another tablespace by what operations.md says, and the service goes on',
+  'results move to another tablespace by what save-disk-space.md says, and the service goes on',
   async () => {
     const server = await startPostgres();
     const other = await startPostgres();
