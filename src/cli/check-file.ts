@@ -7,11 +7,11 @@ import type { Lifecycle, ScriptFile } from '../checks/contract/lifecycle.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
 import { AppError, toError } from '../lib/errors.ts';
 import { findUnknownFields } from '../lib/names/unknown-fields.ts';
+import type { Fields } from '../protocol/projects/kind.ts';
+import { kindIn } from '../protocol/projects/kinds.ts';
 import { standInOf } from './project/canonical.ts';
 import { mapEnvironmentValues } from './project/environment-values.ts';
 import { parseYaml } from './project/files.ts';
-import { kindOf } from './project/kinds.ts';
-import type { Fields } from './project/project.ts';
 import { toApi } from './project/references.ts';
 
 /** A check read from a file, ready to be run. */
@@ -67,7 +67,7 @@ export function parseCheck(path: string, content: string, environment: Environme
   }) as Fields;
   if (unset.length > 0) throw invalid(path, unset);
   const groupName = typeof filled['group'] === 'string' ? filled['group'] : undefined;
-  const input = toApi(kindOf('checks').references, filled, (to) => standInOf(to, '1'));
+  const input = toApi(kindIn('checks').references, filled, (to) => standInOf(to, '1'));
 
   const { checkType, ...fields } = input;
   const type = typeof checkType === 'string' ? findCheckType(checkType) : undefined;

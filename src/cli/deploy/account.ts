@@ -1,38 +1,29 @@
 import { z } from 'zod';
-import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
-import { checkRoutes } from '../../protocol/checks/check.ts';
-import { checkGroupRoutes } from '../../protocol/checks/check-group.ts';
-import { clientCertificateApi } from '../../protocol/checks/client-certificate.ts';
-import { snippetApi } from '../../protocol/checks/snippet.ts';
-import { variableApi } from '../../protocol/checks/variable.ts';
 import { cursorPage } from '../../protocol/http/cursor.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
-import { automationRuleRoutes } from '../../protocol/pages/automation-rule.ts';
-import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
-import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
-import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
-import { sloApi } from '../../protocol/results/slo.ts';
+import { type Fields, idOf } from '../../protocol/projects/kind.ts';
+import { type Folder, kinds } from '../../protocol/projects/kinds.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Loss } from '../import/source.ts';
 import type { Stored } from '../project/export.ts';
-import type { Fields, Folder } from '../project/project.ts';
 
-type ListRoute = Route & { readonly response: z.ZodArray };
+const anything = z.looseObject({});
+type PagedRoute = Route & { readonly response: z.ZodArray };
+type CursorRoute = Route & { readonly response: ReturnType<typeof cursorPage> };
 
-const lists: readonly (readonly [Folder, ListRoute])[] = [
-  ['alert-channels', alertChannelRoutes.listAlertChannels],
-  ['groups', checkGroupRoutes.listCheckGroups],
-  ['checks', checkRoutes.listChecks],
-  ['maintenance-windows', maintenanceWindowApi.routes.list as ListRoute],
-  ['dashboards', dashboardRoutes.listDashboards],
-  ['variables', variableApi.routes.list as ListRoute],
-  ['snippets', snippetApi.routes.list as ListRoute],
-  ['client-certificates', clientCertificateApi.routes.list as ListRoute],
-  ['slos', sloApi.routes.list as ListRoute],
-];
+/** The same list of a service that may show other fields. */
+function ofAnyService(route: Route): Route {
+  const isByCursor = route.response instanceof z.ZodObject;
+  return { ...route, response: isByCursor ? cursorPage(anything) : z.array(anything) };
+}
+
+/** All that a list shows, however it pages. */
+async function listed(api: ApiClient, route: Route): Promise<readonly Fields[]> {
+  if (route.response instanceof z.ZodObject) return (await api.allEntries(route as CursorRoute)) as Fields[];
+  const isPaged = route.query !== undefined && 'page' in route.query.shape;
+  return (await (isPaged ? api.all(route as PagedRoute) : api.call(route as PagedRoute))) as Fields[];
+}
 
 /**
  * Everything of an account that files can hold. A list that changes while it is read may show one thing twice: it is
@@ -42,37 +33,19 @@ const lists: readonly (readonly [Folder, ListRoute])[] = [
  */
 export async function readAccount(api: ApiClient, onProgress: (what: string) => void): Promise<Stored[]> {
   const stored = new Map<string, Stored>();
-  const add = (folder: Folder, views: readonly unknown[], idKey = 'id') => {
-    for (const view of views as readonly Fields[]) {
-      const id = view[idKey] as string | number;
+  for (const kind of kinds) {
+    const { folder } = kind;
+    onProgress(folder);
+    for (const view of await listed(api, kind.routes.list)) {
+      const id = idOf(kind, view);
       stored.set(`${folder}/${id}`, { folder, id, view });
     }
-  };
-  onProgress('locations');
-  add('locations', await api.call(privateLocationRoutes.listPrivateLocations));
-  for (const [folder, route] of lists) {
-    onProgress(folder);
-    add(folder, await api.all(route));
   }
-  onProgress('status-pages');
-  add('services', await api.allEntries(statusPageRoutes.listServices));
-  add('status-pages', await api.allEntries(statusPageRoutes.listStatusPages));
-  add('status-page-components', await api.allEntries(statusPageComponentRoutes.listStatusPageComponents));
-  add('automation-rules', await api.allEntries(automationRuleRoutes.listAutomationRules));
   return [...stored.values()];
 }
 
-const pages: readonly (readonly [Folder, Route])[] = [
-  ['services', statusPageRoutes.listServices],
-  ['status-pages', statusPageRoutes.listStatusPages],
-];
-const componentLists: readonly (readonly [Folder, Route])[] = [
-  ['status-page-components', statusPageComponentRoutes.listStatusPageComponents],
-  ['automation-rules', automationRuleRoutes.listAutomationRules],
-];
-
-const anything = z.looseObject({});
-const anyPage = cursorPage(anything);
+/** An account without pages of components may have no operations for these. */
+const ofPagesOfComponents: ReadonlySet<Folder> = new Set(['status-page-components', 'automation-rules']);
 
 /**
  * The same of an account of a comparable service: whatever it shows. What it has no operation for is on the list of
@@ -84,11 +57,15 @@ export async function readForeignAccount(
 ): Promise<{ readonly stored: readonly Stored[]; readonly losses: readonly Loss[] }> {
   const stored: Stored[] = [];
   const losses: Loss[] = [];
-  const read = async (folder: Folder, views: () => Promise<readonly Fields[]>) => {
+  const hasPageOfComponents = () =>
+    stored.some(({ folder, view }) => folder === 'status-pages' && view['version'] === 3);
+  for (const kind of kinds) {
+    const { folder } = kind;
+    if (ofPagesOfComponents.has(folder) && !hasPageOfComponents()) continue;
     onProgress(folder);
     try {
-      for (const view of await views()) {
-        const id = view['id'] ?? view['key'];
+      for (const view of await listed(api, ofAnyService(kind.routes.list))) {
+        const id: unknown = idOf(kind, view) ?? view['key'];
         if (typeof id === 'string' || typeof id === 'number') stored.push({ folder, id, view });
         else losses.push({ field: folder, reason: 'one of them has no id' });
       }
@@ -96,22 +73,6 @@ export async function readForeignAccount(
       if (!(thrown instanceof ApiError) || folder === 'checks') throw thrown;
       losses.push({ field: folder, reason: thrown.message });
     }
-  };
-  await read('locations', () =>
-    api.call({ ...privateLocationRoutes.listPrivateLocations, response: z.array(anything) }),
-  );
-  const readAll = ([folder, route]: readonly [Folder, Route], isByCursor: boolean) =>
-    read(folder, async () => {
-      const views: readonly unknown[] = isByCursor
-        ? await api.allEntries({ ...route, response: anyPage })
-        : await api.all({ ...route, response: z.array(anything) });
-      return views as readonly Fields[];
-    });
-  for (const one of lists) await readAll(one, false);
-  for (const one of pages) await readAll(one, true);
-  // Where there are none, it may have no operations for them.
-  if (stored.some(({ folder, view }) => folder === 'status-pages' && view['version'] === 3)) {
-    for (const one of componentLists) await readAll(one, true);
   }
   return { stored, losses };
 }

@@ -1,10 +1,10 @@
+import { idOf } from '../../protocol/projects/kind.ts';
+import { type Folder, kinds } from '../../protocol/projects/kinds.ts';
 import { projectRoutes } from '../../protocol/projects/project.ts';
 import { type ProjectImport, projectImportRoutes } from '../../protocol/projects/project-import.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Stored } from '../project/export.ts';
-import { kinds } from '../project/kinds.ts';
-import type { Folder } from '../project/project.ts';
 
 /** What of an account becomes that of a project, under which names. Nothing is changed before `finish`. */
 export interface Adoption {
@@ -36,23 +36,15 @@ export async function planAdoption(
   const body = { filters };
   const plan: ProjectImport = await api.call(projectImportRoutes.createProjectImport, { params, body });
   const names = new Map(
-    plan.changes.resources.flatMap(({ type, physicalId, logicalId }) => {
+    plan.changes.resources.flatMap(({ type, payload, logicalId }) => {
       const kind = kinds.find((one) => one.type === type);
-      return kind ? [[`${kind.folder}/${physicalId}`, logicalId] as const] : [];
+      return kind ? [[`${kind.folder}/${idOf(kind, payload)}`, logicalId] as const] : [];
     }),
   );
-  // Dashboards have a number, and a name that their addresses have.
-  const otherIds = new Map<string, string>();
-  const nameOf = (folder: Folder, id: string | number) =>
-    names.get(`${folder}/${id}`) ?? names.get(`${folder}/${otherIds.get(`${folder}/${id}`)}`);
+  const nameOf = (folder: Folder, id: string | number) => names.get(`${folder}/${id}`);
   const of = { params: { importId: plan.id } };
   return {
-    adopted: (stored) => {
-      for (const { folder, id, view } of stored) {
-        if (folder === 'dashboards') otherIds.set(`${folder}/${id}`, String(view['dashboardId']));
-      }
-      return stored.filter(({ folder, id }) => nameOf(folder, id) !== undefined);
-    },
+    adopted: (stored) => stored.filter(({ folder, id }) => nameOf(folder, id) !== undefined),
     nameOf,
     async finish() {
       await api.call(projectImportRoutes.applyProjectImport, of);

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Fields } from '../../protocol/projects/kind.ts';
+import { type Folder, kindIn, kinds } from '../../protocol/projects/kinds.ts';
 import type { Change } from '../../protocol/projects/project.ts';
 import { canonicalFile } from '../project/canonical.ts';
 import { EnvironmentValue, mapEnvironmentValues } from '../project/environment-values.ts';
 import { exportAccount, type Stored } from '../project/export.ts';
-import { kindOf, kinds } from '../project/kinds.ts';
-import { type Fields, type Folder, type Project, pathOf } from '../project/project.ts';
+import { type Project, pathOf } from '../project/project.ts';
 
 /** What a deployment does to one file's worth of an account. */
 export interface PlannedChange {
@@ -92,7 +93,7 @@ function nameKey(change: Change): string {
 
 /** Names of others that no change knows are ids on one side: they are not compared. */
 function differences(folder: Folder, account: Fields, file: Fields): FieldChange[] {
-  const kind = kindOf(folder);
+  const kind = kindIn(folder);
   const references = new Set(kind.references.map(({ file: field }) => field.split('.')[0] ?? ''));
   const shown = (fields: Fields) => mapEnvironmentValues(fields, (one) => hidden(one)) as Fields;
   const before = shown(account);

@@ -62,15 +62,11 @@ export async function makePlan(
     const isCompared = diff.some(({ action }) => action === 'UPDATE');
     const ids = new Set(diff.map((change) => `${fileOf(change).folder}/${change.physicalId}`));
     const stored = isCompared
-      ? (await readAccount(api, (what) => progress.say(`comparing ${what}`))).filter(
-          ({ folder: of, id, view }) =>
-            ids.has(`${of}/${of === 'dashboards' ? String(view['dashboardId']) : id}`),
+      ? (await readAccount(api, (what) => progress.say(`comparing ${what}`))).filter(({ folder: of, id }) =>
+          ids.has(`${of}/${id}`),
         )
       : [];
-    const named = stored.map((one) =>
-      one.folder === 'dashboards' ? { ...one, id: String(one.view['dashboardId']) } : one,
-    );
-    const changes = plannedChanges(diff, project, named);
+    const changes = plannedChanges(diff, project, stored);
     return { project, changes, warnings: weakSecretsOf(resources), body };
   } finally {
     progress.end();

@@ -3,6 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError, toError } from '../../lib/errors.ts';
+import type { Fields } from '../../protocol/projects/kind.ts';
+import { kindIn } from '../../protocol/projects/kinds.ts';
 import { definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
 import { type TestSession, testSessionRoutes } from '../../protocol/sessions/test-session.ts';
 import type { ApiClient } from '../api/client.ts';
@@ -11,8 +13,7 @@ import { showProgress } from '../api/show.ts';
 import { table } from '../api/text.ts';
 import { mapEnvironmentValues } from '../project/environment-values.ts';
 import { invalidProject, parseYaml, readProject } from '../project/files.ts';
-import { kindOf } from '../project/kinds.ts';
-import { type Definition, type Fields, pathOf } from '../project/project.ts';
+import { type Definition, pathOf } from '../project/project.ts';
 import { withSnippets } from '../project/snippets.ts';
 import { problemsOf } from '../project/validate.ts';
 
@@ -130,7 +131,7 @@ async function readDefinitions(path: string, environment: Environment): Promise<
   const logicalId = basename(path).replace(/\.[^.]*$/, '');
   const definition = { folder: 'checks', logicalId, fields: read.value as Fields } as const;
   const problems = problemsOf({ logicalId, name: logicalId, definitions: [definition] }, environment);
-  const others = kindOf('checks').references.map(({ file }) => `${pathOf(definition)}: ${file}`);
+  const others = kindIn('checks').references.map(({ file }) => `${pathOf(definition)}: ${file}`);
   const own = problems.filter((problem) => !others.some((start) => problem.startsWith(start)));
   if (own.length > 0) throw invalidProject(path, own);
   return { definitions: [definition], folderOf: () => dirname(path) };
@@ -151,8 +152,8 @@ function filled(fields: Fields, environment: Environment): Fields {
 /** What a single run has nothing of: channels, other checks, incidents, and where it runs otherwise. */
 function withoutOthers(folder: 'checks' | 'groups', fields: Fields): Fields {
   const others = new Set([
-    ...kindOf(folder).references.map(({ file }) => file.split('.')[0] ?? ''),
-    ...kindOf(folder).references.map(({ api }) => api.split('.')[0] ?? ''),
+    ...kindIn(folder).references.map(({ file }) => file.split('.')[0] ?? ''),
+    ...kindIn(folder).references.map(({ api }) => api.split('.')[0] ?? ''),
     ...['privateLocations', 'locations'],
   ]);
   return Object.fromEntries(Object.entries(fields).filter(([key]) => !others.has(key)));

@@ -1,9 +1,10 @@
 import { frequencies, subMinutePeriodsSeconds } from '../../checks/contract/frequency.ts';
 import { findCheckType } from '../../checks/index.ts';
+import type { Fields } from '../../protocol/projects/kind.ts';
+import { type Folder, kindIn } from '../../protocol/projects/kinds.ts';
 import { canonicalFile } from '../project/canonical.ts';
 import { EnvironmentValue } from '../project/environment-values.ts';
-import { kindOf } from '../project/kinds.ts';
-import { type Definition, type Fields, type Folder, logicalIdOf } from '../project/project.ts';
+import { type Definition, logicalIdOf } from '../project/project.ts';
 import type { Loss } from './source.ts';
 
 /** What an import makes of a source: files, the values that are not in them, and what could not be carried over. */
@@ -82,7 +83,7 @@ export class Collection {
 export function shortened(definitions: readonly Definition[]): Definition[] {
   return definitions.map(({ folder, logicalId, fields }) => ({
     ...{ folder, logicalId },
-    fields: withSecrets(canonicalFile(kindOf(folder), fields), fields) as Fields,
+    fields: withSecrets(canonicalFile(kindIn(folder), fields), fields) as Fields,
   }));
 }
 

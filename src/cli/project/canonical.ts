@@ -1,8 +1,8 @@
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { withoutDefaults } from '../../lib/json/without-defaults.ts';
+import type { Fields, Kind } from '../../protocol/projects/kind.ts';
+import { kindIn } from '../../protocol/projects/kinds.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
-import { type Kind, kindOf } from './kinds.ts';
-import type { Fields, Folder } from './project.ts';
 import { toApi, toFile } from './references.ts';
 
 /**
@@ -25,7 +25,7 @@ export function canonicalApi(kind: Kind, fields: Fields): Fields {
 export function canonicalFile(kind: Kind, fields: Fields): Fields {
   const names = new Map<string, string>();
   const inverse = new Map<unknown, string>();
-  const standIn = (to: Folder, name: unknown) => {
+  const standIn = (to: string, name: unknown) => {
     const known = names.get(`${to}/${name}`);
     if (known !== undefined) return standInOf(to, known);
     const count = String(names.size + 1);
@@ -50,8 +50,8 @@ export function canonicalFile(kind: Kind, fields: Fields): Fields {
 const valueStandIns = ['', 'https://hidden.invalid/'];
 
 /** An id that the schema takes, in the place of a name. */
-export function standInOf(to: Folder, count: string): string | number {
-  return kindOf(to).id === 'number' ? Number(count) : `00000000-0000-4000-8000-${count.padStart(12, '0')}`;
+export function standInOf(to: string, count: string): string | number {
+  return kindIn(to).isNumbered ? Number(count) : `00000000-0000-4000-8000-${count.padStart(12, '0')}`;
 }
 
 /** Names in lists that are sets. */

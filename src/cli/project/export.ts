@@ -1,13 +1,15 @@
+import type { Fields, Kind } from '../../protocol/projects/kind.ts';
+import { type Folder, kindIn, kinds } from '../../protocol/projects/kinds.ts';
 import { defaultOffset } from '../../service/checks/slots.ts';
 import { canonicalApi, sortedNames } from './canonical.ts';
 import { EnvironmentValue } from './environment-values.ts';
-import { type Kind, kindOf, kinds } from './kinds.ts';
-import { type Definition, type Fields, type Folder, logicalIdOf, pathOf } from './project.ts';
+import { type Definition, logicalIdOf, pathOf } from './project.ts';
 import { toFile } from './references.ts';
 
 /** One thing of an account, as the API shows it. */
 export interface Stored {
   readonly folder: Folder;
+  /** By which projects know it. */
   readonly id: string | number;
   readonly view: Fields;
 }
@@ -42,7 +44,7 @@ export function exportAccount(
   const ordered = kinds.flatMap(({ folder }) => inOrder(stored.filter((one) => one.folder === folder)));
   const definitions = ordered.map((one): Definition => {
     const { folder, id, view } = one;
-    const kind = kindOf(folder);
+    const kind = kindIn(folder);
     const logicalId = names.get(keyOf(folder, id)) ?? String(id);
     const file = pathOf({ folder, logicalId });
     const api = canonicalApi(kind, withoutChosenOffset(view));
@@ -80,7 +82,7 @@ function inOrder(stored: readonly Stored[]): Stored[] {
   const rank = ({ view, id }: Stored) => [
     titleOf(view),
     String(view['created_at']),
-    String(id).padStart(12, '0'),
+    String(view['id'] ?? id).padStart(12, '0'),
   ];
   return stored.toSorted((one, other) => {
     const [a, b] = [rank(one), rank(other)];
@@ -152,7 +154,7 @@ function variableOf(logicalId: string, field: string, taken: Set<string>): strin
   }
 }
 
-function keyOf(folder: Folder, id: unknown): string {
+function keyOf(folder: string, id: unknown): string {
   return `${folder}/${String(id)}`;
 }
 

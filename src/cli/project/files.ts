@@ -4,8 +4,9 @@ import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import { AppError, toError } from '../../lib/errors.ts';
 import { nearestName } from '../../lib/names/nearest-name.ts';
+import { type Folder, folders } from '../../protocol/projects/kinds.ts';
 import { environmentTag } from './environment-values.ts';
-import { type Definition, type Folder, folders, type Project, pathOf } from './project.ts';
+import { type Definition, type Project, pathOf } from './project.ts';
 
 /** The file by which a folder is a project. */
 export const projectFile = 'picket.yaml';

@@ -1,24 +1,5 @@
-/** Fields of a file, or of the API. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** The folders of a project: what is in one is of one kind. */
-export const folders = [
-  'locations',
-  'alert-channels',
-  'services',
-  'variables',
-  'snippets',
-  'client-certificates',
-  'groups',
-  'checks',
-  'status-pages',
-  'status-page-components',
-  'automation-rules',
-  'maintenance-windows',
-  'dashboards',
-  'slos',
-] as const;
-export type Folder = (typeof folders)[number];
+import type { Fields } from '../../protocol/projects/kind.ts';
+import type { Folder } from '../../protocol/projects/kinds.ts';
 
 /** What one file of a project says. */
 export interface Definition {

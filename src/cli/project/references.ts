@@ -1,21 +1,7 @@
-import type { Fields, Folder } from './project.ts';
-
-/**
- * Where one definition names others. The API has their ids there; files have the names of the files, so that
- * they mean the same in every account.
- */
-export interface Reference {
-  /** The field in a file. Dots lead into objects, `*` stands for each item of a list. */
-  readonly file: string;
-  /** The field of the API: the same but for its last name. */
-  readonly api: string;
-  readonly to: Folder;
-  /** For lists whose items are objects of the API: the key of the id. Files have the name alone. */
-  readonly item?: string;
-}
+import type { Fields, Reference } from '../../protocol/projects/kind.ts';
 
 /** What stands for an id in the other form. */
-export type Translate = (to: Folder, id: unknown, path: string) => unknown;
+export type Translate = (to: string, id: unknown, path: string) => unknown;
 
 /** Fields of the API as a file has them. */
 export function toFile(references: readonly Reference[], fields: Fields, nameOf: Translate): Fields {

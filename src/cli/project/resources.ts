@@ -1,6 +1,7 @@
+import type { Fields } from '../../protocol/projects/kind.ts';
+import { kindIn } from '../../protocol/projects/kinds.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
-import { kindOf } from './kinds.ts';
-import { type Definition, type Fields, type Project, pathOf } from './project.ts';
+import { type Definition, type Project, pathOf } from './project.ts';
 import { toApi } from './references.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -50,7 +51,7 @@ function resourcesOfOne(
   filled: Fields,
   slugs: ReadonlyMap<string, string>,
 ): ProjectResource[] {
-  const kind = kindOf(folder);
+  const kind = kindIn(folder);
   const sourceFile = pathOf({ folder, logicalId });
   const owner = folder === 'groups' ? 'group' : 'check';
   const resource = (type: string, id: string, payload: Fields): ProjectResource => ({

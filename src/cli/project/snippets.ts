@@ -1,5 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
-import type { Fields } from './project.ts';
+import type { Fields } from '../../protocol/projects/kind.ts';
 
 /**
  * The scripts of snippets in the place of their names: the account may have others.

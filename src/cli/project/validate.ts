@@ -1,9 +1,10 @@
 import { codeBundleKey, codeBundleKeyOf } from '../../checks/contract/code-bundle.ts';
 import { findUnknownFields } from '../../lib/names/unknown-fields.ts';
+import type { Fields } from '../../protocol/projects/kind.ts';
+import { kindIn } from '../../protocol/projects/kinds.ts';
 import { standInOf } from './canonical.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
-import { kindOf } from './kinds.ts';
-import { type Definition, type Fields, type Project, pathOf } from './project.ts';
+import { type Definition, type Project, pathOf } from './project.ts';
 import { fieldInFile, toApi } from './references.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -28,7 +29,7 @@ function definitionProblems(
   names: ReadonlyMap<string, string>,
   environment: Environment,
 ): string[] {
-  const kind = kindOf(definition.folder);
+  const kind = kindIn(definition.folder);
   const file = pathOf(definition);
   const problems: string[] = [];
   const unset: string[] = [];

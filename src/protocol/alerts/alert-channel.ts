@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Channel } from '../../channels/contract/channel.ts';
 import { channelKinds, channelTypes } from '../../channels/index.ts';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
-import { ManagedFields } from '../projects/project.ts';
 import { QuietHours } from './quiet-hours.ts';
 
 /** When a channel is notified, whatever its type. */

@@ -7,10 +7,10 @@ import {
 } from '../../checks/contract/definition/common-fields.ts';
 import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
-import { ManagedFields } from '../projects/project.ts';
 import {
   AnyCheck,
   DocumentedCheck,

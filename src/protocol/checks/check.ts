@@ -3,10 +3,10 @@ import type { CheckType } from '../../checks/contract/check-type.ts';
 import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
 import { definitionSchema, mergedInChecks, pascalName } from '../../checks/contract/definition/definition.ts';
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
-import { ManagedFields } from '../projects/project.ts';
 import { CheckState } from './check-state.ts';
 
 const AlertChannels = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { defineResourceApi } from '../http/resource.ts';
-import { ManagedFields } from '../projects/project.ts';
 
 const pem = z.string().min(1).max(65_536);
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
-import { ManagedFields } from '../projects/project.ts';
 
 /** A piece of script that checks share (spec.md "Snippet"). */
 export const Snippet = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { defineResourceApi } from '../http/resource.ts';
 import { Warning } from '../http/warning.ts';
-import { ManagedFields } from '../projects/project.ts';
 
 const key = z
   .string()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { ManagedFields } from '../projects/project.ts';
 
 /** A slug that cannot be mistaken for a data-center region (check model 4.5). */
 const slugPattern =

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { ManagedFields } from '../projects/project.ts';
 import { patchOf } from './page-fields.ts';
 import { ComponentImpact } from './status-page-component.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { ManagedFields } from '../projects/project.ts';
 import {
   CustomDomain,
   CustomDomainState,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, OffsetDateTime, Timestamp } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
 import { TimeZone } from '../http/time-zone.ts';
-import { ManagedFields } from '../projects/project.ts';
 
 export const repeatUnits = ['DAY', 'WEEK', 'MONTH'] as const;
 

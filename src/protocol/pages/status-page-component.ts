@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { ManagedFields } from '../projects/project.ts';
 
 export const componentTypes = ['SERVICE', 'GROUP'] as const;
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { ManagedFields } from '../projects/project.ts';
 import {
   CustomDomain,
   CustomDomainState,

@@ -1,29 +1,22 @@
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
 import { accepted, created, defineRoute, successful } from '../http/route.ts';
+import { type KindName, kinds } from './kinds.ts';
 
-/** What a project can hold, in the order in which one can name another. */
-export const projectResourceTypes = [
-  'private-location',
-  'alert-channel',
-  'variable',
-  'snippet',
-  'client-certificate',
-  'status-page-service',
-  'status-page',
-  'status-page-component',
-  'status-page-automation-rule',
-  'check-group',
-  'check',
-  'maintenance-window',
-  'dashboard',
-  'slo',
+/** Parts of other resources, which have no files of their own: who is alerted, and where checks run. */
+export const partTypes = [
   'alert-channel-subscription',
   'private-location-check-assignment',
   'private-location-group-assignment',
 ] as const;
+
+/** What a project can hold. */
+export type ProjectResourceType = KindName | (typeof partTypes)[number];
+export const projectResourceTypes: readonly ProjectResourceType[] = [
+  ...kinds.map(({ type }) => type),
+  ...partTypes,
+];
 export const ProjectResourceType = z.enum(projectResourceTypes);
-export type ProjectResourceType = z.output<typeof ProjectResourceType>;
 
 const maxResources = 5_000;
 const maxFiles = 5_000;
@@ -150,17 +143,6 @@ export const Deployment = z
   })
   .meta({ id: 'Deployment' });
 export type Deployment = z.output<typeof Deployment>;
-
-/** What answers say of a resource that a project's deployments write. */
-export const ManagedFields = {
-  project: z
-    .object({ logicalId: z.string(), name: z.string() })
-    .optional()
-    .describe(
-      'The project whose deployments write it, and overwrite what is changed otherwise; absent: none',
-    ),
-  logicalId: z.string().optional().describe('Its name in that project'),
-};
 
 export const Project = z
   .object({

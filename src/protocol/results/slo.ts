@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
 import { defineRoute, successful } from '../http/route.ts';
-import { ManagedFields } from '../projects/project.ts';
 import { Coverage } from '../runs/coverage.ts';
 
 /** What a service level objective is about: exactly one of these. */

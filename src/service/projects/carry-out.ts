@@ -1,6 +1,7 @@
 import { AppError } from '../../lib/errors.ts';
 import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
+import { idOf } from '../../protocol/projects/kind.ts';
 import type { Change, PhysicalId } from '../../protocol/projects/project.ts';
 import { validatedBody } from '../http/validated.ts';
 import { fieldError } from '../http/validation.ts';
@@ -194,7 +195,7 @@ class Errand {
       query: kind.createQuery ?? {},
       body,
     });
-    const physicalId = kind.idOf(answer);
+    const physicalId = idOf(kind, answer);
     this.#changes.push({ type, logicalId, physicalId, action: 'CREATE' });
     this.#note(type, logicalId, physicalId, 1);
     if (type === 'check' && answer.activated === true) this.#created.push(String(physicalId));

@@ -1,18 +1,8 @@
+import { kinds } from '../../protocol/projects/kinds.ts';
 import type { Change } from '../../protocol/projects/project.ts';
-import { type KindName, kinds, physicalIdOf } from './kinds/index.ts';
+import { physicalIdOf } from './kinds/index.ts';
 import type { ProjectResourceRow } from './tables.ts';
 import { keyOf, type WishedProject } from './wished.ts';
-
-/** What has to go before anything is written: what replaces it may have the same address. */
-const goneFirst: readonly string[] = [
-  'alert-channel-subscription',
-  'slo',
-  'check',
-  'status-page',
-  'dashboard',
-  'maintenance-window',
-  'variable',
-] satisfies readonly (KindName | 'alert-channel-subscription')[];
 
 export interface Departure {
   readonly row: ProjectResourceRow;
@@ -36,18 +26,17 @@ export function departures(
       (row) => row.member === 1 && row.import_id === null && !known.has(`${row.type} ${row.logical_id}`),
     )
     .map((row): Departure => ({ row, change: departure(row, preserve) }));
-  const order = ({ row }: Departure) => goneFirst.indexOf(row.type);
+  const sorted = gone.toSorted((left, right) => order(left.row) - order(right.row));
   return {
-    first: gone.filter((one) => order(one) !== -1).sort((left, right) => order(left) - order(right)),
-    last: gone
-      .filter((one) => order(one) === -1)
-      .sort((left, right) => lastOrder(left.row) - lastOrder(right.row)),
+    first: sorted.filter(({ row }) => order(row) >= 0),
+    last: sorted.filter(({ row }) => order(row) < 0),
   };
 }
 
-/** Groups before the locations and channels that they may be the last to use. */
-function lastOrder({ type }: ProjectResourceRow): number {
-  return -Object.keys(kinds).indexOf(type);
+/** Subscriptions go first. Negative: at the end, groups before the locations and channels that they may be the last to use. */
+function order({ type }: ProjectResourceRow): number {
+  const at = kinds.findIndex((one) => one.type === type);
+  return kinds[at] ? (kinds[at].deletedFirst ?? -1 - at) : 0;
 }
 
 function departure(row: ProjectResourceRow, preserve: boolean): Change {

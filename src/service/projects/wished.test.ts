@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DeploymentInput } from '../../protocol/projects/project.ts';
+import { typeNamedBy } from './kinds/named-types.ts';
 import { keyOf, readWished, withIds } from './wished.ts';
 
 const ref = (name: string) => ({ ref: name });
@@ -29,6 +30,19 @@ describe('what a project wishes', () => {
     expect([group?.type, own?.type]).toEqual(['check-group', 'check']);
     const ids = own && withIds(own, project.names, (key) => (key === 'check-group same' ? 7 : 'other'));
     expect(ids).toEqual({ groupId: 7 });
+  });
+
+  it.each([
+    ['check-group', 'tearDownSnippetId', 'snippet'],
+    ['alert-channel', 'checkId', 'check'],
+    ['check', 'alertChannelId', 'alert-channel'],
+    ['status-page', 'services', 'status-page-service'],
+    ['status-page-automation-rule', 'componentId', 'status-page-component'],
+    ['maintenance-window', 'statusPageIds', 'status-page'],
+    ['private-location-group-assignment', 'privateLocationId', 'private-location'],
+    ['check', 'constructor', undefined],
+  ] as const)('knows that in a %s %s names a %s', (type, field, named) => {
+    expect(typeNamedBy(type, field)).toBe(named);
   });
 
   it('gives checks the files that they name, and the locations that they are assigned to', () => {

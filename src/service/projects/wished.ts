@@ -8,6 +8,7 @@ import type {
 } from '../../protocol/projects/project.ts';
 import { unknownFieldIssues } from '../http/unknown-names.ts';
 import { fieldError } from '../http/validation.ts';
+import { typeNamedBy } from './kinds/named-types.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
 
@@ -41,26 +42,6 @@ const fileLists = ['dependencies', 'setupScriptDependencies', 'tearDownScriptDep
 /** One file may be named by thousands of checks, each of which has it as its own. */
 const mostCharacters = 64 * 1024 * 1024;
 const deepestLevels = 64;
-
-/** Fields whose refs name a resource of one type; elsewhere the name has to be of one type only. */
-const typesOfFields: Readonly<Record<string, ProjectResourceType>> = {
-  alertChannelId: 'alert-channel',
-  alertChannelIds: 'alert-channel',
-  setupSnippetId: 'snippet',
-  tearDownSnippetId: 'snippet',
-  groupId: 'check-group',
-  checkId: 'check',
-  parentCheckIds: 'check',
-  privateLocationId: 'private-location',
-  services: 'status-page-service',
-  serviceId: 'status-page-service',
-  serviceIds: 'status-page-service',
-  statusPageIds: 'status-page',
-  statusPageId: 'status-page',
-  parentId: 'status-page-component',
-  componentId: 'status-page-component',
-  componentIds: 'status-page-component',
-};
 
 /**
  * Reads what a request wishes, without looking at what there is.
@@ -131,7 +112,7 @@ export function withIds(
     if (Array.isArray(value)) return value.map((item, at) => walk(item, field, `${path}.${at}`));
     if (!isRecord(value)) return value;
     const ref = refOf(value);
-    if (ref !== undefined) return idOf(names.find(ref, field, (message) => wrong(path, message)));
+    if (ref !== undefined) return idOf(names.find(ref, { type, field }, (message) => wrong(path, message)));
     return Object.fromEntries(
       Object.entries(value).map(([key, child]) => [
         key,
@@ -152,9 +133,13 @@ export class Names {
   }
 
   /** The key of what a ref in a field means. */
-  find(ref: string, field: string, wrong: (message: string) => Error): string {
+  find(
+    ref: string,
+    { type: owner, field }: { readonly type: ProjectResourceType; readonly field: string },
+    wrong: (message: string) => Error,
+  ): string {
     const types = this.#byLogicalId.get(ref) ?? [];
-    const wanted = typesOfFields[field];
+    const wanted = typeNamedBy(owner, field);
     const fitting = wanted === undefined ? types : types.filter((type) => type === wanted);
     const [type] = fitting;
     const what = wanted === undefined ? 'resource' : wanted;
@@ -228,7 +213,7 @@ function assignmentOf(
   const find = (name: string) => {
     const ref = refOf(payload[name]);
     if (ref === undefined) throw wrong(name, 'must be a {"ref": "<logicalId>"}');
-    return { ref, key: names.find(ref, name, (message) => wrong(name, message)) };
+    return { ref, key: names.find(ref, { type, field: name }, (message) => wrong(name, message)) };
   };
   return [find(field).key, find('privateLocationId').ref];
 }
@@ -239,7 +224,7 @@ function inOrder(wished: readonly Wished[], names: Names, resources: readonly Pr
   const needs = (one: Wished): string[] => {
     const wrong = problemOf(one, one.index);
     const refs = refsIn(one.payload, wrong).map(({ ref, field, path }) =>
-      names.find(ref, field, (message) => wrong(path, message)),
+      names.find(ref, { type: one.type, field }, (message) => wrong(path, message)),
     );
     return [...refs, ...one.locations.map((logicalId) => keyOf({ type: 'private-location', logicalId }))];
   };

@@ -37,6 +37,7 @@ function firstNew(root: string, path: string): string {
 const listOf: Readonly<Record<string, string>> = {
   'src/checks/index.ts': 'export const checkTypes: readonly CheckType[] = [',
   'src/channels/index.ts': 'const registry = [',
+  'src/protocol/projects/kinds.ts': 'const all = [',
   'src/service/resources/index.ts': 'export const resources = {',
   'src/service/console/registry.ts': 'export const pages: readonly Page[] = [',
 };

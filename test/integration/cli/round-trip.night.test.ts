@@ -10,9 +10,9 @@ import { deployCommand, planCommand } from '../../../src/cli/deploy/deploy-comma
 import { exportCommand } from '../../../src/cli/deploy/export-command.ts';
 import type { MissingValue } from '../../../src/cli/project/export.ts';
 import { readProject } from '../../../src/cli/project/files.ts';
-import { kinds } from '../../../src/cli/project/kinds.ts';
 import { pathOf } from '../../../src/cli/project/project.ts';
 import { codeBundleRoutes } from '../../../src/protocol/agent/code-bundle.ts';
+import { kinds } from '../../../src/protocol/projects/kinds.ts';
 import { openHarness, type ServiceHarness, until } from '../../helpers/service/service.ts';
 import { callProvider, smsProvider } from '../conformance/channel-receivers/phone.ts';
 import type { Samples } from '../conformance/samples/samples.ts';

@@ -4,7 +4,7 @@ import { addKey } from '../../../src/service/accounts/accounts.ts';
 import { resources } from '../../../src/service/resources/index.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { namesPath, withValue, wrongValuesFor } from '../../helpers/service/wrong-values.ts';
-import type { ResourceBody, ResourceSample } from './resource-samples/resource-sample.ts';
+import { type ResourceBody, type ResourceSample, sampleOf } from './resource-samples/resource-sample.ts';
 
 const all = Object.entries(resources).map(
   ([name, { api }]) => [api.plural, name, api as ResourceApi] as const,
@@ -32,7 +32,7 @@ export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): 
     const pathOf = (one: ResourceBody | undefined) => `${path}/${one?.[api.keyName]}`;
 
     beforeAll(async () => {
-      ({ sample } = (await import(`./resource-samples/${name}.ts`)) as { readonly sample: ResourceSample });
+      sample = await sampleOf(name, api);
       account = await harness.addAccount();
       made = [];
       for (const body of sample.bodies) {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { idOf, type Kind } from '../../../src/protocol/projects/kind.ts';
+import { kinds } from '../../../src/protocol/projects/kinds.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { loggedIn } from '../../helpers/service/visitor.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
@@ -28,6 +30,18 @@ const resources = [
   },
   { type: 'status-page-service', logicalId: 'web', payload: { name: 'Web' } },
   { type: 'status-page', payload: { name: 'Shop', url: 'shop', cards } },
+  { type: 'status-page', logicalId: 'parts', payload: { name: 'Parts', url: 'parts', version: 3 } },
+  {
+    type: 'status-page-component',
+    payload: { name: 'Web', statusPageId: { ref: 'parts' } },
+  },
+  {
+    type: 'status-page-automation-rule',
+    payload: {
+      ...{ name: 'Down', statusPageId: { ref: 'parts' }, tags: ['shop'], firstUpdate: 'a', lastUpdate: 'b' },
+      components: [{ componentId: { ref: 'status-page-component' }, targetImpact: 'MAJOR_OUTAGE' }],
+    },
+  },
   { type: 'maintenance-window', payload: { name: 'Release', ...windowFields } },
   { type: 'dashboard', payload: { header: 'Shop', customUrl: 'shop' } },
   { type: 'variable', payload: { key: 'CURRENCY', value: 'EUR' } },
@@ -35,22 +49,6 @@ const resources = [
   { type: 'client-certificate', payload: { host: '*.shop.example.com', cert, key } },
   { type: 'slo', payload: { name: 'Shop', tags: ['shop'], target: 99 } },
 ].map((one) => ({ logicalId: one.type, ...one }));
-
-/** Where each kind is listed, and the field that paths name it by. */
-const paths: Readonly<Record<string, readonly [path: string, key?: string]>> = {
-  'private-location': ['/v1/private-locations'],
-  'alert-channel': ['/v1/alert-channels'],
-  'check-group': ['/v1/check-groups'],
-  check: ['/v1/checks'],
-  'status-page-service': ['/v1/status-pages/services'],
-  'status-page': ['/v1/status-pages'],
-  'maintenance-window': ['/v1/maintenance-windows'],
-  dashboard: ['/v1/dashboards', 'dashboardId'],
-  variable: ['/v1/variables', 'key'],
-  snippet: ['/v1/snippets'],
-  'client-certificate': ['/v1/client-certificates'],
-  slo: ['/v1/slos'],
-};
 
 it('answers name the project of what is managed, and its name there, and nothing for what is not', async () => {
   const { call } = harness;
@@ -60,13 +58,14 @@ it('answers name the project of what is managed, and its name there, and nothing
   expect([started.status, started.body.message]).toEqual([202, undefined]);
   const ended = await call('GET', `/v1/projects/shop/deployments/${started.body.id}/completion`);
   expect(ended.body).toMatchObject({ status: 'SUCCEEDED' });
+  expect(kinds.filter(({ type }) => !resources.some((one) => one.type === type))).toEqual([]);
   for (const { type, logicalId } of resources) {
-    const [path, key = 'id'] = paths[type] ?? [''];
-    const { body } = await call('GET', path);
+    const kind = kinds.find((one) => one.type === type) as Kind;
+    const { body } = await call('GET', kind.routes.list.path);
     const all = Array.isArray(body) ? body : body.entries;
     const shown = all.find((one: { logicalId?: string }) => one.logicalId === logicalId);
     expect(shown, type).toMatchObject({ project, logicalId });
-    const one = await call('GET', `${path}/${shown[key]}`);
+    const one = await call('GET', kind.routes.get.path.replace(/\{\w+\}/, String(idOf(kind, shown))));
     expect(one.body, type).toMatchObject({ project, logicalId });
     // What was read can be sent back.
     if (type !== 'check') continue;

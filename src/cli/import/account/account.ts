@@ -1,7 +1,8 @@
 import { findUnknownFields } from '../../../lib/names/unknown-fields.ts';
+import type { Fields } from '../../../protocol/projects/kind.ts';
+import { kindIn } from '../../../protocol/projects/kinds.ts';
 import { exportAccount, type MissingValue, type Stored } from '../../project/export.ts';
-import { kindOf } from '../../project/kinds.ts';
-import type { Definition, Fields } from '../../project/project.ts';
+import type { Definition } from '../../project/project.ts';
 import type { Loss } from '../source.ts';
 
 export interface ImportedAccount {
@@ -56,7 +57,7 @@ export function importAccount(shown: readonly Stored[]): ImportedAccount {
 
 /** One thing with the fields that this version takes; undefined where nothing is left of it. */
 function acceptable({ folder, id, view }: Stored, losses: Loss[]): Fields | undefined {
-  const kind = kindOf(folder);
+  const kind = kindIn(folder);
   const title = `${folder}/${String(view['name'] ?? view['header'] ?? view['type'] ?? id)}`;
   const lose = (field: string, reason: string) =>
     void losses.push({ field: field === '' ? title : `${title}.${field}`, reason });

@@ -1,5 +1,5 @@
 import { recordTypes } from '../../../lib/dns-record-type.ts';
-import type { Fields } from '../../project/project.ts';
+import type { Fields } from '../../../protocol/projects/kind.ts';
 import { type Assertion, Collection, frequencyOf, type Imported, type ImportOptions } from '../collection.ts';
 import { secondsOf, wholeMatch } from '../go-formats.ts';
 import { Source } from '../source.ts';

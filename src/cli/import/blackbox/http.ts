@@ -1,4 +1,4 @@
-import type { Fields } from '../../project/project.ts';
+import type { Fields } from '../../../protocol/projects/kind.ts';
 import { type Assertion, type Collection, statusAssertions } from '../collection.ts';
 import { wholeMatch } from '../go-formats.ts';
 import type { Source } from '../source.ts';

@@ -1,4 +1,4 @@
-import type { Fields } from '../../project/project.ts';
+import type { Fields } from '../../../protocol/projects/kind.ts';
 import type { Collection } from '../collection.ts';
 import { secondsOf } from '../go-formats.ts';
 import { type Loss, Source } from '../source.ts';

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { Fields } from '../../project/project.ts';
+import type { Fields } from '../../../protocol/projects/kind.ts';
 import type { Loss } from '../source.ts';
 
 /** Rows by table, as the database of Uptime Kuma has them; lists and flags may be JSON values, too. */

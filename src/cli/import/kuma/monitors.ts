@@ -1,5 +1,5 @@
 import { recordTypes } from '../../../lib/dns-record-type.ts';
-import type { Fields } from '../../project/project.ts';
+import type { Fields } from '../../../protocol/projects/kind.ts';
 import { type Assertion, type Collection, frequencyOf, retries, statusAssertions } from '../collection.ts';
 import type { Source } from '../source.ts';
 

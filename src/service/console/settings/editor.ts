@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { ManagedFields } from '../../../protocol/http/managed-fields.ts';
 import type { Route } from '../../../protocol/http/route.ts';
-import { ManagedFields } from '../../../protocol/projects/project.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { managedNotice } from '../elements/managed.ts';

@@ -1,20 +1,15 @@
 import { createHash } from 'node:crypto';
+import type { KindName } from '../../../protocol/projects/kinds.ts';
 import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
 import type { ImportChanges } from '../../../protocol/projects/project-import.ts';
 import type { Operations } from '../../operations/operations.ts';
 import type { Repositories } from '../../store/repositories.ts';
-import { type KindName, kinds } from '../kinds/index.ts';
-import type { Body } from '../kinds/kind.ts';
-
-const pageSize = 100;
+import { kinds } from '../kinds/index.ts';
+import type { Body, Identity } from '../kinds/kind.ts';
 
 /** A resource of the account that is of no project yet. */
-export interface Candidate {
+export interface Candidate extends Identity {
   readonly type: KindName;
-  /** The id by which projects know it. */
-  readonly physicalId: PhysicalId;
-  /** The id that people name it by, where that is another one. */
-  readonly shownId: PhysicalId;
   readonly payload: Body;
 }
 
@@ -22,44 +17,6 @@ export interface Filter {
   readonly type: 'include' | 'exclude';
   readonly resource?: { readonly type: string; readonly physicalId?: PhysicalId | undefined } | undefined;
 }
-
-type Ids = Readonly<
-  Record<KindName, (repositories: Repositories, accountId: string) => Promise<PhysicalId[]>>
->;
-
-/** Every resource of an account, by kind. */
-const idsOf: Ids = {
-  'private-location': async ({ locations }, accountId) =>
-    (await locations.listBehind(accountId)).map(({ id }) => id),
-  'alert-channel': async ({ alertChannels }, accountId) =>
-    (await alertChannels.all(accountId)).map(({ id }) => id),
-  variable: async ({ variables }, accountId) => (await variables.listBehind(accountId)).map(({ key }) => key),
-  snippet: async ({ snippets }, accountId) => (await snippets.listBehind(accountId)).map(({ id }) => id),
-  'client-certificate': async ({ certificates }, accountId) =>
-    (await certificates.listBehind(accountId)).map(({ id }) => id),
-  'status-page-service': async ({ services }, accountId) =>
-    (await services.listBehind(accountId)).map(({ id }) => id),
-  'status-page': async ({ statusPages }, accountId) =>
-    (await statusPages.listBehind(accountId)).map(({ id }) => id),
-  'status-page-component': async ({ components }, accountId) =>
-    (await components.listBehind(accountId)).map(({ id }) => id),
-  'status-page-automation-rule': async ({ automationRules }, accountId) =>
-    (await automationRules.listBehind(accountId)).map(({ id }) => id),
-  'check-group': async ({ groups }, accountId) => (await groups.listBehind(accountId)).map(({ id }) => id),
-  check: async ({ checks }, accountId) => {
-    const ids: string[] = [];
-    for (;;) {
-      const page = await checks.list(accountId, {}, { limit: pageSize, offset: ids.length });
-      ids.push(...page.checks.map(({ id }) => id));
-      if (page.checks.length < pageSize) return ids;
-    }
-  },
-  'maintenance-window': async ({ windows }, accountId) =>
-    (await windows.listBehind(accountId)).map(({ id }) => id),
-  dashboard: async ({ dashboards }, accountId) =>
-    (await dashboards.listBehind(accountId)).map(({ dashboard_id: id }) => id),
-  slo: async ({ slos }, accountId) => (await slos.listBehind(accountId)).map(({ id }) => id),
-};
 
 /** The resources of an account that filters let in and no project has. */
 export async function candidates(
@@ -73,13 +30,10 @@ export async function candidates(
   const found: Candidate[] = [];
   for (const type of Object.keys(kinds) as KindName[]) {
     const kind = kinds[type];
-    for (const physicalId of await idsOf[type](repositories, accountId)) {
-      if (taken.has(`${type} ${physicalId}`)) continue;
-      // Numbers of dashboards are not in what lists of ids say.
-      if (type !== 'dashboard' && !isLetIn(filters, type, physicalId)) continue;
+    for (const { physicalId, shownId } of await kind.ids(repositories, accountId)) {
+      if (taken.has(`${type} ${physicalId}`) || !isLetIn(filters, type, shownId)) continue;
       const payload = await operations.callAny<Body>(kind.routes.get, { params: { [kind.key]: physicalId } });
-      const shownId = type === 'dashboard' ? (payload.id as number) : physicalId;
-      if (isLetIn(filters, type, shownId)) found.push({ type, physicalId, shownId, payload });
+      found.push({ type, physicalId, shownId, payload });
     }
   }
   return found;

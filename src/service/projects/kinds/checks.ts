@@ -1,18 +1,19 @@
 import { completeDefinition, maskedValues } from '../../../checks/contract/definition/definition.ts';
 import { type Keeping, keepMasked } from '../../../checks/contract/masking.ts';
 import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
-import { checkRoutes, typedCheckRoutes } from '../../../protocol/checks/check.ts';
-import { checkGroupRoutes, maskedInGroups } from '../../../protocol/checks/check-group.ts';
+import { typedCheckRoutes } from '../../../protocol/checks/check.ts';
+import { maskedInGroups } from '../../../protocol/checks/check-group.ts';
 import { asWritten, keepingOf } from '../../checks/addresses/address-values.ts';
 import { completeGroup } from '../../checks/effective-check.ts';
 import { fieldError } from '../../http/validation.ts';
-import { type Body, named, type ResourceKind } from './kind.ts';
+import { type Body, idsIn, type Particulars } from './kind.ts';
 
+const pageSize = 100;
 /** Who is alerted is said by subscriptions. */
 const createQuery = { autoAssignAlerts: 'false' } as const;
 
-export const checkGroups: ResourceKind = {
-  ...named('CheckGroup', checkGroupRoutes),
+export const checkGroups: Particulars = {
+  ids: idsIn('groups'),
   stored: async (repositories, accountId, id) => {
     const group = await repositories.groups.find(accountId, Number(id));
     return group && completeGroup(group);
@@ -23,8 +24,15 @@ export const checkGroups: ResourceKind = {
   createQuery,
 };
 
-export const checks: ResourceKind = {
-  ...named('Check', checkRoutes),
+export const checks: Particulars = {
+  ids: async (repositories, accountId) => {
+    const ids: string[] = [];
+    for (;;) {
+      const page = await repositories.checks.list(accountId, {}, { limit: pageSize, offset: ids.length });
+      ids.push(...page.checks.map(({ id }) => id));
+      if (page.checks.length < pageSize) return ids.map((id) => ({ physicalId: id, shownId: id }));
+    }
+  },
   stored: async (repositories, accountId, id) => {
     const check = await repositories.checks.find(accountId, String(id));
     if (!check) return undefined;

@@ -1,11 +1,9 @@
-import { automationRuleRoutes } from '../../../protocol/pages/automation-rule.ts';
 import { pageOfCards } from '../../../protocol/pages/status-page.ts';
-import { statusPageComponentRoutes } from '../../../protocol/pages/status-page-component.ts';
 import { fieldError } from '../../http/validation.ts';
-import { type Body, isRecord, type Lookup, named, type ResourceKind } from './kind.ts';
+import { type Body, idsIn, isRecord, type Lookup, type Particulars } from './kind.ts';
 
-export const statusPageComponents: ResourceKind = {
-  ...named('StatusPageComponent', statusPageComponentRoutes),
+export const statusPageComponents: Particulars = {
+  ids: idsIn('components'),
   // Answers show only what a component of its type can have.
   asWritten: ({ configuration, ...shown }) => ({
     ...shown,
@@ -22,8 +20,8 @@ export const statusPageComponents: ResourceKind = {
   },
 };
 
-export const automationRules: ResourceKind = {
-  ...named('AutomationRule', automationRuleRoutes),
+export const automationRules: Particulars = {
+  ids: idsIn('automationRules'),
   isReplaced: (wished, stored) => wished.statusPageId !== stored.statusPageId,
   judge: async (body, lookup) => {
     await requireComponentPage(body, lookup);

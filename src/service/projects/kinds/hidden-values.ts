@@ -1,10 +1,6 @@
-import { clientCertificateApi } from '../../../protocol/checks/client-certificate.ts';
-import { variableApi } from '../../../protocol/checks/variable.ts';
-import { type Body, differs, kindWith, type ResourceKind } from './kind.ts';
+import { type Body, differs, type Particulars } from './kind.ts';
 
-export const variables: ResourceKind = {
-  ...kindWith(variableApi.routes),
-  isImportedByName: true,
+export const variables: Particulars = {
   stored: async (repositories, accountId, id) => {
     const row = await repositories.variables.find(accountId, String(id));
     return row && { key: row.key, value: row.value, locked: row.locked === 1, secret: row.secret === 1 };
@@ -21,9 +17,7 @@ function staysHidden(wished: Body, stored: Body): boolean {
   return stored.locked === true && (wished.locked === true || wished.secret === true);
 }
 
-export const clientCertificates: ResourceKind = {
-  ...kindWith(clientCertificateApi.routes),
-  isImportedByName: true,
+export const clientCertificates: Particulars = {
   stored: async (repositories, accountId, id) => {
     const row = await repositories.certificates.find(accountId, String(id));
     if (!row) return undefined;

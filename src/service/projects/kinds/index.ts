@@ -1,60 +1,74 @@
-import { findChannelKind } from '../../../channels/index.ts';
 import { keepMasked } from '../../../checks/contract/masking.ts';
-import { AlertChannelInput, alertChannelRoutes } from '../../../protocol/alerts/alert-channel.ts';
-import { snippetApi } from '../../../protocol/checks/snippet.ts';
-import { privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
-import { dashboardRoutes } from '../../../protocol/pages/dashboard.ts';
-import { maintenanceWindowApi } from '../../../protocol/pages/maintenance-window.ts';
-import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
+import { AlertChannelInput } from '../../../protocol/alerts/alert-channel.ts';
+import type { Kind } from '../../../protocol/projects/kind.ts';
+import { type KindName, kindIn, kinds as listed } from '../../../protocol/projects/kinds.ts';
 import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
-import { sloApi } from '../../../protocol/results/slo.ts';
+import { resources } from '../../resources/index.ts';
 import { checkGroups, checks } from './checks.ts';
 import { automationRules, statusPageComponents } from './components.ts';
 import { clientCertificates, variables } from './hidden-values.ts';
-import { kindWith, lowerCase, named, passingAddress, type ResourceKind, withHost } from './kind.ts';
+import {
+  idsIn,
+  lowerCase,
+  type Particulars,
+  passingAddress,
+  type ResourceKind,
+  type TableName,
+  withHost,
+} from './kind.ts';
 import { statusPages } from './status-pages.ts';
 
-/** Kinds of resources that have operations of their own; subscriptions and assignments are parts of others. */
-export type KindName = Exclude<
-  ProjectResourceType,
-  'alert-channel-subscription' | 'private-location-check-assignment' | 'private-location-group-assignment'
->;
-
-/** The registry: what names others comes behind them. */
-export const kinds: Readonly<Record<KindName, ResourceKind>> = {
-  'private-location': named('PrivateLocation', privateLocationRoutes),
-  'alert-channel': {
-    ...named('AlertChannel', alertChannelRoutes),
-    stored: async (repositories, accountId, id) => {
-      const channel = await repositories.alertChannels.find(accountId, Number(id));
-      if (!channel) return undefined;
-      const written = { type: channel.type, ...channel.definition };
-      const complete = AlertChannelInput.safeParse(written);
-      return complete.success ? complete.data : written;
-    },
-    keeping: (wished, stored) =>
-      wished.type === stored.type
-        ? keepMasked(findChannelKind(String(wished.type))?.masked ?? [], wished, stored)
-        : wished,
-    keepsFirst: true,
+const alertChannels: Particulars = {
+  ids: async (repositories, accountId) =>
+    (await repositories.alertChannels.all(accountId)).map(({ id }) => ({ physicalId: id, shownId: id })),
+  stored: async (repositories, accountId, id) => {
+    const channel = await repositories.alertChannels.find(accountId, Number(id));
+    if (!channel) return undefined;
+    const written = { type: channel.type, ...channel.definition };
+    const complete = AlertChannelInput.safeParse(written);
+    return complete.success ? complete.data : written;
   },
+  keeping: (wished, stored) =>
+    wished.type === stored.type
+      ? keepMasked(kindIn('alert-channels').masked(wished), wished, stored)
+      : wished,
+  keepsFirst: true,
+};
+
+/** Plain resources have none, unless values of them are hidden. */
+const particulars: Readonly<Partial<Record<KindName, Particulars>>> = {
+  'private-location': { ids: idsIn('locations') },
+  'alert-channel': alertChannels,
   variable: variables,
-  snippet: { ...kindWith(snippetApi.routes), isImportedByName: true },
   'client-certificate': clientCertificates,
-  'status-page-service': named('Service', statusPageRoutes),
+  'status-page-service': { ids: idsIn('services') },
   'status-page': statusPages,
   'status-page-component': statusPageComponents,
   'status-page-automation-rule': automationRules,
   'check-group': checkGroups,
   check: checks,
-  'maintenance-window': kindWith(maintenanceWindowApi.routes),
   dashboard: {
-    ...named('Dashboard', dashboardRoutes),
+    ids: idsIn('dashboards'),
     bodyOf: (payload) => withHost(lowerCase(payload, ['customUrl'])),
     exclusive: { customDomain: () => null, customUrl: passingAddress },
   },
-  slo: { ...kindWith(sloApi.routes), isImportedByName: true },
 };
+
+/** What deployments know of each kind; what names others comes behind them. */
+export const kinds = Object.fromEntries(
+  listed.map((kind): [string, ResourceKind] => [
+    kind.type,
+    { ids: plainIds(kind), ...kind, ...particulars[kind.type] },
+  ]),
+) as Readonly<Record<KindName, ResourceKind>>;
+
+function plainIds({ type, routes }: Kind<KindName>): ResourceKind['ids'] {
+  const plain = Object.entries(resources).find(([, { api }]) => api.routes === routes);
+  if (plain) return idsIn(plain[0] as TableName);
+  const own = particulars[type]?.ids;
+  if (!own) throw new Error(`nothing says where resources of the kind ${type} are stored`);
+  return own;
+}
 
 /** Whether a type has operations of its own. */
 export function isKind(type: ProjectResourceType): type is KindName {

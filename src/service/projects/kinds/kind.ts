@@ -3,18 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Keeping } from '../../../checks/contract/masking.ts';
 import type { Route } from '../../../protocol/http/route.ts';
 import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
+import type { Kind } from '../../../protocol/projects/kind.ts';
+import type { KindName } from '../../../protocol/projects/kinds.ts';
 import type { PhysicalId } from '../../../protocol/projects/project.ts';
 import type { Repositories } from '../../store/repositories.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
-
-interface Routes {
-  readonly create: Route;
-  readonly get: Route;
-  /** Absent for what is made and deleted, never changed. */
-  readonly update?: Route;
-  readonly delete: Route;
-}
 
 /** What a resource is, or is to be; undefined where that is not known. */
 export type Lookup = (
@@ -22,14 +16,16 @@ export type Lookup = (
   id: unknown,
 ) => Promise<Body | undefined>;
 
-/** What a deployment must know of a kind of resources to write them by their own operations. */
-export interface ResourceKind {
-  readonly routes: Routes;
-  /** The parameter of its paths. */
-  readonly key: string;
-  /** Whether the database numbers them. */
-  readonly isNumbered: boolean;
-  readonly idOf: (answer: Body) => PhysicalId;
+/** A resource by the id that projects know it by, and the one that people name it by. */
+export interface Identity {
+  readonly physicalId: PhysicalId;
+  readonly shownId: PhysicalId;
+}
+
+/** What only deployments and imports must know of a kind, to write its resources by their own operations. */
+export interface Particulars {
+  /** Every resource of an account; absent: those of the plain resource with its operations. */
+  readonly ids?: (repositories: Repositories, accountId: string) => Promise<readonly Identity[]>;
   /** What is stored of one, as it is written, where `get` masks parts of it. */
   readonly stored?: (
     repositories: Repositories,
@@ -65,29 +61,30 @@ export interface ResourceKind {
   readonly exclusive?: Readonly<Record<string, () => unknown>>;
   /** What a query of its operation of creation says. */
   readonly createQuery?: Body;
-  /** Imported only where its type is asked for by name: other programs that import everything do not know it. */
-  readonly isImportedByName?: true;
 }
 
-type NamedRoutes<Noun extends string> = Readonly<
-  Record<`create${Noun}` | `get${Noun}` | `update${Noun}` | `delete${Noun}`, Route>
->;
+export type ResourceKind = Kind<KindName> & Particulars & Required<Pick<Particulars, 'ids'>>;
 
-/** A kind by what its operations are called. */
-export function named<Noun extends string>(noun: Noun, routes: NamedRoutes<Noun>): ResourceKind {
-  return kindWith({
-    create: routes[`create${noun}`],
-    get: routes[`get${noun}`],
-    update: routes[`update${noun}`],
-    delete: routes[`delete${noun}`],
-  });
+interface AnyTable {
+  readonly shape: { readonly key: string };
+  listBehind(accountId: string): Promise<readonly object[]>;
 }
 
-/** A kind by its operations, with the ids that these have. */
-export function kindWith(routes: Routes): ResourceKind {
-  const [, key = ''] = /\{(\w+)\}/.exec(routes.get.path) ?? [];
-  const isNumbered = typeof routes.get.params?.shape[key]?.safeParse('1').data === 'number';
-  return { routes, key, isNumbered, idOf: (answer) => (answer[key] ?? answer.id) as PhysicalId };
+/** The repositories of what belongs to accounts. */
+export type TableName = {
+  [Name in keyof Repositories]: Repositories[Name] extends AnyTable ? Name : never;
+}[keyof Repositories];
+
+/** Every resource of an account in a table, in the order of its lists. */
+export function idsIn(name: TableName): ResourceKind['ids'] {
+  return async (repositories, accountId) => {
+    const table: AnyTable = repositories[name];
+    const rows = (await table.listBehind(accountId)) as readonly Readonly<Record<string, PhysicalId>>[];
+    return rows.flatMap((row) => {
+      const physicalId = row[table.shape.key];
+      return physicalId === undefined ? [] : [{ physicalId, shownId: row.id ?? physicalId }];
+    });
+  };
 }
 
 /** Whether a wished body says anything else than what is stored. What it does not say stays as it is. */

@@ -1,17 +1,8 @@
-import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
 import { fieldError } from '../../http/validation.ts';
-import {
-  type Body,
-  isRecord,
-  lowerCase,
-  named,
-  passingAddress,
-  type ResourceKind,
-  withHost,
-} from './kind.ts';
+import { type Body, idsIn, isRecord, lowerCase, type Particulars, passingAddress, withHost } from './kind.ts';
 
-export const statusPages: ResourceKind = {
-  ...named('StatusPage', statusPageRoutes),
+export const statusPages: Particulars = {
+  ids: idsIn('statusPages'),
   asWritten: (shown) => ({ ...shown, cards: cardsOf(shown).map(writtenCard) }),
   bodyOf,
   keeping,

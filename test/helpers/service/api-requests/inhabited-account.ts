@@ -2,7 +2,7 @@ import { failure } from '../../../../src/checks/contract/failure.ts';
 import { checkTypes } from '../../../../src/checks/index.ts';
 import { defaultRuntimeId } from '../../../../src/checks/tables/runtimes.ts';
 import { resources } from '../../../../src/service/resources/index.ts';
-import type { ResourceSample } from '../../../integration/conformance/resource-samples/resource-sample.ts';
+import { sampleOf } from '../../../integration/conformance/resource-samples/resource-sample.ts';
 import type { SampleBody, Samples } from '../../../integration/conformance/samples/samples.ts';
 import { createAuthority } from '../../targets/certificates.ts';
 import { addMember, memberLoggedIn } from '../members.ts';
@@ -171,8 +171,7 @@ async function makeResources(
   bodies: Map<string, SampleBody>,
 ): Promise<void> {
   for (const [name, { api }] of Object.entries(resources)) {
-    const file = `../../../integration/conformance/resource-samples/${name}.ts`;
-    const { sample } = (await import(file)) as { readonly sample: ResourceSample };
+    const sample = await sampleOf(name, api);
     const { path } = api.routes.list;
     const made = await make(path.replace('/v1/', ''), sample.bodies[0]);
     known.add(`${path}/{}`, [String(made[api.keyName])]);

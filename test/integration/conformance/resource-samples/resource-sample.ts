@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { ResourceApi } from '../../../../src/protocol/http/resource.ts';
+import { wholeBody } from '../../../helpers/service/api-requests/whole-bodies.ts';
+
 /** A body that creates or changes a resource. */
 export type ResourceBody = Readonly<Record<string, unknown>>;
 
-/**
- * What the conformance suite needs to know about one plain account resource. Each has a file here named after
- * it in the registry that exports `sample`; the suites find it through the registry.
- */
+/** What the conformance suites need to know about one plain account resource. */
 export interface ResourceSample {
   /** Bodies that create two of them, and differ in what has to be unique. */
   readonly bodies: readonly [ResourceBody, ResourceBody];
@@ -17,4 +20,28 @@ export interface ResourceSample {
   readonly refused?: Readonly<Record<string, ResourceBody>>;
   /** Fields that are written and never shown, or not as they were written. */
   readonly hidden?: readonly string[];
+}
+
+/**
+ * The sample of a resource: from the file here that is named after it in the registry and exports `sample`, or from its
+ * schemas where there is no such file.
+ */
+export async function sampleOf(name: string, api: ResourceApi): Promise<ResourceSample> {
+  const file = join(import.meta.dirname, `${name}.ts`);
+  if (!existsSync(file)) return derivedSample(name, api);
+  return ((await import(file)) as { readonly sample: ResourceSample }).sample;
+}
+
+function derivedSample(
+  name: string,
+  { input, patch, documentedPatch, keyName }: ResourceApi,
+): ResourceSample {
+  const changed = documentedPatch ?? patch;
+  if (!(input instanceof z.ZodObject && (changed === undefined || changed instanceof z.ZodObject))) {
+    throw new Error(`no sample follows from the schemas of ${name}: write resource-samples/${name}.ts`);
+  }
+  const bodies = [wholeBody(input, 1, {}), wholeBody(input, 2, {})] as const;
+  if (!changed) return { bodies };
+  const fields = Object.keys(changed.shape).filter((field) => field !== keyName && field in bodies[1]);
+  return { bodies, change: Object.fromEntries(fields.map((field) => [field, bodies[1][field]])) };
 }

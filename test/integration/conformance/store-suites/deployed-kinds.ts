@@ -7,7 +7,6 @@ import { maskDefinition } from '../../../../src/checks/contract/masking.ts';
 import { ChannelFlags } from '../../../../src/protocol/alerts/alert-channel.ts';
 import { CheckGroupInput, maskedInGroups } from '../../../../src/protocol/checks/check-group.ts';
 import { ClientCertificateInput } from '../../../../src/protocol/checks/client-certificate.ts';
-import { SnippetInput } from '../../../../src/protocol/checks/snippet.ts';
 import { VariableInput } from '../../../../src/protocol/checks/variable.ts';
 import { PrivateLocationInput } from '../../../../src/protocol/locations/private-location.ts';
 import { AutomationRuleInput } from '../../../../src/protocol/pages/automation-rule.ts';
@@ -15,6 +14,7 @@ import { DashboardInput } from '../../../../src/protocol/pages/dashboard.ts';
 import { MaintenanceWindowInput } from '../../../../src/protocol/pages/maintenance-window.ts';
 import { StatusPageInput } from '../../../../src/protocol/pages/status-page.ts';
 import { StatusPageComponentInput } from '../../../../src/protocol/pages/status-page-component.ts';
+import { kinds } from '../../../../src/protocol/projects/kinds.ts';
 import { projectResourceTypes } from '../../../../src/protocol/projects/project.ts';
 import { SloInput } from '../../../../src/protocol/results/slo.ts';
 import { wholeBody } from '../../../helpers/service/api-requests/whole-bodies.ts';
@@ -69,6 +69,21 @@ export const certificatesOfKinds = async () => {
 
 /** A resource of every kind that is no check, with every field. */
 export function resourcesOf(
+  variant: Variant,
+  certificates: Awaited<ReturnType<typeof certificatesOfKinds>>,
+): Deployed[] {
+  const known = knownResourcesOf(variant, certificates);
+  const isKnown = new Set(known.map(({ type }) => type));
+  const derived = kinds.flatMap(({ type, routes: { create } }): Deployed[] => {
+    if (type === 'check' || isKnown.has(type)) return [];
+    const payload = whole(create.body as z.ZodType, variant, {});
+    return [{ type, logicalId: type, path: create.path, payload }];
+  });
+  return [...derived, ...known];
+}
+
+/** Those that their schemas do not say everything of. */
+function knownResourcesOf(
   variant: Variant,
   [first, second]: Awaited<ReturnType<typeof certificatesOfKinds>>,
 ): Deployed[] {
@@ -160,12 +175,6 @@ export function resourcesOf(
       path: '/v1/variables',
       payload: { ...variable, locked: variant === 1, secret: false },
       shown: { key: 'TOKEN', value: variant === 1 ? '' : 'value-v2', locked: variant === 1, secret: false },
-    },
-    {
-      type: 'snippet',
-      logicalId: 'snippet',
-      path: '/v1/snippets',
-      payload: whole(SnippetInput, variant, { name: `snippet-${v}` }),
     },
     {
       type: 'client-certificate',

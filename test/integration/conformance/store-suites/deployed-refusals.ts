@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { type KindName, kinds } from '../../../../src/service/projects/kinds/index.ts';
+import { type KindName, kinds } from '../../../../src/protocol/projects/kinds.ts';
+import { resources } from '../../../../src/service/resources/index.ts';
 import { createAuthority } from '../../../helpers/targets/certificates.ts';
 import type { StoreStage } from './stage.ts';
 
@@ -108,8 +109,11 @@ async function refusals(): Promise<readonly Refusal[]> {
   ];
 }
 
-/** Kinds of which only their own payload can be wrong. */
-const judgedByPayload: readonly KindName[] = ['status-page-service', 'snippet', 'maintenance-window'];
+const plain: ReadonlySet<unknown> = new Set(Object.values(resources).map(({ api }) => api.routes));
+/** Kinds of which only their own payload can be wrong. Plain resources that refuse more have their cases above. */
+const judgedByPayload = kinds.flatMap(({ type, routes }) =>
+  type === 'status-page-service' || plain.has(routes) ? [type] : [],
+);
 
 /** A dry run refuses what the deployment itself refuses, in the same words. */
 export function deployedRefusalSuite(stage: StoreStage): void {
@@ -129,7 +133,7 @@ export function deployedRefusalSuite(stage: StoreStage): void {
     const project = { logicalId: 'project', name: 'Project', repoUrl: null };
     const cases = await refusals();
     const covered = new Set([...cases.map(({ kind }) => kind), ...judgedByPayload]);
-    expect(Object.keys(kinds).filter((kind) => !covered.has(kind as KindName))).toEqual([]);
+    expect(kinds.filter(({ type }) => !covered.has(type))).toEqual([]);
     const wrong: string[] = [];
     for (const { kind, what, resources } of cases) {
       const body = { project, sharedFiles: [], resources, repoInfo: null };

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { ManagedFields } from '../http/managed-fields.ts';
+import { folders, kindIn, kinds } from './kinds.ts';
+
+it('has each kind behind those that it names', () => {
+  const wrong = kinds.flatMap(({ folder, references }, at) =>
+    references.flatMap(({ file, to }) =>
+      kinds.indexOf(kindIn(to)) <= at ? [] : [`${folder}: ${file} names ${to}, which comes later`],
+    ),
+  );
+  expect(wrong).toEqual([]);
+});
+
+it('has each type and each folder once, and each place in the order of deletions', () => {
+  const places = kinds.flatMap(({ deletedFirst }) => deletedFirst ?? []);
+  for (const names of [folders, kinds.map(({ type }) => type), places]) {
+    expect(new Set<unknown>(names).size).toBe(names.length);
+  }
+});
+
+it('says the project of each in its answers', () => {
+  const silent = kinds.flatMap(({ type, routes: { get } }) => {
+    const { response } = get;
+    if (!(response instanceof z.ZodObject)) return [];
+    const { project, logicalId } = ManagedFields;
+    return response.shape.project === project && response.shape.logicalId === logicalId ? [] : [type];
+  });
+  expect(silent, 'put ...ManagedFields into what answers show').toEqual([]);
+});
