@@ -1,5 +1,5 @@
 /**
- * The arrows of docs/explanation/architecture.md, checked: lib <- probes, sandbox <- checks <- channels <- protocol <- agent | service <- cli.
+ * The arrows of docs/explanation/architecture.md, checked: lib <- probes, sandbox <- checks <- channels <- protocol <- agent | platform <- service <- console <- server <- cli.
  * A folder may import the folders named for it here and itself; everything else is an error.
  */
 const mayImport = {
@@ -13,7 +13,11 @@ const mayImport = {
   protocol: ['lib', 'checks', 'channels'],
   agent: ['lib', 'probes', 'sandbox', 'checks', 'protocol'],
   // The egress policy is rules about addresses: what the service calls for people has to keep to it too.
-  service: ['lib', 'checks', 'channels', 'protocol', 'probes/egress'],
+  platform: ['lib', 'checks', 'channels', 'protocol', 'probes/egress'],
+  service: ['lib', 'checks', 'channels', 'protocol', 'platform', 'probes/egress'],
+  // Pages are a client of the service's operations.
+  console: ['lib', 'checks', 'channels', 'protocol', 'platform', 'service'],
+  server: ['lib', 'protocol', 'platform', 'service', 'console'],
 };
 
 const arrows = Object.entries(mayImport).map(([folder, below]) => ({
@@ -47,7 +51,7 @@ export default {
       comment: "A check type's runner is reached only through its load(), so the service never loads probes",
       severity: 'error',
       from: {
-        path: '^src/(checks|protocol|service)/',
+        path: '^src/(checks|protocol|platform|service|console|server)/',
         // Parts of runners; nobody else may reach them either.
         pathNot: '(/run|/evidence|/diagnosed-[a-z]+|/checks/evidence/[a-z-]+|/wanted-family|\\.test)\\.ts$',
       },

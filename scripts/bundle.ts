@@ -90,7 +90,7 @@ for (const [name] of scriptEntries)
 // What runs inside sandboxes and browsers is read from files of its own.
 if (kind === 'full') {
   cpSync(join(root, 'src/sandbox/program'), join(folder, 'program'), { recursive: true });
-  cpSync(join(root, 'src/service/console/assets'), join(folder, 'assets'), { recursive: true });
+  cpSync(join(root, 'src/console/assets'), join(folder, 'assets'), { recursive: true });
 }
 
 async function write(input: Record<string, string>, output: OutputOptions): Promise<void> {

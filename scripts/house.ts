@@ -7,7 +7,20 @@ import { join, resolve } from 'node:path';
 import { importsWithin, knots, roomsOf, upwardArrows } from './house/rooms.ts';
 
 const root = resolve(process.argv[2] ?? join(import.meta.dirname, '..'));
-const packages = ['lib', 'probes', 'sandbox', 'checks', 'channels', 'protocol', 'agent', 'service', 'cli'];
+const packages = [
+  'lib',
+  'probes',
+  'sandbox',
+  'checks',
+  'channels',
+  'protocol',
+  'agent',
+  'platform',
+  'service',
+  'console',
+  'server',
+  'cli',
+];
 
 const rows: string[][] = [
   ['package', 'lines', 'rooms', 'loose files', 'arrows', 'upwards', 'largest circle'],

@@ -31,7 +31,7 @@ const places = {
   ],
   minimal: ['test/helpers/service/minimal-value.ts', 'test/service/minimal-value.ts'],
   shapes: ['test/helpers/service/upgrades/shapes.ts'],
-  routes: ['src/service/features.ts', 'src/protocol/index.ts'],
+  routes: ['src/server/features.ts', 'src/service/route-table.ts', 'src/protocol/index.ts'],
   failure: ['src/checks/contract/failure.ts', 'src/checks/failure.ts'],
   samples: ['test/integration/conformance/samples/samples.ts', 'test/conformance/samples/samples.ts'],
 };

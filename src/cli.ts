@@ -18,8 +18,8 @@ import type { RunOptions } from './cli/run-command.ts';
 import { describeEnvironment, type VariableDoc } from './lib/env.ts';
 import { AppError } from './lib/errors.ts';
 import { packageVersion } from './lib/version.ts';
-import { ServiceConfig } from './service/config/config.ts';
-import type { KeyRole } from './service/ids/keys.ts';
+import { ServiceConfig } from './platform/config/config.ts';
+import type { KeyRole } from './platform/ids/keys.ts';
 
 /** Exit codes besides 0: a run that did not pass (or an error of ours) is 1, bad input is 2. */
 const exitCodes = { failure: 1, badInput: 2 } as const;
@@ -48,7 +48,7 @@ const service = program
   .description('run the service: the API, the scheduler and the run ledger')
   .addHelpText('after', () => variableHelp(describeEnvironment(ServiceConfig)))
   .action(async () => {
-    const { runService } = await import('./service/main.ts');
+    const { runService } = await import('./server/main.ts');
     await runService(process.env);
   });
 

@@ -1,6 +1,6 @@
 import { systemClock } from '../lib/clock.ts';
+import type { KeyRole } from '../platform/ids/keys.ts';
 import { addAccount, addKey, deleteKey, listAccounts, listKeys } from '../service/accounts/accounts.ts';
-import type { KeyRole } from '../service/ids/keys.ts';
 import {
   columns,
   type Environment,

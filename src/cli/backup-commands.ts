@@ -1,8 +1,8 @@
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
+import { readServiceConfig } from '../platform/config/config.ts';
+import { openConfiguredStore } from '../server/service.ts';
 import { backUp, restore } from '../service/backup/backup.ts';
-import { readServiceConfig } from '../service/config/config.ts';
-import { openConfiguredStore } from '../service/service.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

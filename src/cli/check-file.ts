@@ -6,6 +6,7 @@ import { definitionSchema, runnableSpec } from '../checks/contract/definition/de
 import type { Lifecycle, ScriptFile } from '../checks/contract/lifecycle.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
 import { AppError, toError } from '../lib/errors.ts';
+import { isRecord } from '../lib/json/record.ts';
 import { findUnknownFields } from '../lib/names/unknown-fields.ts';
 import type { Fields } from '../protocol/projects/kind.ts';
 import { kindIn } from '../protocol/projects/kinds.ts';
@@ -135,8 +136,4 @@ function invalid(path: string, problems: readonly string[]): AppError {
     'CHECK_FILE_INVALID',
     `${path}:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

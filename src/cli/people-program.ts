@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { KeyRole } from '../service/ids/keys.ts';
+import type { KeyRole } from '../platform/ids/keys.ts';
 
 const roles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'];
 const ofAccount = ['--account <id>', 'id of the account; may be left out where there is one only'] as const;

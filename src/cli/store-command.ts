@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { createLogger } from '../lib/log.ts';
+import { readServiceConfig, type ServiceConfig } from '../platform/config/config.ts';
+import type { Store } from '../platform/store/store.ts';
+import { openConfiguredStore } from '../server/service.ts';
 import { type Deed, record } from '../service/audit/record.ts';
-import { readServiceConfig, type ServiceConfig } from '../service/config/config.ts';
-import { openConfiguredStore } from '../service/service.ts';
-import type { Store } from '../service/store/store.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

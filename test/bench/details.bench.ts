@@ -1,11 +1,11 @@
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
+import { packRow } from '../../src/platform/store/details/packed-detail.ts';
+import { connectPostgres } from '../../src/platform/store/engine/connect-postgres.ts';
+import { type Connection, connectSqlite } from '../../src/platform/store/engine/dialect.ts';
+import { migrate } from '../../src/platform/store/schema/migrate.ts';
 import { Results, resultColumnTypes } from '../../src/service/results/store.ts';
 import type { CountedResultRow } from '../../src/service/results/tables.ts';
-import { packRow } from '../../src/service/store/details/packed-detail.ts';
-import { connectPostgres } from '../../src/service/store/engine/connect-postgres.ts';
-import { type Connection, connectSqlite } from '../../src/service/store/engine/dialect.ts';
-import { migrate } from '../../src/service/store/schema/migrate.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import { temporaryFolder } from '../helpers/service/service.ts';
 import { resultRow } from '../integration/conformance/store-suites/result-samples.ts';

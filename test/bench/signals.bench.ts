@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger } from '../../src/lib/log.ts';
-import { openStore } from '../../src/service/compose.ts';
-import type { Signal } from '../../src/service/store/engine/signals.ts';
-import type { Store } from '../../src/service/store/store.ts';
+import type { Signal } from '../../src/platform/store/engine/signals.ts';
+import type { Store } from '../../src/platform/store/store.ts';
+import { openStore } from '../../src/server/compose.ts';
 import { cpuMsOf } from '../helpers/picket-process.ts';
 import { type NatsServer, startNats } from '../helpers/service/nats-server.ts';
 import { type PostgresServer, startPostgres } from '../helpers/service/postgres.ts';

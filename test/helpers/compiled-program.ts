@@ -5,7 +5,7 @@ import { chmod, glob, mkdtemp, readdir, readFile, rename, rm, stat, utimes } fro
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createLogger } from '../../src/lib/log.ts';
-import { openStore } from '../../src/service/compose.ts';
+import { openStore } from '../../src/server/compose.ts';
 
 /** Modules that tests preload into the program: they share its own. */
 const preloaded = ['test/helpers/agent/fixtures/leave-artifacts.mjs'];

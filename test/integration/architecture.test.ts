@@ -1,12 +1,12 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 import { describe, expect, it } from 'vitest';
 import { importsWithin, knots, roomsOf, upwardArrows } from '../../scripts/house/rooms.ts';
 import { checkTypes } from '../../src/checks/index.ts';
-import { features } from '../../src/service/features.ts';
+import { features } from '../../src/server/features.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -19,21 +19,21 @@ async function sourceFiles(folder: string): Promise<string[]> {
 
 /** Files of the service that may call JSON.parse, and what they read with it. */
 const parsingFiles: Readonly<Record<string, string>> = {
-  'src/service/store/stored-json.ts': 'the reader of stored JSON',
-  'src/service/store/secrets/sealed-columns.ts':
+  'src/platform/store/stored-json.ts': 'the reader of stored JSON',
+  'src/platform/store/secrets/sealed-columns.ts':
     'a sealed value: one JSON string, which is opened or refused',
-  'src/service/store/engine/signals.ts': 'messages of other processes, through their schema',
-  'src/service/http/idempotency/sealing.ts': 'an answer, sealed with its two fields',
+  'src/platform/store/engine/signals.ts': 'messages of other processes, through their schema',
+  'src/platform/http/idempotency/sealing.ts': 'an answer, sealed with its two fields',
   'src/service/coverage/slot-segments.ts': 'a binary form of its own',
   'src/service/results/columns/column-coding.ts': 'a binary form of its own',
   'src/service/results/analytics/report-aggregates.ts': 'a list that the query makes',
   'src/service/backup/manifest.ts': 'a file, through its schema',
   'src/service/pages/public-copies.ts': 'a file, through its schema',
   'src/service/locations/agents/error-routes.ts': 'a request',
-  'src/service/console/forms/values.ts': 'a request',
-  'src/service/console/run/exchange.ts': 'a body, to print it',
-  'src/service/console/artifacts/trace-viewer.ts': 'a manifest of an installed package',
-  'src/service/console/public/dashboards/routes.ts': 'an answer that was just made',
+  'src/console/forms/values.ts': 'a request',
+  'src/console/run/exchange.ts': 'a body, to print it',
+  'src/console/artifacts/trace-viewer.ts': 'a manifest of an installed package',
+  'src/console/public/dashboards/routes.ts': 'an answer that was just made',
   'src/service/mcp/answers.ts': 'an answer that was just made',
   'src/service/metrics/metrics.ts': 'its own keys in memory',
   'src/service/pages/routes.ts': 'a copy of a request',
@@ -57,8 +57,8 @@ describe('files', () => {
 
   it('give no list of the service as arguments to Math.min and Math.max, which fail beyond some 100,000', async () => {
     const spreading: string[] = [];
-    for (const file of await sourceFiles('src/service')) {
-      if (file.endsWith('.test.ts') || file.startsWith('src/service/console/')) continue;
+    for (const file of [...(await sourceFiles('src/platform')), ...(await sourceFiles('src/service'))]) {
+      if (file.endsWith('.test.ts')) continue;
       const text = await readFile(join(root, file), 'utf8');
       if (/Math\.(?:min|max)\(\.\.\./.test(text)) spreading.push(file);
     }
@@ -77,13 +77,18 @@ describe('files', () => {
 
   it('of the service read stored JSON through its schema: JSON.parse is for texts that are not stored', async () => {
     const readers: string[] = [];
-    for (const file of await sourceFiles('src/service')) {
+    for (const file of [
+      ...(await sourceFiles('src/platform')),
+      ...(await sourceFiles('src/service')),
+      ...(await sourceFiles('src/console')),
+    ]) {
       if (file.endsWith('.test.ts') || file in parsingFiles) continue;
       if (/\bJSON\.parse\(/.test(await readFile(join(root, file), 'utf8'))) readers.push(file);
     }
-    expect(readers, 'read columns with storedJson or storedValue (src/service/store/stored-json.ts)').toEqual(
-      [],
-    );
+    expect(
+      readers,
+      'read columns with storedJson or storedValue (src/platform/store/stored-json.ts)',
+    ).toEqual([]);
   });
 
   it('name a check type in no stage of the ring: what a stage must know, the type says', async () => {
@@ -118,7 +123,10 @@ async function temporaryTree(sources: Readonly<Record<string, string>>): Promise
 describe('rooms', () => {
   it.each([
     'src/agent',
+    'src/platform',
     'src/service',
+    'src/console',
+    'src/server',
     'src/sandbox',
     'src/probes',
     'src/checks',
@@ -130,17 +138,12 @@ describe('rooms', () => {
     expect(knots(roomsOf(await importsWithin(root, folder)))).toEqual([]);
   });
 
-  it('of the service import no file that composes them, for types neither', async () => {
-    const above = (await importsWithin(root, 'src/service')).filter(
-      ({ from, to }) => from.includes('/') && !to.includes('/'),
+  it('with a door are all in the list of features, each under its name', async () => {
+    const files = await sourceFiles('src');
+    const doors = files.filter(
+      (file) => file.endsWith('/feature.ts') && file !== 'src/platform/feature/feature.ts',
     );
-    expect(above).toEqual([]);
-  });
-
-  it('of the service that keep something are all in the list of features, each under its name', async () => {
-    const files = await readdir(join(root, 'src/service'), { recursive: true });
-    const doors = files.filter((file) => /^[^/]+\/feature\.ts$/.test(file)).map((file) => dirname(file));
-    const rooms = doors.filter((room) => room !== 'feature').sort();
+    const rooms = doors.map((file) => basename(dirname(file))).sort();
     expect(features.map(({ name }) => name).sort()).toEqual(rooms);
     const kept = features.flatMap(({ repositories = {} }) => Object.keys(repositories));
     expect(kept.filter((name, index) => kept.indexOf(name) !== index)).toEqual([]);
@@ -189,12 +192,12 @@ describe('the check of import directions', () => {
       'src/checks/contract/failure.ts': 'export interface Failure { code: string }\n',
       'src/lib/up.ts':
         "import type { Failure } from '../checks/contract/failure.ts';\nexport type Up = Failure;\n",
-      'src/service/http/app.ts': 'export const app = 1;\n',
-      'src/agent/sideways.ts': "export const load = () => import('../service/http/app.ts');\n",
+      'src/platform/http/app.ts': 'export const app = 1;\n',
+      'src/agent/sideways.ts': "export const load = () => import('../platform/http/app.ts');\n",
     });
     try {
       expect((await violations(tree)).sort()).toEqual([
-        'arrow-agent: src/agent/sideways.ts -> src/service/http/app.ts',
+        'arrow-agent: src/agent/sideways.ts -> src/platform/http/app.ts',
         'arrow-lib: src/lib/up.ts -> src/checks/contract/failure.ts',
       ]);
     } finally {

@@ -1,4 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
+import { isRecord } from '../../lib/json/record.ts';
 import { type AddressValues, originOf } from '../../lib/wire/address-origin.ts';
 
 /**
@@ -226,8 +227,4 @@ function valueAt(container: unknown, path: readonly string[]): unknown {
 
 function entriesOf(value: unknown): readonly Entry[] | undefined {
   return Array.isArray(value) ? value : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '../../lib/json/record.ts';
 import type { Fields } from '../../protocol/projects/kind.ts';
 import { type Folder, kindIn, kinds } from '../../protocol/projects/kinds.ts';
 import type { Change } from '../../protocol/projects/project.ts';
@@ -141,8 +142,4 @@ function deepDifferences(field: string, account: unknown, file: unknown): FieldC
     );
   }
   return [{ field, account, file }];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

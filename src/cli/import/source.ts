@@ -1,3 +1,4 @@
+import { isRecord } from '../../lib/json/record.ts';
 /** What an import could not carry over: a field of the source, and why. */
 export interface Loss {
   /** Such as `endpoints.3.ssh`. */
@@ -138,8 +139,4 @@ function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (isRecord(value)) return Object.keys(value).length === 0;
   return value === undefined || value === null || value === '' || value === false || value === 0;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../lib/json/record.ts';
 import type { Fields, Reference } from '../../protocol/projects/kind.ts';
 
 /** What stands for an id in the other form. */
@@ -79,8 +80,4 @@ function rename(
       return [name, isRecord(value) ? rename(value, below.join('.'), newBelow.join('.'), map, path) : value];
     }),
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

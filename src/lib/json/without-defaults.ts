@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isRecord } from './record.ts';
 
 /** A copy that leaves out every field, at any depth, without which the schema reads the same. */
 export function withoutDefaults(
@@ -18,8 +19,4 @@ export function withoutDefaults(
   };
   shorten(copy);
   return copy;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,11 +4,11 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { makeFolders } from '../../lib/process/make-folders.ts';
-import type { ServiceConfig } from '../config/config.ts';
-import type { KeyRole } from '../ids/keys.ts';
-import { createKey, describeKey } from '../ids/keys.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
+import type { ServiceConfig } from '../../platform/config/config.ts';
+import type { KeyRole } from '../../platform/ids/keys.ts';
+import { createKey, describeKey } from '../../platform/ids/keys.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 
 /** Creates an account. */
 export async function addAccount(

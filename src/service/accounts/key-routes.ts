@@ -1,9 +1,15 @@
 import { AppError } from '../../lib/errors.ts';
+import {
+  type AnyHandler,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '../../platform/feature/handler.ts';
+import { found, notFound } from '../../platform/http/known-names.ts';
+import { describePage, pageOffset } from '../../platform/http/paging.ts';
+import { createKey } from '../../platform/ids/keys.ts';
 import { apiKeyRoutes } from '../../protocol/accounts/api-key.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../feature/handler.ts';
-import { found, notFound } from '../http/known-names.ts';
-import { describePage, pageOffset } from '../http/paging.ts';
-import { createKey } from '../ids/keys.ts';
 import type { ApiKeyRow } from './tables.ts';
 
 /** The routes of API keys. */

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
 import { AppError } from '../../lib/errors.ts';
+import type { ServiceConfig } from '../../platform/config/config.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
 import { accountRoutes, type Usage } from '../../protocol/accounts/account.ts';
 import { nextAccountRoutes } from '../../protocol/accounts/next-account.ts';
 import { asSettings } from '../alerts/policy.ts';
-import type { ServiceConfig } from '../config/config.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { entitlementsOf, maxShownLocations, planDisplayName } from './entitlements.ts';
 
 /** For how many days things are kept. */

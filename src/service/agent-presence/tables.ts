@@ -20,6 +20,6 @@ export interface PresenceTables {
   agents: AgentRow;
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends PresenceTables {}
 }

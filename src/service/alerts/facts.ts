@@ -1,7 +1,7 @@
 import { findCheckType } from '../../checks/index.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { Check } from '../checks/store.ts';
-import { storedValue } from '../store/stored-json.ts';
 import type { CauseSummary } from './causes/summary.ts';
 import type { EndReason } from './receivers/end-reason.ts';
 import type { ResultFlags } from './run-verdict.ts';

@@ -1,12 +1,12 @@
 import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
 import { completeDefinition } from '../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import { withDefaults } from '../../platform/store/stored-json.ts';
 import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/effective-check.ts';
 import type { CheckGroup } from '../checks/groups/store.ts';
 import type { Check } from '../checks/store.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { Repositories } from '../store/repositories.ts';
-import { withDefaults } from '../store/stored-json.ts';
 import { concerns, type Silence, silenceAt } from './handling/silence.ts';
 import type { Withholding } from './state.ts';
 

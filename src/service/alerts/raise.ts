@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 import { locationsOf } from '../checks/slots.ts';
 import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import { openIncidents, resolveIncidents } from '../incidents/trigger.ts';
-import type { Repositories } from '../store/repositories.ts';
-import { storedValue } from '../store/stored-json.ts';
 import { recoverByCause, routeByCause } from './causes/inbox.ts';
 import { type StoredChannel, shownConfig, wantsNotice } from './channels/rules.ts';
 import type { AlertChannel } from './channels/store.ts';

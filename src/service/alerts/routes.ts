@@ -1,12 +1,12 @@
 import type { ChannelType } from '../../channels/index.ts';
 import { AppError } from '../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
+import { describePage, type PageQuery, pageOffset } from '../../platform/http/paging.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 import { alertRoutes } from '../../protocol/alerts/alert.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
-import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
-import { fieldError } from '../http/validation.ts';
-import type { Repositories } from '../store/repositories.ts';
-import { storedValue } from '../store/stored-json.ts';
 import { causeOfAlert } from './causes/routes.ts';
 import type { ListedNotification } from './delivery/store.ts';
 import { isOfCheck } from './facts.ts';

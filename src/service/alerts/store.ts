@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
+import type { Dialect } from '../../platform/store/engine/dialect.ts';
+import { batches, type Page, readPage } from '../../platform/store/engine/queries.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
+import type { Tables } from '../../platform/store/tables.ts';
 import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { batches, type Page, readPage } from '../store/engine/queries.ts';
-import { storedValue } from '../store/stored-json.ts';
-import type { Tables } from '../store/tables.ts';
 import type { AlertRow, AlertStateRow, HeldAlertRow } from './tables.ts';
 
 const stateOf = storedValue<Parameters<typeof incidentsIn>[0]>('alert_states.state', {});

@@ -182,6 +182,6 @@ export interface AlertTables {
   };
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends AlertTables {}
 }

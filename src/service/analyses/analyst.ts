@@ -3,8 +3,8 @@ import { type FailureWords, failureWords } from '../../checks/judging/failure-wo
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
-import type { Store } from '../store/store.ts';
 import { analyse } from './analyse.ts';
 import { isOfRun } from './cause-owner.ts';
 import type { Analysis } from './conclusion.ts';

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { KnownFailure } from '../../checks/judging/failure-words.ts';
-import { isWhole, unpackDetail } from '../store/details/packed-detail.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { storedValue } from '../store/stored-json.ts';
-import type { Tables } from '../store/tables.ts';
+import { isWhole, unpackDetail } from '../../platform/store/details/packed-detail.ts';
+import type { Dialect } from '../../platform/store/engine/dialect.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
+import type { Tables } from '../../platform/store/tables.ts';
 import type { Company, LocationEventFacts, RunFacts } from './evidence.ts';
 
 const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);

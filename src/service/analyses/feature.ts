@@ -1,7 +1,7 @@
 import type { ModelAccess } from '../../checks/model/access.ts';
+import { modelOf } from '../../platform/config/config.ts';
+import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
 import { rootCauseAnalysisRoutes } from '../../protocol/results/root-cause-analysis.ts';
-import { modelOf } from '../config/config.ts';
-import type { Feature, RepositoriesOf } from '../feature/feature.ts';
 import { Analyst } from './analyst.ts';
 import { modelQuestions } from './asking/model-questions.ts';
 import { AnalysisEvidence } from './evidence-store.ts';
@@ -25,11 +25,11 @@ export const analyses: Feature = {
   ],
 };
 
-declare module '../store/repositories.ts' {
+declare module '../../platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../feature/parts.ts' {
+declare module '../../platform/feature/parts.ts' {
   interface Parts {
     /** The model that analyses may ask; undefined where none is named. */
     readonly model: ModelAccess | undefined;

@@ -1,6 +1,6 @@
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { storedChanges } from '../audit/changes.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { Repositories } from '../store/repositories.ts';
 import type { ChangeFacts, Company, Evidence, RunFacts } from './evidence.ts';
 import type { ResultMark, ResultTable } from './evidence-store.ts';
 import { fieldsOf } from './seen/read.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
+import { found } from '../../platform/http/known-names.ts';
 import { rootCauseAnalysisRoutes } from '../../protocol/results/root-cause-analysis.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
-import { found } from '../http/known-names.ts';
 import { analysisView } from './store.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
 

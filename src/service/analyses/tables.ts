@@ -30,6 +30,6 @@ export interface AnalysisTables {
   root_cause_analyses: RootCauseAnalysisRow;
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends AnalysisTables {}
 }

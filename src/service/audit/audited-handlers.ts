@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { isRecord } from '../../lib/json/record.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { CallRequest } from '../../platform/feature/exchange.ts';
+import type { AnyHandler, Call } from '../../platform/feature/handler.ts';
+import type { AccountCaller } from '../../platform/ids/callers.ts';
+import { unwatched } from '../../platform/store/commits.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import type { CallRequest } from '../feature/exchange.ts';
-import type { AnyHandler, Call } from '../feature/handler.ts';
-import type { AccountCaller } from '../ids/callers.ts';
-import { unwatched } from '../store/commits.ts';
-import type { Store } from '../store/store.ts';
 import { type Changes, changesOf, keptAnswer, noChanges } from './changes.ts';
 import { resourceName, type Subject, subjectOf, valuesFor } from './resources.ts';
 import type { AuditRow } from './tables.ts';
@@ -183,8 +184,4 @@ function nameOf(view: Values | null): string | null {
     if (typeof value === 'string' && value !== '') return value.slice(0, 300).toWellFormed();
   }
   return null;
-}
-
-function isRecord(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

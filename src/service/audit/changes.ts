@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isCredentialHeader, mask } from '../../checks/judging/credential-headers.ts';
+import { isRecord } from '../../lib/json/record.ts';
 import { withoutPassword } from '../../lib/text.ts';
-import { storedValue } from '../store/stored-json.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -95,8 +96,4 @@ function hiddenPaths(written: unknown, view: unknown, path: readonly string[] = 
   return Object.entries(written)
     .flatMap(([name, value]) => hiddenPaths(value, (view as Json)[name], [...path, name]))
     .slice(0, 100);
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

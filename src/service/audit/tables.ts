@@ -23,6 +23,6 @@ export interface AuditTables {
   audit_log: AuditRow;
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends AuditTables {}
 }

@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, fsyncSync, mkdirSync, openSync, readdirSync, r
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../../lib/errors.ts';
-import { keepPrivate } from '../store/engine/disk/data-dir.ts';
+import { keepPrivate } from '../../platform/store/engine/disk/data-dir.ts';
 
 export const databaseName = 'picket.sqlite';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { blackboxFamilies } from './blackbox.ts';
 import { type Family, type SampleSink, type TextFormat, TextSink, writeFamilies } from './exposition.ts';
 import { ownFamilies } from './families.ts';

@@ -1,4 +1,4 @@
-import type { Feature, RepositoriesOf } from '../feature/feature.ts';
+import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
 import { CheckMetrics } from './check-metrics.ts';
 import { Folding } from './folding.ts';
 import { RemoteWrite } from './remote-write/remote-write.ts';
@@ -25,11 +25,11 @@ export const checkMetrics: Feature = {
   ],
 };
 
-declare module '../store/repositories.ts' {
+declare module '../../platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../feature/parts.ts' {
+declare module '../../platform/feature/parts.ts' {
   interface Parts {
     readonly checkMetrics: CheckMetrics;
     /** Undefined where no receiver is configured. */

@@ -1,9 +1,9 @@
+import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
 import { locationNeedRoutes } from '../../protocol/agent/agent-examination.ts';
 import { checkRoutes, typedCheckRoutes } from '../../protocol/checks/check.ts';
 import { checkGroupRoutes } from '../../protocol/checks/check-group.ts';
 import { checkPlanRoutes } from '../../protocol/checks/check-plan.ts';
 import { runtimeRoutes } from '../../protocol/checks/runtime.ts';
-import type { Feature, RepositoriesOf } from '../feature/feature.ts';
 import { checkGroupHandlers } from './groups/routes.ts';
 import { CheckGroups } from './groups/store.ts';
 import { locationNeedHandlers } from './needs-routes.ts';
@@ -38,6 +38,6 @@ export const checks: Feature = {
   },
 };
 
-declare module '../store/repositories.ts' {
+declare module '../../platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,5 +1,5 @@
-import { fieldError } from '../http/validation.ts';
-import type { Repositories } from '../store/repositories.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 
 type Needed = Pick<Repositories, 'checks' | 'alertCauses'>;
 

@@ -4,10 +4,10 @@ import type { CheckDefinition } from '../../checks/contract/definition/definitio
 import { runnableSpec } from '../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
-import { mayWrite } from '../http/auth.ts';
-import type { AccountCaller } from '../ids/callers.ts';
-import { isUniqueViolation } from '../store/engine/dialect.ts';
-import type { Repositories } from '../store/repositories.ts';
+import { mayWrite } from '../../platform/http/auth.ts';
+import type { AccountCaller } from '../../platform/ids/callers.ts';
+import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import type { Check } from './store.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
 import { checkTypes } from '../../checks/index.ts';
-import { storedJson } from '../store/stored-json.ts';
+import { storedJson } from '../../platform/store/stored-json.ts';
 
 const column = 'checks.definition';
 const ofAnyType = storedJson(column, CommonFields);

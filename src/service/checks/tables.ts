@@ -49,6 +49,6 @@ export interface CheckTables {
   purges: PurgeRow;
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends CheckTables {}
 }

@@ -6,12 +6,12 @@ import {
 } from '../../checks/contract/definition/definition.ts';
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
+import type { HandlerDeps } from '../../platform/feature/handler.ts';
+import { describeIssues } from '../../platform/http/validation.ts';
 import { AnyCheck } from '../../protocol/checks/check.ts';
 import type { CheckState } from '../../protocol/checks/check-state.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
 import { weakSecrets } from '../../protocol/http/weak-secrets.ts';
-import type { HandlerDeps } from '../feature/handler.ts';
-import { describeIssues } from '../http/validation.ts';
 import { type CheckChannel, channelsView } from './alert-channels.ts';
 import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';

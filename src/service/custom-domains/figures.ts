@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { customDomainStatuses } from '../../protocol/pages/page-fields.ts';
-import type { Repositories } from '../store/repositories.ts';
 import type { DomainProof } from './domain-proof.ts';
 import { stateOf } from './domain-state.ts';
 

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { ServiceNameRow } from './tables.ts';
 
 const dayMs = 86_400_000;

@@ -5,6 +5,9 @@ import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { durationText } from '../../lib/figures/duration.ts';
+import { endedAt } from '../../platform/store/days/ended-day.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { Check } from '../checks/store.ts';
 import { measuredValues } from '../results/analytics/measured-values.ts';
 import { failedResult, groupErrors } from '../results/error-groups/group-errors.ts';
@@ -12,9 +15,6 @@ import { storeOutcome } from '../results/settle.ts';
 import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
-import { endedAt } from '../store/days/ended-day.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
 /**

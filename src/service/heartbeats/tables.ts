@@ -40,6 +40,6 @@ export interface HeartbeatTables {
   heartbeat_watch: HeartbeatWatchRow;
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends HeartbeatTables {}
 }

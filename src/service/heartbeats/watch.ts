@@ -1,11 +1,11 @@
 import { greatestOf, leastOf } from '../../lib/bounds/extremes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { noteAway } from '../alerts/gaps/away.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 import { HeartbeatRecorder } from './heartbeats.ts';
 import type { HeartbeatRow } from './tables.ts';
 

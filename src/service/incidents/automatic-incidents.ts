@@ -1,6 +1,6 @@
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { affectedServices } from '../maintenance/affected.ts';
 import { isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
-import type { Repositories } from '../store/repositories.ts';
 import type { OwnIncident } from './asked.ts';
 import { failByRule, type MailingOptions, recoverByRule } from './rules/rule-incidents.ts';
 import { mailIncidentUpdate } from './subscriber-mails.ts';

@@ -1,4 +1,16 @@
 import { AppError } from '../../lib/errors.ts';
+import {
+  type AnyHandler,
+  type Call,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '../../platform/feature/handler.ts';
+import { found, notFound } from '../../platform/http/known-names.ts';
+import { pageOf } from '../../platform/http/paging.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import {
   type Incident,
@@ -7,18 +19,6 @@ import {
   incidentRoutes,
 } from '../../protocol/pages/incident.ts';
 import type { Service } from '../../protocol/pages/status-page.ts';
-import {
-  type AnyHandler,
-  type Call,
-  type HandlerDeps,
-  handlersById,
-  iso,
-  optionalIso,
-} from '../feature/handler.ts';
-import { found, notFound } from '../http/known-names.ts';
-import { pageOf } from '../http/paging.ts';
-import { fieldError } from '../http/validation.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { mailIncidentUpdate } from './subscriber-mails.ts';
 import type { ImpactedComponent, IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 import { durationSeconds } from './timeline.ts';

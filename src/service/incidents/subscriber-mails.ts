@@ -1,7 +1,7 @@
 import { utcText } from '../../lib/figures/time.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
 import { hiddenAmong } from '../maintenance/affected.ts';
-import type { Repositories } from '../store/repositories.ts';
 import type { IncidentRow, IncidentUpdateRow } from './tables.ts';
 
 const words = {

@@ -124,6 +124,6 @@ export interface IncidentTables {
   incident_events: Omit<IncidentEventRow, 'position'> & { position: Generated<number> };
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends IncidentTables {}
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
+import { describePage, pageOffset } from '../../platform/http/paging.ts';
 import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
-import { describePage, pageOffset } from '../http/paging.ts';
 import type { LocationEventRow } from './tables.ts';
 import { endOf, recordLocationEvents } from './unhealthy.ts';
 

@@ -1,12 +1,12 @@
+import { readStaticIps, type StaticIps } from '../../platform/config/static-ips.ts';
+import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import type { LocationCaller } from '../../platform/ids/callers.ts';
 import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
 import { examinationRoutes } from '../../protocol/agent/agent-examination.ts';
 import { locationRoutes, staticIpRoutes } from '../../protocol/locations/location.ts';
 import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
 import { locationMetricsRoutes } from '../../protocol/locations/location-metrics.ts';
 import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
-import { readStaticIps, type StaticIps } from '../config/static-ips.ts';
-import type { Feature, RepositoriesOf } from '../feature/feature.ts';
-import type { LocationCaller } from '../ids/callers.ts';
 import { agentErrorHandlers } from './agents/error-routes.ts';
 import { AgentErrors } from './agents/error-store.ts';
 import { agentExaminationHandlers } from './agents/examination-routes.ts';
@@ -59,11 +59,11 @@ export const locations: Feature = {
   ],
 };
 
-declare module '../store/repositories.ts' {
+declare module '../../platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../feature/parts.ts' {
+declare module '../../platform/feature/parts.ts' {
   interface Parts {
     /** Source addresses of check runs by location. */
     readonly staticIps: StaticIps | undefined;

@@ -1,4 +1,7 @@
 import { leastOf } from '../../lib/bounds/extremes.ts';
+import type { LocationCaller } from '../../platform/ids/callers.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
@@ -6,9 +9,6 @@ import { absenceReasons } from '../alerts/gaps/watch.ts';
 import { storeLocationAlert } from '../alerts/location-alerts.ts';
 import { alertId } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
-import type { LocationCaller } from '../ids/callers.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 
 /**
  * Outages of private locations. One begins with the first slot that is missed because no agent was seen there

@@ -1,7 +1,7 @@
 import { regionNames } from '../../checks/tables/regions.ts';
+import { type AddressesByLocation, allAddresses, type StaticIps } from '../../platform/config/static-ips.ts';
+import { type AnyHandler, handlersById } from '../../platform/feature/handler.ts';
 import { locationRoutes, staticIpRoutes } from '../../protocol/locations/location.ts';
-import { type AddressesByLocation, allAddresses, type StaticIps } from '../config/static-ips.ts';
-import { type AnyHandler, handlersById } from '../feature/handler.ts';
 
 /** The routes of data-center locations. */
 export function locationHandlers(): [string, AnyHandler][] {

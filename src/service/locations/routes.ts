@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import semver from 'semver';
 import { AppError } from '../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
+import { found } from '../../platform/http/known-names.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import { createKey } from '../../platform/ids/keys.ts';
+import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
+import { cancelledSignals } from '../../platform/store/engine/signals.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import {
   type LocationKey,
   type PrivateLocation,
@@ -13,13 +20,6 @@ import {
   runningSessions,
 } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
-import { found } from '../http/known-names.ts';
-import { fieldError } from '../http/validation.ts';
-import { createKey } from '../ids/keys.ts';
-import { isUniqueViolation } from '../store/engine/dialect.ts';
-import { cancelledSignals } from '../store/engine/signals.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { reportedWithinMs } from './event-store.ts';
 import { healthOf, type KnownOfLocation } from './health.ts';
 import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';

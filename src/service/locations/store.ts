@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import { accountTable } from '../../platform/store/engine/account-table.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
-import { accountTable } from '../store/engine/account-table.ts';
 import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 /** Private locations, their keys, and the agents that were seen there. An account has each slug once. */

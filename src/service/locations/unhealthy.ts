@@ -1,12 +1,12 @@
+import type { LocationCaller } from '../../platform/ids/callers.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
 import { holdWell, storeLocationAlert } from '../alerts/location-alerts.ts';
 import { alertId, storedFacts } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
-import type { LocationCaller } from '../ids/callers.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 import { reportedWithinMs } from './event-store.ts';
 import type { LocationEventRow } from './tables.ts';
 

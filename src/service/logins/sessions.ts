@@ -1,10 +1,10 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import type { Actor } from '../ids/callers.ts';
-import { hashKey, type KeyRole } from '../ids/keys.ts';
+import type { Actor } from '../../platform/ids/callers.ts';
+import { hashKey, type KeyRole } from '../../platform/ids/keys.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { join } from '../members/members.ts';
 import type { InvitationRow, PersonRow } from '../members/tables.ts';
-import type { Store } from '../store/store.ts';
 import type { LoginSessionRow } from './tables.ts';
 
 /** Who looks at a page. */

@@ -23,6 +23,6 @@ export interface LoginTables {
   login_sessions: LoginSessionRow;
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends LoginTables {}
 }

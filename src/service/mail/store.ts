@@ -1,7 +1,7 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { batches } from '../store/engine/queries.ts';
-import type { Tables } from '../store/tables.ts';
+import type { Dialect } from '../../platform/store/engine/dialect.ts';
+import { batches } from '../../platform/store/engine/queries.ts';
+import type { Tables } from '../../platform/store/tables.ts';
 import type { SubscriberMailRow } from './tables.ts';
 
 export type SubscriberMailItem = Selectable<SubscriberMailRow>;

@@ -1,7 +1,7 @@
 import { leastOf } from '../../lib/bounds/extremes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { utcText } from '../../lib/figures/time.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../../platform/store/store.ts';
 import {
   isGoingOn,
   type MaintenanceMail,

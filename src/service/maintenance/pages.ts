@@ -1,7 +1,7 @@
+import type { Repositories } from '../../platform/store/repositories.ts';
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { hiddenAmong } from './affected.ts';
 import { longestOverrunMs, type PlannedMaintenance, statusAt } from './calendar.ts';
 import { withCalendars } from './maintenance.ts';

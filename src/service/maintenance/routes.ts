@@ -1,10 +1,10 @@
 import { AppError } from '../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../platform/feature/handler.ts';
+import { found } from '../../platform/http/known-names.ts';
+import { pageOffset } from '../../platform/http/paging.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { instantOf } from '../../protocol/http/query.ts';
 import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../feature/handler.ts';
-import { found } from '../http/known-names.ts';
-import { pageOffset } from '../http/paging.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { MaintenanceCalendar, type PlannedMaintenance } from './calendar.ts';
 import { endNotice, startNotice } from './notices.ts';
 import { mailMaintenance } from './pages.ts';

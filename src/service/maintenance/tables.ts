@@ -69,6 +69,6 @@ export interface MaintenanceTables {
   maintenance_notices: MaintenanceNoticeRow;
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends MaintenanceTables {}
 }

@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { FastifyRequest } from 'fastify';
 import { toError } from '../../lib/errors.ts';
+import { encodeAnswer } from '../../platform/http/answer-encoding.ts';
+import { reportError } from '../../platform/http/errors.ts';
+import { parseQuery } from '../../platform/http/query-string.ts';
+import type { AccountCaller } from '../../platform/ids/callers.ts';
+import { Operations } from '../../platform/operations/operations.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { encodeAnswer } from '../http/answer-encoding.ts';
-import { reportError } from '../http/errors.ts';
-import { parseQuery } from '../http/query-string.ts';
-import type { AccountCaller } from '../ids/callers.ts';
-import { Operations } from '../operations/operations.ts';
 import type { OperationInput } from './tools/tool.ts';
 
 /** What an operation answered, as bytes. */

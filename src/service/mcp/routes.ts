@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { type AnyHandler, baseUrlOf, handlersById } from '../../platform/feature/handler.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { mcpRoutes } from '../../protocol/mcp/mcp.ts';
-import { type AnyHandler, baseUrlOf, handlersById } from '../feature/handler.ts';
 import type { ServiceMetrics } from '../metrics/metrics.ts';
 import { callsAs } from './calls.ts';
 import type { ToolUse } from './exchange.ts';

@@ -1,9 +1,9 @@
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/server';
 import { AppError } from '../../lib/errors.ts';
+import { refuseRole } from '../../platform/http/auth.ts';
+import type { AccountCaller } from '../../platform/ids/callers.ts';
 import { typedCheckRoutes } from '../../protocol/checks/check.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { refuseRole } from '../http/auth.ts';
-import type { AccountCaller } from '../ids/callers.ts';
 import { fileAnswer, rangeFor, refusal, refusalWords, textAnswer } from './answers.ts';
 import type { CallApi } from './calls.ts';
 import { schemaOf } from './tools/json-schema.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
+import { higherRole, type KeyRole, keyRoles } from '../../platform/ids/keys.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { storedChanges } from '../audit/changes.ts';
 import { record } from '../audit/record.ts';
-import { higherRole, type KeyRole, keyRoles } from '../ids/keys.ts';
-import type { Repositories } from '../store/repositories.ts';
 import type { MemberRow, PersonRow } from './tables.ts';
 
 /** What a login by single sign-on gives in the account that people come into. */

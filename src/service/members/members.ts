@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
-import { notFound } from '../http/known-names.ts';
-import { hashKey, higherRole, type KeyRole } from '../ids/keys.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
+import { notFound } from '../../platform/http/known-names.ts';
+import { hashKey, higherRole, type KeyRole } from '../../platform/ids/keys.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { InvitationRow, MemberRow, PersonRow } from './tables.ts';
 
 /**

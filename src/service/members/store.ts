@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import { ranks } from '../ids/keys.ts';
-import type { Tables } from '../store/tables.ts';
+import { ranks } from '../../platform/ids/keys.ts';
+import type { Tables } from '../../platform/store/tables.ts';
 import type { IdentityRow, InvitationRow, MemberRow, PasswordResetRow, PersonRow } from './tables.ts';
 
 /** A member with who they are. */

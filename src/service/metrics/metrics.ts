@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { ModelOutcome } from '../../checks/model/client.ts';
 import { ModelTotals } from '../../checks/model/totals.ts';
-import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
 import { verdictOf } from '../check-metrics/totals.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { registerDomains } from '../custom-domains/figures.ts';

@@ -2,12 +2,12 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { bearerKey, findAccount } from '../../platform/http/auth.ts';
+import { describeIssues } from '../../platform/http/validation.ts';
+import { hashKey } from '../../platform/ids/keys.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { CheckMetrics, CheckMetricsQuery } from '../check-metrics/check-metrics.ts';
 import { contentTypes, formatFor } from '../check-metrics/exposition.ts';
-import { bearerKey, findAccount } from '../http/auth.ts';
-import { describeIssues } from '../http/validation.ts';
-import { hashKey } from '../ids/keys.ts';
-import type { Store } from '../store/store.ts';
 import type { ServiceMetrics } from './metrics.ts';
 
 export interface MetricsRouteDeps {

@@ -1,8 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
-import { allScheduleParts } from '../store/engine/schedule-parts.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
+import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
+import { allScheduleParts } from '../../platform/store/engine/schedule-parts.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 
 export type MeasuredStore = Repositories &
   Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected' | 'storage'>;

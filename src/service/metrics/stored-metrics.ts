@@ -2,9 +2,9 @@ import { Gauge, type Registry } from 'prom-client';
 import { lanes } from '../../checks/contract/check-type.ts';
 import { AppError, isStoreFailure, toError } from '../../lib/errors.ts';
 import { askedBy } from '../../lib/turns/asker.ts';
+import { asStoreError } from '../../platform/store/engine/dialect.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { agentSeenWindowMs, runningSessions } from '../agent-presence/presence.ts';
-import { asStoreError } from '../store/engine/dialect.ts';
-import type { Repositories } from '../store/repositories.ts';
 
 /** How long a scrape waits for the database: Prometheus gives up after ten seconds, unless it is set up otherwise. */
 const waitMs = 5_000;

@@ -1,14 +1,14 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
+import { isSince } from '../../platform/store/days/ended-day.ts';
+import { finalResultsOf } from '../../platform/store/days/final-results.ts';
+import { onDemandRuns } from '../../platform/store/days/on-demand-runs.ts';
+import { dayMs } from '../../platform/store/days/stretches.ts';
+import { type Dialect, escapeLike } from '../../platform/store/engine/dialect.ts';
+import type { Page } from '../../platform/store/engine/queries.ts';
+import type { Tables } from '../../platform/store/tables.ts';
 import { stateAt, stateOf } from '../checks/state/check-state.ts';
 import { CheckStates } from '../checks/state/states.ts';
 import type { RunRow, RunState } from '../runs/tables.ts';
-import { isSince } from '../store/days/ended-day.ts';
-import { finalResultsOf } from '../store/days/final-results.ts';
-import { onDemandRuns } from '../store/days/on-demand-runs.ts';
-import { dayMs } from '../store/days/stretches.ts';
-import { type Dialect, escapeLike } from '../store/engine/dialect.ts';
-import type { Page } from '../store/engine/queries.ts';
-import type { Tables } from '../store/tables.ts';
 import { type OverviewState, overviewStates, shownStates } from './states.ts';
 
 export interface OverviewFilter {

@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { CoverageSource } from '../coverage/coverage-query.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { isProven, isServing } from '../custom-domains/domain-state.ts';
 import { rememberedMs } from '../custom-domains/service-names.ts';
-import type { Store } from '../store/store.ts';
 import { type CopiedPage, PublicCopies } from './public-copies.ts';
 import { statusPageData } from './status-page-data.ts';
 import type { StatusPageRow } from './tables.ts';

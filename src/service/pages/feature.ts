@@ -1,3 +1,4 @@
+import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
 import { badgeRoutes } from '../../protocol/pages/badge.ts';
 import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
 import { dashboardIncidentRoutes } from '../../protocol/pages/dashboard-incident.ts';
@@ -6,7 +7,6 @@ import { publicPageRoutes } from '../../protocol/pages/public-page.ts';
 import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
 import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
 import { subscriptionRoutes } from '../../protocol/pages/subscription.ts';
-import type { Feature, RepositoriesOf } from '../feature/feature.ts';
 import { badgeHandlers } from './badges/routes.ts';
 import { statusPageComponentHandlers } from './components/routes.ts';
 import { StatusPageComponents } from './components/store.ts';
@@ -66,11 +66,11 @@ export const pages: Feature = {
   },
 };
 
-declare module '../store/repositories.ts' {
+declare module '../../platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../feature/parts.ts' {
+declare module '../../platform/feature/parts.ts' {
   interface Parts {
     /** Whether there are pages for browsers. */
     readonly hasPages: boolean;

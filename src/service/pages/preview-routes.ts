@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
+import { type AnyHandler, handlersById } from '../../platform/feature/handler.ts';
+import { found } from '../../platform/http/known-names.ts';
 import { DashboardOptions } from '../../protocol/pages/dashboard.ts';
 import { previewRoutes } from '../../protocol/pages/preview.ts';
 import { StatusPageOptions } from '../../protocol/pages/status-page.ts';
-import { type AnyHandler, handlersById } from '../feature/handler.ts';
-import { found } from '../http/known-names.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { dashboardChecks, dashboardData } from './dashboards/dashboard-data.ts';
 import type { Dashboard } from './dashboards/store.ts';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
 import { StatusPageData } from '../../protocol/pages/public-page.ts';
-import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { requireKey } from './keys.ts';
 
 /** A status page of which there is a copy. */

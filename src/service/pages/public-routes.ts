@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import { askedInPublic } from '../../lib/turns/asker.ts';
+import { type AnyHandler, handlersById } from '../../platform/feature/handler.ts';
 import { DashboardData, publicPageRoutes, type StatusPageData } from '../../protocol/pages/public-page.ts';
-import { type AnyHandler, handlersById } from '../feature/handler.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { etagOf, share } from './answers/shared-answer.ts';
 import { dashboardChecks, dashboardData } from './dashboards/dashboard-data.ts';

@@ -1,5 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
+import {
+  type AnyHandler,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '../../platform/feature/handler.ts';
+import { found, notFound } from '../../platform/http/known-names.ts';
+import { pageOf } from '../../platform/http/paging.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import { storedJson } from '../../platform/store/stored-json.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import {
   type CardInput,
@@ -11,16 +24,9 @@ import {
 import { claimDomain, domainOfBody } from '../custom-domains/claiming.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { checkDomainOf, domainStates } from '../custom-domains/shown.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../feature/handler.ts';
-import { found, notFound } from '../http/known-names.ts';
-import { pageOf } from '../http/paging.ts';
-import { fieldError } from '../http/validation.ts';
 import { serviceView } from '../incidents/routes.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
 import { requireServices } from '../incidents/writer.ts';
-import { isUniqueViolation } from '../store/engine/dialect.ts';
-import type { Repositories } from '../store/repositories.ts';
-import { storedJson } from '../store/stored-json.ts';
 import { changeKeys, keyViews } from './keys.ts';
 import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 

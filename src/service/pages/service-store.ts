@@ -1,5 +1,5 @@
+import { accountTable } from '../../platform/store/engine/account-table.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
-import { accountTable } from '../store/engine/account-table.ts';
 
 /** The services that status pages show and incidents are about. */
 export class Services extends accountTable<ServiceRow>()({ name: 'services', key: 'id' }) {

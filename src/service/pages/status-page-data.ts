@@ -1,3 +1,4 @@
+import type { Repositories } from '../../platform/store/repositories.ts';
 import type { StatusPageData } from '../../protocol/pages/public-page.ts';
 import { addedCoverage, type Coverage } from '../../protocol/runs/coverage.ts';
 import type { CoverageSource } from '../coverage/coverage-query.ts';
@@ -11,7 +12,6 @@ import {
   worstServiceState,
 } from '../incidents/timeline.ts';
 import { isGoingOn } from '../maintenance/pages.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { componentPageData } from './components/data.ts';
 import { measuredNow } from './measured-now.ts';
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { accountTable } from '../../platform/store/engine/account-table.ts';
+import { batches } from '../../platform/store/engine/queries.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
-import { accountTable } from '../store/engine/account-table.ts';
-import { batches } from '../store/engine/queries.ts';
 import type {
   StatusPageCardRow,
   StatusPageCardServiceRow,

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import type { HandlersOn } from '../../platform/feature/parts.ts';
+import { Operations, type OperationsOptions } from '../../platform/operations/operations.ts';
+import { storeWithin } from '../../platform/operations/within-transaction.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { DeploymentInput } from '../../protocol/projects/project.ts';
-import type { HandlersOn } from '../feature/parts.ts';
-import { Operations, type OperationsOptions } from '../operations/operations.ts';
-import { storeWithin } from '../operations/within-transaction.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 import { type CarriedOut, carryOut } from './carry-out.ts';
 import type { ProjectRow } from './tables.ts';
 import { readWished } from './wished.ts';

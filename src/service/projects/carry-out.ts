@@ -1,12 +1,12 @@
 import { AppError } from '../../lib/errors.ts';
+import { validatedBody } from '../../platform/http/validated.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import type { Operations } from '../../platform/operations/operations.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '../../protocol/checks/check.ts';
 import { idOf } from '../../protocol/projects/kind.ts';
 import type { Change, PhysicalId } from '../../protocol/projects/project.ts';
-import { validatedBody } from '../http/validated.ts';
-import { fieldError } from '../http/validation.ts';
-import type { Operations } from '../operations/operations.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { type Departure, departures } from './differences.ts';
 import { isKind, kinds, physicalIdOf } from './kinds/index.ts';
 import { type Body, differs, type ResourceKind } from './kinds/kind.ts';

@@ -2,16 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
+import {
+  type AnyHandler,
+  type Call,
+  type HandlerDeps,
+  handlersById,
+  iso,
+} from '../../platform/feature/handler.ts';
+import type { HandlersOn } from '../../platform/feature/parts.ts';
+import { found } from '../../platform/http/known-names.ts';
+import { Operations } from '../../platform/operations/operations.ts';
+import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import type { Change } from '../../protocol/projects/project.ts';
 import { DeploymentResult, projectRoutes } from '../../protocol/projects/project.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById, iso } from '../feature/handler.ts';
-import type { HandlersOn } from '../feature/parts.ts';
-import { found } from '../http/known-names.ts';
-import { Operations } from '../operations/operations.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from '../sessions/completion.ts';
-import { isUniqueViolation } from '../store/engine/dialect.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { type Deployer, type DeploymentRequest, rehearse } from './applying.ts';
 import { carryOut } from './carry-out.ts';
 import type { DeploymentState } from './deployment-store.ts';

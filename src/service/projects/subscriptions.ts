@@ -1,5 +1,5 @@
+import type { Repositories } from '../../platform/store/repositories.ts';
 import type { Subscriber } from '../checks/store.ts';
-import type { Repositories } from '../store/repositories.ts';
 
 /**
  * A subscription by what it is of: the rows of subscriptions are written anew whenever somebody changes the

@@ -1,3 +1,6 @@
+import { isRecord } from '../../lib/json/record.ts';
+import { unknownFieldIssues } from '../../platform/http/unknown-names.ts';
+import { fieldError } from '../../platform/http/validation.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import type {
   DeploymentInput,
@@ -6,8 +9,6 @@ import type {
   ProjectResourceType,
   SharedFile,
 } from '../../protocol/projects/project.ts';
-import { unknownFieldIssues } from '../http/unknown-names.ts';
-import { fieldError } from '../http/validation.ts';
 import { typeNamedBy } from './kinds/named-types.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
@@ -323,8 +324,4 @@ function refOf(value: unknown): string | undefined {
   if (!isRecord(value)) return undefined;
   const { ref, ...others } = value;
   return typeof ref === 'string' && Object.keys(others).length === 0 ? ref : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

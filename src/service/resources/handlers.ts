@@ -1,15 +1,22 @@
 import { AppError } from '../../lib/errors.ts';
+import { isRecord } from '../../lib/json/record.ts';
+import {
+  type AnyHandler,
+  type Call,
+  type HandlerDeps,
+  iso,
+  optionalIso,
+} from '../../platform/feature/handler.ts';
+import { found, notFound } from '../../platform/http/known-names.ts';
+import { describePage, type PageQuery, pageOffset } from '../../platform/http/paging.ts';
+import { validationError } from '../../platform/http/validation.ts';
+import type { AccountCaller } from '../../platform/ids/callers.ts';
+import type { AccountRow, AccountTable } from '../../platform/store/engine/account-table.ts';
+import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
+import type { Page } from '../../platform/store/engine/queries.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import type { ResourceApi } from '../../protocol/http/resource.ts';
 import { refuseMovedByVariable } from '../checks/addresses/address-values.ts';
-import { type AnyHandler, type Call, type HandlerDeps, iso, optionalIso } from '../feature/handler.ts';
-import { found, notFound } from '../http/known-names.ts';
-import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
-import { validationError } from '../http/validation.ts';
-import type { AccountCaller } from '../ids/callers.ts';
-import type { AccountRow, AccountTable } from '../store/engine/account-table.ts';
-import { isUniqueViolation } from '../store/engine/dialect.ts';
-import type { Page } from '../store/engine/queries.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { resources } from './index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -169,13 +176,9 @@ function mergedIntoShown({ input, mergedFields = [] }: ResourceApi, shown: Json,
   const merged: Record<string, unknown> = { ...shown, ...patch };
   for (const name of mergedFields) {
     const [before, after] = [shown[name], patch[name]];
-    if (isObject(before) && isObject(after)) merged[name] = { ...before, ...after };
+    if (isRecord(before) && isRecord(after)) merged[name] = { ...before, ...after };
   }
   const parsed = input.safeParse(merged);
   if (!parsed.success) throw validationError('payload', parsed.error.issues);
   return parsed.data as Json;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

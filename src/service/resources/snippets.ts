@@ -1,6 +1,6 @@
 import type { Generated, Selectable } from 'kysely';
+import { accountTable } from '../../platform/store/engine/account-table.ts';
 import { snippetApi } from '../../protocol/checks/snippet.ts';
-import { accountTable } from '../store/engine/account-table.ts';
 import { defineResource } from './resource.ts';
 
 interface SnippetRow {

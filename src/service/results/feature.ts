@@ -1,4 +1,5 @@
 import { checkTypes } from '../../checks/index.ts';
+import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
 import {
   agentBundleRoutes,
   clientStorageRoutes,
@@ -10,7 +11,6 @@ import { artifactRoutes, assetRoutes } from '../../protocol/results/artifact.ts'
 import { checkResultRoutes } from '../../protocol/results/check-result.ts';
 import { errorGroupRoutes } from '../../protocol/results/error-group.ts';
 import { reportingRoutes } from '../../protocol/results/reporting.ts';
-import type { Feature, RepositoriesOf } from '../feature/feature.ts';
 import { AnalyticsThread } from './analytics/analytics-thread.ts';
 import { analyticsHandlers } from './analytics/routes.ts';
 import { artifactHandlers, assetHandlers } from './artifacts/routes.ts';
@@ -95,11 +95,11 @@ export const results: Feature = {
       : [],
 };
 
-declare module '../store/repositories.ts' {
+declare module '../../platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../feature/parts.ts' {
+declare module '../../platform/feature/parts.ts' {
   interface Parts {
     /** Most bytes of code bundles of an account; undefined: the default. */
     readonly codeBundleQuotaBytes: number | undefined;

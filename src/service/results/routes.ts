@@ -1,6 +1,11 @@
 import { findCheckType } from '../../checks/index.ts';
 import { failureWords } from '../../checks/judging/failure-words.ts';
 import { AppError } from '../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
+import { requireLocation } from '../../platform/http/known-names.ts';
+import { describePage, pageOf, pageOffset } from '../../platform/http/paging.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
 import {
@@ -9,11 +14,6 @@ import {
   checkResultRoutes,
 } from '../../protocol/results/check-result.ts';
 import type { Check } from '../checks/store.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
-import { requireLocation } from '../http/known-names.ts';
-import { describePage, pageOf, pageOffset } from '../http/paging.ts';
-import { fieldError } from '../http/validation.ts';
-import { storedValue } from '../store/stored-json.ts';
 import { withAssetUrls } from './artifacts/asset-urls.ts';
 import type { ResultFilter } from './store.ts';
 import type { ArtifactRow, ResultRow } from './tables.ts';

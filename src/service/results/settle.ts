@@ -1,10 +1,10 @@
+import type { Change } from '../../platform/store/engine/dialect.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { runTargetOf } from '../alerts/causes/evidence.ts';
 import { missOf } from '../alerts/gaps/gap.ts';
 import { noteMeasured, noteMissed } from '../alerts/gaps/watch.ts';
 import { raiseAlerts } from '../alerts/raise.ts';
 import type { RunRow } from '../runs/tables.ts';
-import type { Change } from '../store/engine/dialect.ts';
-import type { Repositories } from '../store/repositories.ts';
 import { wasMeasured } from './analytics/measured-values.ts';
 import { decideDetails, type EveryNthPass } from './details/kept-details.ts';
 import type { StatusChange } from './status-store.ts';

@@ -1,12 +1,12 @@
 import { AppError } from '../../lib/errors.ts';
 import { daysLeft } from '../../lib/figures/days-left.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
 import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
 import type { Warning } from '../../protocol/http/warning.ts';
 import type { StandingCheck } from '../checks/state/states.ts';
 import type { Check } from '../checks/store.ts';
 import { warningsOf } from '../checks/warnings/warnings.ts';
 import { type CoverageSource, windowCoverage } from '../coverage/coverage-query.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
 import { namedWindow } from './reports/window.ts';
 import type { StatusRow } from './tables.ts';
 

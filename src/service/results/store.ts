@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely';
+import type { PackedRow } from '../../platform/store/details/packed-detail.ts';
+import { isWhole, packRow, unpackRow } from '../../platform/store/details/packed-detail.ts';
+import type { Change, ColumnTypes, Dialect } from '../../platform/store/engine/dialect.ts';
+import { batches, isBehind, readPage } from '../../platform/store/engine/queries.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
+import type { Tables } from '../../platform/store/tables.ts';
 import type { Cursor } from '../../protocol/http/cursor.ts';
-import type { PackedRow } from '../store/details/packed-detail.ts';
-import { isWhole, packRow, unpackRow } from '../store/details/packed-detail.ts';
-import type { Change, ColumnTypes, Dialect } from '../store/engine/dialect.ts';
-import { batches, isBehind, readPage } from '../store/engine/queries.ts';
-import { storedValue } from '../store/stored-json.ts';
-import type { Tables } from '../store/tables.ts';
 import type { CountedResultRow, ResultRow, StaleResultRow } from './tables.ts';
 
 const countedFailures = 5_000;

@@ -1,8 +1,8 @@
 import type { FailedTest } from '../../checks/contract/check-type.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { toError } from '../../lib/errors.ts';
-import { describeIssues } from '../http/validation.ts';
-import { storedValue } from '../store/stored-json.ts';
+import { describeIssues } from '../../platform/http/validation.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 import { measuredValues } from './analytics/measured-values.ts';
 
 const parsedDetail = storedValue<object>('results.detail', {});

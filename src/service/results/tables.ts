@@ -1,4 +1,4 @@
-import type { PackedRow } from '../store/details/packed-detail.ts';
+import type { PackedRow } from '../../platform/store/details/packed-detail.ts';
 
 type Flag = 0 | 1;
 
@@ -211,6 +211,6 @@ export interface ResultTables {
   detail_counts: DetailCountRow;
 }
 
-declare module '../store/tables.ts' {
+declare module '../../platform/store/tables.ts' {
   interface Tables extends ResultTables {}
 }

@@ -1,21 +1,21 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
+import type { Signal } from '../../platform/store/engine/signals.ts';
+import { queuedSignals, testedSignals } from '../../platform/store/engine/signals.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { artifactWindowMs } from '../../protocol/results/artifact.ts';
 import { agentPresentMs, agentSeenWindowMs } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import { isGapReason, type Miss, missOf } from '../alerts/gaps/gap.ts';
 import { noteMissed } from '../alerts/gaps/watch.ts';
-import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { canRun } from '../checks/warnings/warnings.ts';
 import { beginOutages } from '../locations/outages.ts';
 import type { ServiceMetrics } from '../metrics/metrics.ts';
 import { promoteLastAttempts } from '../results/settle.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
 import { withoutRenewedWaits } from '../sessions/longer-waits.ts';
-import type { Signal } from '../store/engine/signals.ts';
-import { queuedSignals, testedSignals } from '../store/engine/signals.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 
 export interface LeaseSweepOptions {
   readonly store: Store;

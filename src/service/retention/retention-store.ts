@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 import { greatestOf } from '../../lib/bounds/extremes.ts';
+import type { Dialect } from '../../platform/store/engine/dialect.ts';
+import { atAddresses, type Removal, removals } from '../../platform/store/engine/removal.ts';
+import type { Tables } from '../../platform/store/tables.ts';
 import type { ArtifactRow } from '../results/tables.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { atAddresses, type Removal, removals } from '../store/engine/removal.ts';
-import type { Tables } from '../store/tables.ts';
 
 /** Checks, and up to when their results are due. */
 type DueResults = readonly (readonly [checkId: string, before: number])[];

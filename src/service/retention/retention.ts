@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
-import { keptMs } from '../http/idempotency/idempotency.ts';
+import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
+import { keptMs } from '../../platform/http/idempotency/idempotency.ts';
+import type { Days, Part } from '../../platform/store/days/days.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { confirmableMs } from '../pages/subscriptions/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
-import type { Days, Part } from '../store/days/days.ts';
-import type { Store } from '../store/store.ts';
 import { isLockTimeout } from './day-keeper.ts';
 import { RemovalPace } from './removal-pace.ts';
 import { TrustedTime } from './trusted-time.ts';

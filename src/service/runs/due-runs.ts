@@ -1,9 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { findCheckType } from '../../checks/index.ts';
+import { endedAt, notEnded } from '../../platform/store/days/ended-day.ts';
+import { schedulePartCount } from '../../platform/store/engine/schedule-parts.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '../checks/slots.ts';
-import { endedAt, notEnded } from '../store/days/ended-day.ts';
-import { schedulePartCount } from '../store/engine/schedule-parts.ts';
 import type { RunRow } from './tables.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { leastOf } from '../../lib/bounds/extremes.ts';
-import { isSince } from '../store/days/ended-day.ts';
-import type { ColumnTypes } from '../store/engine/dialect.ts';
+import { isSince } from '../../platform/store/days/ended-day.ts';
+import type { ColumnTypes } from '../../platform/store/engine/dialect.ts';
 import type { RunRow } from './tables.ts';
 
 /** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */

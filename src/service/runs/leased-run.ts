@@ -1,15 +1,15 @@
 import type { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
 import { runnableSpec } from '../../checks/contract/definition/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
+import type { LocationCaller } from '../../platform/ids/callers.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 import type { LeasedRun } from '../../protocol/agent/agent.ts';
 import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from '../checks/effective-check.ts';
 import type { CheckGroup } from '../checks/groups/store.ts';
 import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
 import type { CheckPlanRow } from '../checks/plans/tables.ts';
 import type { Check } from '../checks/store.ts';
-import type { LocationCaller } from '../ids/callers.ts';
-import type { Repositories } from '../store/repositories.ts';
-import { storedValue } from '../store/stored-json.ts';
 import { resultIdOf } from './lease-store.ts';
 import { mayBeRetried } from './retries.ts';
 import { sessionVariables } from './session-variables.ts';

@@ -1,10 +1,10 @@
+import type { Signal } from '../../platform/store/engine/signals.ts';
+import { queuedSignals } from '../../platform/store/engine/signals.ts';
 import { tagsOf } from '../checks/effective-check.ts';
 import { firstSlotOf, gridOf, locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import type { Reschedule, ScheduledCheck } from '../checks/writer.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { Signal } from '../store/engine/signals.ts';
-import { queuedSignals } from '../store/engine/signals.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 
 /**

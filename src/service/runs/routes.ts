@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
+import type { LocationCaller } from '../../platform/ids/callers.ts';
 import { agentRoutes, type ResultReceipt } from '../../protocol/agent/agent.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
-import type { LocationCaller } from '../ids/callers.ts';
 import type { Ledger } from './ledger.ts';
 import type { RunRow } from './tables.ts';
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { createLogger } from '../../lib/log.ts';
+import { allScheduleParts } from '../../platform/store/engine/schedule-parts.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import { allScheduleParts } from '../store/engine/schedule-parts.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
 it('goes on where checks stay as far ahead as they were', async () => {

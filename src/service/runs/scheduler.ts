@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { queuedSignals } from '../../platform/store/engine/signals.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import { queuedSignals } from '../store/engine/signals.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 import type { RunRow } from './tables.ts';
 

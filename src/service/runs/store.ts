@@ -1,9 +1,9 @@
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { leastOf } from '../../lib/bounds/extremes.ts';
-import { endedAt, isOnItsWay, isSince } from '../store/days/ended-day.ts';
-import type { Change, Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../store/tables.ts';
+import { endedAt, isOnItsWay, isSince } from '../../platform/store/days/ended-day.ts';
+import type { Change, Dialect } from '../../platform/store/engine/dialect.ts';
+import type { Tables } from '../../platform/store/tables.ts';
 import { isSlotTaken, runColumnTypes } from './inserting.ts';
 import type { MissedReason, RunRow } from './tables.ts';
 

@@ -1,4 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
+import { endedAt } from '../../platform/store/days/ended-day.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { type SlotReason, slotReasons } from '../../protocol/runs/slot.ts';
 import { agentCapabilities, agentCheckTypes, agentPresentMs } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
@@ -8,8 +10,6 @@ import type { Check } from '../checks/store.ts';
 import { canRun, isRegion, type Need, typeWithRuntime } from '../checks/warnings/warnings.ts';
 import { presentSessions } from '../locations/health.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
-import { endedAt } from '../store/days/ended-day.ts';
-import type { Repositories } from '../store/repositories.ts';
 
 /** The private locations of an account, and the agents that are there now. */
 export interface AgentsNow {

@@ -6,12 +6,12 @@ import {
 } from '../../checks/contract/definition/definition.ts';
 import { fillMasked, refuseMoved } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
+import { fieldError, validationError } from '../../platform/http/validation.ts';
 import { type DefinitionRun, definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
 import { asWritten, keepingOf } from '../checks/addresses/address-values.ts';
 import { completeGroup } from '../checks/effective-check.ts';
 import { defaultOffset } from '../checks/slots.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../feature/handler.ts';
-import { fieldError, validationError } from '../http/validation.ts';
 import { followedPlan, placeOf } from './followed-plan.ts';
 import { noSession, Sessions } from './sessions.ts';
 import type { TestDefinitionRow } from './stored/tables.ts';

@@ -1,9 +1,9 @@
+import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
 import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
 import { definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
 import { followedSessionRoutes } from '../../protocol/sessions/followed-session.ts';
 import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
 import { triggerRoutes } from '../../protocol/sessions/trigger.ts';
-import type { Feature, RepositoriesOf } from '../feature/feature.ts';
 import { addLiveResults, isForLiveResults } from './live/live-results.ts';
 import { sessionHandlers } from './routes.ts';
 import { Sessions } from './sessions.ts';
@@ -42,11 +42,11 @@ export const sessions: Feature = {
   upgrades: isForLiveResults,
 };
 
-declare module '../store/repositories.ts' {
+declare module '../../platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../feature/parts.ts' {
+declare module '../../platform/feature/parts.ts' {
   interface Parts {
     /** Runs checks once more when the cause of their failures may be gone. */
     readonly runAfterCause: (

@@ -1,9 +1,9 @@
 import { greatestOf } from '../../lib/bounds/extremes.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { agentPresentMs } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import { canRun } from '../checks/warnings/warnings.ts';
 import type { RunRow } from '../runs/tables.ts';
-import type { Repositories } from '../store/repositories.ts';
 
 /** The longest wait of a run on demand, however busy the agents are. */
 export const longestWaitMs = 6 * 3_600_000;

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { HttpDetail, type HttpLogEntry } from '../../checks/http/detail.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { isRecord } from '../../lib/json/record.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 import { snapshotKey } from '../results/artifacts/asset-urls.ts';
 import type { ArtifactRow, ResultRow } from '../results/tables.ts';
-import { storedValue } from '../store/stored-json.ts';
 
 const parsedDetail = storedValue<Fields>('test_results.detail', {});
 
@@ -40,7 +41,7 @@ export function logFile(row: Stored): LogLine[] | Record<(typeof stages)[number]
  */
 export function checkRunData(row: Stored & Pick<ResultRow, 'message'>): Fields {
   const detail = detailOf(row);
-  const response = isFields(detail['response']) ? detail['response'] : null;
+  const response = isRecord(detail['response']) ? detail['response'] : null;
   const isWhole = response !== null && response['latency'] !== null;
   return {
     ...detail,
@@ -81,10 +82,6 @@ function detailOf({ detail }: Stored): Fields {
 }
 
 function stageOf(jobLog: unknown, stage: string): LogLine[] {
-  const lines = isFields(jobLog) ? jobLog[stage] : undefined;
+  const lines = isRecord(jobLog) ? jobLog[stage] : undefined;
   return Array.isArray(lines) ? (lines as LogLine[]) : [];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,14 @@
 import type { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
+import {
+  type AnyHandler,
+  type Call,
+  type HandlerDeps,
+  handlersById,
+} from '../../platform/feature/handler.ts';
+import { requireLocation } from '../../platform/http/known-names.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import { storedValue } from '../../platform/store/stored-json.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type CheckSession, checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
 import {
@@ -9,14 +18,10 @@ import {
   testSessionRoutes,
   unknownProvider,
 } from '../../protocol/sessions/test-session.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../feature/handler.ts';
-import { requireLocation } from '../http/known-names.ts';
-import { fieldError } from '../http/validation.ts';
 import { resultView } from '../results/routes.ts';
 import type { ResultRow } from '../results/tables.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import type { RunRow } from '../runs/tables.ts';
-import { storedValue } from '../store/stored-json.ts';
 import { whyUnmeasured } from './able-agents.ts';
 import { waitUntilDone } from './completion.ts';
 import { definitionRunHandlers } from './definition-runs.ts';

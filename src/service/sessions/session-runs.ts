@@ -1,9 +1,9 @@
+import type { Repositories } from '../../platform/store/repositories.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import { queuedRun, type RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
-import type { Repositories } from '../store/repositories.ts';
 
 /**
  * How long a run on demand waits for an agent. While agents work through the runs before it, the wait is renewed: see

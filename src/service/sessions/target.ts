@@ -1,9 +1,9 @@
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
 import { type EffectiveCheck, tagsOf, withGroups } from '../checks/effective-check.ts';
 import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import type { Repositories } from '../store/repositories.ts';
 
 /** Which checks to run. Without a condition: all that can be run. */
 export interface SessionTarget {

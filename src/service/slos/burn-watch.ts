@@ -1,6 +1,8 @@
 import { leastOf } from '../../lib/bounds/extremes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { askedBy } from '../../lib/turns/asker.ts';
+import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
 import { type AlertPolicy, alertPolicies } from '../alerts/policy.ts';
@@ -8,8 +10,6 @@ import { alertId, storeAlert, storedFacts } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import type { ReportedCheck } from '../results/reports/store.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 import { errorBudget } from './budget.ts';
 import { type BurnWindow, burningWindow, burnText, isCalm, type LastRuns } from './burn.ts';
 import { checksOfSlo, measuredWithin, runsWithin } from './measured.ts';

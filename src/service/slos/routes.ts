@@ -1,8 +1,8 @@
+import { type AnyHandler, handlersById, iso, optionalIso } from '../../platform/feature/handler.ts';
+import { found } from '../../platform/http/known-names.ts';
+import { describePage, pageOffset } from '../../platform/http/paging.ts';
 import { type SloStatus, sloRoutes } from '../../protocol/results/slo.ts';
 import { storedFacts } from '../alerts/raise.ts';
-import { type AnyHandler, handlersById, iso, optionalIso } from '../feature/handler.ts';
-import { found } from '../http/known-names.ts';
-import { describePage, pageOffset } from '../http/paging.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { burnRate, errorBudget, sloState } from './budget.ts';
 import { checksOfSlo, measuredWithin } from './measured.ts';

@@ -1,11 +1,11 @@
 import type { Insertable } from 'kysely';
+import { fieldError } from '../../platform/http/validation.ts';
+import { accountTable, type ChangedRow } from '../../platform/store/engine/account-table.ts';
+import { storedJson } from '../../platform/store/stored-json.ts';
 import { type SloDefinition, SloInput } from '../../protocol/results/slo.ts';
 import { AlertChannels } from '../alerts/channels/store.ts';
 import { CheckGroups } from '../checks/groups/store.ts';
 import { Checks } from '../checks/store.ts';
-import { fieldError } from '../http/validation.ts';
-import { accountTable, type ChangedRow } from '../store/engine/account-table.ts';
-import { storedJson } from '../store/stored-json.ts';
 import type { SloRow } from './tables.ts';
 
 export interface StoredSlo {

@@ -1,8 +1,8 @@
 import type { AnswerReading } from '../../channels/contract/channel.ts';
+import type { ServiceConfig } from '../../platform/config/config.ts';
+import { headersOf } from '../../platform/outbound/header-list.ts';
+import { type Delivery, OutboundHttp, type WholeAnswer } from '../../platform/outbound/outbound-http.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import type { ServiceConfig } from '../config/config.ts';
-import { headersOf } from '../outbound/header-list.ts';
-import { type Delivery, OutboundHttp, type WholeAnswer } from '../outbound/outbound-http.ts';
 import { type OtlpBatch, otlpBinary, otlpJson } from './otlp-binary.ts';
 
 export type CollectorSettings = Pick<

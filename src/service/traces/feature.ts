@@ -1,4 +1,4 @@
-import type { Feature } from '../feature/feature.ts';
+import type { Feature } from '../../platform/feature/feature.ts';
 import { TraceExport } from './trace-export.ts';
 
 export const traces: Feature = {
@@ -11,7 +11,7 @@ export const traces: Feature = {
     traces ? [{ name: 'traces', leaderOnly: false, longestMs: 5_000, work: traces }] : [],
 };
 
-declare module '../feature/parts.ts' {
+declare module '../../platform/feature/parts.ts' {
   interface Parts {
     /** Undefined where no collector is configured. */
     readonly traces: TraceExport | undefined;

@@ -1,9 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { packageVersion } from '../../lib/version.ts';
-import type { ServiceConfig } from '../config/config.ts';
+import type { ServiceConfig } from '../../platform/config/config.ts';
+import type { Store } from '../../platform/store/store.ts';
 import type { StoredResult } from '../results/ingest.ts';
-import type { Store } from '../store/store.ts';
 import { Collector, type CollectorSettings } from './collector.ts';
 import type { OtlpBatch } from './otlp-binary.ts';
 import { spansOf } from './run-spans.ts';

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
+import type { Store } from '../../../src/platform/store/store.ts';
 import type { Aggregation } from '../../../src/protocol/results/analytics.ts';
 import {
   type AnalyticsPlace,
@@ -9,7 +10,6 @@ import type { AnalyticsQuery, Wanted } from '../../../src/service/results/analyt
 import { ClickHouseServer } from '../../../src/service/results/clickhouse/clickhouse-server.ts';
 import { ClickHouseFeed } from '../../../src/service/results/clickhouse/feed.ts';
 import { ClickHouseFigures } from '../../../src/service/results/clickhouse/figures.ts';
-import type { Store } from '../../../src/service/store/store.ts';
 import { startClickHouse } from '../../helpers/service/clickhouse.ts';
 import { quantile } from '../report.ts';
 

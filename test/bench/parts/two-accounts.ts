@@ -3,9 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock } from '../../../src/lib/clock.ts';
+import type { KeyRole } from '../../../src/platform/ids/keys.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
-import { openStore } from '../../../src/service/compose.ts';
-import type { KeyRole } from '../../../src/service/ids/keys.ts';
 import { quietLogger } from '../../helpers/service/service.ts';
 
 export interface BenchAccount {

@@ -1,12 +1,12 @@
 import { findCheckType } from '../../../src/checks/index.ts';
+import { ServiceConfig } from '../../../src/platform/config/config.ts';
+import type { AnyHandler, Call } from '../../../src/platform/feature/handler.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { alertChannelHandlers } from '../../../src/service/alerts/channels/routes.ts';
 import { alertHandlingHandlers } from '../../../src/service/alerts/handling/routes.ts';
 import { checkGroupHandlers } from '../../../src/service/checks/groups/routes.ts';
 import { type CheckDeps, CheckWriter } from '../../../src/service/checks/writer.ts';
-import { ServiceConfig } from '../../../src/service/config/config.ts';
 import { DomainProof } from '../../../src/service/custom-domains/domain-proof.ts';
-import type { AnyHandler, Call } from '../../../src/service/feature/handler.ts';
-import { allRoutes } from '../../../src/service/features.ts';
 import { privateLocationHandlers } from '../../../src/service/locations/routes.ts';
 import { maintenanceHandlers } from '../../../src/service/maintenance/routes.ts';
 import { resourceHandlers } from '../../../src/service/resources/handlers.ts';

@@ -1,4 +1,4 @@
-import { pages } from '../../../src/service/console/registry.ts';
+import { pages } from '../../../src/console/registry.ts';
 import type { Window } from './console-stage.ts';
 
 /** An address of a page, and the path of the registry that it is an example of. */

@@ -1,6 +1,6 @@
 import S3rver from 's3rver';
-import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
-import { S3Store } from '../../../src/service/artifact-store/s3-store.ts';
+import type { ArtifactStore } from '../../../src/platform/artifact-store/artifact-store.ts';
+import { S3Store } from '../../../src/platform/artifact-store/s3-store.ts';
 
 /** A bucket on a local server, which ends with the store. It keeps what it gets as it is: wrong framing is wrong bytes. */
 export async function openBucket(directory: string): Promise<ArtifactStore> {

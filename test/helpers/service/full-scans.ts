@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { connectSqlite } from '../../../src/service/store/engine/dialect.ts';
-import { migrate } from '../../../src/service/store/schema/migrate.ts';
+import { connectSqlite } from '../../../src/platform/store/engine/dialect.ts';
+import { migrate } from '../../../src/platform/store/schema/migrate.ts';
 import { temporaryFolder } from './service.ts';
 
 /** Tables with a row for each run, or for each thing that happened to one. */

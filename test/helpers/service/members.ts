@@ -1,4 +1,4 @@
-import type { KeyRole } from '../../../src/service/ids/keys.ts';
+import type { KeyRole } from '../../../src/platform/ids/keys.ts';
 import { invite } from '../../../src/service/members/members.ts';
 import { acceptInvitation } from '../../../src/service/members/passwords.ts';
 import type { ServiceHarness } from './service.ts';

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/lib/clock.ts';
+import type { Store } from '../../../src/platform/store/store.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { addAccount } from '../../../src/service/accounts/accounts.ts';
 import type { AlertChannel } from '../../../src/service/alerts/channels/store.ts';
 import { storeAlert } from '../../../src/service/alerts/raise.ts';
 import type { AlertRow } from '../../../src/service/alerts/tables.ts';
-import { openStore } from '../../../src/service/compose.ts';
-import type { Store } from '../../../src/service/store/store.ts';
 import { type PicketProcess, startPicket } from '../picket-process.ts';
 import { quietLogger, temporaryFolder } from './service.ts';
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Kysely, KyselyPlugin, PluginTransformQueryArgs, PluginTransformResultArgs } from 'kysely';
-import type { Tables } from '../../../src/service/store/tables.ts';
+import type { Tables } from '../../../src/platform/store/tables.ts';
 
 /** What some work asked of a database, and how much it got. */
 export interface RecordedStatements {

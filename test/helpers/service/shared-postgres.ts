@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { createLogger } from '../../../src/lib/log.ts';
-import { openStore } from '../../../src/service/compose.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { createDatabase, findPostgres, startPostgres } from './postgres.ts';
 
 /** The database with the present schema, from which others are copied. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { KeyRole } from '../../../src/service/ids/keys.ts';
+import type { KeyRole } from '../../../src/platform/ids/keys.ts';
 import type { ServiceHarness } from './service.ts';
 
 export interface Visit {

@@ -1,7 +1,7 @@
 import { failure } from '../../../src/checks/contract/failure.ts';
+import { endedAt } from '../../../src/platform/store/days/ended-day.ts';
 import { queuedRun, RunNumbers } from '../../../src/service/runs/due-runs.ts';
 import type { RunRow } from '../../../src/service/runs/tables.ts';
-import { endedAt } from '../../../src/service/store/days/ended-day.ts';
 import { resultRow } from '../../integration/conformance/store-suites/result-samples.ts';
 import { ManualClock } from '../manual-clock.ts';
 import {

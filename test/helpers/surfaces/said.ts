@@ -1,5 +1,5 @@
+import { states } from '../../../src/console/elements/state.ts';
 import type { CheckState } from '../../../src/protocol/checks/check-state.ts';
-import { states } from '../../../src/service/console/elements/state.ts';
 import { shownStates } from '../../../src/service/overviews/states.ts';
 
 /** What one surface says of one check. */

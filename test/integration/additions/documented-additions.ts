@@ -39,7 +39,7 @@ const listOf: Readonly<Record<string, string>> = {
   'src/channels/index.ts': 'const registry = [',
   'src/protocol/projects/kinds.ts': 'const all = [',
   'src/service/resources/index.ts': 'export const resources = {',
-  'src/service/console/registry.ts': 'export const pages: readonly Page[] = [',
+  'src/console/registry.ts': 'export const pages: readonly Page[] = [',
 };
 
 /** A file with lines added: imports above, entries in the list of a registry, prose and rows of tables below. */

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
-import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
-import { ContentMismatch } from '../../../src/service/artifact-store/verified-content.ts';
+import type { ArtifactStore } from '../../../src/platform/artifact-store/artifact-store.ts';
+import { DirectoryStore } from '../../../src/platform/artifact-store/directory-store.ts';
+import { ContentMismatch } from '../../../src/platform/artifact-store/verified-content.ts';
 import { openBucket } from '../../helpers/service/bucket.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OutboundRequest } from '../../../src/channels/contract/channel.ts';
 import { channelKinds } from '../../../src/channels/index.ts';
 import { keepMasked } from '../../../src/checks/contract/masking.ts';
+import { type AnswerRules, OutboundHttp } from '../../../src/platform/outbound/outbound-http.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { type AlertMessage, channelMessage } from '../../../src/service/alerts/delivery/message.ts';
-import { type AnswerRules, OutboundHttp } from '../../../src/service/outbound/outbound-http.ts';
 import {
   type HttpReceiver,
   type ReceivedRequest,

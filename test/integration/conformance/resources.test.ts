@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { migrations } from '../../../src/platform/store/schema/migrations.ts';
 import { resourceMigrations } from '../../../src/service/resources/index.ts';
-import { migrations } from '../../../src/service/store/schema/migrations.ts';
 import { resourceSuites } from './resource-suites.ts';
 
 it('number each migration once', () => {

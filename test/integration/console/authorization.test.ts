@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Page } from '../../../src/service/console/page.ts';
-import { pages } from '../../../src/service/console/registry.ts';
-import { type KeyRole, keyRoles } from '../../../src/service/ids/keys.ts';
+import type { Page } from '../../../src/console/page.ts';
+import { pages } from '../../../src/console/registry.ts';
+import { type KeyRole, keyRoles } from '../../../src/platform/ids/keys.ts';
 import { addMember, memberLoggedIn, newVisitor } from '../../helpers/service/members.ts';
 import {
   createCheck,

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definitionSchema } from '../../../src/checks/contract/definition/definition.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
+import { changesOf, draftOf, typedDraft, withRows } from '../../../src/console/editor/draft.ts';
+import { checkPlan } from '../../../src/console/editor/sections.ts';
+import type { Field } from '../../../src/console/forms/field.ts';
 import { defaultOffset } from '../../../src/service/checks/slots.ts';
-import { changesOf, draftOf, typedDraft, withRows } from '../../../src/service/console/editor/draft.ts';
-import { checkPlan } from '../../../src/service/console/editor/sections.ts';
-import type { Field } from '../../../src/service/console/forms/field.ts';
 import { valuesOf } from '../../helpers/service/api-requests/schema-values.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readAssets } from '../../../src/service/console/assets.ts';
-import { pages } from '../../../src/service/console/registry.ts';
-import type { KeyRole } from '../../../src/service/ids/keys.ts';
+import { readAssets } from '../../../src/console/assets.ts';
+import { pages } from '../../../src/console/registry.ts';
+import type { KeyRole } from '../../../src/platform/ids/keys.ts';
 import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 

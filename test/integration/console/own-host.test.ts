@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
-import { buildWaitingRoom } from '../../../src/service/console/public/waiting-room.ts';
+import { buildWaitingRoom } from '../../../src/console/public/waiting-room.ts';
+import { DirectoryStore } from '../../../src/platform/artifact-store/directory-store.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   openHarness,

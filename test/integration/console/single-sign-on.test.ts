@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readServiceConfig } from '../../../src/service/config/config.ts';
+import { readServiceConfig } from '../../../src/platform/config/config.ts';
 import { invite } from '../../../src/service/members/members.ts';
 import { hashPassword } from '../../../src/service/members/password.ts';
 import { configuredSingleSignOn } from '../../../src/service/members/single-sign-on.ts';

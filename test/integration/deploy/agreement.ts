@@ -2,7 +2,7 @@ import type { IDeployment } from 'kubernetes-models/apps/v1';
 import type { IContainer } from 'kubernetes-models/v1';
 import { expect } from 'vitest';
 import { AgentConfig, readAgentSettings } from '../../../src/agent/config.ts';
-import { readServiceConfig, ServiceConfig } from '../../../src/service/config/config.ts';
+import { readServiceConfig, ServiceConfig } from '../../../src/platform/config/config.ts';
 
 /** What a stop may take beyond SHUTDOWN_GRACE_SECONDS: last results, last files, sandboxes (src/agent/leasing/drain.ts). */
 const stopMarginSeconds = 30;

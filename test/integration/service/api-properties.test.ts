@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Route } from '../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../src/service/features.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { isNight, sampleOf } from '../../helpers/night.ts';
 import { plannedRequests, sendPlanned } from '../../helpers/service/api-requests/api-requests.ts';
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { hashKey } from '../../../src/platform/ids/keys.ts';
 import type { Route } from '../../../src/protocol/http/route.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { addKey, deleteKey } from '../../../src/service/accounts/accounts.ts';
-import { allRoutes } from '../../../src/service/features.ts';
-import { hashKey } from '../../../src/service/ids/keys.ts';
 import { minimalBody, minimalQuery } from '../../helpers/service/minimal-value.ts';
 import {
   createCheck,

@@ -3,8 +3,8 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openStore } from '../../../src/service/compose.ts';
-import type { Store } from '../../../src/service/store/store.ts';
+import type { Store } from '../../../src/platform/store/store.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { quietLogger, temporaryFolder } from '../../helpers/service/service.ts';
 import { resultRow } from '../conformance/store-suites/result-samples.ts';
 

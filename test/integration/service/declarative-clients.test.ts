@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ServiceConfig } from '../../../src/service/config/config.ts';
+import { ServiceConfig } from '../../../src/platform/config/config.ts';
 import {
   alertSettings,
   assertion,

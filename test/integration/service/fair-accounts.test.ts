@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/service/compose.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { startServiceProcess } from '../../helpers/picket-process.ts';
 import { quietLogger, temporaryFolder } from '../../helpers/service/service.ts';
 import { fairnessSuite } from '../conformance/fairness-suite.ts';

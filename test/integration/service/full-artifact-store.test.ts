@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../../src/lib/errors.ts';
-import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
+import { DirectoryStore } from '../../../src/platform/artifact-store/directory-store.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 import {

@@ -6,7 +6,7 @@ import { checkTypes } from '../../../src/checks/index.ts';
 import { ClaimRequest } from '../../../src/protocol/agent/agent.ts';
 import { checkRoutes } from '../../../src/protocol/checks/check.ts';
 import type { Route } from '../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../src/service/features.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { minimalBody, minimalQuery } from '../../helpers/service/minimal-value.ts';
 import {
   createCheck,

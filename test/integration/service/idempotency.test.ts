@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiClient } from '../../../src/cli/api/client.ts';
+import { heedsKeys } from '../../../src/platform/http/idempotency/idempotency.ts';
+import { hashOf } from '../../../src/platform/http/idempotency/sealing.ts';
+import { hashKey } from '../../../src/platform/ids/keys.ts';
 import { snippetApi } from '../../../src/protocol/checks/snippet.ts';
-import { allRoutes } from '../../../src/service/features.ts';
-import { heedsKeys } from '../../../src/service/http/idempotency/idempotency.ts';
-import { hashOf } from '../../../src/service/http/idempotency/sealing.ts';
-import { hashKey } from '../../../src/service/ids/keys.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { openHarness, type ServiceHarness, temporaryFolder } from '../../helpers/service/service.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Route } from '../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../src/service/features.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 
 let harness: ServiceHarness;

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
-import { readServiceConfig } from '../../../src/service/config/config.ts';
+import { readServiceConfig } from '../../../src/platform/config/config.ts';
+import { type RunningService, startService } from '../../../src/server/service.ts';
 import type { RunRow } from '../../../src/service/runs/tables.ts';
-import { type RunningService, startService } from '../../../src/service/service.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { quietLogger, temporaryFolder, until } from '../../helpers/service/service.ts';
 

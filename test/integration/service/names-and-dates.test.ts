@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { allRoutes } from '../../../src/service/features.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import {
   createCheck,
   createLocation,

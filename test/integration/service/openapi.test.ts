@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { pascalName } from '../../../src/checks/contract/definition/definition.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
-import { allRoutes } from '../../../src/service/features.ts';
-import { buildOpenApi } from '../../../src/service/http/openapi.ts';
+import { buildOpenApi } from '../../../src/platform/http/openapi.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { openHarness } from '../../helpers/service/service.ts';
 
 describe('the OpenAPI document', () => {

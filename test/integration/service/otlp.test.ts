@@ -5,7 +5,7 @@ import { Metadata, Server, ServerCredentials, type sendUnaryData, status } from 
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { ServiceConfig } from '../../../src/service/config/config.ts';
+import { ServiceConfig } from '../../../src/platform/config/config.ts';
 import { ServiceMetrics } from '../../../src/service/metrics/metrics.ts';
 import type { StoredResult } from '../../../src/service/results/ingest.ts';
 import { TraceExport } from '../../../src/service/traces/trace-export.ts';

@@ -1,5 +1,8 @@
 import type { Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { connectSqlite, type Dialect } from '../../../src/platform/store/engine/dialect.ts';
+import { migrate } from '../../../src/platform/store/schema/migrate.ts';
+import type { Tables } from '../../../src/platform/store/tables.ts';
 import { DashboardOptions } from '../../../src/protocol/pages/dashboard.ts';
 import { CheckStates } from '../../../src/service/checks/state/states.ts';
 import { checkCoverages } from '../../../src/service/coverage/coverage-query.ts';
@@ -11,9 +14,6 @@ import { reportAggregates } from '../../../src/service/results/analytics/report-
 import { ResultColumns } from '../../../src/service/results/columns/result-columns.ts';
 import { Reports } from '../../../src/service/results/reports/store.ts';
 import { Results } from '../../../src/service/results/store.ts';
-import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
-import { migrate } from '../../../src/service/store/schema/migrate.ts';
-import type { Tables } from '../../../src/service/store/tables.ts';
 import { insertWithDefaults, recordStatements } from '../../helpers/service/recorded-statements.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { resultRow } from '../conformance/store-suites/result-samples.ts';

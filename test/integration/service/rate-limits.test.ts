@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { allRoutes } from '../../../src/service/features.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   createLocation,

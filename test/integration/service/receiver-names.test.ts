@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { decode, encode, RECURSION_DESIRED } from 'dns-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OutboundHttp } from '../../../src/platform/outbound/outbound-http.ts';
+import { ReceiverNames } from '../../../src/platform/outbound/receiver-names.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
-import { OutboundHttp } from '../../../src/service/outbound/outbound-http.ts';
-import { ReceiverNames } from '../../../src/service/outbound/receiver-names.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 const folder = temporaryFolder();

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { openStore } from '../../../src/service/compose.ts';
-import { ServiceConfig } from '../../../src/service/config/config.ts';
-import { startService } from '../../../src/service/service.ts';
+import { ServiceConfig } from '../../../src/platform/config/config.ts';
+import { openStore } from '../../../src/server/compose.ts';
+import { startService } from '../../../src/server/service.ts';
 import { quietLogger } from '../../helpers/service/service.ts';
 import { closedPort } from '../../helpers/targets/tcp-target.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readServiceConfig } from '../../../src/service/config/config.ts';
-import { readStaticIps } from '../../../src/service/config/static-ips.ts';
+import { readServiceConfig } from '../../../src/platform/config/config.ts';
+import { readStaticIps } from '../../../src/platform/config/static-ips.ts';
 import { openHarness } from '../../helpers/service/service.ts';
 
 const v4 = 'lab=203.0.113.0/28,198.51.100.7 office=198.51.100.7';

@@ -1,5 +1,9 @@
 import type { Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { connectSqlite, type Dialect } from '../../../src/platform/store/engine/dialect.ts';
+import { allScheduleParts } from '../../../src/platform/store/engine/schedule-parts.ts';
+import { migrate } from '../../../src/platform/store/schema/migrate.ts';
+import type { Tables } from '../../../src/platform/store/tables.ts';
 import { AlertChannels } from '../../../src/service/alerts/channels/store.ts';
 import { AlertNotifications } from '../../../src/service/alerts/delivery/store.ts';
 import { Alerts } from '../../../src/service/alerts/store.ts';
@@ -19,10 +23,6 @@ import { Leases } from '../../../src/service/runs/lease-store.ts';
 import { Runs } from '../../../src/service/runs/store.ts';
 import { CheckSessions } from '../../../src/service/sessions/stored/check-session-store.ts';
 import { TestSessions } from '../../../src/service/sessions/stored/test-session-store.ts';
-import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
-import { allScheduleParts } from '../../../src/service/store/engine/schedule-parts.ts';
-import { migrate } from '../../../src/service/store/schema/migrate.ts';
-import type { Tables } from '../../../src/service/store/tables.ts';
 import { insertWithDefaults, recordStatements } from '../../helpers/service/recorded-statements.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 

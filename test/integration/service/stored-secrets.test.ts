@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readServiceConfig } from '../../../src/service/config/config.ts';
-import { type RunningService, startService } from '../../../src/service/service.ts';
+import { readServiceConfig } from '../../../src/platform/config/config.ts';
+import { type RunningService, startService } from '../../../src/server/service.ts';
 import { quietLogger, temporaryFolder } from '../../helpers/service/service.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 

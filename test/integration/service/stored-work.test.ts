@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
-import { unreadableValues } from '../../../src/service/store/stored-json.ts';
+import { unreadableValues } from '../../../src/platform/store/stored-json.ts';
 import {
   createCheck,
   createLocation,

@@ -3,7 +3,7 @@ import { checkTypes } from '../../../src/checks/index.ts';
 import { alertChannelRoutes } from '../../../src/protocol/alerts/alert-channel.ts';
 import { checkRoutes, typedCheckRoutes } from '../../../src/protocol/checks/check.ts';
 import type { Route } from '../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../src/service/features.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import {
   createCheck,
   createLocation,

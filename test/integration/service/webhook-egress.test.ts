@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { ServiceConfig } from '../../../src/platform/config/config.ts';
+import { OutboundHttp } from '../../../src/platform/outbound/outbound-http.ts';
 import { notificationPolicy } from '../../../src/service/alerts/delivery/configured-notifier.ts';
-import { ServiceConfig } from '../../../src/service/config/config.ts';
-import { OutboundHttp } from '../../../src/service/outbound/outbound-http.ts';
 import { startHttpReceiver } from '../../helpers/service/alert-receivers.ts';
 
 const spellings = ['127.0.0.1', '[::1]', 'localhost', '127.1', '2130706433', '0.0.0.0', '[::ffff:127.0.0.1]'];

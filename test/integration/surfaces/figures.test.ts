@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiCommands } from '../../../src/cli/account/commands.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
+import { pages } from '../../../src/console/registry.ts';
 import { badgeRoutes } from '../../../src/protocol/pages/badge.ts';
 import { publicPageRoutes } from '../../../src/protocol/pages/public-page.ts';
 import type { Coverage } from '../../../src/protocol/runs/coverage.ts';
-import { pages } from '../../../src/service/console/registry.ts';
 import { readingTools } from '../../../src/service/mcp/tools/reading.ts';
 import { connectMcp, textsOf } from '../../helpers/service/mcp/client.ts';
 import { loggedIn, Visitor } from '../../helpers/service/visitor.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ServiceConfig } from '../../../src/service/config/config.ts';
+import { ServiceConfig } from '../../../src/platform/config/config.ts';
 import { type ClientStage, openClientStage } from '../../helpers/clients/client-stage.ts';
 import { installedClients } from '../../helpers/clients/installed-clients.ts';
 import { callProvider, smsProvider } from '../../integration/conformance/channel-receivers/phone.ts';

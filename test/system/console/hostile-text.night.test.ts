@@ -3,7 +3,7 @@ import { failure } from '../../../src/checks/contract/failure.ts';
 import { checkTypes, findCheckType } from '../../../src/checks/index.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import type { Route } from '../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../src/service/features.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { ConsoleStage } from '../../helpers/console/console-stage.ts';
 import { everyPage } from '../../helpers/console/every-page.ts';
 import { payloads, textsThatFit } from '../../helpers/console/hostile-texts.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pages } from '../../../src/service/console/registry.ts';
+import { pages } from '../../../src/console/registry.ts';
 import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
 import { ConsoleStage } from '../../helpers/console/console-stage.ts';
 import { sampleOf } from '../../helpers/night.ts';

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allRoutes } from '../../../src/service/features.ts';
+import { allRoutes } from '../../../src/server/features.ts';
 import { isNight } from '../../helpers/night.ts';
 import { type BlockTest, blockTests } from './block-table.ts';
 import { blocksOf, commandLanguages, commandsOf, documents, root } from './command-blocks.ts';

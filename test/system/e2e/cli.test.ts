@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/service/compose.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
 import { leaveArtifacts, program } from '../../helpers/program.ts';
 import { quietLogger } from '../../helpers/service/service.ts';

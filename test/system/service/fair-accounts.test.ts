@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askedBy } from '../../../src/lib/turns/asker.ts';
-import { openStore } from '../../../src/service/compose.ts';
-import type { Store } from '../../../src/service/store/store.ts';
+import type { Store } from '../../../src/platform/store/store.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { createCheck, openHarness, quietLogger, until } from '../../helpers/service/service.ts';
 import { emptiedDatabase } from '../../helpers/service/shared-database.ts';

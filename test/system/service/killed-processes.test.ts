@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
-import { openStore } from '../../../src/service/compose.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import type { PicketProcess } from '../../helpers/picket-process.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, reportOf, temporaryFolder, until } from '../../helpers/service/service.ts';

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { openStore } from '../../../src/service/compose.ts';
-import type { Store } from '../../../src/service/store/store.ts';
+import type { Store } from '../../../src/platform/store/store.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, until } from '../../helpers/service/service.ts';
 import { emptyDatabase } from '../../helpers/service/shared-database.ts';

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { openStore } from '../../../src/service/compose.ts';
-import type { Signal } from '../../../src/service/store/engine/signals.ts';
-import { isCredentials } from '../../../src/service/store/nats/servers.ts';
-import type { Store } from '../../../src/service/store/store.ts';
+import type { Signal } from '../../../src/platform/store/engine/signals.ts';
+import { isCredentials } from '../../../src/platform/store/nats/servers.ts';
+import type { Store } from '../../../src/platform/store/store.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import { createKeyedUser } from '../../helpers/service/nats-credentials.ts';
 import { startNats, whyNoNats } from '../../helpers/service/nats-server.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
+import { DirectoryStore } from '../../../src/platform/artifact-store/directory-store.ts';
 import { DayKeeper, dividedResults } from '../../../src/service/retention/day-keeper.ts';
 import { Retention } from '../../../src/service/retention/retention.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
+import { DirectoryStore } from '../../../src/platform/artifact-store/directory-store.ts';
+import { nameBeforeRunDays } from '../../../src/platform/store/engine/queries.ts';
 import { DayKeeper, dividedRuns } from '../../../src/service/retention/day-keeper.ts';
 import { Retention } from '../../../src/service/retention/retention.ts';
 import type { RunRow } from '../../../src/service/runs/tables.ts';
-import { nameBeforeRunDays } from '../../../src/service/store/engine/queries.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import {

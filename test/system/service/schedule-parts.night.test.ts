@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/service/compose.ts';
-import { allScheduleParts } from '../../../src/service/store/engine/schedule-parts.ts';
-import type { Store } from '../../../src/service/store/store.ts';
+import { allScheduleParts } from '../../../src/platform/store/engine/schedule-parts.ts';
+import type { Store } from '../../../src/platform/store/store.ts';
+import { openStore } from '../../../src/server/compose.ts';
 import type { PicketProcess } from '../../helpers/picket-process.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, temporaryFolder, until } from '../../helpers/service/service.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isRecord } from '../../../lib/json/record.ts';
 import type { CheckType } from '../check-type.ts';
 import { offsetProblem } from '../frequency.ts';
 import type { MaskedValue } from '../masking.ts';
@@ -94,10 +95,6 @@ export function runnableSpec(
   definition: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   return Object.fromEntries(Object.keys(type.spec.shape).map((key) => [key, definition[key]]));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The name of a type in ids of schemas and operations: `UrlMonitor` of "URL monitor". */

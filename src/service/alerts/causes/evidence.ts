@@ -1,7 +1,7 @@
 import { isFailureCode } from '../../../checks/contract/failure.ts';
 import { parseHostname } from '../../../checks/contract/target.ts';
 import { isNamedByMessage, locationPart, networkFailureIn } from '../../../checks/judging/network-text.ts';
-import { storedValue } from '../../store/stored-json.ts';
+import { storedValue } from '../../../platform/store/stored-json.ts';
 import type { FailingCheck, Symptom } from './failing-check.ts';
 
 const detailOf = storedValue<object>('results.detail', {});

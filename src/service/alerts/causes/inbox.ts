@@ -1,8 +1,8 @@
 import { findCheckType } from '../../../checks/index.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import { gridOf } from '../../checks/slots.ts';
 import type { Check } from '../../checks/store.ts';
 import { askedBy } from '../../incidents/trigger.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import type { StoredChannel } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import type { AlertedResult } from '../facts.ts';

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import { leastOf } from '../../../lib/bounds/extremes.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { batches, type Page, readPage } from '../../../platform/store/engine/queries.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { Check } from '../../checks/store.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { batches, type Page, readPage } from '../../store/engine/queries.ts';
-import type { Tables } from '../../store/tables.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { OpenCause } from './open-cause.ts';
 import { type StoredNews, storedCause } from './stored-cause.ts';

@@ -43,6 +43,6 @@ export interface CauseTables {
   check_parents: CheckParentRow;
 }
 
-declare module '../../store/tables.ts' {
+declare module '../../../platform/store/tables.ts' {
   interface Tables extends CauseTables {}
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Repositories } from '../../store/repositories.ts';
-import { storedJson } from '../../store/stored-json.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
+import { storedJson } from '../../../platform/store/stored-json.ts';
 
 const dayMs = 86_400_000;
 /** The results of the last days that are looked at; details of most passes may be left out. */

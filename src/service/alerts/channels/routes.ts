@@ -2,18 +2,18 @@ import type { ChannelSettings } from '../../../channels/contract/channel.ts';
 import { findChannelKind } from '../../../channels/index.ts';
 import type { WebhookConfig } from '../../../channels/webhook/config.ts';
 import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
+import { found } from '../../../platform/http/known-names.ts';
+import { describePage, pageOffset } from '../../../platform/http/paging.ts';
+import { unknownFieldIssues } from '../../../platform/http/unknown-names.ts';
+import { fieldError, validationError } from '../../../platform/http/validation.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import {
   AlertChannelInput,
   alertChannelRoutes,
   type AlertChannel as ShownChannel,
 } from '../../../protocol/alerts/alert-channel.ts';
 import type { Warning } from '../../../protocol/http/warning.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
-import { found } from '../../http/known-names.ts';
-import { describePage, pageOffset } from '../../http/paging.ts';
-import { unknownFieldIssues } from '../../http/unknown-names.ts';
-import { fieldError, validationError } from '../../http/validation.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { templateThread } from '../delivery/template-thread.ts';
 import { leaveReceiver } from '../receivers/leave-receiver.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';

@@ -1,12 +1,12 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { channelKinds } from '../../../channels/index.ts';
+import { accountTable } from '../../../platform/store/engine/account-table.ts';
+import { batches } from '../../../platform/store/engine/queries.ts';
+import { storedJson } from '../../../platform/store/stored-json.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import { ChannelFlags } from '../../../protocol/alerts/alert-channel.ts';
 import type { Subscriber, Subscription } from '../../checks/store.ts';
-import { accountTable } from '../../store/engine/account-table.ts';
-import { batches } from '../../store/engine/queries.ts';
-import { storedJson } from '../../store/stored-json.ts';
-import type { Tables } from '../../store/tables.ts';
 import { ReceiverIncidents } from '../receivers/store.ts';
 import type { FormerChannelRow } from '../receivers/tables.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';

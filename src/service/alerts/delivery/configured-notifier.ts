@@ -1,8 +1,8 @@
 import type { ChannelSettings } from '../../../channels/contract/channel.ts';
+import type { ServiceConfig } from '../../../platform/config/config.ts';
+import { OutboundHttp } from '../../../platform/outbound/outbound-http.ts';
 import { createEgressPolicy, type EgressPolicy } from '../../../probes/egress/policy.ts';
-import type { ServiceConfig } from '../../config/config.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
-import { OutboundHttp } from '../../outbound/outbound-http.ts';
 import { Notifier, type NotifierOptions } from './notifier.ts';
 
 /** The settings that alerting needs. */

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { batches, type Page, readPage } from '../../store/engine/queries.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { batches, type Page, readPage } from '../../../platform/store/engine/queries.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import { ReceiverIncidents } from '../receivers/store.ts';
 import type { Notice } from '../state.ts';
 import type { AlertNotificationRow, AlertRow, NotificationStatus } from '../tables.ts';

@@ -1,7 +1,7 @@
 import { findChannelKind } from '../../../channels/index.ts';
 import { leastOf } from '../../../lib/bounds/extremes.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import type { RunRow } from '../../runs/tables.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';

@@ -1,6 +1,6 @@
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../../platform/feature/handler.ts';
+import { describePage, pageOffset } from '../../../platform/http/paging.ts';
 import { monitoringGapRoutes } from '../../../protocol/alerts/monitoring-gap.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../feature/handler.ts';
-import { describePage, pageOffset } from '../../http/paging.ts';
 import { explanationOf } from './gap.ts';
 
 /** The routes of monitoring gaps. */

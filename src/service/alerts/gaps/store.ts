@@ -1,8 +1,8 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import { isSince } from '../../store/days/ended-day.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/queries.ts';
-import type { Tables } from '../../store/tables.ts';
+import { isSince } from '../../../platform/store/days/ended-day.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { type Page, readPage } from '../../../platform/store/engine/queries.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { GapGroupRow, MonitoringGapRow } from '../tables.ts';
 import type { GapReason, Unmeasured } from './gap.ts';
 

@@ -1,6 +1,6 @@
 import { leastOf } from '../../../lib/bounds/extremes.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import { locationsOf } from '../../checks/slots.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';

@@ -1,10 +1,10 @@
 import { AppError } from '../../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { alertHandlingRoutes } from '../../../protocol/alerts/alert-handling.ts';
 import { knownOfResult } from '../../analyses/analyst.ts';
 import { record } from '../../audit/record.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
-import { fieldError } from '../../http/validation.ts';
-import type { Store } from '../../store/store.ts';
 import { summaryOf } from '../causes/summary.ts';
 import { type AlertDeed, alertPage, type PresentState, pagePolicy } from '../delivery/alert-page.ts';
 import { isSigned } from '../delivery/page-link.ts';

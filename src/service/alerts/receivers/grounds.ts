@@ -1,7 +1,7 @@
 import { findCheckType } from '../../../checks/index.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import { locationsOf } from '../../checks/slots.ts';
 import type { Check } from '../../checks/store.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import type { OpenCause } from '../causes/open-cause.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';

@@ -1,7 +1,7 @@
+import type { Parts } from '../../../platform/feature/parts.ts';
+import type { Job } from '../../../platform/jobs/job-loop.ts';
+import { ReceiverNames } from '../../../platform/outbound/receiver-names.ts';
 import { createEgressPolicy } from '../../../probes/egress/policy.ts';
-import type { Parts } from '../../feature/parts.ts';
-import type { Job } from '../../jobs/job-loop.ts';
-import { ReceiverNames } from '../../outbound/receiver-names.ts';
 import { ModelAnalyst } from './model-analyst.ts';
 
 /** Asks the model what rules leave open, apart from the analyses themselves, which no model may hold up. */

@@ -1,10 +1,10 @@
 import { backoffDelayMs, type Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { packageVersion } from '../../../lib/version.ts';
+import type { ServiceConfig } from '../../../platform/config/config.ts';
+import { headersOf } from '../../../platform/outbound/header-list.ts';
+import { type Delivery, OutboundHttp } from '../../../platform/outbound/outbound-http.ts';
 import { createEgressPolicy } from '../../../probes/egress/policy.ts';
-import type { ServiceConfig } from '../../config/config.ts';
-import { headersOf } from '../../outbound/header-list.ts';
-import { type Delivery, OutboundHttp } from '../../outbound/outbound-http.ts';
 import type { CheckMetrics } from '../check-metrics.ts';
 import { type SeriesOfState, type WriteRequest, WriteRequests } from './write-requests.ts';
 

@@ -3,9 +3,9 @@ import { movedFields, type ValuesAround } from '../../../checks/contract/masking
 import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { AddressValues } from '../../../lib/wire/address-origin.ts';
+import type { AccountCaller } from '../../../platform/ids/callers.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import type { GroupDefinition } from '../../../protocol/checks/check-group.ts';
-import type { AccountCaller } from '../../ids/callers.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { completeGroup, groupOf, groupsOf, withGroup } from '../effective-check.ts';
 import type { CheckGroup } from '../groups/store.ts';
 import type { Check } from '../store.ts';

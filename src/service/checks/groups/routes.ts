@@ -1,6 +1,12 @@
 import { mergeDefinition } from '../../../checks/contract/definition/definition.ts';
 import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
 import { AppError } from '../../../lib/errors.ts';
+import { type AnyHandler, handlersById } from '../../../platform/feature/handler.ts';
+import { found, requireLocations } from '../../../platform/http/known-names.ts';
+import { describePage, pageOffset } from '../../../platform/http/paging.ts';
+import { validationError } from '../../../platform/http/validation.ts';
+import type { Signal } from '../../../platform/store/engine/signals.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import {
   CheckGroupInput,
   checkGroupRoutes,
@@ -9,13 +15,7 @@ import {
   mergedInGroups,
 } from '../../../protocol/checks/check-group.ts';
 import { weakSecrets } from '../../../protocol/http/weak-secrets.ts';
-import { type AnyHandler, handlersById } from '../../feature/handler.ts';
-import { found, requireLocations } from '../../http/known-names.ts';
-import { describePage, pageOffset } from '../../http/paging.ts';
-import { validationError } from '../../http/validation.ts';
 import { forgetAlerts } from '../../incidents/forget-alerts.ts';
-import type { Signal } from '../../store/engine/signals.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { refuseMovedByGroup } from '../addresses/address-values.ts';
 import {
   type CheckChannel,

@@ -1,9 +1,9 @@
 import { type Selectable, sql } from 'kysely';
+import { accountTable } from '../../../platform/store/engine/account-table.ts';
+import { escapeLike } from '../../../platform/store/engine/dialect.ts';
+import { type Page, readPage } from '../../../platform/store/engine/queries.ts';
+import { storedJson } from '../../../platform/store/stored-json.ts';
 import { CheckGroupInput } from '../../../protocol/checks/check-group.ts';
-import { accountTable } from '../../store/engine/account-table.ts';
-import { escapeLike } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/queries.ts';
-import { storedJson } from '../../store/stored-json.ts';
 import type { CheckGroupRow } from './tables.ts';
 
 /** A stored group of checks. */

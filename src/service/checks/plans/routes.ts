@@ -1,8 +1,8 @@
 import { AppError } from '../../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
+import { found } from '../../../platform/http/known-names.ts';
+import { storedValue } from '../../../platform/store/stored-json.ts';
 import { checkPlanRoutes } from '../../../protocol/checks/check-plan.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
-import { found } from '../../http/known-names.ts';
-import { storedValue } from '../../store/stored-json.ts';
 import type { CheckPlanRow } from './tables.ts';
 
 const planContent = storedValue<Record<string, unknown>>('check_plans.content', {});

@@ -16,6 +16,6 @@ export interface CheckPlanTables {
   check_plans: CheckPlanRow;
 }
 
-declare module '../../store/tables.ts' {
+declare module '../../../platform/store/tables.ts' {
   interface Tables extends CheckPlanTables {}
 }

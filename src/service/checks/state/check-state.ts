@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
+import { isOnItsWay } from '../../../platform/store/days/ended-day.ts';
 import { type CheckState, checkStates } from '../../../protocol/checks/check-state.ts';
-import { isOnItsWay } from '../../store/days/ended-day.ts';
 import type { PausedChecks } from './paused-checks.ts';
 import { longestFreshnessMs } from './silence.ts';
 

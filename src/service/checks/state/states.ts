@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { CheckState } from '../../../protocol/checks/check-state.ts';
 import { MaintenanceCalendar } from '../../maintenance/calendar.ts';
 import { MaintenanceWindows } from '../../maintenance/window-store.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/tables.ts';
 import { freshSince, isUnderWay, pinged, stateAt, stateOf, turnsAt } from './check-state.ts';
 import { PausedChecks } from './paused-checks.ts';
 

@@ -1,9 +1,9 @@
 import { findCheckType } from '../../../checks/index.ts';
 import { regions } from '../../../checks/tables/regions.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import type { Warning } from '../../../protocol/http/warning.ts';
 import { agentCapabilities, agentCheckTypes, agentSeenWindowMs } from '../../agent-presence/presence.ts';
 import type { AgentRow } from '../../agent-presence/tables.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { type EffectiveCheck, withGroups } from '../effective-check.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';

@@ -1,4 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import {
+  type AnyHandler,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '../../../platform/feature/handler.ts';
+import { found, notFound } from '../../../platform/http/known-names.ts';
+import { pageOf } from '../../../platform/http/paging.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import { parseCursor } from '../../../protocol/http/cursor.ts';
 import {
   type AutomationRuleInput,
@@ -6,11 +17,6 @@ import {
   type AutomationRule as ShownRule,
 } from '../../../protocol/pages/automation-rule.ts';
 import { pageOfCards } from '../../../protocol/pages/status-page.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../feature/handler.ts';
-import { found, notFound } from '../../http/known-names.ts';
-import { pageOf } from '../../http/paging.ts';
-import { fieldError } from '../../http/validation.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import type { AutomationRuleRow, ImpactedComponent } from '../tables.ts';
 import { requireComponents } from '../writer.ts';
 import type { AutomationRule, RuleDefinition } from './store.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../lib/clock.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { affectedComponents, isShownOn } from '../../maintenance/affected.ts';
 import { isGoingOn, visibleMaintenances } from '../../maintenance/pages.ts';
-import type { Repositories } from '../../store/repositories.ts';
-import type { Store } from '../../store/store.ts';
 import { severityOf, worstImpact } from '../impact.ts';
 import { mailIncidentUpdate } from '../subscriber-mails.ts';
 import type { RuleFailureRow } from '../tables.ts';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { findCheckType } from '../../../checks/index.ts';
+import { accountTable } from '../../../platform/store/engine/account-table.ts';
+import { batches, isBehind } from '../../../platform/store/engine/queries.ts';
+import { storedJson } from '../../../platform/store/stored-json.ts';
 import type { Cursor } from '../../../protocol/http/cursor.ts';
 import {
   AutomationRuleInput,
   type AutomationRule as ShownRule,
 } from '../../../protocol/pages/automation-rule.ts';
-import { accountTable } from '../../store/engine/account-table.ts';
-import { batches, isBehind } from '../../store/engine/queries.ts';
-import { storedJson } from '../../store/stored-json.ts';
 import type { AutomationRuleComponentRow, AutomationRuleRow, ImpactedComponent } from '../tables.ts';
 
 /** What of a rule is stored as it is written. */

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
+import { describePage, pageOffset } from '../../../platform/http/paging.ts';
+import { fieldError, findUnstorable, validationError } from '../../../platform/http/validation.ts';
+import { storedValue } from '../../../platform/store/stored-json.ts';
 import {
   AgentErrorEvent,
   type AgentErrorFrame,
   agentErrorRoutes,
 } from '../../../protocol/agent/agent-error.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
-import { describePage, pageOffset } from '../../http/paging.ts';
-import { fieldError, findUnstorable, validationError } from '../../http/validation.ts';
-import { storedValue } from '../../store/stored-json.ts';
 import type { AgentErrorRow } from '../tables.ts';
 
 const stackOf = storedValue<readonly AgentErrorFrame[]>('agent_errors.stack', []);

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../../lib/errors.ts';
 import { packageVersion } from '../../../lib/version.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
 import { examinationRoutes, maxExaminationBytes } from '../../../protocol/agent/agent-examination.ts';
 import { isOutdated } from '../../agent-presence/presence.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 
 /** A sender of whom nothing is heard for this long has gone. */
 const stallMs = 30_000;

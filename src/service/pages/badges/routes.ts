@@ -1,13 +1,13 @@
 import { AppError } from '../../../lib/errors.ts';
 import { durationText } from '../../../lib/figures/duration.ts';
 import { askedInPublic } from '../../../lib/turns/asker.ts';
+import { type AnyHandler, handlersById } from '../../../platform/feature/handler.ts';
+import type { AccountCaller } from '../../../platform/ids/callers.ts';
 import { isMeasured, worstOf } from '../../../protocol/checks/check-state.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { addedCoverage, coverageText } from '../../../protocol/runs/coverage.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
-import { type AnyHandler, handlersById } from '../../feature/handler.ts';
-import type { AccountCaller } from '../../ids/callers.ts';
 import type { AnalyticsDeps } from '../../results/analytics/routes.ts';
 import { hasSlots, matchesTags } from '../../results/reports/check-report.ts';
 import type { ReportedCheck } from '../../results/reports/store.ts';

@@ -1,10 +1,10 @@
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import type { ComponentState, StatusPageData } from '../../../protocol/pages/public-page.ts';
 import type { CoverageSource } from '../../coverage/coverage-query.ts';
 import { severityOf, worstImpact } from '../../incidents/impact.ts';
 import { uptimeDays, uptimeOf, uptimeView } from '../../incidents/timeline.ts';
 import { hiddenAmong } from '../../maintenance/affected.ts';
 import { isGoingOn } from '../../maintenance/pages.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { measuredNow } from '../measured-now.ts';
 import {
   incidentsShown,

@@ -1,15 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import {
+  type AnyHandler,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '../../../platform/feature/handler.ts';
+import { found } from '../../../platform/http/known-names.ts';
+import { pageOf } from '../../../platform/http/paging.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import { parseCursor } from '../../../protocol/http/cursor.ts';
 import { pageOfCards } from '../../../protocol/pages/status-page.ts';
 import {
   type StatusPageComponent,
   statusPageComponentRoutes,
 } from '../../../protocol/pages/status-page-component.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../feature/handler.ts';
-import { found } from '../../http/known-names.ts';
-import { pageOf } from '../../http/paging.ts';
-import { fieldError } from '../../http/validation.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import type { ComponentRow } from '../tables.ts';
 
 const mostOnPage = 500;

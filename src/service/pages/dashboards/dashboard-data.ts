@@ -1,3 +1,4 @@
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import type { CheckState } from '../../../protocol/checks/check-state.ts';
 import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
 import type { DashboardData } from '../../../protocol/pages/public-page.ts';
@@ -7,7 +8,6 @@ import { measuredOnDemand } from '../../results/analytics/measured-values.ts';
 import { aggregateView, verdictOf } from '../../results/reports/check-report.ts';
 import type { RecentRun, ReportedCheck } from '../../results/reports/store.ts';
 import { namedWindow } from '../../results/reports/window.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { dashboardIncidentView } from './incident-routes.ts';
 import type { Dashboard } from './store.ts';
 

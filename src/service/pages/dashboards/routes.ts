@@ -1,6 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '../../../lib/errors.ts';
 import {
+  type AnyHandler,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '../../../platform/feature/handler.ts';
+import { found, notFound } from '../../../platform/http/known-names.ts';
+import { describePage, pageOffset } from '../../../platform/http/paging.ts';
+import { isUniqueViolation } from '../../../platform/store/engine/dialect.ts';
+import { storedJson } from '../../../platform/store/stored-json.ts';
+import {
   DashboardOptions,
   type Dashboard as DashboardView,
   dashboardRoutes,
@@ -9,11 +20,6 @@ import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
 import { claimDomain, domainOfBody } from '../../custom-domains/claiming.ts';
 import type { DomainProof } from '../../custom-domains/domain-proof.ts';
 import { checkDomainOf, domainStates } from '../../custom-domains/shown.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../feature/handler.ts';
-import { found, notFound } from '../../http/known-names.ts';
-import { describePage, pageOffset } from '../../http/paging.ts';
-import { isUniqueViolation } from '../../store/engine/dialect.ts';
-import { storedJson } from '../../store/stored-json.ts';
 import { changeKeys, keyViews } from '../keys.ts';
 import type { DashboardKeyRow } from '../tables.ts';
 import type { Dashboard } from './store.ts';

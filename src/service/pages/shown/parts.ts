@@ -1,4 +1,5 @@
 import { leastOf } from '../../../lib/bounds/extremes.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { addedCoverage, type Coverage, type DayCoverage } from '../../../protocol/runs/coverage.ts';
 import { type CoverageSource, coverageDays, lastDays } from '../../coverage/coverage-query.ts';
@@ -12,7 +13,6 @@ import {
   type PageParts,
 } from '../../maintenance/affected.ts';
 import { type VisibleMaintenance, visibleMaintenances } from '../../maintenance/pages.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { statusPageOptions } from '../routes.ts';
 import type { StatusPageRow } from '../tables.ts';
 

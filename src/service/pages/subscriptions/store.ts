@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { batches, isBehind } from '../../../platform/store/engine/queries.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { Cursor } from '../../../protocol/http/cursor.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { batches, isBehind } from '../../store/engine/queries.ts';
-import type { Tables } from '../../store/tables.ts';
 import type { SubscriptionRow } from '../tables.ts';
 
 /** Who hears of the incidents of status pages. */

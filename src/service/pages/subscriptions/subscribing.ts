@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { oneLine, subscriptionLinks } from '../../mail/subscriber-mails.ts';
-import type { Store } from '../../store/store.ts';
 import type { StatusPageRow } from '../tables.ts';
 
 /**

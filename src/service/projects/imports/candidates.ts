@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { Operations } from '../../../platform/operations/operations.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import type { KindName } from '../../../protocol/projects/kinds.ts';
 import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
 import type { ImportChanges } from '../../../protocol/projects/project-import.ts';
-import type { Operations } from '../../operations/operations.ts';
-import type { Repositories } from '../../store/repositories.ts';
 import { kinds } from '../kinds/index.ts';
 import type { Body, Identity } from '../kinds/kind.ts';
 

@@ -1,11 +1,11 @@
 import { completeDefinition, maskedValues } from '../../../checks/contract/definition/definition.ts';
 import { type Keeping, keepMasked } from '../../../checks/contract/masking.ts';
 import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
 import { typedCheckRoutes } from '../../../protocol/checks/check.ts';
 import { maskedInGroups } from '../../../protocol/checks/check-group.ts';
 import { asWritten, keepingOf } from '../../checks/addresses/address-values.ts';
 import { completeGroup } from '../../checks/effective-check.ts';
-import { fieldError } from '../../http/validation.ts';
 import { type Body, idsIn, type Particulars } from './kind.ts';
 
 const pageSize = 100;

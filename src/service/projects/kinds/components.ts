@@ -1,6 +1,7 @@
+import { isRecord } from '../../../lib/json/record.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
 import { pageOfCards } from '../../../protocol/pages/status-page.ts';
-import { fieldError } from '../../http/validation.ts';
-import { type Body, idsIn, isRecord, type Lookup, type Particulars } from './kind.ts';
+import { type Body, idsIn, type Lookup, type Particulars } from './kind.ts';
 
 export const statusPageComponents: Particulars = {
   ids: idsIn('components'),

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Keeping } from '../../../checks/contract/masking.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
 import type { Route } from '../../../protocol/http/route.ts';
 import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
 import type { Kind } from '../../../protocol/projects/kind.ts';
 import type { KindName } from '../../../protocol/projects/kinds.ts';
 import type { PhysicalId } from '../../../protocol/projects/project.ts';
-import type { Repositories } from '../../store/repositories.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -92,10 +92,6 @@ export function differs(wished: Body, stored: Body): boolean {
   return Object.entries(wished).some(
     ([field, value]) => value !== undefined && !isDeepStrictEqual(value, stored[field]),
   );
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Its custom domain as the store has it. What is no host name is left to the operation, which says so. */

@@ -1,5 +1,6 @@
-import { fieldError } from '../../http/validation.ts';
-import { type Body, idsIn, isRecord, lowerCase, type Particulars, passingAddress, withHost } from './kind.ts';
+import { isRecord } from '../../../lib/json/record.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
+import { type Body, idsIn, lowerCase, type Particulars, passingAddress, withHost } from './kind.ts';
 
 export const statusPages: Particulars = {
   ids: idsIn('statusPages'),

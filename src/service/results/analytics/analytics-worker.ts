@@ -3,14 +3,17 @@ import type { Kysely, KyselyPlugin } from 'kysely';
 import { trustAlso } from '../../../lib/ca-directory.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { toError } from '../../../lib/errors.ts';
+import { connectPostgres } from '../../../platform/store/engine/connect-postgres.ts';
+import { asStoreError, connectSqliteToRead } from '../../../platform/store/engine/dialect.ts';
+import {
+  cancelStatement,
+  type PostgresSession,
+} from '../../../platform/store/engine/postgres/cancel-statement.ts';
+import { type UnreadableValue, unreadableValues } from '../../../platform/store/stored-json.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import { checkCoverages } from '../../coverage/coverage-query.ts';
 import { dayCache } from '../../coverage/day-slots.ts';
 import { SlotDays } from '../../coverage/slot-days.ts';
-import { connectPostgres } from '../../store/engine/connect-postgres.ts';
-import { asStoreError, connectSqliteToRead } from '../../store/engine/dialect.ts';
-import { cancelStatement, type PostgresSession } from '../../store/engine/postgres/cancel-statement.ts';
-import { type UnreadableValue, unreadableValues } from '../../store/stored-json.ts';
-import type { Tables } from '../../store/tables.ts';
 import { ClickHouseServer } from '../clickhouse/clickhouse-server.ts';
 import { ClickHouseState, FedColumns } from '../clickhouse/fed-columns.ts';
 import { FedResults } from '../clickhouse/feed-store.ts';

@@ -1,6 +1,14 @@
 import type { CheckType } from '../../../checks/contract/check-type.ts';
 import { checkTypes, findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
+import {
+  type AnyHandler,
+  type Call,
+  type HandlerDeps,
+  handlersById,
+} from '../../../platform/feature/handler.ts';
+import { pageOffset } from '../../../platform/http/paging.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
 import { parseTimestamp } from '../../../protocol/http/query.ts';
 import {
   type AnalyticsAnswer,
@@ -14,9 +22,6 @@ import {
 import { noCoverage } from '../../../protocol/runs/coverage.ts';
 import type { Check } from '../../checks/store.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../feature/handler.ts';
-import { pageOffset } from '../../http/paging.ts';
-import { fieldError } from '../../http/validation.ts';
 import type { AnalyticsThread } from './analytics-thread.ts';
 import type { AnalyticsQuery, Series, Wanted } from './series.ts';
 import { type Window, windowOf } from './window.ts';

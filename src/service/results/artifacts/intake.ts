@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError, isStoreFailure, toError } from '../../../lib/errors.ts';
+import type { ArtifactStore } from '../../../platform/artifact-store/artifact-store.ts';
+import { linger, receiveUpload } from '../../../platform/artifact-store/upload.ts';
+import { ContentMismatch, type ExpectedContent } from '../../../platform/artifact-store/verified-content.ts';
+import type { LocationCaller } from '../../../platform/ids/callers.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { type ArtifactReceipt, maxArtifactBytes } from '../../../protocol/results/artifact.ts';
-import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
-import { linger, receiveUpload } from '../../artifact-store/upload.ts';
-import { ContentMismatch, type ExpectedContent } from '../../artifact-store/verified-content.ts';
-import type { LocationCaller } from '../../ids/callers.ts';
 import { resultIdOf } from '../../runs/lease-store.ts';
-import type { Store } from '../../store/store.ts';
 import type { ArtifactRow } from '../tables.ts';
 
 export interface ArtifactUpload {

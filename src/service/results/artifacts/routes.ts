@@ -1,5 +1,6 @@
 import { AppError } from '../../../lib/errors.ts';
 import { matchesGlob } from '../../../lib/text.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
 import {
   type AssetQuery,
   type AssetType,
@@ -7,7 +8,6 @@ import {
   assetRoutes,
   assetTypeOf,
 } from '../../../protocol/results/artifact.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
 import type { ArtifactRow } from '../tables.ts';
 import { assetUrl, sessionAssetUrl } from './asset-urls.ts';
 import { ArtifactIntake } from './intake.ts';

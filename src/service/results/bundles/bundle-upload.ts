@@ -12,9 +12,9 @@ import {
   maxSnapshotBytes,
 } from '../../../checks/contract/code-bundle.ts';
 import { AppError } from '../../../lib/errors.ts';
+import type { ArtifactStore } from '../../../platform/artifact-store/artifact-store.ts';
+import { receiveUpload } from '../../../platform/artifact-store/upload.ts';
 import type { CodeBundle } from '../../../protocol/agent/code-bundle.ts';
-import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
-import { receiveUpload } from '../../artifact-store/upload.ts';
 
 /** Where a bundle is in the artifact store; every account has its own. */
 const placeOf = (accountId: string, key: string) => `bundles/${accountId}/${key}`;

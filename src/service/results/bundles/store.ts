@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { CodeBundleRow } from '../tables.ts';
 
 /** Which code bundles an account has, and how large they are; the bytes are in the artifact store. */

@@ -1,5 +1,5 @@
 import { toError } from '../../../lib/errors.ts';
-import type { ServiceConfig } from '../../config/config.ts';
+import type { ServiceConfig } from '../../../platform/config/config.ts';
 import { ClickHouseServer } from './clickhouse-server.ts';
 import type { ClickHouseNews } from './fed-columns.ts';
 import { ClickHouseFeed, type FeedOptions } from './feed.ts';

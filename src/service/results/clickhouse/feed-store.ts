@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 
 /** Up to where the sealed results of a check are in ClickHouse. */
 export interface Fed {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { backoffDelayMs, type Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import {
   attemptsColumn,
   dimensionColumn,

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 import { leastOf } from '../../../lib/bounds/extremes.ts';
 import { LruMap } from '../../../lib/lru.ts';
-import { isOnItsWay } from '../../store/days/ended-day.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/tables.ts';
+import { isOnItsWay } from '../../../platform/store/days/ended-day.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { ResultChunkRow } from '../tables.ts';
 import {
   encodedPart,

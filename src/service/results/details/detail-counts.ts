@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { ColumnTypes, Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { ColumnTypes, Dialect } from '../../../platform/store/engine/dialect.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { DetailCountRow } from '../tables.ts';
 
 /** How many passes of each check there were at each location since the last one whose detail was kept. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { FailedTest } from '../../../checks/contract/check-type.ts';
+import type { Repositories } from '../../../platform/store/repositories.ts';
+import { storedValue } from '../../../platform/store/stored-json.ts';
 import type { RunRow } from '../../runs/tables.ts';
-import type { Repositories } from '../../store/repositories.ts';
-import { storedValue } from '../../store/stored-json.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 import { cleanedMessage, errorHash, isAssertion } from './cleaned-message.ts';
 import { areAlike, mayBeAlike } from './similarity.ts';

@@ -1,5 +1,13 @@
 import { AppError } from '../../../lib/errors.ts';
 import {
+  type AnyHandler,
+  type Call,
+  type HandlerDeps,
+  handlersById,
+} from '../../../platform/feature/handler.ts';
+import { describePage, pageOffset } from '../../../platform/http/paging.ts';
+import { storedValue } from '../../../platform/store/stored-json.ts';
+import {
   type ErrorGroup,
   type ErrorGroupPatch,
   errorGroupRoutes,
@@ -7,9 +15,6 @@ import {
   type TestSessionErrorGroup,
 } from '../../../protocol/results/error-group.ts';
 import type { RootCauseAnalysis } from '../../../protocol/results/root-cause-analysis.ts';
-import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../feature/handler.ts';
-import { describePage, pageOffset } from '../../http/paging.ts';
-import { storedValue } from '../../store/stored-json.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 import { groupEnvironments } from './group-errors.ts';
 

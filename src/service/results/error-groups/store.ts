@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { readPage } from '../../store/engine/queries.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { readPage } from '../../../platform/store/engine/queries.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 
 /** What groups belong to. */

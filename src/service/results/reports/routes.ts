@@ -1,8 +1,8 @@
+import { type AnyHandler, type Call, handlersById } from '../../../platform/feature/handler.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
 import { parseTimestamp } from '../../../protocol/http/query.ts';
 import { type CheckReport, reportingRoutes, type reportRanges } from '../../../protocol/results/reporting.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
-import { type AnyHandler, type Call, handlersById } from '../../feature/handler.ts';
-import { fieldError } from '../../http/validation.ts';
 import type { AnalyticsDeps } from '../analytics/routes.ts';
 import { aggregateView } from './check-report.ts';
 import { reportAsCsv } from './csv.ts';

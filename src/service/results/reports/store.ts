@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import { findCheckType } from '../../../checks/index.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { storedValue } from '../../store/stored-json.ts';
-import type { Tables } from '../../store/tables.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { storedValue } from '../../../platform/store/stored-json.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 
 /** Some milliseconds of work: a page of many checks takes few turns, and others come in between. */
 const checksPerStatement = 20;

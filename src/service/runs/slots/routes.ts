@@ -1,14 +1,14 @@
 import { AppError } from '../../../lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
+import { requireLocation } from '../../../platform/http/known-names.ts';
+import { pageOf } from '../../../platform/http/paging.ts';
+import { fieldError } from '../../../platform/http/validation.ts';
 import { parseCursor } from '../../../protocol/http/cursor.ts';
 import { instantOf } from '../../../protocol/http/query.ts';
 import { slotCountsOf } from '../../../protocol/runs/coverage.ts';
 import { locationCoverageRoutes } from '../../../protocol/runs/location-coverage.ts';
 import { type Slot, slotReasons, slotRoutes } from '../../../protocol/runs/slot.ts';
 import { type CoverageSource, coverageDays, lastDays, totalCoverage } from '../../coverage/coverage-query.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../feature/handler.ts';
-import { requireLocation } from '../../http/known-names.ts';
-import { pageOf } from '../../http/paging.ts';
-import { fieldError } from '../../http/validation.ts';
 import type { RunState } from '../tables.ts';
 import type { SlotRow } from './store.ts';
 

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
+import { isSince } from '../../../platform/store/days/ended-day.ts';
+import { finalResultsOf } from '../../../platform/store/days/final-results.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { Cursor } from '../../../protocol/http/cursor.ts';
-import { isSince } from '../../store/days/ended-day.ts';
-import { finalResultsOf } from '../../store/days/final-results.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/tables.ts';
 import type { RunState } from '../tables.ts';
 
 export interface SlotFilter {

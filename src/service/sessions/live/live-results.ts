@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { WebSocketServer } from 'ws';
 import { toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import { hashKey } from '../../ids/keys.ts';
-import type { Store } from '../../store/store.ts';
+import { hashKey } from '../../../platform/ids/keys.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { type Credentials, maxPacketBytes, Subscriber } from './subscriber.ts';
 import { WatchedSuites } from './watched-suites.ts';
 

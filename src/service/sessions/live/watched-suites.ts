@@ -1,7 +1,7 @@
 import { toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Signal } from '../../store/engine/signals.ts';
-import type { Store } from '../../store/store.ts';
+import type { Signal } from '../../../platform/store/engine/signals.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { logLines, snapshotFiles, withSnapshots } from '../result-files.ts';
 import type { TestSessionState } from '../stored/test-session-store.ts';
 import { type News, newsOf } from './news.ts';

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
+import { unpackRow } from '../../../platform/store/details/packed-detail.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { batches } from '../../../platform/store/engine/queries.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { CountedResultRow, ResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
-import { unpackRow } from '../../store/details/packed-detail.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { batches } from '../../store/engine/queries.ts';
-import type { Tables } from '../../store/tables.ts';
 import type { CheckSessionRow } from './tables.ts';
 
 /**

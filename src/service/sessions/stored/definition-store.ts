@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { batches } from '../../../platform/store/engine/queries.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { CheckGroup } from '../../checks/groups/store.ts';
 import { groupDefinition } from '../../checks/groups/store.ts';
 import type { Check } from '../../checks/store.ts';
 import { checkDefinition } from '../../checks/stored-definition.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { batches } from '../../store/engine/queries.ts';
-import type { Tables } from '../../store/tables.ts';
 import type { TestDefinitionRow } from './tables.ts';
 
 /** A definition that a test session runs, as if it were a check, with the settings of its group. */

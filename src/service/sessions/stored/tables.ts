@@ -76,6 +76,6 @@ export interface SessionTables {
   triggers: TriggerRow;
 }
 
-declare module '../../store/tables.ts' {
+declare module '../../../platform/store/tables.ts' {
   interface Tables extends SessionTables {}
 }

@@ -1,14 +1,14 @@
 import type { Expression, Kysely, SqlBool } from 'kysely';
 import { sql } from 'kysely';
+import { isOnItsWay } from '../../../platform/store/days/ended-day.ts';
+import { dayMs } from '../../../platform/store/days/stretches.ts';
+import { packRow, unpackRow } from '../../../platform/store/details/packed-detail.ts';
+import type { Dialect } from '../../../platform/store/engine/dialect.ts';
+import { batches } from '../../../platform/store/engine/queries.ts';
+import { storedValue } from '../../../platform/store/stored-json.ts';
+import type { Tables } from '../../../platform/store/tables.ts';
 import type { ResultRow, TestResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
-import { isOnItsWay } from '../../store/days/ended-day.ts';
-import { dayMs } from '../../store/days/stretches.ts';
-import { packRow, unpackRow } from '../../store/details/packed-detail.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { batches } from '../../store/engine/queries.ts';
-import { storedValue } from '../../store/stored-json.ts';
-import type { Tables } from '../../store/tables.ts';
 import type { TestSessionRow } from './tables.ts';
 
 const snapshotsOf = storedValue<{ readonly updatesSnapshots?: boolean }>('test_definitions.definition', {});

@@ -1,11 +1,11 @@
 import { parse } from 'node:querystring';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { errorStatuses } from '../../../../src/platform/http/openapi.ts';
+import { unknownFieldIssues } from '../../../../src/platform/http/unknown-names.ts';
 import { AgentErrorEvent } from '../../../../src/protocol/agent/agent-error.ts';
 import type { Route } from '../../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../../src/service/features.ts';
-import { errorStatuses } from '../../../../src/service/http/openapi.ts';
-import { unknownFieldIssues } from '../../../../src/service/http/unknown-names.ts';
+import { allRoutes } from '../../../../src/server/features.ts';
 import { minimalBody } from '../minimal-value.ts';
 import { namesPath, type WrongValue, withValue, wrongValuesFor } from '../wrong-values.ts';
 import type { InhabitedAccount } from './inhabited-account.ts';

@@ -1,7 +1,7 @@
+import { pages } from '../../../../src/console/registry.ts';
 import type { Route } from '../../../../src/protocol/http/route.ts';
+import { allRoutes } from '../../../../src/server/features.ts';
 import { addKey } from '../../../../src/service/accounts/accounts.ts';
-import { pages } from '../../../../src/service/console/registry.ts';
-import { allRoutes } from '../../../../src/service/features.ts';
 import { filled, KnownObjects } from '../api-requests/known-objects.ts';
 import { addMember, memberLoggedIn } from '../members.ts';
 import { minimalQuery } from '../minimal-value.ts';

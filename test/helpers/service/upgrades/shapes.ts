@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { checkTypes } from '../../../../src/checks/index.ts';
 import { resourceMigrations } from '../../../../src/service/resources/index.ts';
 // Loads every reader of a column.
-import '../../../../src/service/compose.ts';
-import { migrations } from '../../../../src/service/store/schema/migrations.ts';
-import { storedColumns } from '../../../../src/service/store/stored-json.ts';
+import '../../../../src/server/compose.ts';
+import { migrations } from '../../../../src/platform/store/schema/migrations.ts';
+import { storedColumns } from '../../../../src/platform/store/stored-json.ts';
 
 /** Digests of the shapes that a build stores: a migration, a column of JSON, the detail of a check type. */
 export type Shapes = Readonly<Record<string, string>>;

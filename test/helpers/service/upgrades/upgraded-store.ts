@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { connectPostgres } from '../../../../src/platform/store/engine/connect-postgres.ts';
+import { connectSqlite } from '../../../../src/platform/store/engine/dialect.ts';
+import { applyMigrations, createMigrationTable } from '../../../../src/platform/store/schema/migrate.ts';
+import { migrations } from '../../../../src/platform/store/schema/migrations.ts';
 import { resourceMigrations } from '../../../../src/service/resources/index.ts';
-import { connectPostgres } from '../../../../src/service/store/engine/connect-postgres.ts';
-import { connectSqlite } from '../../../../src/service/store/engine/dialect.ts';
-import { applyMigrations, createMigrationTable } from '../../../../src/service/store/schema/migrate.ts';
-import { migrations } from '../../../../src/service/store/schema/migrations.ts';
 import { openHarness, type ServiceHarness } from '../service.ts';
 import type { RecordedStore } from './recorded-store.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { DirectoryStore } from '../../../../src/platform/artifact-store/directory-store.ts';
 import type { LeasedRun } from '../../../../src/protocol/agent/agent.ts';
 import { AlertTimers } from '../../../../src/service/alerts/timers.ts';
-import { DirectoryStore } from '../../../../src/service/artifact-store/directory-store.ts';
 import { ServiceMetrics } from '../../../../src/service/metrics/metrics.ts';
 import { LeaseSweep } from '../../../../src/service/retention/lease-sweep.ts';
 import { Scheduler } from '../../../../src/service/runs/scheduler.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { JobLoop } from '../../../../src/platform/jobs/job-loop.ts';
 import type { IncidentEvent } from '../../../../src/service/incidents/trigger.ts';
 import { IncidentFeed } from '../../../../src/service/incidents/trigger.ts';
-import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
 import { httpDetail } from '../../../helpers/console/http-detail.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';
 import { quietLogger } from '../../../helpers/service/service.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
-import { openStore } from '../../../../src/service/compose.ts';
+import { openStore } from '../../../../src/server/compose.ts';
 import {
   createCheck,
   createLocation,

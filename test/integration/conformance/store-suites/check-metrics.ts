@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Store } from '../../../../src/platform/store/store.ts';
 import { Folding } from '../../../../src/service/check-metrics/folding.ts';
 import { LiveTotals } from '../../../../src/service/check-metrics/live-totals.ts';
 import { shardCount } from '../../../../src/service/check-metrics/shards.ts';
@@ -9,7 +10,6 @@ import {
   noTotals,
   type Totals,
 } from '../../../../src/service/check-metrics/totals.ts';
-import type { Store } from '../../../../src/service/store/store.ts';
 import { createCheck, metricsToken, reportOf, until } from '../../../helpers/service/service.ts';
 import { ledgerRow } from './coverage.ts';
 import { httpDetail, resultRow } from './result-samples.ts';

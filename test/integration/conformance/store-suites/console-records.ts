@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
-import { sinceOf } from '../../../../src/service/console/overview/since.ts';
+import { sinceOf } from '../../../../src/console/overview/since.ts';
 import { Sessions } from '../../../../src/service/logins/sessions.ts';
 import { createCheck, createLocation, reportOf } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';

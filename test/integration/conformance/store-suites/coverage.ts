@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { endedAt } from '../../../../src/platform/store/days/ended-day.ts';
 import {
   addedCoverage,
   type Coverage,
@@ -10,7 +11,6 @@ import {
 import { checkCoverages } from '../../../../src/service/coverage/coverage-query.ts';
 import type { Span } from '../../../../src/service/coverage/slot-segments.ts';
 import type { RunRow } from '../../../../src/service/runs/tables.ts';
-import { endedAt } from '../../../../src/service/store/days/ended-day.ts';
 import { createCheck } from '../../../helpers/service/service.ts';
 import { resultRow } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';

@@ -316,6 +316,8 @@ export function deploymentSuite(stage: StoreStage): void {
     const { body: plan } = await call('POST', path, { filters });
     const home = plan.changes.resources.find(({ logicalId }: Change) => logicalId === 'home');
     expect(home.payload).toMatchObject({ name: 'Home', checkType: 'API' });
+    const beat = plan.changes.resources.find(({ logicalId }: Change) => logicalId === 'beat');
+    expect(new URL(beat.payload.heartbeat.pingUrl).protocol).toMatch(/^https?:$/);
     const one = `/next/projects/imports/${plan.id}`;
     expect((await call('POST', `${one}/commit`)).status).toBe(403);
     expect((await call('POST', `${one}/apply`)).status).toBe(200);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { JobLoop } from '../../../../src/platform/jobs/job-loop.ts';
 import { automaticIncidents } from '../../../../src/service/incidents/automatic-incidents.ts';
 import type { IncidentEvent } from '../../../../src/service/incidents/trigger.ts';
-import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
 import { MailServer } from '../../../../src/service/mail/mail-server.ts';
 import { SubscriberNotifier } from '../../../../src/service/mail/subscriber-notifier.ts';
 import { startMailReceiver } from '../../../helpers/service/alert-receivers.ts';

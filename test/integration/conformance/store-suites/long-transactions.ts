@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Repositories } from '../../../../src/service/store/repositories.ts';
+import type { Repositories } from '../../../../src/platform/store/repositories.ts';
 import type { StoreStage } from './stage.ts';
 
 /** Longer than a slice: the next pause is one. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { type Job, JobLoop } from '../../../../src/platform/jobs/job-loop.ts';
 import { automaticIncidents } from '../../../../src/service/incidents/automatic-incidents.ts';
-import { type Job, JobLoop } from '../../../../src/service/jobs/job-loop.ts';
 import { Maintenance } from '../../../../src/service/maintenance/maintenance.ts';
 import { MaintenanceNotices } from '../../../../src/service/maintenance/notices.ts';
 import { createCheck, quietLogger, until } from '../../../helpers/service/service.ts';

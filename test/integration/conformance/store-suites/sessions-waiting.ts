@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { checkTypeNames } from '../../../../src/checks/index.ts';
-import { DirectoryStore } from '../../../../src/service/artifact-store/directory-store.ts';
+import { DirectoryStore } from '../../../../src/platform/artifact-store/directory-store.ts';
 import { ServiceMetrics } from '../../../../src/service/metrics/metrics.ts';
 import { LeaseSweep } from '../../../../src/service/retention/lease-sweep.ts';
 import {

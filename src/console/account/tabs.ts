@@ -1,0 +1,35 @@
+import type { Viewer } from '../../service/logins/sessions.ts';
+import { type Html, html } from '../html.ts';
+
+const parts = {
+  '/account': 'People',
+  '/account/keys': 'API keys',
+  '/account/audit': 'Audit log',
+  '/account/usage': 'Usage',
+  '/account/profile': 'You',
+} as const;
+
+/** The pages of the account, beneath their heading. */
+export function accountTabs(shown: keyof typeof parts, { role }: Viewer): Html {
+  const visible = Object.entries(parts).filter(([path]) => path !== '/account/keys' || role === 'ADMIN');
+  return html`<ul class="tabs" aria-label="Pages of the account">${visible.map(
+    ([path, word]) =>
+      html`<li><a href="${path}"${path === shown ? html` aria-current="page"` : ''}>${word}</a></li>`,
+  )}</ul>`;
+}
+
+export const roleWords = {
+  ADMIN: 'Admin: people and keys too',
+  READ_WRITE: 'Editor: changes things',
+  READ_RUN: 'Runner: runs checks',
+  READ_ONLY: 'Viewer: sees things',
+} as const;
+
+export const roleChoices = Object.entries(roleWords)
+  .map(([value, word]) => ({ value, word }))
+  .toReversed();
+
+/** The first word of what a role is called. */
+export function roleName(role: keyof typeof roleWords): string {
+  return roleWords[role].split(':')[0] ?? role;
+}

@@ -1,0 +1,88 @@
+import { AgenticPlan } from '../../checks/agentic/plan/plan.ts';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { AppError } from '../../lib/errors.ts';
+import { type CheckPlan, checkPlanRoutes } from '../../protocol/checks/check-plan.ts';
+import { csrfField } from '../elements/form.ts';
+import { instant, shortened } from '../elements/format.ts';
+import { section, visible } from '../elements/text.ts';
+import { type Content, type Html, html, path } from '../html.ts';
+import { type Page, type PageAnswer, type PageCall, posts } from '../page.ts';
+import { changedSteps, stepList } from './steps.ts';
+
+const shownVersions = 10;
+
+/** What forms about the plan of a check do. */
+export const planPages: readonly Page[] = posts('/checks/:checkId/plans', {
+  '/forget': ['Forget the steps', forgetPlans],
+  '/restore': ['Take older steps back', restorePlan],
+});
+
+async function forgetPlans({ api, params }: PageCall): Promise<PageAnswer> {
+  const { checkId = '' } = params;
+  await api.call(checkPlanRoutes.deleteCheckPlans, { params: { checkId } });
+  return { goTo: path`/checks/${checkId}` };
+}
+
+async function restorePlan({ api, params, form }: PageCall): Promise<PageAnswer> {
+  const { checkId = '' } = params;
+  const plans = await api.call(checkPlanRoutes.listCheckPlans, { params: { checkId } });
+  const plan = plans.find(({ version }) => String(version) === form.get('version'));
+  if (!plan) throw new AppError('NOT_FOUND', 'There are no such steps any more.');
+  await api.call(checkPlanRoutes.restoreCheckPlan, {
+    params: { checkId },
+    body: { version: plan.version },
+  });
+  return { goTo: path`/checks/${checkId}` };
+}
+
+/** The steps that runs of a check repeat, and what has become of them from version to version. */
+export async function planSection(call: PageCall, checkId: string, type: CheckType): Promise<Content> {
+  if (!type.planOf) return '';
+  const plans = await call.api.call(checkPlanRoutes.listCheckPlans, { params: { checkId } });
+  const [newest] = plans;
+  if (!newest) {
+    const text = 'The next run has the model find the steps; later runs repeat them without it.';
+    return section('Plan', html`<p class="empty">${text}</p>`, 'plan');
+  }
+  const shown = plans.slice(0, shownVersions);
+  const earlier = shown.map(
+    (plan, index) =>
+      html`${versionPart(plan, shown[index + 1], checkId)}${index === 0 ? '' : restoreForm(call, checkId, plan, newest)}`,
+  );
+  return section('Plan', html`${newestPart(newest, checkId)}${earlier}${forgetForm(call, checkId)}`, 'plan');
+}
+
+function newestPart(plan: CheckPlan, checkId: string): Html {
+  const parsed = AgenticPlan.safeParse(plan.content);
+  const steps = parsed.success ? stepList(parsed.data.steps) : '';
+  const model = parsed.success ? html` by ${visible(shortened(parsed.data.model, 100))}` : '';
+  return html`<p>Version ${plan.version}, ${plan.reason}${model} ${when(plan, checkId)}.</p>${steps}`;
+}
+
+/** What a version changed of the one before it. */
+function versionPart(plan: CheckPlan, before: CheckPlan | undefined, checkId: string): Html | '' {
+  const [now, then] = [plan, before].map((one) => AgenticPlan.safeParse(one?.content).data);
+  if (!now || !then) return '';
+  return html`<details><summary>Version ${plan.version}: what was ${plan.reason}</summary><p>${when(plan, checkId)}</p>${changedSteps(then.steps, now.steps)}</details>`;
+}
+
+function when({ created_at, checkResultId }: CheckPlan, checkId: string): Html {
+  return html`<a href="${path`/checks/${checkId}/runs/${checkResultId}`}">${instant(created_at)}</a>`;
+}
+
+/** Only for what runs would use: the steps of another prompt are looked for anew. */
+function restoreForm(
+  { api, viewer }: PageCall,
+  checkId: string,
+  plan: CheckPlan,
+  newest: CheckPlan,
+): Content {
+  if (!api.allows(checkPlanRoutes.restoreCheckPlan)) return '';
+  if (plan.content['prompt'] !== newest.content['prompt']) return '';
+  return html`<form method="post" action="${path`/checks/${checkId}/plans/restore`}">${csrfField(viewer)}<input type="hidden" name="version" value="${plan.version}"><button class="button" type="submit">Take version ${plan.version} back</button></form>`;
+}
+
+function forgetForm({ api, viewer }: PageCall, checkId: string): Content {
+  if (!api.allows(checkPlanRoutes.deleteCheckPlans)) return '';
+  return html`<form method="post" action="${path`/checks/${checkId}/plans/forget`}">${csrfField(viewer)}<button class="button" type="submit">Forget the steps</button></form>`;
+}

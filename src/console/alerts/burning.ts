@@ -1,0 +1,21 @@
+import { sloRoutes } from '../../protocol/results/slo.ts';
+import { ago, shortened } from '../elements/format.ts';
+import { table } from '../elements/table.ts';
+import { type Content, html } from '../html.ts';
+import type { PageCall } from '../page.ts';
+
+/** Objectives whose error budget is spent too fast; nothing where there is none. */
+export async function burningSection({ api }: PageCall, now: number): Promise<Content> {
+  const burns = await api.call(sloRoutes.listSloBurns, { query: { limit: 100 } });
+  if (burns.length === 0) return '';
+  return html`<section><h2>Error budgets</h2>${table({
+    caption: 'Objectives whose error budget is spent too fast',
+    rows: burns,
+    empty: '',
+    columns: [
+      { title: 'Objective', cell: ({ name }) => html`<b>${shortened(name, 120)}</b>` },
+      { title: 'What failed', cell: ({ explanation }) => explanation },
+      { title: 'Since', cell: ({ since }) => ago(Date.parse(since), now) },
+    ],
+  })}</section>`;
+}

@@ -1,0 +1,135 @@
+import { type AlertChannel, alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { counted, shortened } from '../elements/format.ts';
+import { stateBadge } from '../elements/state.ts';
+import { pager, table } from '../elements/table.ts';
+import { actionButton, notice, problemNotice } from '../forms/action.ts';
+import { attempt, type Problems } from '../forms/problems.ts';
+import { html, path, withQuery } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
+import { editChannel } from './channel-editor.ts';
+import { channelName, warningWords } from './channel-words.ts';
+import { alertTabs } from './tabs.ts';
+
+const { bulkSubscribeAlertChannel, createAlertChannel, deleteAlertChannel, listAlertChannels } =
+  alertChannelRoutes;
+const { testAlertChannel, updateAlertChannelSubscriptions } = alertChannelRoutes;
+const rowsPerPage = 50;
+
+/** Whom alerts go to, and what keeps them from getting there. */
+export async function listChannels(
+  call: PageCall,
+  done: { readonly said?: string; readonly isWell?: boolean; readonly problems?: Problems } = {},
+): Promise<View> {
+  const { api, viewer, query } = call;
+  const page = Math.min(1_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
+  const { entries: channels, total } = await api.list(listAlertChannels, {
+    query: { limit: rowsPerPage, page },
+  });
+  const mayWrite = api.allows(createAlertChannel);
+  const main = html`${heading(
+    'Alerts',
+    mayWrite
+      ? html`<div class="actions"><a class="button primary" href="/alerts/channels/new">New channel</a></div>`
+      : '',
+  )}${alertTabs('/alerts/channels')}${problemNotice(done.problems)}${done.said === undefined ? '' : notice(done.said, done.isWell ? 'done' : 'refused')}
+${table({
+  caption: 'Alert channels',
+  rows: channels,
+  empty: 'There is no channel yet: nobody is notified of anything.',
+  columns: [
+    {
+      title: 'Channel',
+      cell: (channel) =>
+        mayWrite
+          ? html`<a href="${path`/alerts/channels/${channel.id}`}">${shortened(channelName(channel), 100)}</a>`
+          : shortened(channelName(channel), 100),
+    },
+    {
+      title: 'Does it work',
+      cell: ({ warnings }) =>
+        warnings.length === 0
+          ? stateBadge('passed', 'Ready')
+          : warnings.map(
+              (warning) =>
+                html`${stateBadge('degraded', 'Nobody is notified')}<p class="small">${warningWords(warning)}</p>`,
+            ),
+    },
+    { title: 'When', cell: whenWords },
+    {
+      title: 'For',
+      cell: ({ subscriptions, autoSubscribe }) =>
+        `${counted(subscriptions.filter(({ activated }) => activated).length, 'check or group', 'checks and groups')}${autoSubscribe ? ', and every new one' : ''}`,
+    },
+    ...(mayWrite
+      ? [
+          {
+            title: 'Actions',
+            cell: (channel: AlertChannel) =>
+              actionButton({
+                to: path`/alerts/channels/${channel.id}/test`,
+                word: 'Send a test',
+                about: shortened(channelName(channel), 60),
+                viewer,
+                fields: html`<input type="hidden" name="back" value="list">`,
+              }),
+          },
+        ]
+      : []),
+  ],
+})}${pager({ page, pages: Math.ceil(total / rowsPerPage), href: (other) => withQuery('/alerts/channels', { page: other }), of: 'channels' })}`;
+  return { main, ...(done.problems ? { statusCode: done.problems.statusCode } : {}) };
+}
+
+function whenWords(channel: AlertChannel): string {
+  const { sendFailure, sendRecovery, sendDegraded, sslExpiry, sslExpiryThreshold } = channel;
+  const words = [
+    sendFailure ? 'failure' : '',
+    sendDegraded ? 'degradation' : '',
+    sendRecovery ? 'recovery' : '',
+    sslExpiry ? `certificates that end within ${sslExpiryThreshold} days` : '',
+  ].filter(Boolean);
+  return words.length === 0 ? 'never' : words.join(', ');
+}
+
+export async function testChannel(call: PageCall): Promise<PageAnswer> {
+  const { id = '' } = call.params;
+  const { done, problems } = await attempt(() => call.api.call(testAlertChannel, { params: { id } }));
+  const words = {
+    SUCCESS: 'The test arrived.',
+    FAILURE: 'The test failed.',
+    IN_PROGRESS: 'The test has not arrived yet, and is tried on: the notifications show how it ends.',
+    QUIET: 'The test was left out.',
+    RATE_LIMITED: 'The test was held back: this channel gets too many messages.',
+  } as const;
+  const said = done && `${words[done.status]}${done.result === null ? '' : ` ${done.result}`}`;
+  const shown = {
+    ...(said === undefined ? {} : { said, isWell: done?.status === 'SUCCESS' }),
+    ...(problems ? { problems } : {}),
+  };
+  return call.form.get('back') === 'list' ? listChannels(call, shown) : editChannel(call, shown);
+}
+
+export async function deleteChannel(call: PageCall): Promise<PageAnswer> {
+  const { id = '' } = call.params;
+  await call.api.call(deleteAlertChannel, { params: { id } });
+  return { goTo: '/alerts/channels' };
+}
+
+/** What the forms of subscriptions send: `all`, a `tag`, or one check or group, and whether it is on. */
+export async function subscribe(call: PageCall): Promise<PageAnswer> {
+  const { api, form } = call;
+  const { id = '' } = call.params;
+  const activated = form.get('activated') !== 'false';
+  const [tag, checkId, groupId] = ['tag', 'checkId', 'groupId'].map((name) => form.get(name));
+  const { problems } = await attempt<unknown>(() => {
+    const params = { id };
+    if (form.has('all')) {
+      return api.call(bulkSubscribeAlertChannel, { params, body: { all: true, activated } });
+    }
+    if (tag) return api.call(bulkSubscribeAlertChannel, { params, body: { tags: [tag], activated } });
+    const body = checkId ? { checkId, activated } : { groupId: groupId ? Number(groupId) : null, activated };
+    return api.call(updateAlertChannelSubscriptions, { params, body });
+  });
+  return problems ? editChannel(call, { problems }) : { goTo: path`/alerts/channels/${id}` };
+}

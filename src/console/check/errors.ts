@@ -1,0 +1,65 @@
+import { type ErrorGroup, errorGroupRoutes } from '../../protocol/results/error-group.ts';
+import { ago, countText, instant, shortened } from '../elements/format.ts';
+import { table } from '../elements/table.ts';
+import { section, visible } from '../elements/text.ts';
+import type { Content } from '../html.ts';
+import type { PageCall } from '../page.ts';
+import type { Range } from './range.ts';
+
+const mostGroups = 100;
+
+/** An error, and how many runs of the range failed by it. */
+interface ErrorInRange {
+  readonly group: ErrorGroup;
+  readonly runs: number;
+}
+
+/** The errors of a check that ended runs of a range, those of most runs first. */
+export async function errorsIn(
+  { api, store }: PageCall,
+  checkId: string,
+  range: Range,
+): Promise<ErrorInRange[]> {
+  const counts = await store.results.runsByErrorGroup(checkId, range);
+  if (counts.size === 0) return [];
+  const groups = await api.call(errorGroupRoutes.listErrorGroupsOfCheck, {
+    params: { checkId },
+    query: { limit: mostGroups },
+  });
+  return groups
+    .flatMap((group) => {
+      const runs = counts.get(group.id);
+      return runs === undefined ? [] : [{ group, runs }];
+    })
+    .sort((left, right) => right.runs - left.runs);
+}
+
+export function errorSection(errors: readonly ErrorInRange[], now: number): Content {
+  if (errors.length === 0) return '';
+  return section(
+    'Failures by error',
+    table<ErrorInRange>({
+      caption: 'Errors that runs of this range ended with, those of most runs first',
+      rows: errors,
+      empty: '',
+      columns: [
+        {
+          title: 'Error',
+          cell: ({ group }) => visible(shortened(group.cleanedErrorMessage, 240)),
+        },
+        {
+          title: 'Cause',
+          cell: ({
+            group: {
+              rootCauseAnalyses: [newest],
+            },
+          }) => (newest ? visible(shortened(newest.analysis.rootCause, 240)) : ''),
+        },
+        { title: 'Runs', cell: ({ runs }) => countText(runs), isNumber: true },
+        { title: 'Last', cell: ({ group }) => ago(Date.parse(group.lastSeen), now) },
+        { title: 'First', cell: ({ group }) => instant(group.firstSeen), isMinor: true },
+      ],
+    }),
+    'errors',
+  );
+}

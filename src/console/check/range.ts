@@ -1,0 +1,44 @@
+import { parseTimestamp } from '../../protocol/http/query.ts';
+
+const hourMs = 3_600_000;
+
+/** The ranges to choose from. */
+export const ranges = {
+  '1h': { word: '1 hour', ms: hourMs },
+  '6h': { word: '6 hours', ms: 6 * hourMs },
+  '24h': { word: '24 hours', ms: 24 * hourMs },
+  '7d': { word: '7 days', ms: 7 * 24 * hourMs },
+  '30d': { word: '30 days', ms: 30 * 24 * hourMs },
+} as const;
+export type RangeName = keyof typeof ranges;
+export const rangeNames = Object.keys(ranges) as RangeName[];
+
+/** What is looked at: a named range up to now, or one that was chosen by hand. */
+export interface Range {
+  readonly name: RangeName | null;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** About as many bars as fit on a screen. */
+const wantedBars = 400;
+
+/**
+ * The range of a request. Without one it is the longest that shows each run of the check on one screen.
+ *
+ * @param slotMs milliseconds between two slots of the check, all its places taken together.
+ */
+export function rangeOf(query: URLSearchParams, slotMs: number, now: number): Range {
+  const [from, to] = [parseTimestamp(query.get('from') ?? ''), parseTimestamp(query.get('to') ?? '')];
+  if (from !== null && to !== null && to > from) return { name: null, from, to };
+  const asked = rangeNames.find((one) => one === query.get('range'));
+  const fitting = rangeNames.findLast((one) => ranges[one].ms / Math.max(1, slotMs) <= wantedBars);
+  const name = asked ?? fitting ?? '1h';
+  return { name, from: now - ranges[name].ms, to: now + 1 };
+}
+
+/** The query that asks for the same range again. */
+export function rangeQuery({ name, from, to }: Range): Record<string, string> {
+  if (name !== null) return { range: name };
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+}

@@ -1,0 +1,117 @@
+import { type Slot, slotRoutes } from '../../protocol/runs/slot.ts';
+import { type Bar, bars } from '../elements/bars.ts';
+import { counted, countText, utc } from '../elements/format.ts';
+import { type SlotFacts, slotBar, slotState } from '../elements/slot-bar.ts';
+import { states } from '../elements/state.ts';
+import { section, visible } from '../elements/text.ts';
+import { type Content, type Html, html } from '../html.ts';
+import { factsOf as storedFacts } from '../overview/row.ts';
+import type { PageCall } from '../page.ts';
+import type { Range } from './range.ts';
+
+const pageLimit = 1_000;
+/** More bars are no picture any more, and slow to load. */
+const mostSlots = 2_000;
+const barsPerLine = 150;
+
+/** The slots of a check in a range, newest first, as many as can be shown. */
+export async function slotsIn(
+  { api, store }: PageCall,
+  checkId: string,
+  { from, to }: Range,
+): Promise<{ slots: SlotFacts[]; areMore: boolean }> {
+  const slots: SlotFacts[] = [];
+  let nextId: string | undefined;
+  do {
+    const page = await api.call(slotRoutes.listCheckSlots, {
+      params: { id: checkId },
+      query: { from: String(from), to: String(to), limit: pageLimit, ...(nextId ? { nextId } : {}) },
+    });
+    slots.push(...page.entries.map((slot) => factsOf(checkId, slot)));
+    nextId = page.nextId ?? undefined;
+  } while (nextId !== undefined && slots.length < mostSlots);
+  const areMore = nextId !== undefined;
+  const first = areMore ? (slots.at(-1)?.at ?? from) : from;
+  const asked = await store.overviews.onDemandIn(checkId, { from: first, to });
+  if (asked.length > 0) {
+    slots.push(...asked.map(storedFacts));
+    slots.sort((left, right) => right.at - left.at);
+  }
+  return { slots, areMore };
+}
+
+/** Every slot of the range as one bar, one strip for each place. */
+export function slotSection({ slots, areMore }: { slots: readonly SlotFacts[]; areMore: boolean }): Content {
+  if (slots.length === 0)
+    return section('Every run', html`<p class="empty">No run was due in this range.</p>`, 'runs');
+  const places = [...Map.groupBy(slots, ({ location }) => location)].sort(([left], [right]) =>
+    left < right ? -1 : 1,
+  );
+  return section(
+    'Every run',
+    html`${places.map(
+      ([place, list]) =>
+        html`<div class="strip">${places.length > 1 ? html`<h3>${visible(place)}</h3>` : ''}${lines(list.toReversed())}</div>`,
+    )}${legend(slots)}${
+      areMore
+        ? html`<p class="hint">These are the newest ${counted(slots.length, 'run')} of the range: choose a shorter one to see the others.</p>`
+        : ''
+    }`,
+    'runs',
+  );
+}
+
+/** Lines of bars, oldest first, each with the time it begins at. */
+function lines(slots: readonly SlotFacts[]): Html[] {
+  const list: Html[] = [];
+  for (let start = 0; start < slots.length; start += barsPerLine) {
+    const line = slots.slice(start, start + barsPerLine);
+    const all: Bar[] = line.map(slotBar);
+    const at = new Date(line[0]?.at ?? 0).toISOString();
+    list.push(
+      html`<div class="strip-line"><time class="small soft" datetime="${at}" title="${utc(at)}" data-short>${at.slice(5, 16).replace('T', ' ')}</time>${bars(
+        `${counted(line.length, 'run')} from ${utc(at)} on`,
+        all,
+        { slots: barsPerLine, isFromLeft: true },
+      )}</div>`,
+    );
+  }
+  return list;
+}
+
+function legend(slots: readonly SlotFacts[]): Html {
+  const counts = Map.groupBy(slots, slotState);
+  const asked = slots.filter(({ isOnDemand }) => isOnDemand).length;
+  return html`<ul class="legend">${[...counts].map(
+    ([state, list]) =>
+      html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="bar-${state}" width="10" height="10" rx="2"/></svg>${legendWord(state)} ${countText(list.length)}</li>`,
+  )}${asked === 0 ? '' : html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><path class="bar-asked" d="M0 0h10l-5 8z"/></svg>On demand ${countText(asked)}, no part of the availability</li>`}</ul>`;
+}
+
+function legendWord(state: keyof typeof states): string {
+  const words: Partial<Record<keyof typeof states, string>> = {
+    passed: 'Passed',
+    failed: 'Failed',
+    waiting: 'On its way',
+  };
+  return words[state] ?? states[state].word;
+}
+
+function factsOf(checkId: string, slot: Slot): SlotFacts {
+  return {
+    id: slot.id,
+    checkId,
+    at: Date.parse(slot.scheduledAt),
+    location: slot.location,
+    count: slot.slotCount,
+    isOnItsWay: slot.state === 'QUEUED' || slot.state === 'LEASED',
+    reason: slot.reason,
+    resultId: slot.checkResultId,
+    verdict: slot.verdict,
+    responseTimeMs: slot.responseTime,
+    message: null,
+    code: null,
+    owner: null,
+    isOnDemand: false,
+  };
+}

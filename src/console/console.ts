@@ -1,0 +1,279 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { Clock } from '../lib/clock.ts';
+import { AppError, toError } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import { askedBy } from '../lib/turns/asker.ts';
+import type { ArtifactStore } from '../platform/artifact-store/artifact-store.ts';
+import type { AnyHandler } from '../platform/feature/handler.ts';
+import { limitSending } from '../platform/http/bodies/limits.ts';
+import { RawTransfers } from '../platform/http/bodies/raw-transfers.ts';
+import { RateLimits } from '../platform/http/limits.ts';
+import { SharedLimits } from '../platform/http/shared-limits/shared-limits.ts';
+import { type KeyRole, ranks } from '../platform/ids/keys.ts';
+import { Operations } from '../platform/operations/operations.ts';
+import type { Store } from '../platform/store/store.ts';
+import type { DomainProof } from '../service/custom-domains/domain-proof.ts';
+import { noteServiceNames } from '../service/custom-domains/service-names.ts';
+import type { Viewer } from '../service/logins/sessions.ts';
+import { isCsrfToken, Sessions } from '../service/logins/sessions.ts';
+import type { Mailing } from '../service/members/mails.ts';
+import type { SingleSignOn } from '../service/members/single-sign-on.ts';
+import type { ServiceMetrics } from '../service/metrics/metrics.ts';
+import { PublicCopies } from '../service/pages/public-copies.ts';
+import { takesSubscriptions } from '../service/pages/subscriptions/subscribing.ts';
+import { FileLinks } from './artifacts/links.ts';
+import { addFilePages } from './artifacts/routes.ts';
+import { findTraceViewer } from './artifacts/trace-viewer.ts';
+import { type Assets, readAssets, serveAssets } from './assets.ts';
+import { notAllowed } from './error-page.ts';
+import { LiveFeed } from './live/feed.ts';
+import { Entrance } from './login/entrance.ts';
+import { addPasswordLogin } from './login/password-routes.ts';
+import { Provider } from './login/provider.ts';
+import { addLogin } from './login/routes.ts';
+import { addSingleSignOn } from './login/sso-routes.ts';
+import type { Page, PageAnswer, PageCall, View } from './page.ts';
+import { OwnHosts } from './public/own-host/hosts.ts';
+import { addOwnHosts, copiedHosts, markPages, storedHosts } from './public/own-host/routes.ts';
+import { addPublicPages } from './public/routes.ts';
+import { StatusPageSource } from './public/status-source.ts';
+import { pages } from './registry.ts';
+import { type Answering, pathOf, Replies } from './replies.ts';
+import { isFromOwnPage } from './requests/addresses.ts';
+import { pageHeaders } from './security-headers.ts';
+import { addTheme } from './theme.ts';
+
+export interface ConsoleDeps extends Mailing {
+  readonly store: Store;
+  readonly artifactStore: ArtifactStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The handler of every operation of the API, by operationId. */
+  readonly handlers: ReadonlyMap<string, AnyHandler>;
+  /** Another host name of the service, at which files of runs open. */
+  readonly artifactsUrl?: string | undefined;
+  readonly metrics: ServiceMetrics;
+  readonly domainProof: DomainProof;
+  readonly singleSignOn?: SingleSignOn | undefined;
+  /** Whether subscribers of status pages can be mailed. */
+  readonly hasMailer?: boolean;
+  /** After this time a session ends, however much it is used; 30 days when absent. */
+  readonly sessionMaxMs?: number | undefined;
+  /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
+  readonly requestsPerMinute?: number;
+}
+
+const formBytes = 2 * 1024 * 1024;
+
+/**
+ * The pages for browsers. A request of a page passes, in this order: who is it (the session of the cookie, or
+ * the way to the login), may they (the page's role), for forms was it our page that sent it (where browsers
+ * say so, and the CSRF token), then the page's handler. What goes wrong on the way is a page as well.
+ */
+export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<void> {
+  const assets = readAssets();
+  const sessions = new Sessions(deps.store, deps.clock, deps.sessionMaxMs);
+  const replies = new Replies({ ...deps, assets, sessions, navigationFor, turns: app.callerTurns });
+  const feed = new LiveFeed(deps);
+  const { clock, requestsPerMinute } = deps;
+  const { artifactsUrl } = deps;
+  const viewer = artifactsUrl === undefined ? undefined : findTraceViewer();
+  const links = new FileLinks({
+    store: deps.store,
+    clock,
+    artifactsUrl,
+    hasTraceViewer: viewer !== undefined,
+  });
+  const transfers = new RawTransfers(app);
+  const limits = requestsPerMinute ? new RateLimits(clock, requestsPerMinute) : undefined;
+  app.addHook('preClose', async () => feed.close());
+  const copies = new PublicCopies(deps.artifactStore);
+  const takesMails = takesSubscriptions({ ...deps, hasPages: true });
+  // Also where the API has no limits: passwords are chosen by people, and mails are sent.
+  const sharedLimits = new SharedLimits(deps.store, clock);
+  const publicDeps = { ...deps, assets, limits, sharedLimits, takesSubscriptions: takesMails };
+  const source = new StatusPageSource({ ...publicDeps, copies });
+  const hosts = new OwnHosts({
+    ...deps,
+    proof: deps.domainProof,
+    load: () => storedHosts(deps.store, deps.domainProof, clock.wallMs()),
+    recall: async () => copiedHosts(await copies.list()),
+  });
+  addOwnHosts(app, { hosts, source, assets });
+  noteServiceNames(app, {
+    ...deps,
+    isOfPage: async (name) => (await hosts.find(name))?.isProven === true,
+  });
+  await app.register(async (scope) => {
+    markPages(scope);
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string' },
+      (_request, body, done) => done(null, new URLSearchParams(String(body))),
+    );
+    scope.setErrorHandler((thrown, request, reply) => replies.sendError(toError(thrown), request, reply));
+    scope.addHook('onRequest', async (request, reply) => {
+      request.caller = { kind: 'nobody' };
+      reply.headers(pageHeaders);
+      limitSending(request.raw);
+    });
+    serveAssets(scope, assets);
+    addTheme(scope, deps.publicUrl);
+    const { singleSignOn, publicUrl } = deps;
+    const entrance = new Entrance({
+      ...deps,
+      sessions,
+      replies,
+      limits: sharedLimits,
+      singleSignOn: singleSignOn?.name,
+    });
+    addLogin(scope, entrance);
+    addPasswordLogin(scope, entrance);
+    if (singleSignOn && publicUrl !== undefined) {
+      addSingleSignOn(scope, entrance, new Provider(singleSignOn, publicUrl, clock));
+    }
+    scope.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
+      const viewer = await replies.viewerOf(request);
+      if (!viewer) return reply.code(401).send();
+      const { searchParams } = new URL(request.url, 'http://own.invalid');
+      const [seen, checkId] = [Number(searchParams.get('since')), searchParams.get('check')];
+      feed.add({ accountId: viewer.accountId, checkId, seen }, reply);
+      return reply;
+    });
+    for (const page of pages) {
+      scope.route({
+        method: page.method ?? 'GET',
+        url: page.path,
+        bodyLimit: formBytes,
+        handler: answerWith(page, { ...deps, assets, replies, feed, limits, links, transfers }),
+        onResponse: async (request, reply) => logPage(deps.logger, page.path, request, reply),
+      });
+    }
+    await scope.register(async (files) => addFilePages(files, { ...deps, links, transfers, viewer }));
+    await scope.register(async (open) => {
+      open.addHook('onResponse', async (request, reply) =>
+        logPage(deps.logger, request.routeOptions.url ?? '', request, reply),
+      );
+      addPublicPages(open, { ...publicDeps, source, hosts });
+    });
+    // What is left: the API says so in its own words, browsers get a page.
+    scope.get('/*', async (request, reply) => {
+      if (!wantsPage(request)) return reply.callNotFound();
+      const viewer = await replies.viewerOf(request);
+      if (!viewer) return replies.toLogin(request, reply);
+      throw new AppError('NOT_FOUND', `There is no page ${pathOf(request).slice(0, 200)}.`);
+    });
+  });
+}
+
+/** What answering takes in addition to what the service is made of. */
+interface PageParts extends ConsoleDeps {
+  readonly assets: Assets;
+  readonly limits: RateLimits | undefined;
+  readonly links: FileLinks;
+  readonly transfers: RawTransfers;
+}
+
+function answerWith(
+  page: Page,
+  { replies, feed, ...deps }: PageParts & { readonly replies: Replies; readonly feed: LiveFeed },
+): RouteHandlerMethod {
+  return async (request, reply) => {
+    const found = await replies.sessionOf(request);
+    if (!found) return replies.toLogin(request, reply);
+    const { viewer, token } = found;
+    const answering: Answering = { request, reply, viewer };
+    if (ranks[viewer.role] < ranks[page.role]) {
+      throw notAllowed(`"${page.title}" needs the role ${page.role}; you are ${viewer.role}.`);
+    }
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+    if (page.method === 'POST' && !(isFromOwnPage(request) && isCsrfToken(token, form.get('csrf') ?? ''))) {
+      throw notAllowed('The form is not from this session: open the page again, and send it once more.');
+    }
+    const call = callOf(request, reply, { viewer, form, deps });
+    // Asked before the page is made: what changes meanwhile is news.
+    const version = page.method === 'POST' ? 0 : await feed.versionOf(viewer.accountId);
+    const answered = await askedBy({ key: viewer.accountId }, () => page.handler(call));
+    return answer(page, answered, { replies, answering, version, transfers: deps.transfers });
+  };
+}
+
+function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: PageParts },
+): PageCall {
+  const { handlers, logger, store, artifactStore, clock, assets, limits, links } = deps;
+  const caller = { accountId: viewer.accountId, role: viewer.role, actor: viewer.actor };
+  return {
+    viewer,
+    params: request.params as Record<string, string>,
+    query: new URL(request.url, 'http://own.invalid').searchParams,
+    form,
+    api: new Operations({
+      handlers,
+      logger,
+      caller,
+      request,
+      // A page reads with many operations; what it changes counts as it does in the API.
+      spend: (route) => {
+        if (route.method === 'GET') return;
+        limits?.spend(route, { caller: { kind: 'account', account: caller }, ip: request.ip }, reply);
+      },
+    }),
+    links,
+    store,
+    artifactStore,
+    clock,
+    assets,
+    request,
+    reply,
+  };
+}
+
+function answer(
+  page: Page,
+  answered: PageAnswer,
+  {
+    replies,
+    answering,
+    version,
+    transfers,
+  }: { replies: Replies; answering: Answering; version: number; transfers: RawTransfers },
+): FastifyReply | Promise<FastifyReply> {
+  const { reply } = answering;
+  if (answered === 'answered') return reply;
+  if ('goTo' in answered) return reply.redirect(answered.goTo, 303);
+  if ('file' in answered) {
+    const { status, headers, body } = answered.file;
+    transfers.add(answering.request, reply);
+    return reply.code(status).headers(headers).send(body);
+  }
+  const view: View = { title: page.title, ...answered };
+  return replies.send(view, answering, version);
+}
+
+/** The pages of the navigation that a role may see. */
+function navigationFor(role: KeyRole): { path: string; word: string }[] {
+  return pages.flatMap(({ path, navigation, role: least }) =>
+    navigation === undefined || ranks[role] < ranks[least] ? [] : [{ path, word: navigation }],
+  );
+}
+
+function wantsPage({ headers, url }: FastifyRequest): boolean {
+  return !url.startsWith('/v1/') && (headers.accept ?? '').includes('text/html');
+}
+
+function logPage(logger: Logger, path: string, request: FastifyRequest, reply: FastifyReply): void {
+  logger.info(
+    {
+      requestId: request.id,
+      method: request.method,
+      path,
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime),
+    },
+    'page',
+  );
+}

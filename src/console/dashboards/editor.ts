@@ -1,0 +1,135 @@
+import type { z } from 'zod';
+import { type Dashboard, DashboardInput, dashboardRoutes } from '../../protocol/pages/dashboard.ts';
+import { csrfField } from '../elements/form.ts';
+import { customDomainSection } from '../elements/pages/custom-domain.ts';
+import { pageKeyOnce, pageKeys } from '../elements/pages/page-keys.ts';
+import { previewFrame, previewPolicy } from '../elements/preview-frame.ts';
+import { confirmed, notice, problemNotice } from '../forms/action.ts';
+import { Form } from '../forms/form.ts';
+import { attempt, type Problems } from '../forms/problems.ts';
+import type { Words } from '../forms/view.ts';
+import { type Html, html, path } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
+import { nameOf } from './list.ts';
+
+const { checkDashboardDomain, createDashboard, deleteDashboard, getDashboard, updateDashboard } =
+  dashboardRoutes;
+const base = '/pages/dashboards';
+
+const words: Words = {
+  header: { label: 'Name', hint: 'The text at the top.' },
+  customUrl: { label: 'Address', hint: 'The dashboard is at /dashboards/ and this. Empty: it gets one.' },
+  customDomain: {
+    label: 'Custom domain',
+    hint: 'Such as wall.example.com. It leads to the dashboard once a DNS record proves the name.',
+  },
+  isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },
+  description: { lines: 3 },
+  tags: { label: 'Checks with these tags', hint: 'One in a line. None: all checks.' },
+  useTagsAndOperator: { label: 'A check needs all of the tags', hint: '' },
+  refreshRate: { label: 'Seconds until it reloads', hint: '' },
+  paginationRate: { label: 'Seconds until it turns the page', hint: '' },
+  paginate: { label: 'In pages' },
+  checksPerPage: { label: 'Checks on a page', hint: 'Empty: 15.' },
+  link: { label: 'The logo leads to', hint: '' },
+  logo: { label: 'Logo', hint: 'Address of an image.' },
+  favicon: { label: 'Icon', hint: 'Address of an image.' },
+  enableIncidents: { label: 'Show incidents' },
+  showCheckRunLinks: { label: 'Link to the pages of runs' },
+  showHeader: { label: 'Show the name and the logo' },
+  customCSS: { label: 'Style of its own', lines: 6, hint: 'CSS.' },
+};
+const whole = new Form(DashboardInput, words);
+const identity = {
+  header: true,
+  customUrl: true,
+  isPrivate: true,
+  tags: true,
+  useTagsAndOperator: true,
+  description: true,
+} as const;
+const what = new Form(DashboardInput.pick(identity), words);
+const looks = new Form(DashboardInput.omit(identity), words);
+
+export function bodyOf(form: URLSearchParams): z.input<typeof DashboardInput> {
+  return whole.object(form) as z.input<typeof DashboardInput>;
+}
+
+export interface DashboardForm {
+  readonly values?: URLSearchParams;
+  readonly problems?: Problems;
+  readonly isSaved?: boolean;
+  /** A key that was made just now: in this answer and nowhere else. */
+  readonly newKey?: string;
+}
+
+/** The form of a dashboard, new or stored, with the dashboard as it would be. */
+export async function dashboardEditor(call: PageCall, shown: DashboardForm = {}): Promise<View> {
+  const { api, viewer, params, reply } = call;
+  const { id } = params;
+  const stored = id === undefined ? undefined : await api.call(getDashboard, { params: { dashboardId: id } });
+  const { problems, newKey } = shown;
+  const values = shown.values ?? (stored ? whole.values(stored) : whole.defaults());
+  const name = stored && nameOf(stored);
+  const here = stored ? path`/pages/dashboards/${stored.dashboardId}` : `${base}/new`;
+  reply.header('content-security-policy', previewPolicy());
+  const state = { values, problems };
+  const main = html`<nav class="crumbs"><a href="${base}">Dashboards</a></nav>${heading(
+    name ?? 'New dashboard',
+    stored ? actions(viewer, stored, here) : '',
+  )}${shown.isSaved ? notice('Saved.') : ''}${problemNotice(problems)}${stored && newKey ? pageKeyOnce('dashboard', path`/dashboards/${stored.customUrl}`, newKey) : ''}
+<div class="editing"><form class="form" method="post" action="${here}">${csrfField(viewer)}
+${what.view(state)}
+<details${looks.hasProblem(problems) ? html` open` : ''}><summary>Looks</summary>${looks.view(state)}</details>
+<div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the dashboard'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
+${previewFrame('The dashboard as it would be')}</div>
+${stored ? customDomainSection(stored, `${here}/domain`, viewer) : ''}${stored?.isPrivate ? pageKeys('dashboard', stored.keys) : ''}`;
+  return {
+    title: name ?? 'New dashboard',
+    main,
+    ...(problems ? { statusCode: problems.statusCode } : {}),
+  };
+}
+
+function actions(viewer: PageCall['viewer'], { customUrl }: Dashboard, here: string): Html {
+  return html`<div class="row-actions"><a class="button" href="${path`/dashboards/${customUrl}`}">Open it</a>${confirmed(
+    {
+      to: `${here}/delete`,
+      word: 'Delete…',
+      confirmWord: 'Delete the dashboard',
+      question: 'Its address answers no more, and its keys and incidents go with it. Checks stay.',
+      viewer,
+    },
+  )}</div>`;
+}
+
+export async function checkDomain({ api, params }: PageCall): Promise<PageAnswer> {
+  const { id = '' } = params;
+  await api.call(checkDashboardDomain, { params: { dashboardId: id } });
+  return { goTo: `${path`/pages/dashboards/${id}`}#custom-domain` };
+}
+
+export async function saveDashboard(call: PageCall): Promise<PageAnswer> {
+  const { api, form, params } = call;
+  const { id } = params;
+  const before = id === undefined ? undefined : await api.call(getDashboard, { params: { dashboardId: id } });
+  const body = bodyOf(form);
+  const { done, problems } = await attempt(() =>
+    id === undefined
+      ? api.call(createDashboard, { body })
+      : api.call(updateDashboard, { params: { dashboardId: id }, body }),
+  );
+  if (problems) return dashboardEditor(call, { values: form, problems });
+  // A key that was there before is masked, and no news.
+  const newKey = before?.isPrivate ? undefined : done.keys[0]?.rawKey;
+  if (newKey !== undefined) {
+    return dashboardEditor({ ...call, params: { id: done.dashboardId } }, { isSaved: true, newKey });
+  }
+  return { goTo: `${path`/pages/dashboards/${done.dashboardId}`}?saved=1` };
+}
+
+export async function removeDashboard({ api, params }: PageCall): Promise<PageAnswer> {
+  await api.call(deleteDashboard, { params: { dashboardId: params['id'] ?? '' } });
+  return { goTo: base };
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { checkTypes } from '../../checks/index.ts';
+import type { Problems } from '../forms/problems.ts';
+import { type Content, type Html, html } from '../html.ts';
+import type { PageCall } from '../page.ts';
+import { parseCurl } from './curl/curl-command.ts';
+import { type Draft, draftOf, withRows } from './draft.ts';
+import type { FormPlan } from './sections.ts';
+import type { Entry } from './stored.ts';
+import { startTry } from './tryout.ts';
+
+/** A form after one of its buttons that save nothing. */
+export interface ChangedForm {
+  readonly draft: Draft;
+  readonly problems?: Problems | undefined;
+  readonly said?: Content;
+  /** The session of the last try. */
+  readonly tried?: string | undefined;
+}
+
+/** Does what a button of the form asks for; undefined for the one that saves. */
+export async function changeForm(
+  call: PageCall,
+  type: CheckType,
+  { plan, draft, checkId }: { readonly plan: FormPlan; readonly draft: Draft; readonly checkId?: string },
+): Promise<ChangedForm | undefined> {
+  const { form } = call;
+  const action = form.get('$do') ?? 'save';
+  const tried = form.get('$try') || undefined;
+  if (action === 'save') return undefined;
+  if (action === 'try') {
+    const { definition } = draft;
+    const { sessionId = tried, problems } = await startTry(call, type, { definition, checkId });
+    return { draft, problems, tried: sessionId };
+  }
+  if (action === 'curl') return { ...withCurl(draft, plan, form.get('$curl') ?? ''), tried };
+  return { draft: { ...draft, values: withRows(draft.values, action) }, tried };
+}
+
+/** The draft with the request of a curl command; assertions and everything else stay. */
+function withCurl(draft: Draft, plan: FormPlan, text: string): ChangedForm {
+  const { request, notes, problem } = parseCurl(text);
+  if (!request) {
+    return { draft, problems: { statusCode: 422, message: '', fields: new Map([['$curl', problem]]) } };
+  }
+  const before = draft.definition['request'];
+  const definition = {
+    ...draft.definition,
+    name: draft.definition['name'] || (URL.parse(request.url)?.host ?? ''),
+    request: { ...(typeof before === 'object' ? before : {}), ...request, queryParameters: [] },
+  };
+  const said = html`<p>The request is filled in from the command.</p>${notes.length === 0 ? '' : html`<ul>${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`;
+  return { draft: draftOf(plan.fields, definition), said };
+}
+
+/** Whether a type has all that a curl command says. */
+export function takesCurl(type: CheckType): boolean {
+  const { request } = type.spec.shape;
+  return (
+    request instanceof z.ZodObject &&
+    ['method', 'url', 'headers', 'bodyType', 'basicAuth'].every((key) => key in request.shape)
+  );
+}
+
+/** The type that a curl command makes a check of. */
+export function curlType(): CheckType | undefined {
+  return checkTypes.find(takesCurl);
+}
+
+/** Where a command is pasted. */
+export function curlBox(
+  form: Entry | URLSearchParams,
+  problems: Problems | undefined,
+  partial: Content,
+): Html {
+  const text = form instanceof URLSearchParams ? (form.get('$curl') ?? '') : '';
+  const error = problems?.fields.get('$curl');
+  return html`<details class="group folded"${error ? html` open` : ''}><summary>Paste a curl command</summary><div class="field code${error ? ' field-wrong' : ''}"><label for="field-curl">The command, as a terminal or a browser's network panel has it</label>
+<textarea id="field-curl" name="$curl" rows="4" spellcheck="false"${error ? html` aria-invalid="true" aria-describedby="field-curl-error"` : ''}>
+${text}</textarea>${error ? html`<p class="error" id="field-curl-error">${error}</p>` : ''}</div><button class="button" type="submit" name="$do" value="curl" formnovalidate${partial}>Fill in the form</button></details>`;
+}

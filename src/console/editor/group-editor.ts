@@ -1,0 +1,220 @@
+import { commonForm } from '../../checks/contract/definition/common-form.ts';
+import { fieldError } from '../../platform/http/validation.ts';
+import { CheckGroupInput, checkGroupRoutes, maskedInGroups } from '../../protocol/checks/check-group.ts';
+import { ago, counted, shortened } from '../elements/format.ts';
+import { stateBadge } from '../elements/state.ts';
+import { pager, table } from '../elements/table.ts';
+import { visible } from '../elements/text.ts';
+import { confirmed, notice, problemNotice } from '../forms/action.ts';
+import { fieldsOf, initialOf } from '../forms/field.ts';
+import { attempt, type Problems, problemsOf } from '../forms/problems.ts';
+import { html, path, withQuery } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
+import { withFormFields } from './adapters.ts';
+import { choicesOf } from './choices.ts';
+import { changesOf, draftOf, hiddenInputs, lostSecrets, typedDraft, withRows } from './draft.ts';
+import type { ChangedForm } from './form-actions.ts';
+import { formPage } from './form-page.ts';
+import { arranged, type FormPlan, sectionsOf } from './sections.ts';
+import { type Entry, ifThere, notesOf, overtaken, versionOf } from './stored.ts';
+
+const { createCheckGroup, deleteCheckGroup, getCheckGroup, listCheckGroups, updateCheckGroup } =
+  checkGroupRoutes;
+const rowsPerPage = 50;
+
+const plan: FormPlan = groupPlan();
+
+/** What a group sets for all of its checks. */
+function groupPlan(): FormPlan {
+  const layout = {
+    ...commonForm,
+    activated: { label: 'Its checks run' },
+    muted: { label: 'Mute: notify nobody of any of its checks' },
+    tags: { label: 'Tags of all its checks', hint: 'One in a line.', lines: 2 },
+    privateLocations: { label: 'Locations', hint: 'Where all its checks run; none: where each check says.' },
+    runParallel: { label: 'At all locations at once', words: { '': 'as each check says' } },
+    runtimeId: { label: 'Runtime', hint: 'For checks that name none.', words: { '': 'the newest' } },
+    useGlobalAlertSettings: {
+      label: 'With the alert settings of the account',
+      hint: '',
+      words: { '': 'as each check says' },
+    },
+    alertSettings: {
+      label: 'Alert settings of the group',
+      words: { '': 'none of its own', object: 'its own' },
+    },
+    doubleCheck: {
+      label: 'Try once more at another location',
+      hint: '',
+      words: { '': 'as each check says' },
+    },
+    alertChannelSubscriptions: {
+      label: 'Who is notified',
+      hint: 'Of all its checks; none: as each check says.',
+    },
+    browserCheckDefaults: { isHidden: true },
+    'apiCheckDefaults.url': { label: 'Base URL', hint: 'What {{GROUP_BASE_URL}} stands for in its checks.' },
+    'apiCheckDefaults.basicAuth': {
+      label: 'Basic authentication',
+      words: { '': 'none', object: 'user and password' },
+    },
+  };
+  const fields = withFormFields(fieldsOf(CheckGroupInput.shape)).map((field) => arranged(field, layout));
+  return { fields, layout, sections: sectionsOf(fields, { title: 'Group', ofType: 'Defaults of requests' }) };
+}
+
+export async function listGroups(call: PageCall, problems?: Problems): Promise<View> {
+  const { api, query, clock } = call;
+  const page = Math.min(1_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
+  const { entries: groups, total } = await api.list(listCheckGroups, { query: { limit: rowsPerPage, page } });
+  const mayWrite = api.allows(createCheckGroup);
+  const name = (group: { readonly id: number; readonly name: string }) => visible(shortened(group.name, 100));
+  const main = html`<p class="crumbs"><a href="/">Overview</a></p>${heading(
+    'Groups',
+    mayWrite
+      ? html`<div class="actions"><a class="button primary" href="/groups/new">New group</a></div>`
+      : '',
+  )}${problemNotice(problems)}<p class="lead soft">What a group sets holds for all of its checks.</p>
+${table({
+  caption: 'Groups of checks',
+  rows: groups,
+  empty: 'There is no group yet.',
+  columns: [
+    {
+      title: 'Name',
+      cell: (group) =>
+        html`${mayWrite ? html`<a href="${path`/groups/${group.id}/edit`}">${name(group)}</a>` : name(group)}${group.warnings.map(({ message }) => html`<p class="small soft">${message}</p>`)}`,
+    },
+    {
+      title: 'State',
+      cell: ({ activated }) => (activated ? stateBadge('passed', 'On') : stateBadge('off', 'Off')),
+    },
+    { title: 'Tags', cell: ({ tags }) => visible(shortened(tags.join(', '), 100)) },
+    {
+      title: 'Checks',
+      cell: ({ id }) => html`<a href="${withQuery('/', { group: id })}">Show its checks</a>`,
+    },
+    {
+      title: 'Changed',
+      cell: (group) => ago(Date.parse(versionOf(group)), clock.wallMs()),
+      isMinor: true,
+    },
+  ],
+})}${pager({ page, pages: Math.ceil(total / rowsPerPage), href: (other) => withQuery('/groups', { page: other }), of: 'groups' })}
+${total === 0 ? '' : html`<p class="small soft">${counted(total, 'group')}</p>`}`;
+  return { title: 'Groups', main, ...(problems ? { statusCode: problems.statusCode } : {}) };
+}
+
+export async function newGroup(call: PageCall): Promise<View> {
+  const choices = await choicesOf(call);
+  const channels = choices.get('alertChannelSubscriptions') ?? [];
+  const definition = {
+    ...initialOf(CheckGroupInput.shape),
+    alertChannelSubscriptions: channels.map(({ value }) => ({
+      alertChannelId: Number(value),
+      activated: true,
+    })),
+  };
+  return groupForm(call, undefined, { draft: draftOf(plan.fields, definition) });
+}
+
+export async function saveNewGroup(call: PageCall): Promise<PageAnswer> {
+  const { api, form } = call;
+  const draft = typedDraft(plan.fields, form);
+  const action = form.get('$do') ?? 'save';
+  if (action !== 'save') {
+    return groupForm(call, undefined, { draft: { ...draft, values: withRows(draft.values, action) } });
+  }
+  const { problems } = await attempt(() =>
+    api.call(createCheckGroup, {
+      query: { autoAssignAlerts: 'false' },
+      body: draft.definition as { name: string },
+    }),
+  );
+  return problems ? groupForm(call, undefined, { draft, problems }) : { goTo: '/groups' };
+}
+
+export async function editGroup(call: PageCall): Promise<View> {
+  const group = await storedGroup(call);
+  return groupForm(call, group, { draft: draftOf(plan.fields, group) });
+}
+
+export async function saveGroup(call: PageCall): Promise<PageAnswer> {
+  const { api, form, params } = call;
+  const group = await ifThere(storedGroup(call));
+  if (!group) {
+    const said =
+      'This group was deleted after you opened it. What you typed is kept below: saving makes a new one.';
+    return groupForm(call, undefined, { draft: typedDraft(plan.fields, form), said });
+  }
+  const draft = typedDraft(plan.fields, form, group);
+  const base = form.get('$base') ?? '';
+  const action = form.get('$do') ?? 'save';
+  if (action !== 'save') {
+    return groupForm(call, group, { draft: { ...draft, values: withRows(draft.values, action) } }, base);
+  }
+  const changes = changesOf(draft, group);
+  if (Object.keys(changes).length === 0) return { goTo: '/groups' };
+  const lost = lostSecrets(maskedInGroups, draft.definition, { stored: group, isCopy: false });
+  if (lost.length > 0) {
+    return groupForm(call, group, { draft, problems: problemsOf(fieldError('payload', lost)) }, base);
+  }
+  const { problems } = await attempt(() =>
+    api.call(updateCheckGroup, {
+      params: { id: params['id'] ?? '' },
+      query: { unchangedSince: base },
+      body: changes,
+    }),
+  );
+  if (!problems) return { goTo: '/groups' };
+  const now = (await ifThere(storedGroup(call))) ?? group;
+  const said = versionOf(now) === base ? undefined : overtaken(call, now, changesOf(draft, now));
+  return groupForm(call, now, { draft, problems, said });
+}
+
+export async function removeGroup(call: PageCall): Promise<PageAnswer> {
+  const { problems } = await attempt(() =>
+    call.api.call(deleteCheckGroup, { params: { id: call.params['id'] ?? '' } }),
+  );
+  return problems ? listGroups(call, problems) : { goTo: '/groups' };
+}
+
+async function groupForm(
+  call: PageCall,
+  group: Entry | undefined,
+  { draft, problems, said }: ChangedForm,
+  base = group ? versionOf(group) : '',
+): Promise<View> {
+  const here = group ? path`/groups/${String(group['id'])}` : '/groups';
+  const name = group ? visible(shortened(String(group['name']), 120)) : '';
+  const title = group ? `Edit: ${name}` : 'New group';
+  const main = html`<p class="crumbs"><a href="/">Overview</a> / <a href="/groups">Groups</a></p>${heading(
+    title,
+    group
+      ? html`<div class="row-actions">${confirmed({
+          to: `${here}/delete`,
+          word: 'Delete…',
+          confirmWord: 'Delete the group',
+          question: 'Only a group without checks can be deleted.',
+          viewer: call.viewer,
+        })}</div>`
+      : '',
+  )}${said ? notice(said, 'refused') : ''}${formPage(call, {
+    to: group ? `${here}/edit` : '/groups/new',
+    plan,
+    values: draft.values,
+    choices: await choicesOf(call),
+    hidden: group ? hiddenInputs(maskedInGroups, draft.definition, group) : new Set(),
+    ...(group ? { notes: notesOf(group) } : {}),
+    problems,
+    fields: group ? html`<input type="hidden" name="$base" value="${base}">` : '',
+    saveWord: group ? 'Save' : 'Create the group',
+    cancelTo: '/groups',
+  })}`;
+  return { title, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
+}
+
+async function storedGroup({ api, params }: PageCall): Promise<Entry> {
+  return api.call(getCheckGroup, { params: { id: params['id'] ?? '' } });
+}

@@ -1,0 +1,170 @@
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
+import { definitionSchema, maskedValues } from '../../checks/contract/definition/definition.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { fieldError, validationError } from '../../platform/http/validation.ts';
+import { checkRoutes } from '../../protocol/checks/check.ts';
+import { notice } from '../forms/action.ts';
+import { initialOf } from '../forms/field.ts';
+import { attempt, type Problems, problemsOf } from '../forms/problems.ts';
+import { html, path } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
+import { choicesOf } from './choices.ts';
+import { type Draft, draftOf, lostSecrets, typedDraft } from './draft.ts';
+import { type ChangedForm, changeForm, curlBox, takesCurl } from './form-actions.ts';
+import { formPage, partialAttributes } from './form-page.ts';
+import { checkPlan } from './sections.ts';
+import { type Entry, ifThere, storedCheck, typeOf } from './stored.ts';
+import { tryFields, tryPanel } from './tryout.ts';
+import { chooseType } from './type-choice.ts';
+
+const { createCheck } = checkRoutes;
+const here = '/checks/new';
+
+/** First the type is chosen, then comes its form; or the form of a copy. */
+export async function newCheck(call: PageCall): Promise<View> {
+  const { query } = call;
+  const from = query.get('from');
+  if (from) return copyOf(call, from);
+  const type = findCheckType(query.get('type') ?? '');
+  if (!type) return chooseType(call);
+  return newForm(call, type, { draft: await firstDraft(call, type) });
+}
+
+/** What a new check begins with. */
+async function firstDraft(call: PageCall, type: CheckType): Promise<Draft> {
+  const initial = initialOf({ ...CommonFields.shape, ...type.spec.shape });
+  const choices = await choicesOf(call);
+  const [location, ...others] = choices.get('privateLocations') ?? [];
+  const definition = {
+    ...initial,
+    name: '',
+    // Where there is no choice, it is made.
+    ...(location && others.length === 0 && !type.pings ? { privateLocations: [location.value] } : {}),
+    alertChannelSubscriptions: (choices.get('alertChannelSubscriptions') ?? []).map(({ value }) => ({
+      alertChannelId: Number(value),
+      activated: true,
+    })),
+  };
+  return draftOf(checkPlan(type).fields, definition);
+}
+
+async function copyOf(call: PageCall, id: string): Promise<View> {
+  const check = await storedCheck(call, id);
+  const type = typeOf(check);
+  const name = `Copy of ${check['name']}`.slice(0, 255);
+  const { frequencyOffset, ...rest } = check;
+  const definition = {
+    ...rest,
+    name,
+    // The offset is the period where the frequency is 0; else it spreads checks, and is chosen anew.
+    ...(check['frequency'] === 0 ? { frequencyOffset } : {}),
+    ...(type.pings?.addressed(type.spec.parse(check), { token: null, url: null }) ?? {}),
+  };
+  const said =
+    'This is a copy that is not saved yet. Values that are not shown were not copied: type them again.';
+  return newForm(call, type, { draft: draftOf(checkPlan(type).fields, definition), said }, id);
+}
+
+/** Makes what the form says; or the form changes, and nothing is made. */
+export async function saveNewCheck(call: PageCall): Promise<PageAnswer> {
+  const { api, form } = call;
+  const type = findCheckType(form.get('$type') ?? '');
+  if (!type) return chooseType(call);
+  const plan = checkPlan(type);
+  // Where only a command was pasted, there was no form yet.
+  const draft = form.has('name') ? typedDraft(plan.fields, form) : await firstDraft(call, type);
+  const copyOf = form.get('$copyOf') ?? undefined;
+  const changed = await changeForm(call, type, { plan, draft });
+  if (changed) return newForm(call, type, changed, copyOf);
+  const own = await ownProblems(call, type, draft.definition, copyOf);
+  const tried = form.get('$try') || undefined;
+  if (own) return newForm(call, type, { draft, problems: own, tried }, copyOf);
+  const { done, problems } = await attempt(() =>
+    api.call(createCheck, {
+      query: { autoAssignAlerts: 'false' },
+      body: { ...draft.definition, checkType: type.name },
+    }),
+  );
+  if (problems) return newForm(call, type, { draft, problems, tried }, copyOf);
+  return { goTo: path`/checks/${done.id}` };
+}
+
+/** What keeps a new check from being of any use, together with all that its schema says. */
+async function ownProblems(
+  { store, viewer }: PageCall,
+  type: CheckType,
+  definition: Entry,
+  copyOf: string | undefined,
+): Promise<Problems | undefined> {
+  const found: { key: string; message: string }[] = [];
+  const { activated, locations, privateLocations, groupId } = definition;
+  const hasPlace = [locations, privateLocations].some((list) => Array.isArray(list) && list.length > 0);
+  if (!hasPlace && activated === true && !type.pings) {
+    const group =
+      typeof groupId === 'number' ? await store.groups.find(viewer.accountId, groupId) : undefined;
+    const places = [group?.definition['locations'], group?.definition['privateLocations']];
+    if (!places.some((list) => Array.isArray(list) && list.length > 0)) {
+      found.push({
+        key: 'privateLocations',
+        message: 'needs one at least: without a location it never runs',
+      });
+    }
+  }
+  if (copyOf) found.push(...lostSecrets(maskedValues(type), definition, { stored: {}, isCopy: true }));
+  const issues = definitionSchema(type).safeParse(definition).error?.issues ?? [];
+  if (found.length === 0) return undefined;
+  const said = [
+    ...(issues.length === 0 ? [] : [problemsOf(validationError('payload', issues))]),
+    problemsOf(fieldError('payload', found)),
+  ];
+  return {
+    statusCode: 422,
+    message: said
+      .map(({ message }) => message)
+      .filter(Boolean)
+      .join(' '),
+    fields: new Map(said.flatMap(({ fields }) => [...fields])),
+  };
+}
+
+/** The form of something that is not stored yet. */
+export async function newForm(
+  call: PageCall,
+  type: CheckType,
+  { draft, problems, said, tried }: ChangedForm,
+  copyOf?: string,
+): Promise<View> {
+  const choices = await choicesOf(call);
+  const partial = partialAttributes(here);
+  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried));
+  const hidden = (name: string, value: string | undefined) =>
+    value === undefined ? '' : html`<input type="hidden" name="${name}" value="${value}">`;
+  const locations = choices.get('privateLocations') ?? [];
+  const main = html`<p class="crumbs"><a href="/">Overview</a> / <a href="${here}">New check</a></p>${heading(`New: ${type.title}`)}${said ? notice(said) : ''}${formPage(
+    call,
+    {
+      to: here,
+      plan: checkPlan(type),
+      values: draft.values,
+      choices,
+      problems,
+      fields: [hidden('$type', type.name), hidden('$copyOf', copyOf), hidden('$try', panel && tried)],
+      atTop: takesCurl(type) ? curlBox(call.form, problems, partial) : '',
+      aside: [
+        tryFields(call, type, {
+          chosen: draft.values.get('privateLocations') ?? undefined,
+          locations,
+          values: call.form,
+          problems,
+          partial,
+        }),
+        panel,
+      ],
+      saveWord: 'Create the check',
+      cancelTo: '/',
+    },
+  )}`;
+  return { title: `New: ${type.title}`, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
+}

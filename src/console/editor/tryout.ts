@@ -1,0 +1,137 @@
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
+import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import type { Choice } from '../elements/form.ts';
+import { selectField } from '../elements/form.ts';
+import { duration, shortened } from '../elements/format.ts';
+import { stateBadge } from '../elements/state.ts';
+import { facts } from '../elements/table.ts';
+import { visible } from '../elements/text.ts';
+import { attempt, type Problems } from '../forms/problems.ts';
+import { type Content, type Html, html, path } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageCall, View } from '../page.ts';
+import { detailParts } from '../run/detail.ts';
+import { verdictOf } from '../run/verdict.ts';
+
+const { runDefinitions } = definitionRunRoutes;
+const logicalId = 'tried';
+const jobPrefix = 'checkRunJobs.0.';
+
+/** Where a draft can be tried, and the button that does; nothing for types that no agent runs. */
+export function tryFields(
+  call: PageCall,
+  type: CheckType,
+  shown: {
+    readonly locations: readonly Choice[];
+    /** A location that the draft names. */
+    readonly chosen?: string | undefined;
+    readonly values: URLSearchParams;
+    readonly problems?: Problems | undefined;
+    readonly partial: Html;
+  },
+): Html | '' {
+  if (type.pings || !call.api.allows(runDefinitions)) return '';
+  if (shown.locations.length === 0) {
+    return html`<fieldset class="group"><legend>Try it</legend><p class="soft">There is no private location yet. <a href="/locations/new">Make one</a> to try this here.</p></fieldset>`;
+  }
+  const field = selectField({
+    name: '$tryAt',
+    label: 'At the location',
+    // Most want to know of a place where it will run.
+    value: shown.values.get('$tryAt') ?? shown.chosen ?? shown.locations[0]?.value,
+    choices: shown.locations,
+    error: shown.problems?.fields.get('$tryAt'),
+    hint: 'Runs it once as it stands here, and saves nothing. What comes of it counts nowhere.',
+  });
+  return html`<fieldset class="group try-fields" id="try-fields"><legend>Try it</legend>${field}<button class="button" type="submit" name="$do" value="try" formnovalidate${shown.partial}>Try it</button></fieldset>`;
+}
+
+/** Runs a draft that is not saved; the id of its session, or why it cannot be run. */
+export async function startTry(
+  { api, form }: PageCall,
+  type: CheckType,
+  draft: { readonly definition: Readonly<Record<string, unknown>>; readonly checkId?: string | undefined },
+): Promise<{ readonly sessionId?: string; readonly problems?: Problems | undefined }> {
+  const name = String(draft.definition['name'] ?? '') || 'no name yet';
+  const { done, problems } = await attempt(() =>
+    api.call(runDefinitions, {
+      body: {
+        name: `Try: ${name}`.slice(0, 255),
+        runLocation: { type: 'PRIVATE', slugName: form.get('$tryAt') ?? '' },
+        checkRunJobs: [
+          {
+            ...draft.definition,
+            // Nobody has to name what is only tried.
+            name,
+            checkType: type.name,
+            logicalId,
+            ...(draft.checkId === undefined ? {} : { checkId: draft.checkId }),
+          },
+        ],
+      },
+    }),
+  );
+  return done ? { sessionId: done.testSessionId } : { problems: problems && inForm(problems) };
+}
+
+/** Problems by the names that the form has for its fields. */
+function inForm({ fields, ...rest }: Problems): Problems {
+  const named = [...fields].map(([key, said]): [string, string] => {
+    if (key.startsWith('runLocation')) return ['$tryAt', said];
+    return [key.startsWith(jobPrefix) ? key.slice(jobPrefix.length) : key, said];
+  });
+  return { ...rest, fields: new Map(named) };
+}
+
+/** What came of trying a draft, next to its form. It asks for itself until there is a result. */
+export async function tryPanel({ api }: PageCall, sessionId: string): Promise<Html> {
+  const session = await api.call(testSessionRoutes.getTestSession, { params: { id: sessionId } });
+  const here = path`/tries/${sessionId}`;
+  const isOver = session.stoppedAt !== null;
+  const final = session.results.find(({ resultType }) => resultType === 'FINAL');
+  const waits = html`<p>${stateBadge('waiting', 'On its way')} at ${visible(session.runLocation)} for ${duration(session.timeElapsed)}</p><p class="small soft">It changes by itself. <a href="${here}">Show it again</a></p>`;
+  const follow = isOver
+    ? ''
+    : html` hx-get="${here}" hx-trigger="every 1s" hx-target="#try" hx-select="#try" hx-swap="outerHTML"`;
+  return html`<section class="try" id="try" aria-label="What came of trying it" aria-live="polite"${follow}><h2>Tried</h2>${
+    !isOver || !final
+      ? waits
+      : final.isCancelled || final.aborted
+        ? unmeasured(final)
+        : await outcome(api, sessionId, final.testSessionResultId)
+  }</section>`;
+}
+
+function unmeasured({
+  isCancelled,
+  message,
+}: {
+  readonly isCancelled: boolean;
+  readonly message: string | null;
+}): Html {
+  return html`<p>${stateBadge('missed', isCancelled ? 'Cancelled' : 'No agent ran it')}</p><p>${isCancelled ? 'The run was cancelled.' : visible(message ?? '')}</p>`;
+}
+
+async function outcome(api: PageCall['api'], sessionId: string, resultId: string): Promise<Content> {
+  const result = await api.call(testSessionRoutes.getTestSessionResult, {
+    params: { id: sessionId, resultId },
+  });
+  const verdict = verdictOf(result);
+  const { sections, log } = detailParts(result);
+  return html`<div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
+<p class="verdict-words"><b>${visible(shortened(verdict.sentence, 400))}</b></p>
+${verdict.detail === null ? '' : html`<p class="verdict-detail">${visible(shortened(verdict.detail, 1_000))}</p>`}
+${verdict.whatFailed === null ? '' : html`<p><b>What failed:</b> ${verdict.whatFailed}.</p>`}
+${facts([
+  ['Where', visible(result.runLocation)],
+  ['Response time', duration(result.responseTime)],
+])}</div>
+<p><a href="${path`/sessions/tests/${sessionId}/results/${resultId}`}">Everything of this run</a></p>${sections}${log}`;
+}
+
+/** The same as a page of its own, for browsers without scripts. */
+export async function showTry(call: PageCall): Promise<View> {
+  const { id = '' } = call.params;
+  return { main: html`${heading('Try')}${await tryPanel(call, id)}` };
+}

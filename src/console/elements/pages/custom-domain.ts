@@ -1,0 +1,39 @@
+import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
+import type { Viewer } from '../../../service/logins/sessions.ts';
+import { type Html, html } from '../../html.ts';
+import { csrfField } from '../form.ts';
+import { visible } from '../text.ts';
+
+const words: Readonly<Record<CustomDomainState['status'], string>> = {
+  PENDING: 'The domain is not proven yet: the page does not answer there.',
+  PROVEN: 'The domain is proven: the page answers there.',
+  LOST: 'The domain has lost its proof.',
+};
+
+/** Whether a page answers at its domain, the record to create, and a button that looks for it. */
+export function customDomainSection(
+  {
+    customDomain,
+    customDomainState: state,
+  }: {
+    readonly customDomain: string | null;
+    readonly customDomainState: CustomDomainState | null;
+  },
+  to: string,
+  viewer: Viewer,
+): Html | '' {
+  if (customDomain === null || state === null) return '';
+  const { status, record, cname, problem, servesUntil } = state;
+  const alternative =
+    cname === null
+      ? ''
+      : html`<p>Or point the domain here by a CNAME record: <code>${customDomain}</code> → <code>${cname}</code></p>`;
+  const how = html`<p>Create this TXT record where the domain is managed:</p>
+<dl class="facts"><div><dt>Name</dt><dd><code class="selectable">${record.name}</code></dd></div><div><dt>Value</dt><dd><code class="selectable">${record.value}</code></dd></div></dl>${alternative}`;
+  return html`<section id="custom-domain"><h2>Custom domain</h2><p>${words[status]}${
+    status === 'LOST' && servesUntil !== null
+      ? html` The page answers there until ${servesUntil.slice(0, 10)}.`
+      : ''
+  }</p>${problem === null ? '' : html`<p>Last check: ${visible(problem)}</p>`}${status === 'PROVEN' ? '' : how}
+<form method="post" action="${to}">${csrfField(viewer)}<button class="button" type="submit">Check now</button></form></section>`;
+}

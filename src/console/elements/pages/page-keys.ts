@@ -1,0 +1,28 @@
+import type { PageKey } from '../../../protocol/pages/page-fields.ts';
+import { type Html, html, withQuery } from '../../html.ts';
+import { instant } from '../format.ts';
+import { table } from '../table.ts';
+import { section } from '../text.ts';
+
+/** A key of a private page that was made just now. */
+export function pageKeyOnce(noun: string, address: string, key: string): Html {
+  return html`<section class="key-once" role="status"><h2>The key of the ${noun}</h2><p>It is shown now and never again.</p>
+<pre class="selectable" tabindex="0" role="region" aria-label="Key">${key}</pre><p class="small">For screens and feed readers, which take an address only:</p>
+<pre class="selectable" tabindex="0" role="region" aria-label="Address with the key">${withQuery(address, { key })}</pre></section>`;
+}
+
+/** The keys that a private page has, masked. */
+export function pageKeys(noun: string, keys: readonly PageKey[]): Html {
+  return section(
+    'Keys',
+    table({
+      caption: `Keys of the ${noun}`,
+      rows: keys,
+      empty: 'It has no key: nobody can open it. Make it public and private again to get one.',
+      columns: [
+        { title: 'Key', cell: ({ maskedKey }) => html`<code>${maskedKey}</code>` },
+        { title: 'Made', cell: ({ created_at: at }) => instant(at) },
+      ],
+    }),
+  );
+}

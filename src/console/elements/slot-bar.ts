@@ -1,0 +1,73 @@
+import { failureWords } from '../../checks/judging/failure-words.ts';
+import { type SlotReason, slotReasons } from '../../protocol/runs/slot.ts';
+import { path, withQuery } from '../html.ts';
+import type { Bar } from './bars.ts';
+import { countText, duration, shortened, utc } from './format.ts';
+import type { State } from './state.ts';
+
+/** What is known of a slot, from the database or from the API. */
+export interface SlotFacts {
+  readonly id: string;
+  readonly checkId: string;
+  readonly at: number;
+  readonly location: string;
+  readonly count: number;
+  readonly isOnItsWay: boolean;
+  readonly reason: string | null;
+  readonly resultId: string | null;
+  readonly verdict: 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR' | null;
+  readonly responseTimeMs: number | null;
+  readonly message: string | null;
+  readonly code: string | null;
+  readonly owner: string | null;
+  /** Somebody asked for it: it is no part of the schedule, nor of any availability. */
+  readonly isOnDemand: boolean;
+}
+
+const statesOfVerdicts = {
+  PASSED: 'passed',
+  DEGRADED: 'degraded',
+  FAILED: 'failed',
+  ERROR: 'error',
+} as const;
+
+export function slotState({ verdict, isOnItsWay }: Pick<SlotFacts, 'verdict' | 'isOnItsWay'>): State {
+  if (verdict !== null) return statesOfVerdicts[verdict];
+  return isOnItsWay ? 'waiting' : 'missed';
+}
+
+/** Where a slot is explained: its run, or why there was none; null while it is on its way. */
+export function slotHref(slot: SlotFacts): string | null {
+  if (slot.resultId !== null) return path`/checks/${slot.checkId}/runs/${slot.resultId}`;
+  if (slot.isOnItsWay) return null;
+  return withQuery(path`/checks/${slot.checkId}/slots/${slot.id}`, { at: slot.at });
+}
+
+/** Why a slot was not measured, in words. */
+export function reasonWords(reason: string | null): string {
+  const known: Readonly<Record<string, string>> = slotReasons;
+  return reason === null ? 'Nothing says why.' : (known[reason as SlotReason] ?? reason);
+}
+
+export function slotBar(slot: SlotFacts): Bar {
+  const state = slotState(slot);
+  const at = `${utc(slot.at)}, ${slot.location}`;
+  const asked = slot.isOnDemand ? 'on demand, ' : '';
+  return {
+    ...{ state, href: slotHref(slot), isOnDemand: slot.isOnDemand },
+    title: `${at}: ${asked}${saying(slot, state)}`,
+  };
+}
+
+function saying(slot: SlotFacts, state: State): string {
+  if (state === 'waiting') return 'on its way';
+  if (state === 'missed') {
+    const several = slot.count > 1 ? `${countText(slot.count)} runs ` : '';
+    return `${several}not measured. ${reasonWords(slot.reason)}`;
+  }
+  const time = slot.responseTimeMs === null ? '' : ` in ${duration(slot.responseTimeMs)}`;
+  if (state === 'passed') return `passed${time}`;
+  if (state === 'degraded') return `degraded${time}`;
+  const said = slot.message === null ? '' : `: ${shortened(failureWords(slot).sentence, 120)}`;
+  return `${state === 'failed' ? 'failed' : 'could not be judged'}${said}`;
+}

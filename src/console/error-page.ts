@@ -1,0 +1,62 @@
+import { AppError } from '../lib/errors.ts';
+import { type Html, html } from './html.ts';
+
+/** What a page says when there is nothing else to show: what is so, and what to do. */
+export function errorMain(error: AppError, requestId: string): Html {
+  const { title, advice } = wordsOf(error);
+  return html`<div class="error-page"><p class="error-status">${error.statusCode}</p><h1>${title}</h1>
+<p>${error.message}</p><p>${advice}</p>
+<p class="actions"><a class="button" href="/">To the overview</a></p>
+<p class="small">Request <code>${requestId}</code></p></div>`;
+}
+
+export function errorTitle(error: AppError): string {
+  return wordsOf(error).title;
+}
+
+function wordsOf({ code, statusCode }: AppError): { title: string; advice: string } {
+  switch (code) {
+    case 'NOT_FOUND':
+      return {
+        title: 'Not found',
+        advice:
+          'It may have been deleted, or it belongs to another account. Results are kept for a limited time.',
+      };
+    case 'ADMIN_ONLY':
+    case 'READ_ONLY_KEY':
+      return {
+        title: 'Not allowed',
+        advice:
+          'An admin of the account can give you another role; or log in with a key whose role allows it.',
+      };
+    case 'STORE_UNAVAILABLE':
+      return {
+        title: 'The database does not answer',
+        advice: 'Agents keep their results and send them later. Reload this page in a moment.',
+      };
+    case 'STORAGE_FULL':
+      return {
+        title: 'The disk is full',
+        advice: 'Nothing can be stored until there is room. Agents keep their results and send them later.',
+      };
+    case 'CANNOT_RUN_NOW':
+      return {
+        title: 'No agent can run it now',
+        advice: 'The pages of locations say which agents are there and what each of them can run.',
+      };
+    case 'RATE_LIMITED':
+      return { title: 'Too many requests', advice: 'Wait a moment, then try again.' };
+  }
+  if (statusCode >= 500) {
+    return {
+      title: 'Something went wrong here',
+      advice: "The fault is Picket's. The log of the service has the details under the id of this request.",
+    };
+  }
+  return { title: 'This cannot be done', advice: 'Go back and correct what is said above.' };
+}
+
+/** A refusal of pages that the API does not have. */
+export function notAllowed(message: string): AppError {
+  return new AppError('READ_ONLY_KEY', message);
+}

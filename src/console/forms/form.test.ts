@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { channelKinds } from '../../channels/index.ts';
+import { DashboardInput } from '../../protocol/pages/dashboard.ts';
+import { MaintenanceWindowInput } from '../../protocol/pages/maintenance-window.ts';
+import { Form } from './form.ts';
+
+const configs = channelKinds.map(({ type, config }) => [type, config] as const);
+
+describe.each([
+  ['dashboards', DashboardInput] as const,
+  ['windows', MaintenanceWindowInput] as const,
+  ...configs,
+])('the form of %s', (_name, schema) => {
+  it('describes, untouched, what its schema makes of nothing', () => {
+    const form = new Form(schema, {});
+    const made = form.object(form.defaults());
+    for (const [key, field] of Object.entries(schema.shape)) {
+      const { success, data } = z.safeParse(field as z.ZodType, undefined);
+      // An empty text and none are one to a form.
+      if (success) expect([key, z.parse(field as z.ZodType, made[key]) ?? '']).toEqual([key, data ?? '']);
+    }
+  });
+});
+
+describe('a form', () => {
+  const schema = z.object({
+    name: z.string(),
+    count: z.int().default(3),
+    numbers: z.array(z.int()).default([]),
+    token: z.string().nullable().default(null),
+    pairs: z.array(z.object({ key: z.string(), value: z.string() })).default([]),
+    part: z
+      .object({ text: z.string().default('a') })
+      .nullable()
+      .default(null),
+    hidden: z.string().default('x'),
+  });
+  const form = new Form(
+    schema,
+    {
+      'of.token': { isSecret: true },
+      'of.part': { boxLabel: 'Has a part' },
+      'of.hidden': { isHidden: true },
+    },
+    'of.',
+  );
+  const stored = {
+    name: 'one',
+    numbers: [1, 2],
+    token: '',
+    pairs: [{ key: 'k', value: 'v' }],
+    part: { text: 'b' },
+  };
+  const sent = (changes: Readonly<Record<string, string>> = {}) => {
+    const values = form.values(stored);
+    for (const [name, value] of Object.entries(changes)) values.set(`of.${name}`, value);
+    return values;
+  };
+
+  it('describes what it shows, without what is hidden', () => {
+    expect(form.object(sent(), stored)).toEqual({ ...stored, count: undefined });
+  });
+
+  it('leaves to its default what is left empty', () => {
+    expect(form.object(sent({ count: '' }))).not.toHaveProperty('count');
+    expect(form.object(sent({ count: 'many' }))).toMatchObject({ count: 'many' });
+  });
+
+  it('reads lists of numbers, and keeps what is none for the schema to refuse', () => {
+    expect(form.object(sent({ numbers: '5\r\nsix' }))).toMatchObject({ numbers: [5, 'six'] });
+  });
+
+  it('keeps a stored secret that is left empty, also where it is not part of what is shown', () => {
+    const { token: _token, ...others } = stored;
+    expect(form.object(sent(), others)).toMatchObject({ token: '' });
+    expect(form.object(sent({ token: 't' }), others)).toMatchObject({ token: 't' });
+    expect(form.object(sent())).toMatchObject({ token: null });
+    expect(String(form.view({ values: sent({ token: 't' }) }))).not.toContain('value="t"');
+  });
+
+  it('removes rows that are emptied, the last one too', () => {
+    expect(form.object(sent({ 'pairs.0.key': '', 'pairs.0.value': '' }), stored)).toMatchObject({
+      pairs: [],
+    });
+  });
+
+  it('has a box for an object that may be absent', () => {
+    expect(String(form.view({ values: sent() }))).toMatch(/name="of.part" value="object" checked/);
+    expect(form.object(sent({ part: '' }), stored)).toMatchObject({ part: null });
+  });
+});

@@ -1,0 +1,258 @@
+import type { FieldLayout } from '../../checks/contract/definition/form-layout.ts';
+import {
+  boxes,
+  type Choice,
+  checkbox,
+  type FieldOptions,
+  selectField,
+  textArea,
+  textField,
+} from '../elements/form.ts';
+import { type Content, type Html, html } from '../html.ts';
+import { type Field, objectWord } from './field.ts';
+import type { Problems } from './problems.ts';
+import { linesOf, rowCount } from './values.ts';
+
+/** What is code and has this many lines is a script: its lines are counted. */
+const codeLines = 8;
+/** Empty rows at the end of a list to which no button adds one. */
+const spareRows = 2;
+
+/** What pages say of a field, in addition to layouts of check types. */
+interface FieldWords extends Omit<FieldLayout, 'hint'> {
+  readonly hint?: Content;
+  /** What there is to choose where the schema cannot know it, or calls it otherwise. */
+  readonly choices?: readonly Choice[];
+  /** The kind of input of a text, where browsers have a better one. */
+  readonly type?: FieldOptions['type'];
+  readonly suggestions?: readonly string[];
+  /** What the box says that an object, which may be absent, is there. */
+  readonly boxLabel?: string;
+  /** Its value is never shown again. */
+  readonly isSecret?: boolean;
+}
+
+/** By the patterns of fields. */
+export type Words = Readonly<Record<string, FieldWords>>;
+
+export interface FormView {
+  readonly layout: Words;
+  readonly values: URLSearchParams;
+  readonly problems?: Problems | undefined;
+  /** Names of inputs whose stored value is not shown: left empty, it stays. */
+  readonly hidden: ReadonlySet<string>;
+  /** What is to be said of their stored values. */
+  readonly notes?: ReadonlyMap<string, string> | undefined;
+  /** Whether what is shown need not be filled in: a row that may stay empty, an object that may be absent. */
+  readonly isConditional?: boolean;
+  /** The form is long: it stands in sections, and its boxes have no hints. */
+  readonly isLong?: boolean;
+  /** Attributes of the buttons that change the form itself; without them lists end with empty rows. */
+  readonly partial?: Html;
+}
+
+/** Fields one below the other, each with its value and what is wrong with it. */
+export function fieldViews(fields: readonly Field[], view: FormView, prefix = ''): Html {
+  return html`${fields.map((field) => fieldView(field, `${prefix}${field.key}`, view))}`;
+}
+
+/** The fields of sections stand below the parts they are in: their names are their patterns. */
+export function sectionView(fields: readonly Field[], view: FormView): Html {
+  return html`${fields.map((field) => fieldView(field, field.pattern, view))}`;
+}
+
+function fieldView(field: Field, name: string, view: FormView): Html | '' {
+  const own = view.layout[field.pattern] ?? {};
+  const label = own.label ?? labelOf(field.key);
+  const known = own.choices;
+  const value = own.isSecret ? '' : (view.values.get(name) ?? '');
+  const common = {
+    name,
+    label,
+    value,
+    hint: hintOf(field, name, view),
+    error: view.problems?.fields.get(name),
+  };
+  switch (field.kind) {
+    case 'fixed':
+      return '';
+    case 'switch':
+      return checkbox({
+        ...{ name, label, isChecked: value === 'true', error: common.error },
+        ...(view.isLong ? {} : { hint: common.hint }),
+      });
+    case 'choice': {
+      const none = field.isNullable || field.isOptional ? [noneOf(own, view)] : [];
+      return selectField({
+        ...common,
+        choices: withPresent([...none, ...(known ?? optionsOf(field, own))], value),
+      });
+    }
+    case 'set':
+    case 'list': {
+      const error = common.error ?? errorBelow(name, view);
+      if (known || field.kind === 'set') {
+        const choices = known ?? optionsOf(field, own);
+        const chosen = linesOf(view.values, name);
+        return boxes({ ...common, error, choices, chosen, isFoldable: view.isLong === true });
+      }
+      const lines = view.values.getAll(name).join('\n');
+      const hint = common.hint ?? (view.isLong ? undefined : 'One in a line.');
+      return textArea({ ...common, value: lines, rows: own.lines ?? 3, error, hint });
+    }
+    case 'rows':
+      return rows(field, common, view);
+    case 'part':
+      return own.isFolded ? folded(field, common, view) : part(field, common, view);
+    case 'variant':
+      return own.boxLabel === undefined ? variant(field, common, view) : part(field, common, view);
+    case 'json':
+      return textArea({ ...common, rows: own.lines ?? 4 });
+    case 'number':
+    case 'text':
+      if (known)
+        return selectField({ ...common, choices: withPresent([noneOf(own, view), ...known], value) });
+      if (field.kind === 'text') return text(field, common, own, view);
+      return textField({ ...common, type: 'number', isRequired: isRequired(field, name, view) });
+  }
+}
+
+type Common = Parameters<typeof textField>[0];
+
+function isRequired(field: Field, name: string, view: FormView): boolean {
+  const { isOptional, hasDefault, isNullable } = field;
+  return !(isOptional || hasDefault || isNullable || view.isConditional || view.hidden.has(name));
+}
+
+function text(field: Field, common: Common, own: FieldWords, view: FormView): Html {
+  const { value = '', name } = common;
+  // A line break would be lost in an input of one line.
+  if (own.lines || value.includes('\n')) {
+    const isCode = own.isCode === true && (own.lines ?? 0) >= codeLines;
+    const area = textArea({ ...common, rows: own.lines ?? 3, isCode });
+    return own.isCode ? html`<div class="code">${area}</div>` : area;
+  }
+  const isPassword = field.key === 'password' || own.isSecret === true;
+  const input = textField({
+    ...common,
+    ...(isPassword
+      ? { type: 'password', autocomplete: 'new-password' }
+      : { type: own.type ?? 'text', autocomplete: 'off' }),
+    ...(own.suggestions ? { suggestions: own.suggestions } : {}),
+    isRequired: isRequired(field, name, view) && field.key !== 'password',
+  });
+  return own.isCode ? html`<div class="code">${input}</div>` : input;
+}
+
+function rows(field: Field & { kind: 'rows' }, { name, label, hint, error }: Common, view: FormView): Html {
+  const { partial } = view;
+  const hasChoice = field.fields.some(({ kind }) => kind === 'choice');
+  // Without scripts a row more costs a round trip: pairs have an empty one at hand.
+  const count = rowCount(name, view.values) + (partial ? (hasChoice ? 0 : 1) : spareRows);
+  const id = `field-${name.replaceAll(/\W/g, '-')}`;
+  const row = (index: number) => {
+    const isWrong = [...(view.problems?.fields.keys() ?? [])].some((key) =>
+      key.startsWith(`${name}.${index}.`),
+    );
+    return html`<div class="row${isWrong ? ' field-wrong' : ''}" role="group" aria-label="${label} ${index + 1}">${fieldViews(field.fields, { ...view, isConditional: true }, `${name}.${index}.`)}${
+      partial
+        ? html`<button class="button small" type="submit" name="$do" value="remove ${name} ${index}" formnovalidate aria-label="Remove ${label} ${index + 1}"${partial}>Remove</button>`
+        : ''
+    }</div>`;
+  };
+  const add = partial
+    ? html`<button class="button small" type="submit" name="$do" value="add ${name}" formnovalidate aria-label="Add to ${label}"${partial}>Add</button>`
+    : '';
+  return html`<fieldset class="rows" id="${id}"><legend>${label}</legend>${errorOf(error)}${Array.from({ length: count }, (_, index) => row(index))}
+${add}${hint ? html`<p class="hint">${hint}</p>` : ''}${partial ? '' : html`<p class="hint">${emptyRows(field)}</p>`}</fieldset>`;
+}
+
+function emptyRows({ fields }: Field & { kind: 'rows' }): string {
+  const hasLock = fields.some(({ key }) => key === 'locked');
+  return `Rows left empty are ignored.${hasLock ? ' Values that are locked are never shown again.' : ''}`;
+}
+
+/** An object, with a box where it may be absent. */
+function part(
+  field: Field & { kind: 'part' | 'variant' },
+  { name, label, hint, error, value }: Common,
+  view: FormView,
+): Html {
+  const boxLabel = field.kind === 'variant' ? view.layout[field.pattern]?.boxLabel : undefined;
+  const box =
+    boxLabel === undefined
+      ? ''
+      : checkbox({ name, label: boxLabel, isChecked: value === objectWord, value: objectWord });
+  const [kind, about] = view.isLong ? ['part', ''] : ['group', hint ? html`<p class="hint">${hint}</p>` : ''];
+  return html`<fieldset class="${kind}"><legend>${label}</legend>${about}${errorOf(error)}${box}${fieldViews(field.fields, { ...view, isConditional: view.isConditional || box !== '' }, `${name}.`)}</fieldset>`;
+}
+
+function folded(field: Field & { kind: 'part' }, { name, label }: Common, view: FormView): Html {
+  const isOpen = errorBelow(name, view) !== undefined;
+  return html`<details class="part-folded"${isOpen ? html` open` : ''}><summary>${label}</summary>${fieldViews(field.fields, view, `${name}.`)}</details>`;
+}
+
+/** Whether there is such a thing, and below it what it is. */
+function variant(field: Field & { kind: 'variant' }, common: Common, view: FormView): Html {
+  const own = view.layout[field.pattern] ?? {};
+  const wordOf = (value: string) => own.words?.[value] ?? (value === '' ? 'none' : humanized(value));
+  const choices = [...field.words, objectWord].map((value) => ({ value, word: wordOf(value) }));
+  const isThere = common.value === objectWord;
+  return html`<div class="variant">${selectField({ ...common, value: common.value ?? '', choices })}<details${isThere ? html` open` : ''}><summary>${common.label}: its settings</summary>${fieldViews(field.fields, { ...view, isConditional: true }, `${common.name}.`)}</details></div>`;
+}
+
+function optionsOf(field: Field, own: FieldWords): Choice[] {
+  if (field.kind === 'set')
+    return field.options.map((value) => ({ value, word: own.words?.[value] ?? value }));
+  if (field.kind !== 'choice') return [];
+  return field.options.map((option) => {
+    const value = String(option);
+    return {
+      value,
+      word: own.words?.[value] ?? (typeof option === 'boolean' ? (option ? 'yes' : 'no') : humanized(value)),
+    };
+  });
+}
+
+function noneOf(own: FieldWords, { isLong }: FormView): Choice {
+  return { value: '', word: own.words?.[''] ?? (isLong ? '–' : 'None') };
+}
+
+/** A value that is no choice any more stays chosen, so that saving does not change it. */
+function withPresent(choices: readonly Choice[], value: string): readonly Choice[] {
+  return value === '' || choices.some((choice) => choice.value === value)
+    ? choices
+    : [...choices, { value, word: value || '–' }];
+}
+
+function hintOf(field: Field, name: string, view: FormView): Content {
+  if (view.hidden.has(name)) {
+    const note = view.notes?.get(name);
+    return html`Not shown. Left empty, the stored one stays.${note === undefined ? '' : html` <strong>${note}</strong>`}`;
+  }
+  return view.layout[field.pattern]?.hint ?? field.description;
+}
+
+function errorOf(error: string | undefined): Html | '' {
+  return error === undefined ? '' : html`<p class="error">${error}</p>`;
+}
+
+/** What is wrong with an item of a list. */
+function errorBelow(name: string, { problems }: FormView): string | undefined {
+  return [...(problems?.fields ?? [])].find(([key]) => key.startsWith(`${name}.`))?.[1];
+}
+
+/** `STATUS_CODE` as people say it. */
+function humanized(value: string): string {
+  return /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(value) ? value.toLowerCase().replaceAll('_', ' ') : value;
+}
+
+/** `followRedirects` and `created_at` as people write them. */
+export function labelOf(key: string): string {
+  const words = key
+    .replaceAll('_', ' ')
+    .replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`.replaceAll(/\b(url|api)\b/gi, (word) =>
+    word.toUpperCase(),
+  );
+}

@@ -1,0 +1,30 @@
+import { type AuditEntry, auditLogRoutes } from '../../protocol/accounts/audit-log.ts';
+import { ago, shortened } from '../elements/format.ts';
+import { visible } from '../elements/text.ts';
+import { type Content, type Html, html, withQuery } from '../html.ts';
+import type { PageCall } from '../page.ts';
+import { changes, what, who } from './entry.ts';
+
+const shownChanges = 5;
+
+/** The last changes of something, newest first, as far as the viewer may see them. */
+export async function lastChangesOf({ api }: PageCall, resource: string): Promise<AuditEntry[]> {
+  const { entries } = await api.call(auditLogRoutes.listAuditLog, {
+    query: { resource, limit: shownChanges },
+  });
+  return entries;
+}
+
+/** By whom it was changed last; nothing where the audit log does not say any more. */
+export function lastAuthor([last]: readonly AuditEntry[]): Content {
+  return last === undefined ? '' : html` by ${visible(shortened(last.actor.name, 80))}`;
+}
+
+/** What was changed since, by whom and how, folded; the way to the rest. */
+export function changeList(resource: string, entries: readonly AuditEntry[], now: number): Html | '' {
+  if (entries.length === 0) return '';
+  return html`<details class="last-changes"><summary>What was changed, and by whom</summary><ol>${entries.map(
+    (entry) =>
+      html`<li><p>${ago(Date.parse(entry.created_at), now)}: ${what(entry)}, by ${who(entry.actor, null)}</p>${changes(entry)}</li>`,
+  )}</ol><p><a class="small" href="${withQuery('/account/audit', { resource })}">The whole history</a></p></details>`;
+}

@@ -1,0 +1,60 @@
+import { incidentRoutes } from '../../protocol/pages/incident.ts';
+import { duration, instant, shortened } from '../elements/format.ts';
+import { table } from '../elements/table.ts';
+import { statusTabs } from '../elements/tabs.ts';
+import { visible } from '../elements/text.ts';
+import { html, path, withQuery } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageCall, View } from '../page.ts';
+import { incidentBadge } from './words.ts';
+
+const { createIncident, listIncidents: listRoute } = incidentRoutes;
+const rowsPerPage = 30;
+
+/** Incidents, newest first: what was wrong, for how long, with which services. */
+export async function listIncidents({ api, query }: PageCall): Promise<View> {
+  const nextId = query.get('after')?.slice(0, 100) || undefined;
+  const incidents = await api.call(listRoute, {
+    query: { limit: rowsPerPage, ...(nextId === undefined ? {} : { nextId }) },
+  });
+  const mayWrite = api.allows(createIncident);
+  const main = html`${heading(
+    'Incidents',
+    mayWrite
+      ? html`<div class="actions"><a class="button primary" href="/pages/incidents/new">New incident</a></div>`
+      : '',
+  )}${statusTabs('/pages/incidents')}
+<p class="lead soft">What status pages say is wrong. Checks open some by themselves; people publish the rest.</p>
+${table({
+  caption: 'Incidents, newest first',
+  rows: incidents.entries,
+  empty: html`There is no incident. ${mayWrite ? html`<a href="/pages/incidents/new">Publish one</a>.` : ''}`,
+  columns: [
+    { title: 'State', cell: incidentBadge },
+    {
+      title: 'Incident',
+      cell: ({ id, name }) =>
+        html`<a href="${path`/pages/incidents/${id}`}">${visible(shortened(name, 120))}</a>`,
+    },
+    {
+      title: 'Concerns',
+      cell: ({ services, components }) =>
+        services.length + components.length === 0
+          ? '–'
+          : [...services, ...components].map(
+              ({ name }) => html`<span class="tag">${visible(shortened(name, 40))}</span> `,
+            ),
+    },
+    { title: 'Begun', cell: ({ created_at: at }) => instant(at) },
+    {
+      title: 'Took',
+      cell: ({ duration: seconds }) => (seconds === null ? 'goes on' : duration(seconds * 1_000)),
+    },
+  ],
+})}${
+  incidents.nextId === null
+    ? ''
+    : html`<nav class="pager" aria-label="Pages of incidents"><span></span><a rel="next" href="${withQuery('/pages/incidents', { after: incidents.nextId })}">Older →</a></nav>`
+}`;
+  return { main };
+}

@@ -1,0 +1,97 @@
+import { packageVersion } from '../lib/version.ts';
+import type { Viewer } from '../service/logins/sessions.ts';
+import type { Assets } from './assets.ts';
+import { csrfField } from './elements/form.ts';
+import { type Content, type Html, html } from './html.ts';
+
+export const themes = ['auto', 'light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
+export interface Frame {
+  readonly title: string;
+  readonly main: Html;
+  readonly assets: Assets;
+  readonly theme: Theme;
+  /** The path that is shown, for the navigation and to come back to. */
+  readonly path: string;
+  /** Nobody is logged in when absent. */
+  readonly viewer?: Viewer;
+  readonly navigation?: readonly { readonly path: string; readonly word: string }[];
+  /** What is wrong with the service itself. */
+  readonly trouble?: string;
+  /** Where news of it come from; absent for a page that does not change by itself. */
+  readonly live?: string;
+}
+
+/** A whole document. */
+export function layout(frame: Frame): string {
+  const { title, main, assets, theme, viewer } = frame;
+  return `<!doctype html>${html`<html lang="en" data-theme="${theme}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="htmx-config" content="includeIndicatorCSS:false, history:reload">
+<title>${title} · Picket</title>
+<link rel="icon" href="${assets.icon.path}" type="image/svg+xml">
+<link rel="stylesheet" href="${assets.style.path}">
+<script src="${assets.htmx.path}" defer></script>
+<script src="${assets.app.path}" defer></script>
+</head>
+<body${frame.live !== undefined && viewer ? html` data-live="${frame.live}"` : ''}>
+<a class="skip" href="#main">Skip to the content</a>
+${header(frame)}
+<main id="main" tabindex="-1">${frame.trouble === undefined ? '' : html`<p class="notice notice-refused" role="alert">${frame.trouble}</p>`}${main}</main>
+${footer(frame)}
+</body>
+</html>`}`;
+}
+
+/** On narrow screens the navigation opens over the page, which needs no script; on others it stands there. */
+function header({ viewer, navigation = [], path }: Frame): Html {
+  return html`<header class="top">
+<a class="brand" href="/">${mark()}<span>Picket</span></a>
+${
+  viewer
+    ? html`<button class="button menu" type="button" popovertarget="menu">Menu</button>
+<nav id="menu" aria-label="Pages" popover><ul>${navigation.map(
+        (item) =>
+          html`<li><a href="${item.path}"${isCurrent(item.path, path) ? html` aria-current="page"` : ''}>${item.word}</a></li>`,
+      )}</ul>
+<form class="who" method="post" action="/logout">${csrfField(viewer)}
+<span class="who-name" title="${viewer.actor.kind === 'MEMBER' ? 'You' : 'The API key you logged in with'}">${viewer.actor.name}</span>
+<button class="link" type="submit">Log out</button></form></nav>`
+    : ''
+}
+</header>`;
+}
+
+function isCurrent(item: string, path: string): boolean {
+  if (item === '/') return path === '/' || path.startsWith('/checks');
+  return path === item || path.startsWith(`${item}/`);
+}
+
+function footer({ theme, path }: Frame): Html {
+  const words: Readonly<Record<Theme, string>> = { auto: 'Automatic', light: 'Light', dark: 'Dark' };
+  return html`<footer class="bottom">
+<span>Picket ${packageVersion()}</span>
+<span class="zone" data-zone>Times are UTC</span>
+<a href="/v1/openapi.json">API</a>
+<form class="themes" method="post" action="/theme"><input type="hidden" name="back" value="${path}">
+<span id="theme-label">Colours</span>${themes.map(
+    (one) =>
+      html`<button type="submit" name="theme" value="${one}" aria-pressed="${String(one === theme)}">${words[one]}</button>`,
+  )}</form>
+</footer>`;
+}
+
+/** The fence: what the bars of a check look like when all is well. */
+function mark(): Html {
+  const pickets = [0, 7, 14, 21].map((x) => html`<path d="M${x} 6l2.5-4 2.5 4v17h-5z"/>`);
+  return html`<svg class="mark" viewBox="0 0 26 24" width="26" height="24" aria-hidden="true">${pickets}<path d="M0 14h26v2.5H0z"/></svg>`;
+}
+
+/** A page's heading, with what stands in its line. */
+export function heading(title: Content, inLine: Content = ''): Html {
+  return html`<div class="heading"><h1>${title}</h1>${inLine}</div>`;
+}

@@ -1,0 +1,40 @@
+import type { FastifyRequest } from 'fastify';
+import { packageVersion } from '../../lib/version.ts';
+import { type Html, html } from '../html.ts';
+
+/** What to type where an agent shall run; the key is in it. */
+export function startCommands(request: FastifyRequest, rawKey: string): Html {
+  const url = addressOf(request);
+  const docker = (image: string, more: readonly string[]) =>
+    [
+      'docker run -d --name picket-agent --restart unless-stopped \\',
+      '  --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \\',
+      ...more.map((line) => `  ${line} \\`),
+      `  -e API_KEY=${rawKey} -e SERVICE_URL=${url} \\`,
+      `  ${image}:${packageVersion()}`,
+    ].join('\n');
+  const npm = `API_KEY=${rawKey} SERVICE_URL=${url} npm run picket -- agent`;
+  return html`<h3>With Docker: URL, DNS, TCP, UDP, SSL, gRPC, WebSocket, ICMP and traceroute monitors</h3>
+${command('Docker command of the small agent', docker('picket-uptime', []))}
+<h3>With Docker: every type, with browser and scripts</h3>
+${command(
+  'Docker command of the whole agent',
+  docker('picket', [
+    '--tmpfs /var/tmp:mode=1777,size=2g --memory 3g --pids-limit 1024 --stop-timeout 330',
+    '--security-opt seccomp=deploy/seccomp/picket.json',
+  ]),
+)}
+<h3>With npm, in a folder that holds Picket</h3>
+${command('npm command', npm)}
+<p class="hint"><code>picket doctor</code> with the same two settings says what an agent lacks where it runs.</p>`;
+}
+
+function command(label: string, text: string): Html {
+  return html`<pre class="command selectable" tabindex="0" role="region" aria-label="${label}">${text}</pre>`;
+}
+
+/** Where the browser reached the service: agents on the same network do as well. */
+function addressOf({ protocol, host }: FastifyRequest): string {
+  const url = URL.parse(`${protocol}://${host}`);
+  return url && /^[\w.:[\]-]+$/.test(url.host) ? url.origin : 'https://picket.example.com';
+}

@@ -1,0 +1,74 @@
+import {
+  PrivateLocationInput,
+  PrivateLocationPatch,
+  privateLocationRoutes,
+} from '../../protocol/locations/private-location.ts';
+import { csrfField } from '../elements/form.ts';
+import { problemNotice } from '../forms/action.ts';
+import { Form } from '../forms/form.ts';
+import { attempt, type Problems } from '../forms/problems.ts';
+import type { Words } from '../forms/view.ts';
+import { html, path } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
+import { showLocation } from './location.ts';
+
+const { createPrivateLocation, getPrivateLocation, updatePrivateLocation } = privateLocationRoutes;
+const words: Words = {
+  name: { hint: 'What people call it, such as "Office Berlin".' },
+  slugName: {
+    label: 'Short name',
+    hint: 'What checks say. 1 to 30 letters, digits and dashes; it cannot change later.',
+  },
+  icon: { isHidden: true },
+  proxyUrl: { label: 'Proxy' },
+};
+const newForm = new Form(PrivateLocationInput, words);
+const changeForm = new Form(PrivateLocationPatch, { ...words, slugName: { isHidden: true } });
+
+export function newAnswer(
+  { viewer }: PageCall,
+  state: { values: URLSearchParams; problems?: Problems } = { values: newForm.defaults() },
+): View {
+  const { problems } = state;
+  const main = html`<nav class="crumbs"><a href="/locations">Locations</a></nav>${heading('New location')}
+${problemNotice(problems)}<form class="form" method="post" action="/locations/new">${csrfField(viewer)}
+${newForm.view(state)}
+<div class="actions"><button class="button primary" type="submit">Create it, and its first key</button><a class="button" href="/locations">Cancel</a></div></form>`;
+  return { main, ...(problems ? { statusCode: problems.statusCode } : {}) };
+}
+
+export async function saveNew(call: PageCall): Promise<PageAnswer> {
+  const body = newForm.object(call.form);
+  const { done, problems } = await attempt(() =>
+    call.api.call(createPrivateLocation, { body: body as { name: string; slugName: string } }),
+  );
+  if (problems) return newAnswer(call, { values: call.form, problems });
+  return showLocation({ ...call, params: { id: done.id } }, { newKey: done.keys[0]?.rawKey ?? '' });
+}
+
+export async function editAnswer(
+  call: PageCall,
+  state?: { readonly values: URLSearchParams; readonly problems: Problems },
+): Promise<View> {
+  const { id = '' } = call.params;
+  const location = await call.api.call(getPrivateLocation, { params: { id } });
+  const { problems, values = changeForm.values(location) } = state ?? {};
+  const here = path`/locations/${id}`;
+  const main = html`<nav class="crumbs"><a href="/locations">Locations</a> / <a href="${here}">${location.name}</a></nav>${heading(`Edit ${location.name}`)}
+${problemNotice(problems)}<form class="form" method="post" action="${here}/edit">${csrfField(call.viewer)}
+${changeForm.view({ values, problems })}
+<div class="actions"><button class="button primary" type="submit">Save</button><a class="button" href="${here}">Cancel</a></div></form>`;
+  return { title: `Edit ${location.name}`, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
+}
+
+export async function saveChanges(call: PageCall): Promise<PageAnswer> {
+  const { id = '' } = call.params;
+  // A name that was emptied is refused, not left as it was.
+  const body = {
+    ...changeForm.object(call.form),
+    name: call.form.get('name') ?? '',
+  };
+  const { problems } = await attempt(() => call.api.call(updatePrivateLocation, { params: { id }, body }));
+  return problems ? editAnswer(call, { values: call.form, problems }) : { goTo: path`/locations/${id}` };
+}

@@ -1,0 +1,43 @@
+import type { PrivateLocation } from '../../protocol/locations/private-location.ts';
+import { ago } from '../elements/format.ts';
+import { type State, stateBadge } from '../elements/state.ts';
+import { type Html, html } from '../html.ts';
+
+const words = {
+  healthy: { state: 'passed', word: 'Healthy' },
+  unhealthy: { state: 'error', word: 'Unhealthy' },
+  'no-agent': { state: 'missed', word: 'No agent' },
+  'never-seen': { state: 'waiting', word: 'No agent yet' },
+} as const satisfies Record<PrivateLocation['health']['state'], { state: State; word: string }>;
+
+/** An idle agent calls every 25 seconds: a longer silence is worth a word before it means that the agent is gone. */
+const quietMs = 30_000;
+
+/** The health of a location as a badge, with since when, or with a silence that begins. */
+export function healthBadge({ health, lastSeen }: Known, now: number): Html {
+  const { state, word } = words[health.state];
+  const silentMs = lastSeen === null ? 0 : now - Date.parse(lastSeen);
+  const more =
+    health.since !== null
+      ? html`since ${ago(Date.parse(health.since), now)}`
+      : silentMs > quietMs
+        ? `last heard ${Math.round(silentMs / 1000)} s ago`
+        : '';
+  return html`${stateBadge(state, word)}${more === '' ? '' : html` <span class="small soft">${more}</span>`}`;
+}
+
+type Known = Pick<PrivateLocation, 'health' | 'lastSeen'>;
+
+/** What can be wrong with a location, in words. */
+export function kindWords(kind: string): string {
+  const known: Readonly<Record<string, string>> = {
+    resolver: 'Its resolver does not answer',
+    network: 'Its network is down',
+    service: 'It does not reach this service',
+    'event-loop': 'The agent gets too little processor time',
+    memory: 'The agent is short of memory',
+    disk: 'The agent is short of disk',
+    descriptors: 'The agent is short of file descriptors',
+  };
+  return known[kind] ?? kind;
+}

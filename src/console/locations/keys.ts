@@ -1,0 +1,82 @@
+import type { FastifyRequest } from 'fastify';
+import { type PrivateLocation, privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { ago, counted, instant } from '../elements/format.ts';
+import { table } from '../elements/table.ts';
+import { actionButton, confirmed } from '../forms/action.ts';
+import { type Html, html, path } from '../html.ts';
+import type { PageCall } from '../page.ts';
+import { startCommands } from './commands.ts';
+
+/** The keys that agents of a location call with. */
+export const keysSection = { once, table: tableOfKeys };
+
+/** A key that was just made: the only time that it is shown. */
+function once(request: FastifyRequest, rawKey: string): Html {
+  return html`<div class="key-once" role="status"><h2>The new key of this location</h2>
+<p>It is shown only now: Picket keeps no copy of it.</p>
+<pre class="command selectable" tabindex="0" role="region" aria-label="The key">${rawKey}</pre>
+${startCommands(request, rawKey)}</div>`;
+}
+
+function tableOfKeys({ api, viewer }: PageCall, location: PrivateLocation, now: number): Html {
+  const here = path`/locations/${location.id}`;
+  const mayWrite = api.allows(privateLocationRoutes.createPrivateLocationKey);
+  const { keys } = location;
+  const mostKeys = 2;
+  return html`<section><h2>Keys</h2>
+${table({
+  caption: 'Keys of the location',
+  rows: keys,
+  empty: 'There is no key: no agent can call.',
+  columns: [
+    { title: 'Key', cell: ({ maskedKey }) => html`<code>${maskedKey}</code>` },
+    { title: 'Made', cell: ({ created_at }) => instant(created_at) },
+    {
+      title: 'Last used',
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(Date.parse(lastUsedAt), now)),
+    },
+    {
+      title: 'Used by',
+      cell: ({ agents }) => (agents.length === 0 ? 'no agent now' : counted(agents.length, 'agent')),
+    },
+    ...(mayWrite
+      ? [
+          {
+            title: 'Actions',
+            cell: ({ id, maskedKey, agents }: PrivateLocation['keys'][number]) =>
+              confirmed({
+                to: `${here}/keys/${encodeURIComponent(id)}/revoke`,
+                word: 'Revoke…',
+                about: maskedKey,
+                confirmWord: 'Revoke the key',
+                viewer,
+                question: revocation(agents.length, keys.length === 1),
+                fields:
+                  keys.length === 1 && agents.length > 0
+                    ? html`<input type="hidden" name="force" value="true">`
+                    : '',
+              }),
+          },
+        ]
+      : []),
+  ],
+})}
+${
+  mayWrite
+    ? html`<div class="actions after">${
+        keys.length < mostKeys
+          ? actionButton({ to: `${here}/keys`, word: 'Create a key', viewer, isPrimary: keys.length === 0 })
+          : html`<p class="hint">A location has at most ${mostKeys} keys: the one in use, and the next one while agents change over. Revoke one to make another.</p>`
+      }</div>`
+    : ''
+}</section>`;
+}
+
+function revocation(agentCount: number, isLast: boolean): string {
+  if (agentCount === 0) return 'No agent calls with it now. It cannot be used again.';
+  const agents = counted(agentCount, 'agent');
+  const then = isLast
+    ? 'It is the last key: checks of this location stop until you make another one.'
+    : 'Give them the other key first.';
+  return `${agents} that ${agentCount === 1 ? 'calls' : 'call'} with it now will get no more work. ${then}`;
+}

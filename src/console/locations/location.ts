@@ -1,0 +1,159 @@
+import { findCheckType } from '../../checks/index.ts';
+import { withoutPassword } from '../../lib/text.ts';
+import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
+import { type PrivateLocation, privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { locationCoverageRoutes } from '../../protocol/runs/location-coverage.ts';
+import { slotRoutes } from '../../protocol/runs/slot.ts';
+import {
+  agentCapabilities,
+  agentCheckTypes,
+  agentSeenWindowMs,
+  runningSessions,
+} from '../../service/agent-presence/presence.ts';
+import type { AgentRow } from '../../service/agent-presence/tables.ts';
+import { ago, counted, countText, duration, instant, shortened } from '../elements/format.ts';
+import { stateBadge } from '../elements/state.ts';
+import { facts, table } from '../elements/table.ts';
+import { confirmed, problemNotice } from '../forms/action.ts';
+import type { Problems } from '../forms/problems.ts';
+import { type Content, type Html, html, path } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageCall, View } from '../page.ts';
+import { coverageSection } from './coverage.ts';
+import { healthBadge, kindWords } from './health.ts';
+import { keysSection } from './keys.ts';
+import { courseMs, queueSection } from './queue.ts';
+import { slotsSection } from './slots.ts';
+
+const shownEvents = 25;
+const dayMs = 86_400_000;
+
+/** A location: who runs there, whether it is well, what was missed, and its keys. */
+export async function showLocation(
+  call: PageCall,
+  done: { readonly problems?: Problems; readonly newKey?: string } = {},
+): Promise<View> {
+  const { api, store, viewer, clock } = call;
+  const { id = '' } = call.params;
+  const now = clock.wallMs();
+  const location = await api.call(privateLocationRoutes.getPrivateLocation, { params: { id } });
+  const since = (ms: number) => ({ from: new Date(now - ms).toISOString(), to: new Date(now).toISOString() });
+  const [events, day, week, month, agents, queues, minutes] = await Promise.all([
+    api.call(locationEventRoutes.listLocationEvents, { params: { id }, query: { limit: shownEvents } }),
+    api.call(slotRoutes.countLocationSlots, { params: { id }, query: since(dayMs) }),
+    api.call(slotRoutes.countLocationSlots, { params: { id }, query: since(7 * dayMs) }),
+    api.call(locationCoverageRoutes.getLocationCoverage, { params: { id } }),
+    store.locations.agents([location.id], now - agentSeenWindowMs),
+    store.locationMinutes.queues(now, viewer.accountId),
+    store.locationMinutes.list(location.id, now - courseMs, now),
+  ]);
+  const main = html`<nav class="crumbs"><a href="/locations">Locations</a></nav>
+${heading(shortened(location.name, 200), actions(call, location))}
+${problemNotice(done.problems)}
+<p class="lead">${healthBadge(location, now)}</p>
+${done.newKey === undefined ? '' : keysSection.once(call.request, done.newKey)}
+${facts([
+  ['Short name, as checks say it', html`<code>${location.slugName}</code>`],
+  ['Last seen', location.lastSeen === null ? 'never' : ago(Date.parse(location.lastSeen), now)],
+  ['Proxy', location.proxyUrl === null ? null : html`<code>${withoutPassword(location.proxyUrl)}</code>`],
+  ['Made', instant(location.created_at)],
+])}
+<section><h2>Agents</h2>${agentTable(call, location, runningSessions(agents))}</section>
+${queueSection(
+  queues.filter(({ locationId }) => locationId === location.id),
+  { minutes, events, now },
+)}
+${coverageSection(month, location.created_at)}
+${slotsSection(day, week)}
+<section><h2>Unhealthy times</h2>${table({
+    caption: 'Times in which agents found the location unhealthy',
+    rows: events,
+    empty: 'No agent found anything wrong with this location.',
+    columns: [
+      { title: 'What was wrong', cell: ({ kind }) => kindWords(kind) },
+      { title: 'From', cell: ({ startedAt }) => instant(startedAt) },
+      {
+        title: 'For',
+        cell: ({ startedAt, endedAt }) =>
+          endedAt === null
+            ? html`<b>${duration(now - Date.parse(startedAt))}, still</b>`
+            : duration(Date.parse(endedAt) - Date.parse(startedAt)),
+      },
+      { title: 'What the agent found', cell: ({ evidence }) => shortened(evidence, 400) },
+      {
+        title: 'Runs not judged',
+        isNumber: true,
+        cell: ({ affectedRuns }) => countText(affectedRuns),
+      },
+    ],
+  })}</section>
+${keysSection.table(call, location, now)}`;
+  const { problems } = done;
+  return {
+    title: location.name,
+    main,
+    ...(problems ? { statusCode: problems.statusCode } : {}),
+    // What is shown once must not be replaced by what is new.
+    isLive: call.request.method === 'GET',
+  };
+}
+
+function actions({ api, viewer }: PageCall, location: PrivateLocation): Content {
+  const here = path`/locations/${location.id}`;
+  if (!api.allows(privateLocationRoutes.updatePrivateLocation)) return '';
+  return html`<div class="row-actions"><a class="button" href="${here}/edit">Edit</a>${confirmed({
+    to: `${here}/delete`,
+    word: 'Delete…',
+    confirmWord: 'Delete the location',
+    viewer,
+    question: `Its keys stop working and its agents get no more work. It must not be named by any check. This cannot be undone.`,
+  })}</div>`;
+}
+
+function agentTable({ api, clock }: PageCall, location: PrivateLocation, agents: readonly AgentRow[]): Html {
+  const now = clock.wallMs();
+  const mayMakeKeys = api.allows(privateLocationRoutes.createPrivateLocationKey);
+  const outdated = new Set(
+    location.runningAgents.filter(({ isOutdated }) => isOutdated).map(({ version }) => version),
+  );
+  return table({
+    caption: 'Agents that run',
+    rows: agents,
+    empty: html`No agent runs here${location.noAgentSince === null ? '' : html`: runs are missed since ${instant(location.noAgentSince)}`}. ${mayMakeKeys ? 'A new key, below, comes with the command that starts one. ' : ''}If one was started, its log says why it does not get here.`,
+    columns: [
+      {
+        title: 'Agent',
+        cell: ({ agent_id, platform }) =>
+          html`<code>${shortened(agent_id, 40)}</code><br><span class="small soft">${shortened(platform, 60)}</span>`,
+      },
+      {
+        title: 'Version',
+        cell: ({ version }) =>
+          html`${shortened(version, 24)}${outdated.has(version) ? html`<br>${stateBadge('degraded', 'Outdated')}` : ''}`,
+      },
+      { title: 'Last seen', cell: ({ last_seen }) => ago(last_seen, now) },
+      { title: 'What it can run', cell: (agent) => abilities(agent) },
+      {
+        title: 'Results lost',
+        isNumber: true,
+        cell: (agent) => countText(agentCapabilities(agent).droppedResults),
+      },
+    ],
+  });
+}
+
+/** Check types of an agent, how it does them, and what it cannot do and why. */
+function abilities(agent: AgentRow): Html {
+  const { backends, unavailable, runtimes } = agentCapabilities(agent);
+  const titleOf = (type: string) => findCheckType(type)?.title ?? shortened(type, 40);
+  const types = agentCheckTypes(agent.check_types).toSorted();
+  const missing = Object.entries(unavailable);
+  return html`${types.map((type) => {
+    const backend = backends[type];
+    return html`<span class="tag">${titleOf(type)}${backend === undefined ? '' : `: ${shortened(backend, 60)}`}</span> `;
+  })}${runtimes.length === 0 ? '' : html`<span class="tag">Runtimes ${runtimes.join(', ')}</span>`}${
+    missing.length === 0
+      ? ''
+      : html`<details><summary>Cannot run ${counted(missing.length, 'type')}</summary><ul class="plain">${missing.map(([type, why]) => html`<li><b>${titleOf(type)}</b>: ${shortened(why, 300)}</li>`)}</ul></details>`
+  }`;
+}

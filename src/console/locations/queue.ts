@@ -1,0 +1,70 @@
+import { lanes } from '../../checks/contract/check-type.ts';
+import type { LocationEvent } from '../../protocol/locations/location-event.ts';
+import type { QueueState } from '../../service/locations/minute-store.ts';
+import type { LocationMinuteRow } from '../../service/locations/tables.ts';
+import { counted, countText, duration } from '../elements/format.ts';
+import { facts } from '../elements/table.ts';
+import { type ChartBucket, type ChartMark, timeChart } from '../elements/time-chart.ts';
+import { type Html, html } from '../html.ts';
+import { kindWords } from './health.ts';
+
+const laneWords: Readonly<Record<(typeof lanes)[number], string>> = {
+  probe: 'Probes (URL, API, DNS, TCP, UDP, SSL, gRPC, WebSocket, ICMP, traceroute)',
+  script: 'Scripts (browser, multi-step, suites)',
+};
+
+const minuteMs = 60_000;
+/** 20 minutes make a point, so that a day has 72 of them. */
+const bucketMs = 20 * minuteMs;
+export const courseMs = 86_400_000;
+
+/** What waits for the agents of a location, by lane, and how that was in the past day. */
+export function queueSection(
+  queues: readonly QueueState[],
+  {
+    minutes,
+    events,
+    now,
+  }: {
+    readonly minutes: readonly LocationMinuteRow[];
+    readonly events: readonly LocationEvent[];
+    readonly now: number;
+  },
+): Html {
+  const byLane = new Map(queues.map((queue) => [queue.lane, queue]));
+  return html`<section><h2>Queue</h2>${facts([
+    ...lanes.map((lane) => {
+      const { queued = 0, inFlight = 0, waitingSince = null } = byLane.get(lane) ?? {};
+      const age = waitingSince === null ? '' : `, the oldest for ${duration(now - waitingSince)}`;
+      return [laneWords[lane], `${countText(queued)} waiting${age}; ${countText(inFlight)} running`] as const;
+    }),
+  ])}${minutes.length < 2 ? '' : course(minutes, events, now)}</section>`;
+}
+
+/** How long the run had waited that waited longest, and when agents found the location unhealthy. */
+function course(minutes: readonly LocationMinuteRow[], events: readonly LocationEvent[], now: number): Html {
+  const first = Math.ceil((now - courseMs) / bucketMs) * bucketMs;
+  const inBuckets = Map.groupBy(minutes, ({ minute }) => Math.floor(minute / bucketMs) * bucketMs);
+  const buckets: ChartBucket[] = [];
+  for (let from = first; from < now; from += bucketMs) {
+    const known = inBuckets.get(from);
+    const longest = known ? Math.max(...known.map(({ oldest_age }) => oldest_age)) * 1_000 : null;
+    buckets.push({ from, to: from + bucketMs, parts: [], linesMs: [longest], href: null });
+  }
+  const marks = events.flatMap(({ kind, startedAt, endedAt }): ChartMark[] => {
+    const [from, to] = [Date.parse(startedAt), endedAt === null ? now : Date.parse(endedAt)];
+    return to < first ? [] : [{ kind: 'incident', from, to, title: kindWords(kind), href: null }];
+  });
+  const most = Math.max(...minutes.map(({ queue_size }) => queue_size));
+  if (buckets.every(({ linesMs }) => (linesMs[0] ?? 0) === 0)) {
+    return html`<p class="after">No run had to wait in the last 24 hours.</p>`;
+  }
+  return html`<h3 class="after">The longest wait in the last 24 hours</h3>${timeChart({
+    label: 'How long the run had waited that waited longest, over the last 24 hours',
+    from: first,
+    to: now,
+    buckets,
+    lines: ['p95'],
+    marks,
+  })}<p class="hint">At most ${counted(most, 'run')} waited at once.${marks.length === 0 ? '' : ' Bars below: agents found the location unhealthy.'} Nothing is drawn where the service did not run.</p>`;
+}

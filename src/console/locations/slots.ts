@@ -1,0 +1,60 @@
+import { shareOf } from '../../lib/figures/share.ts';
+import type { SlotCounts } from '../../protocol/runs/slot.ts';
+import { countText, percent } from '../elements/format.ts';
+import { reasonWords } from '../elements/slot-bar.ts';
+import { facts, table } from '../elements/table.ts';
+import { type Html, html } from '../html.ts';
+
+interface ReasonRow {
+  readonly reason: string;
+  readonly kind: 'missed' | 'taken back';
+  readonly day: number;
+  readonly week: number;
+}
+
+/** How many of the runs that were due were carried out, and why the others were not. Whether they measured anything is another question. */
+export function slotsSection(day: SlotCounts, week: SlotCounts): Html {
+  const rows = [
+    ...rowsOf('missed', day.missed, week.missed),
+    ...rowsOf('taken back', day.cancelled, week.cancelled),
+  ];
+  return html`<section><h2>Runs that were due</h2>${facts([
+    ['Last 24 hours', words(day)],
+    ['Last 7 days', words(week)],
+  ])}
+<div class="after">${table({
+    caption: 'Runs that were not carried out, by reason',
+    rows,
+    empty:
+      week.due === 0
+        ? 'No run was due here in the last 7 days.'
+        : 'Every run that was due in the last 7 days was carried out, or is on its way.',
+    columns: [
+      {
+        title: 'Why it was not carried out',
+        cell: ({ reason }) =>
+          html`<code>${reason}</code><br><span class="small">${reasonWords(reason)}</span>`,
+      },
+      { title: 'What became of it', cell: ({ kind }) => kind },
+      { title: '24 hours', isNumber: true, cell: ({ day: count }) => countText(count) },
+      { title: '7 days', isNumber: true, cell: ({ week: count }) => countText(count) },
+    ],
+  })}</div></section>`;
+}
+
+function words({ due, final, onTheirWay }: SlotCounts): string {
+  if (due === 0) return 'none was due';
+  const ended = due - onTheirWay;
+  const part = shareOf(final, ended);
+  return `${countText(final)} of ${countText(ended)} were carried out${part === null ? '' : ` (${percent(part)})`}`;
+}
+
+function rowsOf(
+  kind: ReasonRow['kind'],
+  day: Readonly<Record<string, number>>,
+  week: Readonly<Record<string, number>>,
+): ReasonRow[] {
+  const reasons = [...new Set([...Object.keys(week), ...Object.keys(day)])];
+  const rows = reasons.map((reason) => ({ reason, kind, day: day[reason] ?? 0, week: week[reason] ?? 0 }));
+  return rows.filter((row) => row.week > 0 || row.day > 0).toSorted((left, right) => right.week - left.week);
+}

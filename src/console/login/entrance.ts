@@ -1,0 +1,184 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { callerNetwork } from '../../platform/http/limits.ts';
+import type { SharedLimits } from '../../platform/http/shared-limits/shared-limits.ts';
+import type { Store } from '../../platform/store/store.ts';
+import { record } from '../../service/audit/record.ts';
+import type { NewSession, Origin, Sessions } from '../../service/logins/sessions.ts';
+import type { Mailing } from '../../service/members/mails.ts';
+import type { PersonRow } from '../../service/members/tables.ts';
+import type { ServiceMetrics } from '../../service/metrics/metrics.ts';
+import { notAllowed } from '../error-page.ts';
+import type { View } from '../page.ts';
+import type { Replies } from '../replies.ts';
+import { isFromOwnPage } from '../requests/addresses.ts';
+import { isSecure, sessionCookieName, setCookie } from '../requests/cookie.ts';
+import { type LoginView, loginMain } from './page.ts';
+
+export interface EntranceDeps extends Mailing {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<ServiceMetrics, 'countLogin'>;
+  readonly sessions: Sessions;
+  readonly replies: Replies;
+  readonly limits: SharedLimits;
+  /** What the provider of single sign-on is called; absent where there is none. */
+  readonly singleSignOn?: string | undefined;
+}
+
+/** Attempts of one address: a person mistypes a few times, a guesser needs many. */
+const ofAddress = { operationId: 'login', rateLimit: { requests: 10, windowSeconds: 60 } };
+/** Attempts for one mail address from one address. */
+const ofNameHere = { operationId: 'login-name-here', rateLimit: { requests: 20, windowSeconds: 900 } };
+/** Attempts for one mail address, from all addresses together that it was never logged in from. */
+const ofName = { operationId: 'login-name', rateLimit: { requests: 60, windowSeconds: 900 } };
+/** Mails with links for a new password to one mail address. */
+const ofResets = { operationId: 'login-resets', rateLimit: { requests: 3, windowSeconds: 3_600 } };
+/** How far back it is known where somebody logged in from. */
+const rememberedDeeds = 200;
+
+export type LoginWay = 'key' | 'link' | 'password' | 'single sign-on' | 'invitation' | 'reset';
+
+/** What all ways to log in have in common: limits, the session's cookie, what is recorded of them. */
+export class Entrance {
+  readonly deps: EntranceDeps;
+
+  constructor(deps: EntranceDeps) {
+    this.deps = deps;
+  }
+
+  /**
+   * Takes one attempt.
+   *
+   * @throws AppError RATE_LIMITED
+   */
+  async spend(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await this.deps.limits.spend(ofAddress, request, reply);
+  }
+
+  /**
+   * Takes one attempt for a mail address. Attempts of strangers must not shut its owner out: they share a limit
+   * of their own, and an address that the person has logged in from has another.
+   *
+   * @throws AppError RATE_LIMITED
+   */
+  async spendFor(email: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { limits } = this.deps;
+    await this.spend(request, reply);
+    const name = `name ${email.slice(0, 254)}`;
+    await limits.spendOf(ofNameHere, `${name} from ${callerNetwork(request.ip)}`, reply);
+    if (!(await this.#hasComeFrom(email, request.ip))) await limits.spendOf(ofName, name, reply);
+  }
+
+  /** Whether one more mail with a link may go to a mail address: others can ask for it, too. */
+  async mayMailReset(email: string, reply: FastifyReply): Promise<boolean> {
+    try {
+      await this.deps.limits.spendOf(ofResets, `name ${email.slice(0, 254)}`, reply);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.code === 'RATE_LIMITED') return false;
+      throw thrown;
+    }
+  }
+
+  async #hasComeFrom(email: string, address: string): Promise<boolean> {
+    const { store } = this.deps;
+    const network = callerNetwork(address);
+    const person = await store.members.personByEmail(email);
+    for (const { id: accountId } of person ? await store.members.accountsOf(person.id) : []) {
+      const deeds = await store.audit.list({ accountId, actorId: person?.id }, rememberedDeeds);
+      if (deeds.some((deed) => deed.address && callerNetwork(deed.address) === network)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * The form that somebody sent from a page of ours who is not logged in.
+   *
+   * @throws AppError when it was sent from elsewhere.
+   */
+  formOf(request: FastifyRequest): URLSearchParams {
+    if (!isFromOwnPage(request)) throw notAllowed('Only the pages of this service can log you in.');
+    return request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+  }
+
+  /** Begins a session in the browser that asks; one that it had before ends. */
+  async begin(
+    session: NewSession,
+    way: LoginWay,
+    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  ): Promise<void> {
+    const { sessions, replies, clock, publicUrl, store, metrics } = this.deps;
+    const old = await replies.viewerOf(request);
+    if (old) await sessions.close(old);
+    const secure = isSecure(request, publicUrl);
+    const maxAgeSeconds = Math.floor((session.ends - clock.wallMs()) / 1_000);
+    setCookie(reply, sessionCookieName(secure), session.token, { maxAgeSeconds, isSecure: secure });
+    metrics.countLogin(way, 'done');
+    await record(store, clock, {
+      actor: session.actor,
+      accountId: session.accountId,
+      operation: 'login',
+      address: request.ip,
+      after: { by: way },
+    });
+  }
+
+  /** Notes that somebody set their password by a link: from there they may log in. */
+  async recordReset(person: PersonRow, request: FastifyRequest): Promise<void> {
+    const { store, clock } = this.deps;
+    for (const { id: accountId } of await store.members.accountsOf(person.id)) {
+      await record(store, clock, {
+        actor: { kind: 'MEMBER', id: person.id, name: person.name ?? person.email },
+        accountId,
+        operation: 'resetPassword',
+        resource: `accounts/me/members/${person.id}`,
+        resourceName: person.email,
+        address: request.ip,
+      });
+    }
+  }
+
+  /** Notes a login that was refused: in every account of whom it was tried for, where that is somebody. */
+  async refuse(
+    way: LoginWay,
+    request: FastifyRequest,
+    of: { readonly name: string; readonly person?: PersonRow | undefined; readonly reason?: string },
+  ): Promise<void> {
+    const { store, clock, metrics, logger } = this.deps;
+    metrics.countLogin(way, 'refused');
+    const { name, person, reason } = of;
+    logger.warn({ way, address: request.ip, requestId: request.id, reason }, 'login refused');
+    const accounts = person ? await store.members.accountsOf(person.id) : [];
+    const accountIds = accounts.length === 0 ? [null] : accounts.map(({ id }) => id);
+    for (const accountId of accountIds) {
+      await record(store, clock, {
+        // Somebody may have typed the password into the field of the address.
+        actor: {
+          kind: 'NOBODY',
+          id: null,
+          name: way === 'password' && !name.includes('@') ? 'no address' : name,
+        },
+        accountId,
+        operation: 'login',
+        outcome: 'REFUSED',
+        address: request.ip,
+        after: { by: way, ...(reason === undefined ? {} : { reason }) },
+      });
+    }
+  }
+
+  /** The login page. */
+  async page(view: Omit<LoginView, 'hasPasswords' | 'singleSignOn'>, statusCode = 200): Promise<View> {
+    const { store, singleSignOn } = this.deps;
+    const hasPasswords = await store.members.hasPasswords();
+    return { title: 'Log in', main: loginMain({ ...view, hasPasswords, singleSignOn }), statusCode };
+  }
+}
+
+export function originOf(request: FastifyRequest): Origin {
+  return { address: request.ip, browser: request.headers['user-agent'] ?? null };
+}

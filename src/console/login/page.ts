@@ -1,0 +1,136 @@
+import type { InvitationRow } from '../../service/members/tables.ts';
+import { roleName } from '../account/tabs.ts';
+import { textField } from '../elements/form.ts';
+import { notice } from '../forms/action.ts';
+import { type Content, type Html, html, withQuery } from '../html.ts';
+
+/** What a login page offers, and what became of the last try. */
+export interface LoginView {
+  readonly next: string;
+  /** Whether anybody here has a password. */
+  readonly hasPasswords: boolean;
+  /** What the provider of single sign-on is called; absent where there is none. */
+  readonly singleSignOn?: string | undefined;
+  readonly keyError?: string;
+  readonly passwordError?: string;
+  readonly email?: string;
+  /** What went wrong elsewhere, or what was done. */
+  readonly said?: { readonly message: Content; readonly kind: 'done' | 'refused' };
+}
+
+/** The login: by single sign-on, by mail address and password, by a key; what there is of them. */
+export function loginMain(view: LoginView): Html {
+  const { next, hasPasswords, singleSignOn, said, keyError } = view;
+  const others = hasPasswords || singleSignOn !== undefined;
+  return html`<div class="login"><h1>Log in</h1>${said ? notice(said.message, said.kind) : ''}
+${
+  singleSignOn === undefined
+    ? ''
+    : html`<p class="actions"><a class="button primary" href="${withQuery('/login/sso', { next: next === '/' ? undefined : next })}">Continue with ${singleSignOn}</a></p>`
+}
+${hasPasswords ? passwordForm(view) : ''}
+${
+  others
+    ? html`<details${keyError === undefined ? '' : html` open`}><summary>Log in with an API key</summary>${keyForm(view)}</details>`
+    : keyForm(view)
+}</div>`;
+}
+
+function passwordForm({ next, email, passwordError }: LoginView): Html {
+  return html`<form method="post" action="/login/password"><input type="hidden" name="next" value="${next}">
+${textField({
+  name: 'email',
+  label: 'Mail address',
+  type: 'email',
+  isRequired: true,
+  autocomplete: 'username',
+  value: email,
+})}
+${textField({
+  name: 'password',
+  label: 'Password',
+  type: 'password',
+  isRequired: true,
+  autocomplete: 'current-password',
+  error: passwordError,
+})}
+<button class="button primary" type="submit">Log in</button>
+<p><a href="/login/forgotten">Forgotten your password?</a></p></form>`;
+}
+
+function keyForm({ next, keyError }: LoginView): Html {
+  return html`<form method="post" action="/login"><input type="hidden" name="next" value="${next}">
+${textField({
+  name: 'key',
+  label: 'API key',
+  type: 'password',
+  isRequired: true,
+  autocomplete: 'off',
+  error: keyError,
+  hint: html`What you may do here is what the key may do.`,
+})}
+<button class="button primary" type="submit">Log in</button></form>
+<details><summary>Where is my key?</summary>
+<p>The first key of a new service is in the file <code>api-key</code> of its data folder; <code>npm start</code> keeps it in <code>.picket/api-key</code>. <code>picket service add-key</code> makes more, with the roles they need.</p></details>`;
+}
+
+export interface SetPasswordView {
+  readonly title: string;
+  readonly lead: Content;
+  readonly action: string;
+  readonly email: string;
+  readonly word: string;
+  /** A new password, or the one they have. */
+  readonly isNew: boolean;
+  /** Shown when the name may be given. */
+  readonly name?: string;
+  readonly error?: string | undefined;
+}
+
+/** Where somebody chooses a password, or shows the one they have. */
+export function setPasswordMain(view: SetPasswordView): Html {
+  const { title, lead, action, email, word, isNew, name, error } = view;
+  return html`<div class="login"><h1>${title}</h1><p>${lead}</p>
+<form method="post" action="${action}">
+<input hidden type="email" name="username" value="${email}" autocomplete="username" readonly>
+${name === undefined ? '' : textField({ name: 'name', label: 'Your name', value: name, autocomplete: 'name' })}
+${textField({
+  name: 'password',
+  label: isNew ? 'New password' : 'Your password',
+  type: 'password',
+  isRequired: true,
+  autocomplete: isNew ? 'new-password' : 'current-password',
+  error,
+  hint: isNew ? 'At least 12 characters. A few words are easier to keep in mind than signs.' : undefined,
+})}
+<button class="button primary" type="submit">${word}</button></form></div>`;
+}
+
+/** An invitation that somebody whom single sign-on has let in may take. */
+export interface Offer {
+  readonly invitation: InvitationRow;
+  readonly accountName: string;
+  /** Takes it, once. */
+  readonly token: string;
+}
+
+/** Where somebody takes or leaves what they are invited to; `next` leads on without it. */
+export function offeredMain(offers: readonly Offer[], next: string | null): Html {
+  return html`<div class="login"><h1>You are invited</h1>${offers.map(
+    ({ invitation, accountName, token }) =>
+      html`<form method="post" action="/login/sso/join"><p>${invitation.invited_by} invites <strong>${invitation.email}</strong> to the account “${accountName}” as ${roleName(invitation.role).toLowerCase()}.</p>
+<input type="hidden" name="offer" value="${token}"><button class="button primary" type="submit">Join “${accountName}”</button></form>`,
+  )}<p class="hint">Join accounts of people you know only: their admins see what you do there.</p><p><a href="${next ?? '/login'}">${next === null ? 'Back to the login' : 'Not now'}</a></p></div>`;
+}
+
+/** Where somebody asks for a link that sets their password. */
+export function forgottenMain({ canMail }: { readonly canMail: boolean }): Html {
+  return html`<div class="login"><h1>A new password</h1>${
+    canMail
+      ? html`<p>Give your mail address: if it is a member's, a link is sent to it.</p>
+<form method="post" action="/login/forgotten">
+${textField({ name: 'email', label: 'Mail address', type: 'email', isRequired: true, autocomplete: 'username' })}
+<button class="button primary" type="submit">Send the link</button></form>`
+      : html`<p>This service has no mail server. Its operator can make a link: <code>picket service reset-password</code>.</p>`
+  }<p><a href="/login">Back to the login</a></p></div>`;
+}

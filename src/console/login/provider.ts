@@ -1,0 +1,135 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import * as oidc from 'openid-client';
+import type { Clock } from '../../lib/clock.ts';
+import { errorCodeOf, toError } from '../../lib/errors.ts';
+import type { Claims, SingleSignOn } from '../../service/members/single-sign-on.ts';
+
+/** A login that the provider's answer does not allow, in words for the person. */
+export class LoginRefused extends Error {}
+
+const knownForMs = 60 * 60_000;
+const timeoutSeconds = 10;
+
+/**
+ * The provider of single sign-on: the authorization code flow of OpenID Connect with PKCE, state and nonce.
+ * All three follow by a keyed hash from one random secret that only the browser keeps, in a cookie, so that an
+ * answer is good only in the browser that asked, and no state is kept here. The provider is looked up at the
+ * first login, and again after an hour.
+ */
+export class Provider {
+  readonly settings: SingleSignOn;
+  readonly #redirectUri: string;
+  readonly #clock: Clock;
+  #known: { readonly configuration: oidc.Configuration; readonly atMs: number } | undefined;
+
+  constructor(settings: SingleSignOn, publicUrl: string, clock: Clock) {
+    this.settings = settings;
+    this.#redirectUri = `${publicUrl.replace(/\/+$/, '')}/login/sso/callback`;
+    this.#clock = clock;
+  }
+
+  /**
+   * Where the browser goes to log in, and the secret that it has to bring back.
+   *
+   * @throws LoginRefused when the provider cannot be asked.
+   */
+  async begin(): Promise<{ url: string; secret: string }> {
+    const configuration = await this.#configuration();
+    const secret = randomBytes(32).toString('base64url');
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: this.#redirectUri,
+      scope: this.settings.scopes,
+      state: part(secret, 'state'),
+      nonce: part(secret, 'nonce'),
+      code_challenge: await oidc.calculatePKCECodeChallenge(part(secret, 'verifier')),
+      code_challenge_method: 'S256',
+    });
+    return { url: url.href, secret };
+  }
+
+  /**
+   * Who it is that comes back, by the word of the provider.
+   *
+   * @param query of the address they came back to.
+   * @throws LoginRefused
+   */
+  async finish(query: string, secret: string): Promise<Claims> {
+    const configuration = await this.#configuration();
+    const { name, emailClaim, groupsClaim, roles } = this.settings;
+    const current = new URL(this.#redirectUri);
+    current.search = query;
+    const refused = current.searchParams.get('error');
+    if (refused !== null && current.searchParams.get('state') === part(secret, 'state')) {
+      const why = current.searchParams.get('error_description') ?? refused;
+      throw new LoginRefused(`${name} did not let you in: ${why.slice(0, 300)}`);
+    }
+    try {
+      const tokens = await oidc.authorizationCodeGrant(configuration, current, {
+        expectedState: part(secret, 'state'),
+        expectedNonce: part(secret, 'nonce'),
+        pkceCodeVerifier: part(secret, 'verifier'),
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (!claims) throw new LoginRefused(`${name} sent no identity.`);
+      // Many providers name groups only where they are asked for the rest.
+      const isWhole =
+        claims[emailClaim] !== undefined && (roles.length === 0 || claims[groupsClaim] !== undefined);
+      if (isWhole || !configuration.serverMetadata().userinfo_endpoint) return claims;
+      return { ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
+    } catch (thrown) {
+      if (thrown instanceof LoginRefused) throw thrown;
+      const error = toError(thrown);
+      throw new LoginRefused(`The answer of ${name} cannot be taken: ${reasonOf(error)}. Log in again.`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #configuration(): Promise<oidc.Configuration> {
+    const now = this.#clock.monotonicMs();
+    if (this.#known && now - this.#known.atMs < knownForMs) return this.#known.configuration;
+    const { issuer, clientId, clientSecret, name } = this.settings;
+    const server = new URL(issuer);
+    const isOnThisMachine = ['localhost', '127.0.0.1', '[::1]'].includes(server.hostname);
+    try {
+      const configuration = await oidc.discovery(
+        server,
+        clientId,
+        undefined,
+        clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
+        {
+          timeout: timeoutSeconds,
+          execute: [
+            oidc.enableNonRepudiationChecks,
+            ...(isOnThisMachine ? [oidc.allowInsecureRequests] : []),
+          ],
+        },
+      );
+      this.#known = { configuration, atMs: now };
+      return configuration;
+    } catch (thrown) {
+      const error = toError(thrown);
+      throw new LoginRefused(`${name} cannot be asked who you are: ${reasonOf(error)}. Try again later.`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+function part(secret: string, name: 'state' | 'nonce' | 'verifier'): string {
+  return createHmac('sha256', secret).update(name).digest('base64url');
+}
+
+/** The message of an error, with what a provider or the network said beneath it. */
+function reasonOf(error: Error): string {
+  const { cause } = error;
+  const said = 'error_description' in error && typeof error.error_description === 'string';
+  const details = [
+    error.message,
+    said ? String(error.error_description) : '',
+    cause instanceof Error ? cause.message : '',
+    errorCodeOf(cause) ?? '',
+  ];
+  return [...new Set(details.filter((text) => text !== ''))].join(', ').slice(0, 300);
+}

@@ -1,0 +1,66 @@
+import { Temporal } from 'temporal-polyfill';
+import { instantOfLocal, localTime } from '../../lib/time-zone.ts';
+import { isTimeZone } from '../../protocol/http/time-zone.ts';
+import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { instant } from '../elements/format.ts';
+import { type Html, html } from '../html.ts';
+
+const localPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/;
+
+/** What the clocks of a zone show at an instant, as date fields of browsers have it. */
+export function localText(iso: string, zone: string): string {
+  const local = localTime(Date.parse(iso), isTimeZone(zone) ? zone : 'UTC');
+  return local.toString({ smallestUnit: local.second === 0 ? 'minute' : 'second' });
+}
+
+/** The instant of a local time of a zone; a text that is no local time stays as it is, for the schema. */
+export function instantText(local: string, zone: string): string {
+  if (!localPattern.test(local)) return local;
+  try {
+    const time = Temporal.PlainDateTime.from(local, { overflow: 'reject' });
+    return new Date(instantOfLocal(time, isTimeZone(zone) ? zone : 'UTC')).toISOString();
+  } catch {
+    // The 31st of a month that has none: the schema says that it is no date.
+    return local;
+  }
+}
+
+/** A time on the clocks of a zone, with the zone's name. */
+export function inZone(epochMs: number, zone: string): string {
+  const known = isTimeZone(zone) ? zone : 'UTC';
+  const words = new Intl.DateTimeFormat('en-GB', {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    timeZone: known,
+  }).format(epochMs);
+  return `${words} ${known}`;
+}
+
+/** A time in the window's zone, and beneath it in the reader's. */
+export function bothTimes(epochMs: number, zone: string): Html {
+  return html`${inZone(epochMs, zone)}<br><span class="small soft">${instant(epochMs)}</span>`;
+}
+
+const units = { DAY: 'day', WEEK: 'week', MONTH: 'month' } as const;
+
+/** How a window recurs, in words. */
+export function ruleWords({
+  repeatInterval,
+  repeatUnit,
+  repeatEndsAt,
+  timezone,
+}: Pick<WindowDefinition, 'repeatInterval' | 'repeatUnit' | 'repeatEndsAt'> & {
+  readonly timezone?: string;
+}): string {
+  if (repeatInterval === null || repeatUnit === null) return 'once';
+  const unit = units[repeatUnit];
+  const every = repeatInterval === 1 ? `every ${unit}` : `every ${repeatInterval} ${unit}s`;
+  return repeatEndsAt === null
+    ? every
+    : `${every} until ${inZone(Date.parse(repeatEndsAt), timezone ?? 'UTC')}`;
+}

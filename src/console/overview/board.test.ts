@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Store } from '../../platform/store/store.ts';
+import { shared } from './board.ts';
+
+const accountId = 'account';
+let looks = 0;
+let written = '';
+let lookMs = 0;
+let version = 7;
+let choices = 0;
+
+beforeEach(() => {
+  [looks, written, lookMs, version, choices] = [0, '', 0, 7, 0];
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(() => vi.useRealTimers());
+
+/** A store whose look at every check takes so long. */
+function storeOf(): Store {
+  return {
+    audit: { lastWrite: async () => written },
+    statuses: { lastChange: async () => version },
+    states: { lastTurn: async () => 0 },
+    overviews: {
+      counts: async () => {
+        looks += 1;
+        vi.advanceTimersByTime(lookMs);
+        return new Map([['passed', looks]]);
+      },
+      choices: async () => {
+        choices += 1;
+        return { tags: [], groups: [], locations: [], types: [] };
+      },
+    },
+  } as unknown as Store;
+}
+
+function ask(store: Store, key = 'all', { isWhole = true, atLeast = 0 } = {}) {
+  let made = 0;
+  const answer = shared({ store, accountId, now: 0, atLeast }, key, async ({ counts }) => {
+    made += 1;
+    return { answer: { passed: counts.get('passed'), made }, isWhole };
+  });
+  return answer;
+}
+
+it('looks once for all readers of the same time, for twenty times as long as looking took', async () => {
+  const store = storeOf();
+  lookMs = 50;
+  const answers = await Promise.all(Array.from({ length: 50 }, () => ask(store)));
+  expect(answers).toEqual(answers.map(() => ({ passed: 1, made: 1 })));
+  vi.advanceTimersByTime(900);
+  expect(await ask(store)).toBe(answers[0]);
+  // Another filter is made anew, of the same look.
+  expect(await ask(store, 'others')).not.toBe(answers[0]);
+  expect(looks).toBe(1);
+  vi.advanceTimersByTime(60);
+  expect(await ask(store)).toMatchObject({ passed: 2 });
+});
+
+it('looks again after a write at once, and each time where that costs nothing', async () => {
+  const store = storeOf();
+  lookMs = 1_000;
+  await ask(store);
+  written = 'somebody wrote';
+  expect(await ask(store)).toMatchObject({ passed: 2 });
+  vi.advanceTimersByTime(1_500);
+  expect(await ask(store)).toMatchObject({ passed: 3 });
+  lookMs = 0;
+  written = 'again';
+  expect(await ask(store)).toMatchObject({ passed: 4 });
+  expect(await ask(store)).toMatchObject({ passed: 5 });
+});
+
+it('shows a reader who was notified of news nothing older, and looks once for all who were', async () => {
+  const store = storeOf();
+  lookMs = 50;
+  await ask(store);
+  version = 8;
+  expect(await ask(store)).toMatchObject({ passed: 1 });
+  const notified = await Promise.all(Array.from({ length: 20 }, () => ask(store, 'all', { atLeast: 8 })));
+  expect(notified).toEqual(notified.map(() => ({ passed: 2, made: 1 })));
+});
+
+it('shares that in which something is missing for a moment, and nothing that failed', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] });
+  const store = storeOf();
+  lookMs = 50;
+  const first = await ask(store, 'all', { isWhole: false });
+  expect(await ask(store)).toBe(first);
+  vi.advanceTimersByTime(600);
+  expect(await ask(store)).not.toBe(first);
+  expect(looks).toBe(1);
+  await expect(
+    shared({ store, accountId, now: 0, atLeast: 0 }, 'broken', async () => Promise.reject(new Error('gone'))),
+  ).rejects.toThrow('gone');
+  expect(await ask(store, 'broken')).toMatchObject({ passed: 1 });
+});
+
+it('asks what there is to choose from once for each write, and once a minute', async () => {
+  const store = storeOf();
+  for (let round = 0; round < 3; round += 1) await ask(store);
+  expect([looks, choices]).toEqual([3, 1]);
+  written = 'somebody wrote';
+  await ask(store);
+  expect(choices).toBe(2);
+  vi.advanceTimersByTime(60_000);
+  await ask(store);
+  expect(choices).toBe(3);
+});

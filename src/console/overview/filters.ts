@@ -1,0 +1,84 @@
+import { findCheckType } from '../../checks/index.ts';
+import { type OverviewState, overviewStates } from '../../service/overviews/states.ts';
+import type { OverviewChoices, OverviewFilter } from '../../service/overviews/store.ts';
+import { states } from '../elements/state.ts';
+import { type Html, html, withQuery } from '../html.ts';
+
+/** Search and filters. They stand in the address, so that a view can be kept and shared. */
+export function filters(
+  filter: OverviewFilter,
+  choices: OverviewChoices,
+  {
+    counts,
+    total,
+    isByGroup,
+  }: {
+    readonly counts: ReadonlyMap<OverviewState, number>;
+    readonly total: number;
+    readonly isByGroup: boolean;
+  },
+): Html {
+  const query = {
+    q: filter.search,
+    state: filter.state,
+    type: filter.checkType,
+    tag: filter.tag,
+    group: filter.groupId,
+    location: filter.location,
+    by: isByGroup ? 'group' : undefined,
+  };
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const tab = (state: OverviewState | undefined, word: string, count: number) =>
+    html`<li><a href="${withQuery('/', { ...query, state })}"${filter.state === state ? html` aria-current="true"` : ''}>${word} <span class="count">${count}</span></a></li>`;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  return html`<div class="filters"><ul class="tabs" aria-label="States">${tab(undefined, 'All', all)}${overviewStates.map(
+    (state) => {
+      const count = counts.get(state) ?? 0;
+      return count > 0 || filter.state === state ? tab(state, states[state].word, count) : '';
+    },
+  )}</ul>
+<form method="get" action="/" role="search" hx-get="/" hx-target="#rows" hx-select="#rows" hx-swap="outerMorph" hx-push-url="true" hx-trigger="input delay:250ms, submit">
+${filter.state ? html`<input type="hidden" name="state" value="${filter.state}">` : ''}${isByGroup ? html`<input type="hidden" name="by" value="group">` : ''}
+<label class="hidden" for="search">Search names and addresses</label>
+<input id="search" type="search" name="q" value="${filter.search ?? ''}" placeholder="Search names and addresses">
+${select(
+  'type',
+  'Type',
+  filter.checkType,
+  choices.types.map((type) => [type, findCheckType(type)?.title ?? type]),
+)}
+${select(
+  'group',
+  'Group',
+  filter.groupId?.toString(),
+  choices.groups.map(({ id, name }) => [String(id), name]),
+)}
+${select(
+  'tag',
+  'Tag',
+  filter.tag,
+  choices.tags.map((tag) => [tag, tag]),
+)}
+${select(
+  'location',
+  'Location',
+  filter.location,
+  choices.locations.map((name) => [name, name]),
+)}
+<button class="button" type="submit">Filter</button>
+${choices.groups.length > 0 ? html`<a class="small" href="${withQuery('/', { ...query, by: isByGroup ? undefined : 'group' })}">${isByGroup ? 'As one list' : 'By group'}</a>` : ''}
+${isFiltered ? html`<a class="small" href="/">Clear · ${total} found</a>` : ''}
+</form></div>`;
+}
+
+function select(
+  name: string,
+  label: string,
+  value: string | undefined,
+  choices: readonly (readonly [string, string])[],
+): Html | '' {
+  if (choices.length < 2 && value === undefined) return '';
+  return html`<label class="hidden" for="filter-${name}">${label}</label><select id="filter-${name}" name="${name}"><option value="">${label}: any</option>${choices.map(
+    ([key, word]) => html`<option value="${key}"${key === value ? html` selected` : ''}>${word}</option>`,
+  )}</select>`;
+}

@@ -1,0 +1,9 @@
+import { isOpen, parseState } from '../../service/alerts/stored-state.ts';
+import type { OverviewRow } from '../../service/overviews/store.ts';
+
+/** When a check last stopped passing; null while it passes. */
+export function sinceOf({ alertState }: Pick<OverviewRow, 'alertState'>): number | null {
+  if (alertState === null) return null;
+  const stored = parseState({ state: alertState });
+  return isOpen(stored) ? (stored.episodeSince ?? stored.alert.since) : null;
+}

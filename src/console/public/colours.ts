@@ -1,0 +1,21 @@
+import type { StatusPageOptions } from '../../protocol/pages/status-page.ts';
+
+type Themes = NonNullable<StatusPageOptions['themeColors']>;
+
+/** The colours that a page's owner chose, as a style sheet. They are hexadecimal numbers, checked as input. */
+export function coloursOf({ light, dark }: Themes): string {
+  const both = (name: keyof Themes['light']) => `light-dark(${light[name]}, ${dark[name]})`;
+  return `:root {
+  --paper: ${both('bodyBackgroundColor')};
+  --surface: ${both('cardBackgroundColor')};
+  --ink: ${both('bodyFontColor')};
+  --ink-soft: ${both('bodyFontColorMuted')};
+  --line: ${both('borderColor')};
+  --link: ${both('linkFontColor')};
+}
+h1, h2, h3 { color: ${both('titleFontColor')}; }
+.public-top { background: ${both('headerBackgroundColor')}; color: ${both('headerFontColor')}; }
+.bottom a { color: ${both('navigationFontColor')}; }
+.button.primary { background: ${both('primaryButtonBackgroundColor')}; border-color: ${both('primaryButtonBackgroundColor')}; color: ${both('primaryButtonFontColor')}; }
+`;
+}

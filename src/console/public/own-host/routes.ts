@@ -1,0 +1,139 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, toError } from '../../../lib/errors.ts';
+import type { Store } from '../../../platform/store/store.ts';
+import type { DomainProof } from '../../../service/custom-domains/domain-proof.ts';
+import { isProven, isServing } from '../../../service/custom-domains/domain-state.ts';
+import { rememberedMs } from '../../../service/custom-domains/service-names.ts';
+import type { Assets } from '../../assets.ts';
+import { path } from '../../html.ts';
+import { isStatusFile, sendPublicError, sendStatusFile } from '../routes.ts';
+import type { StatusPageSource } from '../status-source.ts';
+import type { OwnHost, OwnHosts } from './hosts.ts';
+
+/** What is the same at every host: files of pages, and the links of mails. */
+const shared = /^\/(assets\/|favicon\.ico$|subscriptions\/)/;
+
+interface OwnHostDeps {
+  readonly hosts: OwnHosts;
+  readonly source: StatusPageSource;
+  readonly assets: Assets;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether a route is one of the pages for browsers, rather than of the API, probes and programs. */
+    readonly isPage?: boolean;
+  }
+}
+
+/** Has all routes of a scope count as pages for browsers. */
+export function markPages(scope: FastifyInstance): void {
+  scope.addHook('onRoute', (route) => {
+    route.config = { ...route.config, isPage: true };
+  });
+}
+
+/** What is the service's at every name, whether a route stands behind it or not. */
+const servicePaths = /^\/(?:v\d+|next|-|api|health|metrics|mcp|login|logout)(?:\/|$)/;
+
+/** Whether a request carries a key: only programs send one. */
+function hasKey({ headers }: FastifyRequest): boolean {
+  return /^Bearer /i.test(headers.authorization ?? '');
+}
+
+/**
+ * Pages at host names of their own. Such a host answers with the page at `/`, with its files and forms, and with what
+ * is the same everywhere. The API, the probes and every request with a key are the service's at every name, so that a
+ * page cuts nothing off. The console's own pages are not there, and its cookies mean nothing. Requests that name
+ * any other host go their way.
+ */
+export function addOwnHosts(app: FastifyInstance, { hosts, source, assets }: OwnHostDeps): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const own = await hosts.find(request.hostname);
+    if (!own) return;
+    const { pathname } = new URL(request.url, 'http://own.invalid');
+    if (request.routeOptions.config.isPage !== true || servicePaths.test(pathname)) return;
+    if (hasKey(request)) {
+      delete request.headers.cookie;
+      return;
+    }
+    // No key and no session counts here: limits are those of an address.
+    request.caller = { kind: 'nobody' };
+    try {
+      return await answer(own, { assets, request, reply }, source);
+    } catch (thrown) {
+      return sendPublicError(toError(thrown), { request, reply, assets });
+    }
+  });
+}
+
+/** Answers a request itself, or lets it pass to its route (undefined). */
+async function answer(
+  { kind, address }: OwnHost,
+  {
+    assets,
+    request,
+    reply,
+  }: { readonly assets: Assets; readonly request: FastifyRequest; readonly reply: FastifyReply },
+  source: StatusPageSource,
+): Promise<FastifyReply | undefined> {
+  const { pathname } = new URL(request.url, 'http://own.invalid');
+  const isReading = request.method === 'GET' || request.method === 'HEAD';
+  const end = pathname === '/' ? '' : pathname;
+  if (shared.test(pathname)) return undefined;
+  if (kind === 'dashboard') {
+    const base = path`/dashboards/${address}`;
+    if (pathname === base || pathname.startsWith(`${base}/`)) return undefined;
+    if (isReading && end === '') return reply.header('cache-control', 'no-store').redirect(base, 303);
+  } else {
+    const forms = ['subscribe', 'key'].map((end) => path`/status/${address}/${end}`);
+    if (forms.includes(pathname)) return undefined;
+    if (isReading && isStatusFile(end)) {
+      const host = request.hostname.toLowerCase();
+      return sendStatusFile(source, { assets, request, reply, address, end, host });
+    }
+  }
+  // Programs that ask for what is nowhere hear so from the API.
+  if (request.routeOptions.url === '/*' && !(request.headers.accept ?? '').includes('text/html'))
+    return undefined;
+  throw new AppError('NOT_FOUND', 'There is no such page at this host.');
+}
+
+/**
+ * The host names at which pages answer, from the database: proven ones, those that the operator allows, and for some
+ * time those whose proof is gone, unless the service was called by them.
+ */
+export async function storedHosts(
+  store: Pick<Store, 'statusPages' | 'customDomains' | 'serviceNames'>,
+  proof: Pick<DomainProof, 'isAllowed'>,
+  now: number,
+): Promise<ReadonlyMap<string, OwnHost>> {
+  const [rows, pages, names] = await Promise.all([
+    store.customDomains.all(),
+    store.statusPages.withOwnHost(),
+    store.serviceNames.since(now - rememberedMs),
+  ]);
+  const called = new Set(names.map(({ name }) => name));
+  const urls = new Map(pages.map(({ custom_domain: host, url }) => [host, url]));
+  return new Map(
+    rows.flatMap((row): [string, OwnHost][] => {
+      const { host } = row;
+      const proven = proof.isAllowed(host) || isProven(row);
+      if (!proven && (!isServing(row, now) || called.has(host))) return [];
+      if (row.dashboard_id !== null) return [[host, { kind: 'dashboard', address: host, isProven: proven }]];
+      const url = urls.get(host);
+      return url === undefined ? [] : [[host, { kind: 'status page', address: url, isProven: proven }]];
+    }),
+  );
+}
+
+/** Those of status pages that there are copies of. */
+export function copiedHosts(
+  pages: readonly { readonly address: string; readonly host: string | null }[],
+): ReadonlyMap<string, OwnHost> {
+  return new Map(
+    pages.flatMap(({ address, host }) =>
+      host === null ? [] : [[host, { kind: 'status page', address, isProven: true }] as const],
+    ),
+  );
+}

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { AppError } from '../../lib/errors.ts';
+import { isBetterOld } from './public-call.ts';
+
+it('prefers an old page to a failure of ours and to a limit, not to what is so', () => {
+  expect(isBetterOld(new AppError('STORE_UNAVAILABLE', 'away'))).toBe(true);
+  expect(isBetterOld(new AppError('RATE_LIMITED', 'too many'))).toBe(true);
+  expect(isBetterOld(new TypeError('a bug'))).toBe(true);
+  expect(isBetterOld(new AppError('NOT_FOUND', 'gone'))).toBe(false);
+  expect(isBetterOld(new AppError('BAD_TOKEN', 'closed'))).toBe(false);
+});

@@ -1,0 +1,74 @@
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
+import { endConnectionsOnClose } from '../../platform/http/connections/closing.ts';
+import { publicPageRoutes } from '../../protocol/pages/public-page.ts';
+import { DomainProof } from '../../service/custom-domains/domain-proof.ts';
+import { PublicCopies } from '../../service/pages/public-copies.ts';
+import { readAssets, serveAssets } from '../assets.ts';
+import { OwnHosts } from './own-host/hosts.ts';
+import { addOwnHosts, copiedHosts, markPages } from './own-host/routes.ts';
+import { addStatusPages } from './routes.ts';
+import { StatusPageSource } from './status-source.ts';
+
+export interface WaitingRoomDeps {
+  readonly artifactStore: ArtifactStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly publicUrl?: string | undefined;
+  readonly artifactsUrl?: string | undefined;
+  readonly trustedProxies: readonly string[];
+}
+
+/**
+ * What a service answers that was started and waits for its database: status pages from their copies, and
+ * 503 to everything else.
+ */
+export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyInstance> {
+  const { logger, artifactStore, clock, publicUrl, artifactsUrl, trustedProxies } = deps;
+  const app = Fastify({
+    loggerInstance: logger.child({}, { level: 'silent' }) as FastifyBaseLogger,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+  });
+  endConnectionsOnClose(app);
+  const assets = readAssets();
+  const copies = new PublicCopies(artifactStore);
+  const away = async (): Promise<never> => {
+    throw new AppError('STORE_UNAVAILABLE', 'The service waits for its database.');
+  };
+  const source = new StatusPageSource({
+    ...{ assets, clock, publicUrl, copies, logger },
+    handlers: new Map([[publicPageRoutes.getStatusPageData.operationId, away]]),
+    takesSubscriptions: false,
+    limits: undefined,
+  });
+  const recall = async () => copiedHosts(await copies.list());
+  addOwnHosts(app, {
+    hosts: new OwnHosts({
+      clock,
+      logger,
+      proof: new DomainProof({ publicUrl, artifactsUrl }),
+      load: away,
+      recall,
+    }),
+    source,
+    assets,
+  });
+  await app.register(async (open) => {
+    markPages(open);
+    serveAssets(open, assets);
+    // At a host name of its own, the page is at the root.
+    open.get('/', async (_request, reply) => reply.callNotFound());
+    addStatusPages(open, { assets, source });
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(503).header('retry-after', '5').send({
+      statusCode: 503,
+      error: 'Service Unavailable',
+      message: 'The service waits for its database.',
+    }),
+  );
+  return app;
+}

@@ -1,0 +1,68 @@
+import { AppError } from '../../lib/errors.ts';
+import { localTime } from '../../lib/time-zone.ts';
+import { type CheckReport, reportingRoutes, reportRanges } from '../../protocol/results/reporting.ts';
+import { namedWindow } from '../../service/results/reports/window.ts';
+import { shortened } from '../elements/format.ts';
+import { notice } from '../forms/action.ts';
+import { type Html, html, withQuery } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { Page, PageCall, View } from '../page.ts';
+import { choiceOf, type ReportChoice, rangeWords } from './range.ts';
+import { reportTable } from './table.ts';
+
+const csvFile = 'report.csv';
+
+/** How checks did over days, weeks or months: to read, to print, and as a table. */
+export const reportPages: readonly Page[] = [
+  { path: '/report', title: 'Report', navigation: 'Report', role: 'READ_ONLY', handler: showReport },
+  {
+    path: '/report/:file',
+    title: 'Report as a table',
+    role: 'READ_ONLY',
+    handler: async ({ api, query, reply, params }) => {
+      if (params.file !== csvFile) throw new AppError('NOT_FOUND', 'There is no such page.');
+      const text = await api.call(reportingRoutes.getReportAsCsv, { query: choiceOf(query).query });
+      await reply.type('text/csv; charset=utf-8').send(text);
+      return 'answered';
+    },
+  },
+];
+
+async function showReport(call: PageCall): Promise<View> {
+  const choice = choiceOf(call.query);
+  const { tags } = await call.store.overviews.choices(call.viewer.accountId);
+  const { fields, problem } = choice;
+  const reports: CheckReport[] = await call.api.call(reportingRoutes.getReport, { query: choice.query });
+  const main = html`${heading('Report')}${problem === null ? '' : notice(problem, 'refused')}
+${form(choice, tags)}
+<p class="lead">${periodOf(choice, call.clock.wallMs())}${fields.tag === '' ? '' : html`, checks tagged <span class="tag">${shortened(fields.tag, 60)}</span>`}.
+<a class="button" href="${withQuery(`/report/${csvFile}`, fields)}">As a table (CSV)</a></p>
+${reportTable(reports)}
+<p class="small soft">Every slot that was due is counted once: the columns from "Evaluated" on add up to "Due". Slots belong to a period by when they were due,
+results by when they came in. "Succeeded" is the share of the evaluated runs that did not fail. What was not measured counts neither way.</p>`;
+  return { main };
+}
+
+/** On paper a named range means nothing without its dates. */
+function periodOf({ fields: { range, first, last, zone }, query }: ReportChoice, now: number): Html {
+  if (query.from !== undefined) {
+    return html`<b>${first} to ${last}</b>, whole days by the clocks of ${zone}`;
+  }
+  const { from, to } = namedWindow(range, now, zone);
+  const [begin, end] = [from, to].map((at) =>
+    localTime(at, zone).toString({ smallestUnit: 'minute' }).replace('T', ' '),
+  );
+  return html`<b>${rangeWords[range]}</b>: ${begin} to ${end}, by the clocks of ${zone}`;
+}
+
+function form({ fields }: ReportChoice, tags: readonly string[]): Html {
+  const option = (value: string, word: string, chosen: string) =>
+    html`<option value="${value}"${value === chosen ? html` selected` : ''}>${word}</option>`;
+  return html`<form class="filter-row lead filters" method="get" action="/report">
+<label>Range <select name="range">${reportRanges.map((one) => option(one, rangeWords[one], fields.range))}</select></label>
+<label>or first day <input type="date" name="first" value="${fields.first}"></label>
+<label>last day <input type="date" name="last" value="${fields.last}"></label>
+<label>Time zone <input name="zone" value="${fields.zone}" placeholder="Europe/Berlin"></label>
+<label>Tag <select name="tag">${option('', 'all checks', fields.tag)}${tags.map((tag) => option(tag, shortened(tag, 60), fields.tag))}</select></label>
+<button class="button" type="submit">Show</button></form>`;
+}

@@ -1,0 +1,76 @@
+import { Temporal } from 'temporal-polyfill';
+import { instantOfLocal } from '../../lib/time-zone.ts';
+import { isTimeZone } from '../../protocol/http/time-zone.ts';
+import { reportRanges } from '../../protocol/results/reporting.ts';
+
+export const rangeWords: Readonly<Record<(typeof reportRanges)[number], string>> = {
+  last24Hrs: 'Last 24 hours',
+  last7Days: 'Last 7 days',
+  last30Days: 'Last 30 days',
+  thisWeek: 'This week',
+  thisMonth: 'This month',
+  lastWeek: 'Last week',
+  lastMonth: 'Last month',
+};
+
+/** What a report is about, as its form says, and as the API is asked. */
+export interface ReportChoice {
+  /** The fields of the form, to show it again and to ask the same of the table. */
+  readonly fields: {
+    readonly range: (typeof reportRanges)[number];
+    readonly first: string;
+    readonly last: string;
+    readonly zone: string;
+    readonly tag: string;
+  };
+  readonly query: Readonly<Record<string, string>>;
+  /** What is wrong with a field; then the default counts instead. */
+  readonly problem: string | null;
+}
+
+/**
+ * What the query of the page asks for: days by the calendar of a zone, both included, or a named range. Last month when
+ * nothing is said.
+ */
+export function choiceOf(query: URLSearchParams): ReportChoice {
+  const given = (name: string) => (query.get(name) ?? '').trim().slice(0, 255);
+  const asked = given('zone');
+  const zone = asked === '' || !isTimeZone(asked) ? 'UTC' : asked;
+  const range = reportRanges.find((one) => one === given('range')) ?? 'lastMonth';
+  const [first, last] = [dayOf(given('first')), dayOf(given('last'))];
+  const isReversed = first !== null && last !== null && Temporal.PlainDate.compare(first, last) > 0;
+  const days = first !== null && last !== null && !isReversed ? { first, last } : null;
+  const problem =
+    asked !== '' && asked !== zone
+      ? `There is no time zone ${asked}: the times below are UTC.`
+      : isReversed
+        ? 'The last day is before the first: the named range is shown.'
+        : days === null && (given('first') !== '' || given('last') !== '')
+          ? 'Both days are needed, such as 2026-07-01 and 2026-07-31: the named range is shown.'
+          : null;
+  const tag = given('tag');
+  return {
+    fields: { range, first: given('first'), last: given('last'), zone, tag },
+    query: {
+      ...(days
+        ? { from: startOf(days.first, zone), to: startOf(days.last.add({ days: 1 }), zone) }
+        : { quickRange: range }),
+      timezone: zone,
+      ...(tag === '' ? {} : { filterByTags: tag }),
+    },
+    problem,
+  };
+}
+
+function startOf(day: Temporal.PlainDate, zone: string): string {
+  return new Date(instantOfLocal(day.toPlainDateTime(), zone)).toISOString();
+}
+
+function dayOf(text: string): Temporal.PlainDate | null {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return null;
+  try {
+    return Temporal.PlainDate.from(text, { overflow: 'reject' });
+  } catch {
+    return null; // Such as the 31st of June.
+  }
+}

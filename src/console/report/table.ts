@@ -1,0 +1,71 @@
+import { type Share, shareOfPercent } from '../../lib/figures/share.ts';
+import type { CheckReport } from '../../protocol/results/reporting.ts';
+import { addedCoverage, type Coverage, coverageText, notMeasured } from '../../protocol/runs/coverage.ts';
+import { countText, duration, percent, shortened } from '../elements/format.ts';
+import { type Column, table } from '../elements/table.ts';
+import { type Content, type Html, html, path } from '../html.ts';
+
+interface Row {
+  readonly name: Content;
+  readonly succeeded: Share | null;
+  readonly p95Ms: number | null;
+  readonly coverage: Coverage;
+}
+
+/**
+ * How the checks of a report did, and below them all together. The columns from the evaluated slots on add up to the
+ * slots due, in every row.
+ */
+export function reportTable(reports: readonly CheckReport[]): Html {
+  const rows = reports.map(
+    ({ name, checkId, deactivated, aggregate }): Row => ({
+      name: html`<a href="${path`/checks/${checkId}`}">${shortened(name, 120)}</a>${deactivated ? html` <span class="small soft">switched off</span>` : ''}`,
+      succeeded: shareOfPercent(aggregate.successRatio),
+      p95Ms: aggregate.p95,
+      coverage: aggregate.coverage,
+    }),
+  );
+  const total = addedCoverage(rows.map(({ coverage }) => coverage));
+  const whole: Row = { name: html`<b>All together</b>`, succeeded: null, p95Ms: null, coverage: total };
+  return table({
+    caption: 'What was due of each check, and what became of it',
+    rows: rows.length > 1 ? [...rows, whole] : rows,
+    empty: 'No check fits.',
+    columns: [
+      { title: 'Check', cell: ({ name }) => name },
+      {
+        title: 'Succeeded',
+        isNumber: true,
+        cell: ({ succeeded, coverage }) => {
+          const covered = coverageText(coverage);
+          if (succeeded === null || covered === notMeasured) return succeeded === null ? '–' : notMeasured;
+          return html`${percent(succeeded)}${covered === null ? '' : html`<br><span class="small soft">${covered}</span>`}`;
+        },
+      },
+      { title: 'p95', isNumber: true, cell: ({ p95Ms }) => (p95Ms === null ? '–' : duration(p95Ms)) },
+      ...slotColumns(total),
+    ],
+  });
+}
+
+/** Columns of slots; reasons that none was missed for are left out. */
+function slotColumns(total: Coverage): Column<Row>[] {
+  const counts = (title: string, read: (coverage: Coverage) => number): Column<Row> => ({
+    title,
+    isNumber: true,
+    cell: ({ coverage }) => countText(read(coverage)),
+  });
+  const ofReasons = (kind: 'missed' | 'cancelled') =>
+    Object.keys(total[kind])
+      .sort()
+      .map((reason) => counts(`${kind}: ${reason}`, (coverage) => coverage[kind][reason] ?? 0));
+  return [
+    counts('Due', ({ due }) => due),
+    counts('Evaluated', ({ evaluated }) => evaluated),
+    ...ofReasons('missed'),
+    ...(total.errors > 0 ? [counts('Our errors', ({ errors }) => errors)] : []),
+    ...(total.maintenance > 0 ? [counts('Maintenance', ({ maintenance }) => maintenance)] : []),
+    ...ofReasons('cancelled'),
+    ...(total.open > 0 ? [counts('Open', ({ open }) => open)] : []),
+  ];
+}

@@ -1,0 +1,102 @@
+import type { CheckResult } from '../../protocol/results/check-result.ts';
+import {
+  type RootCauseAnalysis,
+  rootCauseAnalysisRoutes,
+} from '../../protocol/results/root-cause-analysis.ts';
+import { isOfRun } from '../../service/analyses/cause-owner.ts';
+import { csrfField } from '../elements/form.ts';
+import { instant, shortened } from '../elements/format.ts';
+import { facts } from '../elements/table.ts';
+import { section, visible } from '../elements/text.ts';
+import { type Content, type Html, html } from '../html.ts';
+import type { PageCall } from '../page.ts';
+
+const shownGroups = 3;
+
+/**
+ * What was found out about the cause of a run, and what people say of it. One run has one cause: that of its first
+ * error; the others are among what it follows from.
+ *
+ * @param page the path of the run's page, which takes what its forms send.
+ */
+export async function rootCauseSection(
+  call: PageCall,
+  { errorGroupIds, failure }: Pick<CheckResult, 'errorGroupIds' | 'failure'>,
+  page: string,
+): Promise<Content> {
+  const groupIds = errorGroupIds.slice(0, shownGroups);
+  if (groupIds.length === 0) return '';
+  const analyses = await call.store.analyses.ofGroups(groupIds);
+  const known = groupIds.flatMap((groupId) => analyses.get(groupId)?.[0] ?? []);
+  const newest = known.find(({ analysis }) => isOfRun(analysis, failure));
+  const shown = newest ? analysisPart(call, page, newest) : missingPart(known[0]);
+  const again = lookAgainForm(call, page, newest ? 'Look again' : 'Look for its cause');
+  return section('Root cause', html`${shown}${again}`, 'root-cause');
+}
+
+/** Of a run whose error was looked into for another run alone, in which something else failed. */
+function missingPart(other: RootCauseAnalysis | undefined): Html {
+  const whatFailed = other?.analysis.whatFailed ?? null;
+  return whatFailed === null
+    ? html`<p class="soft">Its cause has not been looked for yet.</p>`
+    : html`<p class="soft">The cause of this run is not known. The same error was analysed in a run where something else failed: ${whatFailed}.</p>`;
+}
+
+function analysisPart(call: PageCall, page: string, one: RootCauseAnalysis): Html {
+  const { analysis } = one;
+  return html`<p><b>${visible(shortened(analysis.rootCause, 1_500))}</b></p>
+${facts([
+  ['Who is concerned', visible(shortened(analysis.userImpact, 500))],
+  ['What to do next', visible(shortened(analysis.codeFix ?? '', 500))],
+  ['Kind', analysis.kind ?? kinds[analysis.classification]],
+  ['Found by', html`${one.model} of ${one.provider}, ${instant(one.created_at)}`],
+  ['Said with it', visible(shortened((one.userContext ?? []).map(({ text }) => text).join(' '), 300))],
+])}
+<details><summary>What it follows from</summary><ul>${analysis.evidence.map(
+    ({ artifacts, description }) =>
+      html`<li>${visible(shortened(description, 500))} <span class="soft">${visible(artifacts.map(({ name }) => name).join(', '))}</span></li>`,
+  )}</ul></details>${modelPart(one)}${verdictForm(call, page, one)}`;
+}
+
+/** Kinds of analyses that do not say whose: earlier versions made them. */
+const kinds: Readonly<Record<RootCauseAnalysis['analysis']['classification'], string>> = {
+  CONFIGURATION_ERROR: 'a setting or a definition',
+  INFRASTRUCTURE_ERROR: 'network, host or gateway',
+  APPLICATION_ERROR: 'the program that answers',
+  PERFORMANCE_ERROR: 'its speed',
+  MONITORING_ERROR: 'the monitoring itself',
+  UNKNOWN: 'not known',
+};
+
+/** What a model adds where rules leave the cause open; where they name one, that is the cause that is shown. */
+function modelPart({ fromModel, analysis }: RootCauseAnalysis): Content {
+  if (!fromModel || analysis.certainty !== 'OPEN') return '';
+  const { model, provider, askedAt, causes, droppedCount, problem } = fromModel;
+  const who = html`<p class="soft">From a model (${visible(model)}, ${provider}), ${instant(askedAt)}. It only ranks causes that the rules leave open; what it says is taken from the evidence${droppedCount === 0 ? '' : `, and ${droppedCount} of its statements, which were not, are left out`}.</p>`;
+  if (problem !== null) return html`<h3>Possible causes</h3>${who}<p>${visible(problem)}</p>`;
+  if (causes.length === 0)
+    return html`<h3>Possible causes</h3>${who}<p>None that the evidence speaks for.</p>`;
+  return html`<h3>Possible causes</h3>${who}<ol>${causes.map(
+    ({ cause, next, statements }) =>
+      html`<li>${cause}<ul>${statements.map(
+        ({ text, evidence }) =>
+          html`<li>${visible(shortened(text, 500))} <span class="soft">${visible(evidence.map(({ id }) => id).join(', '))}</span></li>`,
+      )}</ul>${next}</li>`,
+  )}</ol>`;
+}
+
+const said = {
+  RIGHT: 'Marked as right.',
+  WRONG: 'Marked as wrong.',
+} as const;
+
+function verdictForm({ api, viewer }: PageCall, page: string, { id, verdict }: RootCauseAnalysis): Content {
+  const words = verdict === null ? '' : html`<p class="soft">${said[verdict]}</p>`;
+  if (!api.allows(rootCauseAnalysisRoutes.updateRootCauseAnalysis)) return words;
+  return html`${words}<form method="post" action="${page}/root-cause/${id}">${csrfField(viewer)}<button class="button" type="submit" name="verdict" value="RIGHT">This is right</button> <button class="button" type="submit" name="verdict" value="WRONG">This is wrong</button></form>`;
+}
+
+function lookAgainForm({ api, viewer }: PageCall, page: string, word: string): Content {
+  if (!api.allows(rootCauseAnalysisRoutes.analyseErrorGroup)) return '';
+  return html`<form method="post" action="${page}/root-cause">${csrfField(viewer)}<button class="button" type="submit">${word}</button></form>`;
+}

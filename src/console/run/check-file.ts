@@ -1,0 +1,102 @@
+import { stringify } from 'yaml';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { maskedValues } from '../../checks/contract/definition/definition.ts';
+import { isRecord } from '../../lib/json/record.ts';
+import { withoutDefaults } from '../../lib/json/without-defaults.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface FileSources {
+  readonly type: CheckType;
+  /** The check with the settings of its group, as the API shows it: masked values are "". */
+  readonly check: Fields;
+  /** Variables of the account; the value of a hidden one is null. */
+  readonly variables: readonly { readonly key: string; readonly value: string | null }[];
+  /** The scripts of the snippets that the check names, by their ids. */
+  readonly snippets: ReadonlyMap<number, string>;
+}
+
+export interface CheckFile {
+  /** YAML that `picket run` takes. */
+  readonly text: string;
+  /** Variables whose values the service does not show: to be given with `--env`. */
+  readonly hidden: readonly string[];
+  /** What else has to be filled in, in words. */
+  readonly notes: readonly string[];
+}
+
+/** Fields of a check, other than its type's own, that bear on a single run. */
+const lifecycleKeys = [
+  ['setupSnippetId', 'localSetupScript'],
+  ['tearDownSnippetId', 'localTearDownScript'],
+] as const;
+
+/** A check as a file for `picket run`: what bears on its run, without defaults, with the variables it names. */
+export function checkFile({ type, check, variables, snippets }: FileSources): CheckFile {
+  const notes: string[] = [];
+  const spec = withoutDefaults(
+    type.spec,
+    Object.fromEntries(Object.keys(type.spec.shape).map((key) => [key, check[key]])),
+  );
+  for (const { path, flags } of maskedValues(type)) {
+    if (flags === undefined && valueAt(check, path) === '') notes.push(`${path.join('.')} is not shown`);
+  }
+  if (type.needsSuites) {
+    spec['codeBundlePath'] = './suite';
+    notes.push('codeBundlePath must name the folder of the suite, as seen from the file');
+  }
+  const scripts = type.usesLifecycleScripts ? lifecycle(check, snippets) : {};
+  const said = JSON.stringify([spec, scripts]);
+  const own = entries(check['environmentVariables']);
+  const isOwn = (name: string) => own.some(({ key }) => key === name);
+  const isNamed = ({ key }: { readonly key: string }) => new RegExp(`\\b${key}\\b`).test(said);
+  const named = [
+    ...variables.filter((one) => isNamed(one) && !isOwn(one.key)),
+    ...own.map(({ key, value, secret, locked }) => ({ key, value: secret || locked ? null : value })),
+  ];
+  const shown = named.filter(({ value }) => value !== null);
+  const { runtimeId } = check;
+  const file = {
+    checkType: type.name,
+    name: check['name'],
+    ...spec,
+    ...scripts,
+    ...(typeof runtimeId === 'string' && said.includes('script') ? { runtimeId } : {}),
+    ...(shown.length > 0 ? { environmentVariables: shown } : {}),
+  };
+  return {
+    text: stringify(file, { lineWidth: 0 }),
+    hidden: named.filter(({ value }) => value === null).map(({ key }) => key),
+    notes,
+  };
+}
+
+/** The scripts around a run: a snippet that the check names comes before its own script. */
+function lifecycle(check: Fields, snippets: ReadonlyMap<number, string>): Record<string, string> {
+  return Object.fromEntries(
+    lifecycleKeys.flatMap(([snippetKey, scriptKey]) => {
+      const [id, own] = [check[snippetKey], check[scriptKey]];
+      const parts = [
+        typeof id === 'number' ? (snippets.get(id) ?? '') : '',
+        typeof own === 'string' ? own : '',
+      ];
+      const script = parts.filter((part) => part.trim() !== '').join('\n');
+      return script === '' ? [] : [[scriptKey, script]];
+    }),
+  );
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, key) => (isRecord(at) ? at[key] : undefined), value);
+}
+
+interface Entry {
+  readonly key: string;
+  readonly value: string;
+  readonly secret?: boolean;
+  readonly locked?: boolean;
+}
+
+function entries(value: unknown): Entry[] {
+  return Array.isArray(value) ? value.filter((one) => isRecord(one) && typeof one['key'] === 'string') : [];
+}

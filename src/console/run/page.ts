@@ -1,0 +1,180 @@
+import { findCheckType } from '../../checks/index.ts';
+import { AppError } from '../../lib/errors.ts';
+import { assetRoutes } from '../../protocol/results/artifact.ts';
+import { type CheckResult, checkResultRoutes } from '../../protocol/results/check-result.ts';
+import { slotRoutes } from '../../protocol/runs/slot.ts';
+import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import { duration, instant, shortened } from '../elements/format.ts';
+import { reasonWords } from '../elements/slot-bar.ts';
+import { stateBadge } from '../elements/state.ts';
+import { facts, table } from '../elements/table.ts';
+import { section, visible } from '../elements/text.ts';
+import { type Content, type Html, html, path, withQuery } from '../html.ts';
+import type { Page, PageAnswer, PageCall, View } from '../page.ts';
+import { rootCauseSection } from '../root-causes/section.ts';
+import { comparePage } from './compare.ts';
+import { copyFile, copyPage } from './copy.ts';
+import { detailParts } from './detail.ts';
+import { evidenceSections } from './evidence.ts';
+import { crumbs, lastPassedBefore, leftOutNotice, runAgainForm } from './parts.ts';
+import { waySection } from './summary/way.ts';
+import { verdictOf } from './verdict.ts';
+
+export const runPages: readonly Page[] = [
+  { path: '/checks/:checkId/runs/:resultId', title: 'Run', role: 'READ_ONLY', handler: runPage },
+  {
+    path: '/checks/:checkId/runs/:resultId/files/*',
+    title: 'File of a run',
+    role: 'READ_ONLY',
+    handler: runFile,
+  },
+  {
+    path: '/checks/:checkId/runs/:resultId/compare',
+    title: 'What is different',
+    role: 'READ_ONLY',
+    handler: comparePage,
+  },
+  { path: '/checks/:checkId/file', title: 'Run it yourself', role: 'READ_ONLY', handler: copyPage },
+  { path: '/checks/:checkId/file/check.yaml', title: 'check.yaml', role: 'READ_ONLY', handler: copyFile },
+  { path: '/checks/:checkId/slots/:slotId', title: 'Not measured', role: 'READ_ONLY', handler: slotPage },
+  { method: 'POST', path: '/checks/:checkId/run', title: 'Run again', role: 'READ_RUN', handler: runAgain },
+];
+
+const dayMs = 86_400_000;
+
+async function runPage(call: PageCall): Promise<View> {
+  const { api, params } = call;
+  const { checkId = '', resultId = '' } = params;
+  const result = await api.call(checkResultRoutes.getCheckResult, {
+    params: { checkId, checkResultId: resultId },
+  });
+  const verdict = verdictOf(result);
+  const check = await call.store.checks.find(call.viewer.accountId, checkId);
+  // Nobody runs what calls in by itself.
+  const isRun = check !== undefined && !findCheckType(check.checkType)?.pings;
+  const [attempts, lastPassed, evidence, rootCause, way] = await Promise.all([
+    attemptsOf(call, result),
+    verdict.state === 'passed' ? undefined : lastPassedBefore(call, result),
+    evidenceSections(call, result),
+    rootCauseSection(call, result, path`/checks/${checkId}/runs/${resultId}`),
+    waySection(call, result),
+  ]);
+  const { sections, log } = detailParts(result);
+  const main = html`${crumbs(checkId, result.name)}
+<div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
+<h1>${visible(shortened(verdict.sentence, 400))}</h1>
+${verdict.detail === null ? '' : html`<p class="verdict-detail">${visible(shortened(verdict.detail, 1_000))}</p>`}
+${verdict.whatFailed === null ? '' : html`<p><b>What failed:</b> ${verdict.whatFailed}.</p>`}
+${facts([
+  ['When', instant(result.startedAt ?? result.created_at)],
+  ['Where', visible(result.runLocation)],
+  [
+    'Response time',
+    verdict.state === 'failed' && result.responseTime === 0 ? '' : duration(result.responseTime),
+  ],
+  ['Attempt', result.attempts > 0 ? `${result.attempts + 1}` : ''],
+  ['Code', result.failure ? html`<code>${result.failure.code}</code>` : ''],
+])}
+<div class="actions">${isRun ? runAgainForm(call, checkId) : ''}${
+    lastPassed
+      ? html`<a class="button" href="${path`/checks/${checkId}/runs/${resultId}/compare`}">Compare with the last pass</a><a class="button" href="${path`/checks/${checkId}/runs/${lastPassed.id}`}">Last pass (${duration(lastPassed.responseTime)})</a>`
+      : ''
+  }${isRun ? html`<a class="button" href="${path`/checks/${checkId}/file`}">Run it yourself</a>` : ''}</div></div>
+${leftOutNotice(result)}${rootCause}${attempts}${way}${sections}${evidence}${log}${leaseFacts(result)}`;
+  return { title: `${verdict.word}: ${shortened(result.name, 80)}`, main };
+}
+
+/** The tries of the run, when there was more than one. */
+async function attemptsOf({ api }: PageCall, result: CheckResult): Promise<Content> {
+  if (result.attempts === 0 && result.resultType === 'FINAL') return '';
+  const { checkId, sequenceId, scheduledAt } = result;
+  const to = new Date(Date.parse(scheduledAt) + dayMs).toISOString();
+  const all = await api.call(checkResultRoutes.listCheckResults, {
+    params: { checkId },
+    query: { from: scheduledAt, to, resultType: 'ALL', limit: 100 },
+  });
+  const rows = all
+    .filter((one) => one.sequenceId === sequenceId)
+    .sort((left, right) => left.attempts - right.attempts);
+  if (rows.length < 2) return '';
+  return section(
+    'Attempts',
+    table<CheckResult>({
+      caption: 'Attempts of this run',
+      rows,
+      empty: '',
+      columns: [
+        { title: '#', cell: ({ attempts }) => attempts + 1, isNumber: true },
+        {
+          title: 'Outcome',
+          cell: (one) => {
+            const { state, word, sentence } = verdictOf(one);
+            const words = html`${stateBadge(state, word)} <span class="soft">${visible(shortened(sentence, 120))}</span>`;
+            return one.id === result.id
+              ? words
+              : html`<a href="${path`/checks/${checkId}/runs/${one.id}`}">${words}</a>`;
+          },
+        },
+        { title: 'Where', cell: ({ runLocation }) => visible(runLocation) },
+        { title: 'When', cell: ({ startedAt, created_at: createdAt }) => instant(startedAt ?? createdAt) },
+        { title: 'Time', cell: ({ responseTime }) => duration(responseTime), isNumber: true },
+      ],
+    }),
+  );
+}
+
+function leaseFacts(result: CheckResult): Html {
+  return html`<section><details><summary>How this run came about</summary>${facts([
+    ['Was due', instant(result.scheduledAt)],
+    ['Started', result.startedAt ? instant(result.startedAt) : ''],
+    ['By the agent’s clock', result.hostStartedAt ? instant(result.hostStartedAt) : ''],
+    ['Stopped', result.stoppedAt ? instant(result.stoppedAt) : ''],
+    ['Stored', instant(result.created_at)],
+    ['From lease to probe', duration(result.startDelayMs)],
+    ['The agent was late by', duration(result.agentLagMs)],
+    ['Taken by the agent itself', duration(result.agentOverheadMs)],
+    ['Result', html`<code>${result.id}</code>`],
+    ['Sequence', result.sequenceId === null ? '' : html`<code>${result.sequenceId}</code>`],
+  ])}</details></section>`;
+}
+
+async function runFile({ api, params }: PageCall): Promise<PageAnswer> {
+  const { checkId = '', resultId = '', '*': name = '' } = params;
+  return {
+    file: await api.answer(assetRoutes.getAsset, { params: { checkId, checkResultId: resultId, name } }),
+  };
+}
+
+/** A slot without a result: why nothing was measured. */
+async function slotPage({ api, params, query, store, viewer }: PageCall): Promise<View> {
+  const { checkId = '', slotId = '' } = params;
+  const at = Number(query.get('at'));
+  const check = await store.checks.find(viewer.accountId, checkId);
+  const { entries } = await api.call(slotRoutes.listCheckSlots, {
+    params: { id: checkId },
+    query: { from: String(at), to: String(at + 1), limit: 1000 },
+  });
+  const slot = entries.find(({ id }) => id === slotId);
+  if (!slot)
+    throw new AppError('NOT_FOUND', 'There is no such run. Records of runs are kept for a limited time.');
+  const several = slot.slotCount > 1 ? `${slot.slotCount} runs were` : 'The run was';
+  const main = html`${crumbs(checkId, check?.name ?? '')}
+<div class="verdict verdict-missed">${stateBadge('missed')}<h1>${slot.state === 'CANCELLED' ? `${several} taken back` : `${several} never measured`}</h1>
+<p><b>Why:</b> ${slot.explanation ?? reasonWords(slot.reason)}</p>
+<p>Nothing is known of the target at that time: it counts as a gap, neither as up nor as down.</p>
+${facts([
+  ['Was due', instant(slot.scheduledAt)],
+  ['Where', visible(slot.location)],
+  ['Given up', slot.endedAt ? instant(slot.endedAt) : ''],
+  ['Reason', slot.reason === null ? '' : html`<code>${slot.reason}</code>`],
+])}</div>`;
+  return { main };
+}
+
+async function runAgain({ api, params }: PageCall): Promise<PageAnswer> {
+  const { checkId = '' } = params;
+  const { sessions } = await api.call(checkSessionRoutes.triggerCheckSessions, {
+    body: { target: { checkId } },
+  });
+  return { goTo: withQuery(path`/checks/${checkId}`, { session: sessions[0]?.checkSessionId }) };
+}

@@ -1,0 +1,43 @@
+import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
+import type { CheckResult } from '../../protocol/results/check-result.ts';
+import { duration } from '../elements/format.ts';
+import type { State } from '../elements/state.ts';
+
+/** What a run came to, in one sentence, and what failed. */
+export interface Verdict {
+  readonly state: State;
+  readonly word: string;
+  readonly sentence: string;
+  /** null when nothing did. */
+  readonly whatFailed: string | null;
+  /** The whole of it as the probe put it, or as the catalogue of failures explains it. */
+  readonly detail: string | null;
+}
+
+export function verdictOf(result: CheckResult): Verdict {
+  const { failure } = result;
+  const time = duration(result.responseTime);
+  const ended = {
+    state: result.hasErrors ? 'error' : 'failed',
+    word: result.hasErrors ? 'Not judged' : 'Failed',
+  } as const;
+  if (failure) {
+    const { sentence, whatFailed } = failure;
+    return { ...ended, sentence, whatFailed, detail: detailOf(failure) };
+  }
+  if (result.hasErrors || result.hasFailures) {
+    return { ...ended, sentence: 'The run did not pass.', whatFailed: null, detail: null };
+  }
+  const passed = { whatFailed: null, detail: null };
+  if (result.isDegraded) {
+    return { ...passed, state: 'degraded', word: 'Degraded', sentence: `Answered, but only after ${time}` };
+  }
+  return { ...passed, state: 'passed', word: 'Passed', sentence: `Passed in ${time}` };
+}
+
+/** What the sentence leaves out: more lines of the message, or else the meaning of the code. */
+function detailOf({ code, message, sentence }: NonNullable<CheckResult['failure']>): string | null {
+  if (message.trim() !== '' && !sentence.includes(message.trim())) return message;
+  const meaning = isFailureCode(code) ? failureCatalogue[code].meaning.replace(/\.$/, '') : '';
+  return meaning === '' || sentence.startsWith(meaning) ? null : meaning;
+}

@@ -1,0 +1,100 @@
+import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import { csrfField } from '../elements/form.ts';
+import { ago, duration, shortened } from '../elements/format.ts';
+import { table } from '../elements/table.ts';
+import { notice } from '../forms/action.ts';
+import { attempt } from '../forms/problems.ts';
+import { type Html, html, path, withQuery } from '../html.ts';
+import { heading } from '../layout.ts';
+import type { PageAnswer, PageCall, View } from '../page.ts';
+import { statusBadge } from './words.ts';
+
+const { triggerCheckSessions } = checkSessionRoutes;
+const rowsPerPage = 30;
+
+interface Started {
+  readonly checkSessionId: string;
+  readonly checkId: string;
+  readonly name: string;
+}
+
+/** Test sessions, newest first, and the form that runs checks now. */
+export async function listSessions(
+  call: PageCall,
+  done: { readonly started?: readonly Started[]; readonly refused?: string } = {},
+): Promise<View> {
+  const { api, query, clock } = call;
+  const now = clock.wallMs();
+  const search = query.get('q')?.trim().slice(0, 200) ?? '';
+  const nextId = /^[0-9a-f-]{36}$/i.exec(query.get('after') ?? '')?.[0];
+  const sessions = await api.call(testSessionRoutes.listTestSessions, {
+    query: {
+      limit: rowsPerPage,
+      ...(search.length < 3 ? {} : { textSearch: search }),
+      ...(nextId === undefined ? {} : { nextId }),
+    },
+  });
+  const main = html`${heading('Sessions')}${done.refused === undefined ? '' : notice(done.refused, 'refused')}
+${done.started === undefined ? '' : startedList(done.started)}
+${api.allows(triggerCheckSessions) ? await runForm(call) : ''}
+<section><h2>Test sessions</h2>
+<p class="lead soft">Checks that were tried out, such as from a pipeline. They count in no availability and alert nobody.</p>
+<form class="filter-row lead" method="get" action="/sessions" role="search"><label>Name <input type="search" name="q" value="${search}" placeholder="at least 3 letters"></label><button class="button" type="submit">Search</button></form>
+${table({
+  caption: 'Test sessions, newest first',
+  rows: sessions.entries,
+  empty:
+    search === ''
+      ? 'There is no test session yet.'
+      : html`No test session has this name. <a href="/sessions">Show all</a>`,
+  columns: [
+    { title: 'State', cell: ({ status }) => statusBadge(status) },
+    {
+      title: 'Name',
+      cell: ({ testSessionId, name }) =>
+        html`<a href="${path`/sessions/tests/${testSessionId}`}">${shortened(name, 120)}</a>`,
+    },
+    { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
+    { title: 'Begun', cell: ({ startedAt }) => ago(Date.parse(startedAt), now) },
+    { title: 'Took', isNumber: true, cell: ({ timeElapsed }) => duration(timeElapsed) },
+  ],
+})}${
+  sessions.nextId === null
+    ? ''
+    : html`<nav class="pager" aria-label="Pages of test sessions"><span></span><a rel="next" href="${withQuery('/sessions', { q: search, after: sessions.nextId })}">Older →</a></nav>`
+}</section>`;
+  return { main, ...(done.refused === undefined ? {} : { statusCode: 422 }) };
+}
+
+async function runForm({ store, viewer }: PageCall): Promise<Html> {
+  const { tags } = await store.overviews.choices(viewer.accountId);
+  if (tags.length === 0) return html``;
+  return html`<section><h2>Run checks now</h2>
+<p class="lead soft">Their results count as those of the schedule do.</p>
+<form class="filter-row" method="post" action="/sessions">${csrfField(viewer)}<label>All checks tagged <select name="tag">${tags.map((tag) => html`<option value="${tag}">${shortened(tag, 60)}</option>`)}</select></label><button class="button" type="submit">Run them</button></form></section>`;
+}
+
+function startedList(started: readonly Started[]): Html {
+  const shown = started.slice(0, 100);
+  return notice(
+    html`<p>Begun:</p><ul class="plain">${shown.map(
+      ({ checkSessionId, name }) =>
+        html`<li><a href="${path`/sessions/checks/${checkSessionId}`}">${shortened(name, 120)}</a></li>`,
+    )}</ul>${started.length > shown.length ? html`<p>and ${started.length - shown.length} more</p>` : ''}`,
+  );
+}
+
+/** Runs one check, or all checks with a tag. */
+export async function runNow(call: PageCall): Promise<PageAnswer> {
+  const { api, form } = call;
+  const [checkId, tag] = [form.get('checkId'), form.get('tag')];
+  if (!checkId && !tag) return listSessions(call, { refused: 'Choose a tag: nothing was run.' });
+  const target = checkId ? { checkId } : { matchTags: [[tag ?? '']] };
+  const { done, problems } = await attempt(() => api.call(triggerCheckSessions, { body: { target } }));
+  if (!done) return listSessions(call, { refused: problems.message });
+  const { sessions } = done;
+  const [only] = sessions;
+  if (sessions.length === 1 && only) return { goTo: path`/sessions/checks/${only.checkSessionId}` };
+  return listSessions(call, { started: sessions });
+}

@@ -1,0 +1,45 @@
+import type { checkSessionStatusNames } from '../../protocol/sessions/check-session.ts';
+import { type State, stateBadge } from '../elements/state.ts';
+import { type Html, html } from '../html.ts';
+
+type Status = (typeof checkSessionStatusNames)[number] | 'RUNNING';
+
+const statuses: Readonly<Record<Status, readonly [State, string]>> = {
+  STARTED: ['waiting', 'Waits for an agent'],
+  PROGRESS: ['waiting', 'Running'],
+  RUNNING: ['waiting', 'Running'],
+  PROGRESS_FAILED: ['failed', 'Running, failed in part'],
+  PROGRESS_DEGRADED: ['degraded', 'Running, degraded in part'],
+  PASSED: ['passed', 'Passed'],
+  FAILED: ['failed', 'Failed'],
+  DEGRADED: ['degraded', 'Degraded'],
+  TIMED_OUT: ['missed', 'No agent ran it'],
+  CANCELLED: ['off', 'Cancelled'],
+};
+
+export function statusBadge(status: Status): Html {
+  return stateBadge(...statuses[status]);
+}
+
+/** Keeps a page up to date while its session lasts: results of test sessions are no change of any check. */
+export function following(here: string): Html {
+  return html`<p class="small soft lead" hx-get="${here}" hx-trigger="every 3s" hx-target="#main" hx-select="#main" hx-swap="outerMorph">It changes by itself. <a href="${here}">Show it again</a></p>`;
+}
+
+/** What became of one run of a session. */
+export function resultBadge(result: {
+  readonly resultType: 'FINAL' | 'ATTEMPT' | 'PENDING';
+  readonly hasErrors: boolean;
+  readonly hasFailures: boolean;
+  readonly isDegraded: boolean | null;
+  readonly aborted: boolean;
+  readonly isCancelled: boolean;
+}): Html {
+  if (result.isCancelled) return stateBadge('off', 'Cancelled');
+  if (result.aborted) return stateBadge('missed', 'No agent ran it');
+  if (result.resultType === 'PENDING') return stateBadge('waiting', 'On its way');
+  const word = (verdict: string) => (result.resultType === 'ATTEMPT' ? `${verdict}, tried again` : verdict);
+  if (result.hasErrors) return stateBadge('error', word('Not judged'));
+  if (result.hasFailures) return stateBadge('failed', word('Failed'));
+  return result.isDegraded ? stateBadge('degraded', word('Degraded')) : stateBadge('passed', word('Passed'));
+}

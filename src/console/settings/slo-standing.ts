@@ -1,0 +1,82 @@
+import { decimalText } from '../../lib/figures/count.ts';
+import { leftText, shareOfPercent } from '../../lib/figures/share.ts';
+import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { sloRoutes } from '../../protocol/results/slo.ts';
+import { coverageText } from '../../protocol/runs/coverage.ts';
+import { channelName } from '../alerts/channel-words.ts';
+import { counted, countText, percent, shortened } from '../elements/format.ts';
+import { type State, stateBadge } from '../elements/state.ts';
+import { facts } from '../elements/table.ts';
+import { section } from '../elements/text.ts';
+import type { Words } from '../forms/view.ts';
+import { type Content, html } from '../html.ts';
+import type { PageCall } from '../page.ts';
+import type { Shown } from './appearance.ts';
+
+/** Checks that can be chosen from; of more, tags choose. */
+const mostChoices = 500;
+const mostChannels = 100;
+
+/** What an objective can be about in this account. */
+export async function sloSubjects({ api, store, viewer, clock }: PageCall): Promise<Words> {
+  const { accountId } = viewer;
+  const page = { limit: mostChoices, offset: 0 };
+  const [channels, choices, checks] = await Promise.all([
+    api.call(alertChannelRoutes.listAlertChannels, { query: { limit: mostChannels } }),
+    store.overviews.choices(accountId),
+    store.overviews.list(accountId, {}, { page, now: clock.wallMs() }),
+  ]);
+  return {
+    checkId: {
+      label: 'Check',
+      choices: checks.map(({ id, name }) => ({ value: id, word: shortened(name, 80) })),
+    },
+    groupId: {
+      label: 'Group',
+      choices: choices.groups.map(({ id, name }) => ({ value: String(id), word: shortened(name, 80) })),
+    },
+    alertChannelIds: {
+      choices: channels.map((channel) => ({
+        value: String(channel.id),
+        word: shortened(channelName(channel), 80),
+      })),
+    },
+    tags: { hint: 'Checks with any of these. One in a line.' },
+  };
+}
+
+const words: Readonly<Record<string, readonly [State, string]>> = {
+  MET: ['passed', 'Met'],
+  UNPROVEN: ['degraded', 'Met as far as was measured'],
+  BREACHED: ['failed', 'Breached'],
+  UNKNOWN: ['missed', 'Nothing was measured'],
+};
+
+/** How an objective stands now. */
+export async function sloStanding({ api }: PageCall, { id }: Shown): Promise<Content> {
+  const standing = await api.call(sloRoutes.getSloStatus, { params: { id: id as number } });
+  const { state, availability, coverage, errorBudget, burnRates, checkIds } = standing;
+  const [badge, word] = words[state] ?? ['missed', state];
+  const { leftPercent, leftPercentAtWorst, failedRuns, allowedRuns } = errorBudget;
+  const left =
+    leftPercent === null
+      ? undefined
+      : `${leftText(leftPercent)} (at worst ${leftText(leftPercentAtWorst ?? leftPercent)})`;
+  return section(
+    'How it stands',
+    facts([
+      ['State', stateBadge(badge, word)],
+      ['Checks', counted(checkIds.length, 'check')],
+      ['Availability', availability === null ? undefined : percent(shareOfPercent(availability))],
+      ['Measured', coverageText(coverage) ?? 'all of it'],
+      ['Failed runs', `${countText(failedRuns)} of ${decimalText(allowedRuns, 1)} that the target allows`],
+      ['Error budget left', left],
+      [
+        'Spent how fast',
+        burnRates.flatMap(({ hours, rate }) =>
+          rate === null ? [] : [html`<span class="figure">${hours} h: ${decimalText(rate, 2)}×</span> `],
+        ),
+      ],
+    ]),
+  );
+}

@@ -1,0 +1,50 @@
+import type { z } from 'zod';
+import type { ResourceApi } from '../../protocol/http/resource.ts';
+import { resources } from '../../service/resources/index.ts';
+import type { Appearance, Shown } from './appearance.ts';
+import { appearances } from './appearances.ts';
+
+/** A resource of the account with what its pages need. */
+export interface Table {
+  readonly api: ResourceApi;
+  /** `/settings/snippets` */
+  readonly path: string;
+  /** `Snippets` */
+  readonly title: string;
+  /** `snippet` */
+  readonly noun: string;
+  readonly appearance: Appearance;
+}
+
+/** Every plain resource that has no pages of its own. */
+export const tables: readonly Table[] = Object.entries(resources).flatMap(([name, { api }]) => {
+  const appearance = appearances[name] ?? {};
+  if (appearance.hasOwnPages) return [];
+  const { plural, routes } = api;
+  const title = `${plural.charAt(0).toUpperCase()}${plural.slice(1)}`;
+  return [
+    {
+      api: api as ResourceApi,
+      path: `/settings/${routes.list.path.split('/').at(-1)}`,
+      title: appearance.title ?? title,
+      noun: appearance.noun ?? api.noun,
+      appearance,
+    },
+  ];
+});
+
+/** The schema of what is written, field by field. */
+export function inputOf({ api }: Table): z.ZodObject {
+  return api.input as z.ZodObject;
+}
+
+/** Where one is shown and changed. */
+export function pathOf({ api, path }: Table, one: Shown): string {
+  return `${path}/${encodeURIComponent(String(one[api.keyName]))}/details`;
+}
+
+/** The field that people know one by. */
+export function nameField({ api }: Table): string {
+  const names = Object.keys(api.shown.shape);
+  return ['name', 'title', 'host', api.keyName].find((name) => names.includes(name)) ?? api.keyName;
+}

@@ -1,0 +1,207 @@
+import { channel } from 'node:diagnostics_channel';
+import { z } from 'zod';
+import { toError } from '../../lib/errors.ts';
+import { isRecord } from '../../lib/json/record.ts';
+
+/** A stored value that is no JSON, or that has not the kind its column holds. */
+export interface UnreadableValue {
+  /** `alert_channels.definition`. */
+  readonly column: string;
+  readonly reason: string;
+}
+
+/** Hears of every unreadable value: `publish(UnreadableValue)`. */
+export const unreadableValues = channel('picket:unreadable-stored-value');
+
+/** Every column that is read here, with its schema, or what it has where a row lacks it. */
+export const storedColumns: { readonly column: string; readonly schema: z.ZodType | object }[] = [];
+
+/** Puts what is absent into a value, and leaves everything else as it is. */
+type Fill = (value: unknown) => unknown;
+
+/**
+ * The one way to read a JSON column: fields that the row lacks, because it is older than they are, have the defaults of
+ * its schema, in nested objects too. What is stored is not validated again: a value that was right when it was
+ * written must not keep anyone from reading it. A value that cannot be read at all is reported and counts as empty, so
+ * that one broken row hides no other.
+ *
+ * It costs a walk over the fields of the schema, a small part of what parsing the text costs.
+ *
+ * @param schema of the whole column: an object, a list, or a record; nullable where a row may hold `null`, which is then
+ *   what an unreadable value counts as.
+ */
+export function storedJson<Schema extends z.ZodType>(
+  column: string,
+  schema: Schema,
+): (text: string) => z.output<Schema> {
+  storedColumns.push({ column, schema });
+  const fill = fillOf(schema);
+  const isNullable = schema instanceof z.ZodNullable;
+  const isList = (isNullable ? schema.unwrap() : schema) instanceof z.ZodArray;
+  const empty = () => (isNullable ? null : isList ? [] : {});
+  return (text) => {
+    if (isNullable && text === 'null') return null as z.output<Schema>;
+    return fill(readKind(column, text, isList) ?? empty()) as z.output<Schema>;
+  };
+}
+
+/**
+ * The same for what only this service reads and no schema describes: what the row lacks is as in `empty`.
+ *
+ * @param empty an object with what older builds did not store, or a list.
+ */
+export function storedValue<Value extends object>(column: string, empty: Value): (text: string) => Value {
+  storedColumns.push({ column, schema: empty });
+  const isList = Array.isArray(empty);
+  const absents = Object.entries(empty);
+  return (text) => {
+    const value = readKind(column, text, isList);
+    if (isList) return (value ?? empty) as Value;
+    const filled = (value ?? {}) as Record<string, unknown>;
+    for (const [key, absent] of absents) if (filled[key] === undefined) filled[key] = structuredClone(absent);
+    return filled as Value;
+  };
+}
+
+/** A stored value with the defaults of a schema where it has nothing. */
+export function withDefaults<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  return fillOf(schema)(value) as z.output<Schema>;
+}
+
+/** An object or a list; undefined, and reported, when the text is none. */
+function readKind(column: string, text: string, isList: boolean): object | undefined {
+  let reason = `is no JSON ${isList ? 'list' : 'object'}`;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isList ? Array.isArray(value) : isRecord(value)) return value as object;
+  } catch (thrown) {
+    reason = toError(thrown).message.slice(0, 200);
+  }
+  unreadableValues.publish({ column, reason } satisfies UnreadableValue);
+  return undefined;
+}
+
+const fills = new WeakMap<z.core.$ZodType, Fill>();
+
+/** How values of a schema are filled; made once, when the first is read. */
+export function fillOf(schema: z.core.$ZodType): Fill {
+  const known = fills.get(schema);
+  if (known) return known;
+  // A schema may hold itself.
+  let made: Fill | undefined;
+  const later: Fill = (value) => (made ?? keep)(value);
+  fills.set(schema, later);
+  made = makeFill(schema);
+  fills.set(schema, made);
+  return made;
+}
+
+const keep: Fill = (value) => value;
+
+function makeFill(schema: z.core.$ZodType): Fill {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'object':
+      return orElse(() => ({}), objectFill(def.shape));
+    case 'array':
+      return orElse(() => [], listFill(fillOf(def.element)));
+    case 'record':
+      return orElse(() => ({}), recordFill(fillOf(def.valueType)));
+    case 'string':
+      return orElse(() => '', keep);
+    case 'number':
+      return orElse(() => 0, keep);
+    case 'boolean':
+      return orElse(() => false, keep);
+    case 'enum':
+      return orElse(() => Object.values(def.entries)[0], keep);
+    case 'literal':
+      return orElse(() => def.values[0], keep);
+    case 'default':
+    case 'prefault': {
+      const inner = fillOf(def.innerType);
+      return (value) => (value === undefined ? defaultOf(schema) : inner(value));
+    }
+    case 'optional':
+    case 'nullable':
+    case 'readonly':
+    case 'nonoptional':
+    case 'catch':
+      return absentStays(fillOf(def.innerType));
+    case 'lazy':
+      return (value) => fillOf(def.getter())(value);
+    // What is stored went through the transformation already: its fields are those of one of the two sides.
+    case 'pipe':
+      return fillOf(def.in._zod.def.type === 'transform' ? def.out : def.in);
+    case 'union':
+      return unionFill(def.options);
+    case 'intersection': {
+      const [left, right] = [fillOf(def.left), fillOf(def.right)];
+      return (value) => right(left(value));
+    }
+    default:
+      return keep;
+  }
+}
+
+/** What is required and absent in a row that is broken, is empty: no reader is to fall over it. */
+const orElse =
+  (empty: () => unknown, fill: Fill): Fill =>
+  (value) =>
+    fill(value === undefined ? empty() : value);
+
+const absentStays =
+  (fill: Fill): Fill =>
+  (value) =>
+    value === undefined || value === null ? value : fill(value);
+
+/** Texts, numbers and the like are the same for everyone; what can be changed is copied. */
+function defaultOf(schema: z.core.$ZodType): unknown {
+  const value = z.safeParse(schema, undefined).data;
+  return typeof value === 'object' && value !== null ? structuredClone(value) : value;
+}
+
+function objectFill(shape: Readonly<Record<string, z.core.$ZodType>>): Fill {
+  const fields = Object.entries(shape).flatMap(([key, field]) => {
+    const fill = fillOf(field);
+    return fill === keep ? [] : [[key, fill] as const];
+  });
+  if (fields.length === 0) return keep;
+  return (value) => {
+    if (!isRecord(value)) return value;
+    for (const [key, fill] of fields) {
+      const before = value[key];
+      const after = fill(before);
+      if (after !== before) value[key] = after;
+    }
+    return value;
+  };
+}
+
+function listFill(fill: Fill): Fill {
+  if (fill === keep) return keep;
+  return (value) => (Array.isArray(value) ? value.map(fill) : value);
+}
+
+function recordFill(fill: Fill): Fill {
+  if (fill === keep) return keep;
+  return (value) =>
+    isRecord(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one)])) : value;
+}
+
+/** Which of the alternatives a value is, its texts that are fixed tell: `type`, `checkType`. */
+function unionFill(options: readonly z.core.$ZodType[]): Fill {
+  const ways = options.map((option) => ({ isOf: fixedFields(option), fill: fillOf(option) }));
+  if (ways.every(({ fill }) => fill === keep)) return keep;
+  return (value) => (isRecord(value) ? (ways.find(({ isOf }) => isOf(value))?.fill(value) ?? value) : value);
+}
+
+function fixedFields(option: z.core.$ZodType): (value: Record<string, unknown>) => boolean {
+  const { def } = (option as z.core.$ZodTypes)._zod;
+  if (def.type !== 'object') return () => false;
+  const fixed = Object.entries(def.shape).flatMap(([key, field]) => {
+    const own = (field as z.core.$ZodTypes)._zod.def;
+    return own.type === 'literal' ? [[key, own.values as readonly unknown[]] as const] : [];
+  });
+  return (value) => fixed.every(([key, values]) => values.includes(value[key]));
+}

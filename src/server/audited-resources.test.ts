@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { resourceName, subjectOf, valuesFor } from '../service/audit/resources.ts';
+import { allRoutes } from './features.ts';
+
+const resourceOf = (operationId: string, params: Record<string, string>, answer = {}) => {
+  const route = allRoutes.find((one) => one.operationId === operationId);
+  if (!route) throw new Error(`no ${operationId}`);
+  const subject = subjectOf(route, allRoutes);
+  const values = valuesFor(subject, params, answer);
+  return [resourceName(subject, values), subject.read?.operationId];
+};
+
+describe('what a write is about', () => {
+  it.each([
+    ['createUrlMonitor', {}, { id: 'a' }, 'checks/a', 'getCheck'],
+    ['updateUrlMonitor', { id: 'a' }, {}, 'checks/a', 'getCheck'],
+    ['deleteCheck', { id: 'a' }, {}, 'checks/a', 'getCheck'],
+    ['acknowledgeAlert', { id: 'a' }, {}, 'checks/a', 'getCheck'],
+    ['createService', {}, { id: 's' }, 'status-pages/services/s', 'getService'],
+    ['updateStatusPage', { statusPageId: 'p' }, {}, 'status-pages/p', 'getStatusPage'],
+    ['createDashboardIncidentUpdate', { id: 'i' }, {}, 'incidents/i', 'getDashboardIncident'],
+    ['deletePrivateLocationKey', { id: 'l', keyId: 'k' }, {}, 'private-locations/l', 'getPrivateLocation'],
+    ['updateVariable', { key: 'STAGE' }, {}, 'variables/STAGE', 'getVariable'],
+    ['createVariable', {}, { key: 'STAGE' }, 'variables/STAGE', 'getVariable'],
+    ['triggerCheckSessions', {}, {}, 'check-sessions', 'getCheckSession'],
+    ['deleteApiKey', { id: 'k' }, {}, 'api-keys/k', 'getApiKey'],
+  ])('%s', (operation, params, answer, resource, read) => {
+    expect(resourceOf(operation, params as Record<string, string>, answer)).toEqual([resource, read]);
+  });
+
+  it('is known of every write of an account', () => {
+    for (const route of allRoutes) {
+      if (route.credential !== 'account' || route.method === 'GET') continue;
+      const subject = subjectOf(route, allRoutes);
+      const names = [...subject.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+      const own = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+      // What a write that names something is about, it names.
+      if (own.length > 0) expect(own, route.operationId).toEqual(expect.arrayContaining(names));
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import type { FastifyInstance } from 'fastify';
+import type { Handlers } from '../platform/feature/feature.ts';
+import type { Ground, HandlersOn, Parts, WaitingGround } from '../platform/feature/parts.ts';
+import { buildApp } from '../platform/http/app.ts';
+import { JobLoop } from '../platform/jobs/job-loop.ts';
+import { openStoreOf, type StoreOptions } from '../platform/store/open-store.ts';
+import type { RepositoryClass } from '../platform/store/repositories.ts';
+import type { Store } from '../platform/store/store.ts';
+import { allRoutes, features } from './features.ts';
+
+const migrations = features.flatMap((feature) => feature.migrations ?? []);
+const repositories: Readonly<Record<string, RepositoryClass>> = Object.assign(
+  {},
+  ...features.map((feature) => feature.repositories),
+);
+
+/** Opens the store with what all features keep in it, and brings its schema up to date. */
+export function openStore(options: StoreOptions): Promise<Store> {
+  return openStoreOf(options, { migrations, repositories });
+}
+
+/** The server that answers while the database cannot be reached yet. */
+export function waitingServer(ground: WaitingGround): Promise<FastifyInstance | undefined> | undefined {
+  return features.find((feature) => feature.waitingServer)?.waitingServer?.(ground);
+}
+
+/** Puts into the store what has to be there before the service starts. */
+export async function prepareStore(ground: Ground): Promise<void> {
+  for (const feature of features) await feature.prepare?.(ground);
+}
+
+/**
+ * Makes the parts of all features.
+ *
+ * @param given parts that are there already, and stand in for those of their features; undefined counts as given.
+ * @param closing closes in the end what was made here.
+ */
+export async function openParts(
+  given: Ground & Partial<Parts>,
+  closing: AsyncDisposableStack,
+): Promise<Parts> {
+  const made: Record<string, unknown> = { ...given, routes: allRoutes };
+  const parts = made as unknown as Parts;
+  made['handlersOn'] = ((store) => handlersOf({ ...parts, store })) satisfies HandlersOn;
+  for (const feature of features) {
+    for (const [name, make] of Object.entries(feature.parts ?? {})) {
+      if (!(name in given)) made[name] = await make(parts, closing);
+    }
+  }
+  for (const feature of features) feature.connect?.(parts);
+  return parts;
+}
+
+/** The handlers of all operations, by operationId. */
+function handlersOf(parts: Parts): Handlers {
+  const handlers: Handlers = new Map(features.flatMap((feature) => [...(feature.handlers?.(parts) ?? [])]));
+  return features.reduce((inner, { aroundHandlers }) => aroundHandlers?.(inner, parts) ?? inner, handlers);
+}
+
+/** The HTTP server with all that features have for it, without listening. */
+export async function buildApi(parts: Parts): Promise<FastifyInstance> {
+  const { metrics, logger } = parts;
+  const handlers = features.reduce(
+    (inner, { aroundApi }) => aroundApi?.(inner, parts) ?? inner,
+    parts.handlersOn(parts.store),
+  );
+  const refusals = features.flatMap((feature) => feature.refuses?.(parts) ?? []);
+  const app = await buildApp({
+    ...parts,
+    handlers,
+    upgrades: (request) => features.some(({ upgrades }) => upgrades?.(request)),
+    refuses: (request) => refusals.map((refuses) => refuses(request)).find((why) => why !== undefined),
+    onOddAnswer: ({ route, where }) => {
+      metrics.countOddStored('answer', route);
+      logger.error({ route, where }, 'an answer is outside its schema: it is shown as it is stored');
+    },
+  });
+  for (const feature of features) await feature.serve?.(app, parts, handlers);
+  return app;
+}
+
+/** What a process does in the background, in the order it starts; it stops in the opposite order. */
+export function backgroundJobs(parts: Parts): readonly JobLoop[] {
+  return features.flatMap((feature) => feature.jobs?.(parts) ?? []).map((job) => new JobLoop(job, parts));
+}

@@ -1,0 +1,97 @@
+import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
+import { createLogger, type Logger } from '../lib/log.ts';
+import { standardOutput } from '../lib/log-destination.ts';
+import { StopRequests } from '../lib/process/stop-requests.ts';
+import { packageVersion } from '../lib/version.ts';
+import { readServiceConfig, type ServiceConfig } from '../platform/config/config.ts';
+import { type RunningService, startService } from './service.ts';
+
+/** How long the last log lines may take to leave; their reader may have stopped, or gone. */
+const logGraceMs = 500;
+
+/**
+ * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second
+ * signal, more than two seconds later, ends it at once with exit code 1.
+ *
+ * @throws AppError CONFIG_INVALID when it cannot start as configured.
+ */
+export async function runService(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
+  // Whatever it writes is its own: databases, artifacts, the first key.
+  process.umask(0o077);
+  const config = readServiceConfig(environment);
+  // Not written by pino itself: where the reader has gone, it would throw at the exit, and keep the process
+  // from ending.
+  const output = standardOutput();
+  const logger = createLogger('picket-service', config.LOG_LEVEL, output);
+  let stopping: string | undefined;
+  const stopped = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const requests = new StopRequests();
+  const onSignal = (signal: NodeJS.Signals) => {
+    const request = requests.take();
+    if (request === 'same') return;
+    if (request === 'hurry') {
+      logger.warn({ signal }, 'second signal received; exiting immediately');
+      process.exit(1);
+    }
+    stopping = signal;
+    stop.abort();
+    stopped.resolve();
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+
+  const service = await startService({ config, logger, stop: stop.signal }).catch(async (thrown: unknown) => {
+    await output.close(logGraceMs);
+    throw asStartError(toError(thrown), config);
+  });
+  logger.info(
+    { address: service.address, version: packageVersion(), store: service.store.engine },
+    'listening',
+  );
+  await stopped.promise;
+  logger.info({ signal: stopping }, 'shutting down');
+  process.exitCode = await close(service, logger);
+  process.off('SIGTERM', onSignal);
+  process.off('SIGINT', onSignal);
+  await output.close(logGraceMs);
+  // Nothing is left to do; a client that keeps its connection open must not keep the process.
+  process.exit();
+}
+
+async function close(service: RunningService, logger: Logger): Promise<number> {
+  try {
+    await service.close();
+    logger.info('stopped');
+    return 0;
+  } catch (thrown) {
+    logger.error({ err: thrown }, 'shutdown failed');
+    return 1;
+  }
+}
+
+/** What people can do about a start that fails. */
+function asStartError(error: Error, { PORT: port, HOST: host }: Pick<ServiceConfig, 'PORT' | 'HOST'>): Error {
+  const code = errorCodeOf(error);
+  if (code === 'EADDRINUSE') {
+    return new AppError('CONFIG_INVALID', `PORT: port ${port} is in use by another process.`, {
+      cause: error,
+    });
+  }
+  const isListening = 'syscall' in error && ['listen', 'bind', 'getaddrinfo'].includes(String(error.syscall));
+  if (isListening && code === 'EACCES') {
+    return new AppError(
+      'CONFIG_INVALID',
+      `PORT: this user may not listen on port ${port}. Choose one above 1023.`,
+      {
+        cause: error,
+      },
+    );
+  }
+  if (isListening && host !== undefined) {
+    return new AppError('CONFIG_INVALID', `HOST: ${host} is no address of this machine (${code}).`, {
+      cause: error,
+    });
+  }
+  return error;
+}

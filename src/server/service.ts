@@ -1,0 +1,173 @@
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { trustCustomCa } from '../lib/custom-ca.ts';
+import { errorCodeOf, isStoreFailure, toError } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { ArtifactStore } from '../platform/artifact-store/artifact-store.ts';
+import { openArtifactStore } from '../platform/artifact-store/open-store.ts';
+import { openServiceClock } from '../platform/clock/service-clock.ts';
+import { listOf, type ServiceConfig } from '../platform/config/config.ts';
+import { lockDataDir } from '../platform/store/engine/disk/data-dir.ts';
+import { inDirectory } from '../platform/store/engine/disk/directory-errors.ts';
+import { parseSecretsKey, SecretBox } from '../platform/store/secrets/secret-box.ts';
+import type { Store, StorePlace } from '../platform/store/store.ts';
+import { backgroundJobs, buildApi, openParts, openStore, prepareStore, waitingServer } from './compose.ts';
+
+export interface ServiceOptions {
+  readonly config: ServiceConfig;
+  readonly logger: Logger;
+  /** Instead of the database's, or the host's without its jumps. */
+  readonly clock?: Clock;
+  /** Ends the wait for a database that is not there yet. */
+  readonly stop?: AbortSignal;
+  /** How long a lease lasts unless renewed, in milliseconds. */
+  readonly leaseTtlMs?: number;
+}
+
+export interface RunningService {
+  /** Where the API listens, such as `http://127.0.0.1:8080`. */
+  readonly address: string;
+  readonly store: Store;
+  /** Stops scheduling, answers waiting polls, lets requests in flight finish and closes the store. */
+  close(): Promise<void>;
+}
+
+const defaultLeaseTtlMs = 15_000;
+
+/** Opens the store a configuration names. */
+export async function openConfiguredStore(
+  config: ServiceConfig,
+  logger: Logger,
+  path = storePlace(config).path,
+): Promise<Store> {
+  const secrets = secretBox(config);
+  const { NATS_URL: url, NATS_CREDENTIALS: credentials, DATABASE_POOL_SIZE: poolSize } = config;
+  const nats = url === undefined ? undefined : { url, credentials };
+  return openStore({ ...storePlace(config), path, logger, secrets, poolSize, nats });
+}
+
+function secretBox({ SECRETS_KEY, SECRETS_OLD_KEYS }: ServiceConfig): SecretBox {
+  const key = SECRETS_KEY === undefined ? undefined : parseSecretsKey(SECRETS_KEY);
+  const oldKeys = listOf(SECRETS_OLD_KEYS ?? '').map(parseSecretsKey);
+  return new SecretBox(
+    key,
+    oldKeys.filter((old) => old !== undefined),
+  );
+}
+
+function storePlace(config: ServiceConfig): StorePlace {
+  const {
+    DATABASE_URL: databaseUrl,
+    DATABASE_DIRECT_URL: directUrl,
+    DATABASE_REPLICA_URL: replicaUrl,
+  } = config;
+  return { databaseUrl, directUrl, replicaUrl, path: join(config.DATA_DIR, 'picket.sqlite') };
+}
+
+const firstPauseMs = 250;
+const longestPauseMs = 5_000;
+
+/**
+ * Opens the store; one on PostgreSQL that cannot be reached yet is waited for.
+ *
+ * @param onWait is called once, when the waiting begins.
+ */
+async function openWhenReady(
+  config: ServiceConfig,
+  logger: Logger,
+  { stop, onWait }: { readonly stop: AbortSignal | undefined; readonly onWait: () => Promise<void> },
+): Promise<Store> {
+  const endMs = systemClock.monotonicMs() + config.DATABASE_WAIT_SECONDS * 1000;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    try {
+      return await openConfiguredStore(config, logger);
+    } catch (thrown) {
+      const leftMs = endMs - systemClock.monotonicMs();
+      if (!isStoreFailure(thrown) || config.DATABASE_URL === undefined || leftMs <= 0 || stop?.aborted)
+        throw thrown;
+      if (pauseMs === firstPauseMs) await onWait();
+      logger.warn({ reason: toError(thrown).message }, 'database not reachable yet; trying again');
+      await systemClock.sleep(Math.min(pauseMs, leftMs), stop);
+    }
+  }
+}
+
+/** Opens the store; while it is waited for, status pages are answered from their copies. */
+async function openWhileWaiting(
+  { config, logger, stop }: ServiceOptions,
+  artifactStore: ArtifactStore,
+): Promise<Store> {
+  let server: FastifyInstance | undefined;
+  const onWait = async () => {
+    server = await waitingServer({ config, artifactStore, clock: systemClock, logger });
+    if (server) await listen(server, config);
+  };
+  try {
+    return await openWhenReady(config, logger, { stop, onWait });
+  } finally {
+    await server?.close();
+  }
+}
+
+/** Starts the service: store, first account, API and background jobs. */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const { config, logger, leaseTtlMs = defaultLeaseTtlMs } = options;
+  const resources = new AsyncDisposableStack();
+  let isReady = true;
+  try {
+    const dataDir = { variable: 'DATA_DIR', path: config.DATA_DIR } as const;
+    const caCertificates = await trustCustomCa(config.CA_CERTS_DIR, logger);
+    if (config.DATABASE_URL === undefined) {
+      resources.defer(await inDirectory(dataDir, () => lockDataDir(config.DATA_DIR)));
+    }
+    const artifactStore = await openArtifactStore(config);
+    resources.defer(() => artifactStore.close());
+    const isEmbedded = config.DATABASE_URL === undefined;
+    const opening = () => openWhileWaiting(options, artifactStore);
+    const store = isEmbedded ? await inDirectory(dataDir, opening) : await opening();
+    resources.defer(() => store.close());
+    const ownClock = options.clock ? undefined : await openServiceClock(store, systemClock, logger);
+    if (ownClock) resources.defer(() => ownClock.close());
+    const clock = options.clock ?? ownClock ?? systemClock;
+    const ground = {
+      ...{ store, storePlace: storePlace(config), clock, logger, config, artifactStore },
+      ...{ caCertificates, leaseTtlMs, isReady: () => isReady },
+    };
+    await inDirectory(dataDir, () => prepareStore(ground));
+    const parts = await openParts(ground, resources);
+    const app = await buildApi(parts);
+    resources.defer(() => app.close());
+    const jobs = backgroundJobs(parts);
+    for (const job of jobs) resources.defer(() => job.stop());
+
+    const address = await listen(app, config);
+    for (const job of jobs) job.start();
+    resources.defer(() => {
+      isReady = false;
+    });
+    return { address, store, close: () => resources.disposeAsync() };
+  } catch (thrown) {
+    await resources.disposeAsync();
+    throw thrown;
+  }
+}
+
+/**
+ * Connections that the kernel keeps until they are accepted; it takes no more than it is set to (`somaxconn`). Beyond
+ * that it drops them without a word, and their callers try again after a second, then two: of Node's default, 511, a
+ * rush of one account's agents left nothing for others.
+ */
+const mostUnaccepted = 65_535;
+
+/** Listens on the configured address; by default on all, IPv4 only where the machine has no IPv6. */
+async function listen(app: FastifyInstance, config: ServiceConfig): Promise<string> {
+  const place = { port: config.PORT, backlog: mostUnaccepted };
+  if (config.HOST !== undefined) return app.listen({ ...place, host: config.HOST });
+  try {
+    return await app.listen({ ...place, host: '::' });
+  } catch (thrown) {
+    if (!['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes(errorCodeOf(thrown) ?? '')) throw thrown;
+    return app.listen({ ...place, host: '0.0.0.0' });
+  }
+}

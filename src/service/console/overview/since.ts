@@ -1,9 +1,0 @@
-import { isOpen, parseState } from '../../alerts/stored-state.ts';
-import type { OverviewRow } from '../../overviews/store.ts';
-
-/** When a check last stopped passing; null while it passes. */
-export function sinceOf({ alertState }: Pick<OverviewRow, 'alertState'>): number | null {
-  if (alertState === null) return null;
-  const stored = parseState({ state: alertState });
-  return isOpen(stored) ? (stored.episodeSince ?? stored.alert.since) : null;
-}
