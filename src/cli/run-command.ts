@@ -98,7 +98,7 @@ async function customCaOf(directory: string | undefined): Promise<readonly strin
   const { files, certificates, problem } = await readCaDirectory(directory);
   if (problem !== undefined) console.error(`picket: CA_CERTS_DIR: ${problem}`);
   for (const { name, problems } of files) {
-    for (const text of problems) console.error(`picket: CA_CERTS_DIR: ${name}: ${text}`);
+    for (const { text } of problems) console.error(`picket: CA_CERTS_DIR: ${name}: ${text}`);
   }
   return certificates.map(({ pem }) => pem);
 }

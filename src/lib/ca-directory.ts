@@ -14,11 +14,17 @@ export interface CaCertificate {
   readonly fingerprint: string;
 }
 
-/** A file of the folder: what it gave, and what is wrong with it in words for the operator. */
+/** What is wrong with a file, and in words for the operator. `file`: all of it, or what is in it. */
+export interface CaProblem {
+  readonly kind: 'file' | 'private-key' | 'no-authority' | 'expired';
+  readonly text: string;
+}
+
+/** A file of the folder: what it gave, and what is wrong with it. */
 export interface CaFile {
   readonly name: string;
   readonly certificates: readonly CaCertificate[];
-  readonly problems: readonly string[];
+  readonly problems: readonly CaProblem[];
 }
 
 export interface CaDirectory {
@@ -66,7 +72,7 @@ export async function readCaDirectory(path: string, now = new Date()): Promise<C
 }
 
 async function readCaFile(directory: string, name: string, now: Date): Promise<CaFile> {
-  const useless = (problem: string): CaFile => ({ name, certificates: [], problems: [problem] });
+  const useless = (text: string): CaFile => ({ name, certificates: [], problems: [{ kind: 'file', text }] });
   let bytes: Buffer;
   try {
     const found = await stat(join(directory, name));
@@ -80,15 +86,17 @@ async function readCaFile(directory: string, name: string, now: Date): Promise<C
   }
   const text = bytes.toString('latin1');
   const blocks = [...text.matchAll(block)].map(([whole]) => whole);
-  const problems: string[] = [];
-  if (blocks.length < [...text.matchAll(begin)].length) problems.push('a certificate in it is cut off');
+  const problems: CaProblem[] = [];
+  if (blocks.length < [...text.matchAll(begin)].length)
+    problems.push({ kind: 'file', text: 'a certificate in it is cut off' });
   if (blocks.length === 0 && problems.length === 0) return useless(whatItIs(bytes));
-  if (text.includes('PRIVATE KEY-----')) problems.push('holds a private key, which does not belong here');
+  if (text.includes('PRIVATE KEY-----'))
+    problems.push({ kind: 'private-key', text: 'holds a private key, which does not belong here' });
   const certificates: CaCertificate[] = [];
   for (const [index, pem] of blocks.entries()) {
     const which = blocks.length === 1 ? '' : `certificate ${index + 1}: `;
     const read = readCertificate(pem, now);
-    problems.push(...read.problems.map((problem) => which + problem));
+    problems.push(...read.problems.map((problem) => ({ ...problem, text: which + problem.text })));
     if (read.certificate) certificates.push(read.certificate);
   }
   return { name, certificates, problems };
@@ -97,21 +105,23 @@ async function readCaFile(directory: string, name: string, now: Date): Promise<C
 function readCertificate(
   pem: string,
   now: Date,
-): { readonly certificate?: CaCertificate; readonly problems: readonly string[] } {
+): { readonly certificate?: CaCertificate; readonly problems: readonly CaProblem[] } {
   let parsed: X509Certificate;
   try {
     parsed = new X509Certificate(pem);
   } catch {
-    return { problems: ['cannot be parsed as a certificate'] };
+    return { problems: [{ kind: 'file', text: 'cannot be parsed as a certificate' }] };
   }
   const subject = parsed.subject?.split('\n').join(', ') || '(no subject)';
   if (!parsed.ca) {
-    return { problems: [`${subject} is not the certificate of an authority (no CA:TRUE); not used`] };
+    const text = `${subject} is not the certificate of an authority (no CA:TRUE); not used`;
+    return { problems: [{ kind: 'no-authority', text }] };
   }
-  const problems: string[] = [];
-  if (now > parsed.validToDate) problems.push(`${subject} expired on ${dayOf(parsed.validToDate)}`);
+  const problems: CaProblem[] = [];
+  if (now > parsed.validToDate)
+    problems.push({ kind: 'expired', text: `${subject} expired on ${dayOf(parsed.validToDate)}` });
   if (now < parsed.validFromDate)
-    problems.push(`${subject} is valid only from ${dayOf(parsed.validFromDate)}`);
+    problems.push({ kind: 'file', text: `${subject} is valid only from ${dayOf(parsed.validFromDate)}` });
   const certificate = { pem: parsed.toString(), subject, fingerprint: parsed.fingerprint256 };
   return { certificate, problems };
 }

@@ -19,7 +19,7 @@ export async function trustCustomCa(directory: string | undefined, log: Logger):
 function logFindings({ path, files, certificates, problem }: CaDirectory, log: Logger): void {
   if (problem !== undefined) log.error({ path, reason: problem }, 'CA_CERTS_DIR cannot be used');
   for (const { name, problems } of files) {
-    for (const text of problems)
+    for (const { text } of problems)
       log.error({ path, file: name, reason: text }, 'unusable file in CA_CERTS_DIR');
   }
   const authorities = certificates.map(({ subject }) => subject);

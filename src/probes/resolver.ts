@@ -44,12 +44,15 @@ export interface Resolver {
 export class ResolveError extends Error {
   readonly kind: 'not-found' | 'unavailable' | 'refused';
   readonly code: string;
+  /** What a name server answered that gave no address. */
+  readonly responseCode: string | undefined;
 
-  constructor(kind: ResolveError['kind'], code: string, message: string) {
+  constructor(kind: ResolveError['kind'], code: string, message: string, responseCode?: string) {
     super(message);
     this.name = 'ResolveError';
     this.kind = kind;
     this.code = code;
+    this.responseCode = responseCode;
   }
 }
 

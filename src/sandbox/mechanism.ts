@@ -27,6 +27,14 @@ export interface SandboxFacts {
   readonly nodePath: string;
   /** What is degraded, with what to change. Empty when nothing is. */
   readonly problems: readonly string[];
+  /** What is wrong with parts that scripts use. */
+  readonly partProblems?: readonly PartProblem[] | undefined;
+}
+
+export interface PartProblem {
+  readonly part: 'runtime' | 'browser-trust';
+  /** One line to be read by operators. */
+  readonly text: string;
 }
 
 export const needsRoot = (mechanism: SandboxMechanism): boolean => mechanism.startsWith('uid');

@@ -40,7 +40,37 @@ const parsingFiles: Readonly<Record<string, string>> = {
   'src/service/projects/kinds/status-pages.ts': 'a copy of a request',
 };
 
+/** Where messages and logs of runs are read, and files there that may match a text, with what they match. */
+const readingFolders = ['analyses', 'alerts', 'check-metrics', 'incidents', 'results'].map(
+  (one) => `src/service/${one}`,
+);
+const matchingFiles: Readonly<Record<string, string>> = {
+  'src/service/results/error-groups/cleaned-message.ts':
+    'how messages of assertions begin, as a constant has it',
+  'src/service/results/clickhouse/clickhouse-server.ts': 'an answer of ClickHouse',
+  'src/agent/doctor/model.ts': 'an answer of a provider of models',
+};
+const matchedMessage =
+  /\.(?:test|exec)\([\w.?!]*\b(?:message|msg|sentence|reason)\b|\b(?:message|msg|sentence|reason)\)?[!?]?\.(?:includes|startsWith|endsWith|match|search)\(/;
+
 describe('files', () => {
+  it('match no message or log of a run, ours above all: what programs read are fields (failure.details, RunFacts)', async () => {
+    const matching = new Set<string>();
+    for (const folder of [...readingFolders, 'src/agent/doctor']) {
+      for (const file of await sourceFiles(folder)) {
+        if (file.endsWith('.test.ts') || matchingFiles[file]) continue;
+        if (matchedMessage.test(await readFile(join(root, file), 'utf8'))) matching.add(file);
+      }
+    }
+    expect([...matching]).toEqual([]);
+    for (const line of [
+      '/answered 407/.test(run.message)',
+      "said.message?.startsWith('a')",
+      '/a/.exec(message)',
+    ])
+      expect(matchedMessage.test(line), line).toBe(true);
+  });
+
   it('are at most 400 lines long', async () => {
     const files = [
       ...(await sourceFiles('src')),

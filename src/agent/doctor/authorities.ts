@@ -1,5 +1,5 @@
 import { getCACertificates } from 'node:tls';
-import { readCaDirectory, trustAlso } from '../../lib/ca-directory.ts';
+import { type CaProblem, readCaDirectory, trustAlso } from '../../lib/ca-directory.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';
 
@@ -20,7 +20,7 @@ export const authorities: Examination = {
       found.push(problem(`${caCertsDir}: ${trouble}`, fix));
     }
     for (const { name, problems } of files) {
-      for (const text of problems) found.push(problem(text, fixFor(text), name));
+      for (const { kind, text } of problems) found.push(problem(text, fixes[kind], name));
     }
     patient.caCertificates = certificates.map(({ pem }) => pem);
     trustAlso(patient.caCertificates);
@@ -34,14 +34,12 @@ export const authorities: Examination = {
   },
 };
 
-function fixFor(text: string): string {
-  if (text.includes(' expired on ')) return 'Replace it by the new certificate of the authority.';
-  if (text.includes('private key')) return 'Remove the key from the file, and consider it known to others.';
-  if (text.includes('not the certificate of an authority')) {
-    return 'Put the certificate of the authority that issued it there instead.';
-  }
-  return 'Replace the file by the certificate of the authority in PEM, or remove it.';
-}
+const fixes: Readonly<Record<CaProblem['kind'], string>> = {
+  expired: 'Replace it by the new certificate of the authority.',
+  'private-key': 'Remove the key from the file, and consider it known to others.',
+  'no-authority': 'Put the certificate of the authority that issued it there instead.',
+  file: 'Replace the file by the certificate of the authority in PEM, or remove it.',
+};
 
 function withoutSpace(text: string): string {
   return text.replaceAll(/\s/g, '');

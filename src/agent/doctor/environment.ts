@@ -106,9 +106,9 @@ function misspelt(variables: Environment): Verdict[] {
 /** RUNTIMES_DIR that is set means to run scripts. */
 async function runtimesProblems(variables: Environment, settings: AgentSettings): Promise<Verdict[]> {
   if (!variables.RUNTIMES_DIR) return [];
-  const reason = await whyNoScripts(settings);
+  const obstacle = await whyNoScripts(settings);
   const { runtimesDirectory } = settings.scripts;
-  if (!reason?.startsWith('no runtime')) return [];
+  if (obstacle?.kind !== 'no-runtime') return [];
   const fix =
     'Set it to the folder that npm run runtimes:install filled, or unset it to use the one of this build.';
   return [

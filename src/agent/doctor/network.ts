@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { proxyStatusIn } from '../../checks/foreign-texts/undici.ts';
 import { daysLeft, expiryText } from '../../lib/figures/days-left.ts';
 import { proxyUrlOf } from '../../lib/proxy.ts';
 import { hostAndPort, type ResolvedAddress } from '../../probes/address.ts';
@@ -102,7 +103,7 @@ export const proxy: Examination = {
     // What comes after the tunnel is another examination's.
     if (!error || !isAboutProxy(error))
       return ok(`${name} opens a tunnel to ${target} (${Math.round(times.proxyMs)} ms)`);
-    if (/answered 407/.test(error.message)) return unauthorised(name);
+    if (error.details.proxyStatus === 407) return unauthorised(name);
     return problem(error.message, fixForProxy(error, target));
   },
 };
@@ -112,7 +113,7 @@ async function plainProxy(patient: Patient, name: string, target: string): Promi
   const error = 'error' in attitude ? attitude.error : undefined;
   const status = error?.httpStatus;
   // The client makes an error of its own of it.
-  if (status === 407 || error?.message.includes('(407)')) return unauthorised(name);
+  if (status === 407 || (error && proxyStatusIn(error.message) === 407)) return unauthorised(name);
   if (status === 502 || status === 504) {
     return problem(
       `${name} answers ${status}`,

@@ -13,16 +13,23 @@ export function chosenTypes(settings: AgentSettings): readonly CheckType[] {
   return checkTypes.filter(({ name, load }) => load !== undefined && settings.checkTypes.includes(name));
 }
 
+/** Why no script can be run. */
+interface ScriptObstacle {
+  readonly kind: 'not-chosen' | 'no-runtime';
+  readonly text: string;
+}
+
 /**
  * Why no script can be run whatever the host is like, or undefined: CHECK_TYPES names none that needs it, or
  * this build has no runtimes (an image for probes alone).
  */
-export async function whyNoScripts(settings: AgentSettings): Promise<string | undefined> {
+export async function whyNoScripts(settings: AgentSettings): Promise<ScriptObstacle | undefined> {
   if (!chosenTypes(settings).some(({ lane }) => lane === 'script'))
-    return 'CHECK_TYPES names no script checks';
+    return { kind: 'not-chosen', text: 'CHECK_TYPES names no script checks' };
   const { runtimesDirectory } = settings.scripts;
   if ((await installedRuntimes(runtimesDirectory)).length > 0) return undefined;
-  return `no runtime is installed in ${runtimesDirectory}: script checks are not offered here`;
+  const text = `no runtime is installed in ${runtimesDirectory}: script checks are not offered here`;
+  return { kind: 'no-runtime', text };
 }
 
 /** The ids of the runtimes in a folder, which need not exist. */

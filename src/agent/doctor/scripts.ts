@@ -2,7 +2,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { createLogger } from '../../lib/log.ts';
 import { BrowserMissing, findBrowser } from '../../sandbox/browsers/find-browser.ts';
 import { unpackedChromiumPath } from '../../sandbox/browsers/unpacked-chromium.ts';
-import { browserFails } from '../../sandbox/host/browser-trial.ts';
+import type { PartProblem } from '../../sandbox/mechanism.ts';
 import type { Capabilities } from '../run/contracts.ts';
 import { ScriptPool } from '../runners/script/script-pool.ts';
 import type { Examination, Patient } from './examination.ts';
@@ -72,8 +72,8 @@ export const sandbox: Examination = {
   name: 'sandbox',
   needs: ['disk SCRIPTS_DIR', 'memory agent'],
   async examine(patient) {
-    const reason = await whyNoScripts(patient.settings);
-    if (reason !== undefined) return skipped(reason);
+    const obstacle = await whyNoScripts(patient.settings);
+    if (obstacle) return skipped(obstacle.text);
     const { capabilities } = await openedScripts(patient);
     const facts = capabilities.sandbox;
     if (!facts) {
@@ -85,21 +85,18 @@ export const sandbox: Examination = {
     }
     const runtimes = `runtimes ${(capabilities.runtimes ?? []).join(', ')}`;
     const verdicts: Verdict[] = [ok(`${facts.description}; ${runtimes}`)];
-    for (const text of facts.problems) verdicts.push(remark(text));
+    for (const text of facts.problems) verdicts.push(warning(text, fixOfContainment));
+    for (const { part, text } of facts.partProblems ?? []) verdicts.push(problem(text, fixes[part]));
     return verdicts;
   },
 };
 
-function remark(text: string): Verdict {
-  if (text.startsWith('runtime ')) return problem(text, 'Install it again: npm run runtimes:install.');
-  if (text.startsWith('browsers do not trust')) {
-    return problem(text, 'Install the library of the browser that keeps certificates (Debian: libnss3).');
-  }
-  return warning(
-    text,
-    'See docs/explanation/security.md, "Containment of scripts", for what the host can give.',
-  );
-}
+const fixOfContainment =
+  'See docs/explanation/security.md, "Containment of scripts", for what the host can give.';
+const fixes: Readonly<Record<PartProblem['part'], string>> = {
+  runtime: 'Install it again: npm run runtimes:install.',
+  'browser-trust': 'Install the library of the browser that keeps certificates (Debian: libnss3).',
+};
 
 /** What came of starting the browser in a sandbox; undefined where it starts, or there is no sandbox to try it in. */
 async function whyNotStarted(patient: Patient): Promise<string | undefined> {
@@ -108,7 +105,7 @@ async function whyNotStarted(patient: Patient): Promise<string | undefined> {
   );
   if (!isContained) return undefined;
   const { failed } = (await openedScripts(patient)).capabilities;
-  return failed.find(({ reason }) => reason.startsWith(browserFails))?.reason;
+  return failed.find(({ isBrowserBroken }) => isBrowserBroken)?.reason;
 }
 
 /** The browser of browser checks: that it is there, and opens a page. */
@@ -117,8 +114,8 @@ export const browser: Examination = {
   async examine(patient) {
     const { settings } = patient;
     const { chromiumPath, runtimesDirectory } = settings.scripts;
-    const reason = await whyNoScripts(settings);
-    if (reason !== undefined) return skipped(reason);
+    const obstacle = await whyNoScripts(settings);
+    if (obstacle) return skipped(obstacle.text);
     if (!chosenTypes(settings).some(({ needsBrowser }) => needsBrowser)) {
       return skipped('CHECK_TYPES names no checks that need one');
     }

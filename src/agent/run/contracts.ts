@@ -116,7 +116,12 @@ export interface Capabilities {
   readonly loaded: readonly string[];
   /** Which of several ways those found to do their work, by name. */
   readonly backends: Readonly<Record<string, string>>;
-  readonly failed: readonly { readonly name: string; readonly reason: string }[];
+  readonly failed: readonly {
+    readonly name: string;
+    readonly reason: string;
+    /** The browser that it needs is there, and does not start. */
+    readonly isBrowserBroken?: boolean;
+  }[];
   /** Runtimes that scripts can use: those whose packages were all found. */
   readonly runtimes?: readonly string[] | undefined;
   /** What contains scripts. */

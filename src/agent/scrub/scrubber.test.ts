@@ -333,7 +333,10 @@ describe('Scrubber', () => {
     certificateExpiresAt: null,
     isDegraded: null,
     overMaxResponseTime: null,
-    failure: { owner: 'target' as const, code: 'CONNECTION_REFUSED' as const, message: 'no hunter22' },
+    failure: {
+      ...{ owner: 'target' as const, code: 'CONNECTION_REFUSED' as const, message: 'no hunter22' },
+      details: { host: 'hunter22.test', port: 443, loop: ['hunter22', 'a'] },
+    },
     errorMessages: ['no hunter22', 'no'],
   };
 
@@ -341,9 +344,19 @@ describe('Scrubber', () => {
     const scrubber = new Scrubber(['hunter22', 'target', 'CONNECTION_REFUSED']);
     expect(JSON.parse(scrubber.envelope(envelope))).toEqual({
       ...envelope,
-      failure: { ...envelope.failure, message: `no ${mask}` },
+      failure: {
+        ...envelope.failure,
+        message: `no ${mask}`,
+        details: { host: `${mask}.test`, port: 443, loop: [mask, 'a'] },
+      },
       errorMessages: [`no ${mask}`, 'no'],
     });
+  });
+
+  it('says of each failure that it has facts, even without any: that is how services tell older agents', () => {
+    const { details: _details, ...failure } = envelope.failure;
+    const bare = JSON.parse(new Scrubber([]).envelope({ ...envelope, failure }));
+    expect(bare.failure).toEqual({ ...failure, details: {} });
   });
 
   it('keeps a failure message within what the service accepts, though masks are longer than secrets', () => {

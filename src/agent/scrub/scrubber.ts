@@ -65,8 +65,8 @@ export class Scrubber {
   }
 
   /**
-   * A report's envelope as JSON text. Only its messages come from outside; ids, times and codes are left as
-   * they are, because an id must not change when a secret happens to look like a part of it.
+   * A report's envelope as JSON text. Only its messages and the facts of its failure come from outside; ids, times and
+   * codes are left as they are, because an id must not change when a secret happens to look like a part of it.
    */
   envelope(envelope: Envelope): Scrubbed<string> {
     const { failure, errorMessages } = envelope;
@@ -75,6 +75,8 @@ export class Scrubber {
       failure: failure && {
         ...failure,
         message: this.#clean(failure.message).slice(0, maxFailureMessageLength),
+        // Always there, even without any: services tell older agents by that.
+        details: this.#walk(failure.details ?? {}, false),
       },
       errorMessages: errorMessages.map((message) => this.#clean(message)),
     }) as Scrubbed<string>;

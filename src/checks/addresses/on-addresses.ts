@@ -1,6 +1,6 @@
 import type { IpFamily, ResolvedAddress } from '../../probes/address.ts';
 import { ownAnswer, ResolveError, type Resolver } from '../../probes/resolver.ts';
-import { type Failure, failure } from '../contract/failure.ts';
+import { type Failure, reworded } from '../contract/failure.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { ArtifactFile, ArtifactSink, NameResolver, RunContext } from '../contract/run-context.ts';
 import type { RunLog } from '../contract/run-log.ts';
@@ -173,7 +173,7 @@ function badness({ failure: failed, isDegraded }: Outcome<unknown>): number {
 
 /** The failure of an address, among those of the others. */
 function named(
-  { code, message }: Failure,
+  failed: Failure,
   { address, family }: Seen<unknown>,
   addresses: readonly AddressVerdict[],
 ): Failure {
@@ -181,7 +181,7 @@ function named(
   const names = failing.map((one) => one.address ?? one.ipFamily);
   const list = failing.length > 1 ? ` (${names.join(', ')})` : '';
   const count = `${failing.length} of ${addresses.length} addresses failed${list}`;
-  return failure(code, `${count}: ${address ?? `IPv${family}`}: ${message}`);
+  return reworded(failed, `${count}: ${address ?? `IPv${family}`}: ${failed.message}`);
 }
 
 function watched(

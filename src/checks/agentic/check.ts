@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
 import { AgenticDetail } from './detail.ts';
+import { agenticFacts } from './facts.ts';
 import { AgenticSpec } from './spec.ts';
 
 export const agentic = defineCheckType({
@@ -19,6 +20,7 @@ export const agentic = defineCheckType({
   spec: AgenticSpec,
   detail: AgenticDetail,
   detailKey: 'agenticCheckResult',
+  facts: agenticFacts,
   artifactFields: ['screenshots'],
   planOf: ({ plan }) => (plan?.fresh ? { reason: plan.origin, content: plan.fresh } : null),
   analytics: { route: 'agentic-checks', metrics: [scriptTimeMetric] },

@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
+import { httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { apiGroupDefaults } from './group-defaults.ts';
@@ -26,6 +27,7 @@ export const api = defineCheckType({
   groupDefaults: apiGroupDefaults,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  facts: httpFacts,
   analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },
   // RFC 9110 9.2.1: these methods change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',

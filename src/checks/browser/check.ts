@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { type Metric, scriptTimeMetric } from '../contract/metric.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
+import { browserFacts } from '../script/facts.ts';
 import { scriptForm } from '../script/form.ts';
 import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
 import { BrowserSpec } from '../script/spec.ts';
@@ -43,6 +44,7 @@ export const browser = defineCheckType({
   artifactFields: browserArtifactFields,
   detail: BrowserDetail,
   detailKey: 'browserCheckResult',
+  facts: browserFacts,
   analytics: {
     route: 'browser-checks',
     metrics: [

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
 import type { FormLayout } from './definition/form-layout.ts';
+import type { RunFacts } from './facts.ts';
 import type { PingRules } from './frequency.ts';
 import type { DefinitionProblem, GroupDefaults } from './group-defaults.ts';
 import type { MaskedValue } from './masking.ts';
@@ -105,6 +106,8 @@ export interface CheckType<
   readonly detail: Detail;
   /** The key of a check result under which the API shows the detail; absent where it shows it elsewhere. */
   readonly detailKey?: DetailKey;
+  /** What programs read of a detail; absent for types whose details say nothing that other types say, too. */
+  facts?(detail: z.output<Detail>): RunFacts;
   /** What people read of a detail: pages of runs and their comparison show it. */
   summary?(detail: z.output<Detail>): DetailSummary;
   /** Where runs go, for types whose definition does not say so in `request.url` or `request.hostname`. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { beginningOf } from '../../lib/text.ts';
+import { type DetailsOf, FailureDetails } from './failure-details.ts';
 
 /**
  * Whose fault a run's failure is. `target` and `config` (the user's own definition cannot be run) make a
@@ -25,7 +26,7 @@ interface FailureEntry {
   readonly fromLateness?: 'time-limit' | 'hang-up' | undefined;
   /**
    * Which part of the location can bring the failure about where the target is well: its resolver or its
-   * network. `if-named`: only when the message names a failure of the network (see checks/judging/network-text.ts), as scripts do
+   * network. `if-named`: only when the message names a failure of the network (see checks/foreign-texts/network.ts), as scripts do
    * that also fail by what they find. Absent: none, as for every failure by content. While the agent finds that
    * part unhealthy (any, for `if-named`), such a failure says nothing against the target.
    */
@@ -203,15 +204,29 @@ export const Failure = z
     owner: z.enum(failureOwners),
     code: z.enum(failureCodes),
     message: z.string().max(4096),
+    // An agent that is newer may say what this build does not know: then it says nothing.
+    details: FailureDetails.optional()
+      .catch(undefined)
+      .describe('The facts of the failure, by its code; absent in results of older agents'),
   })
   .meta({ id: 'Failure' });
 export type Failure = z.infer<typeof Failure>;
 
 const maxMessageLength = 4096;
 
-/** A failure with the owner its code has in the catalogue. */
-export function failure(code: FailureCode, message: string): Failure {
-  return { owner: failureCatalogue[code].owner, code, message: beginningOf(message, maxMessageLength) };
+/** A failure with the owner its code has in the catalogue. @param details what programs read of it, by its code. */
+export function failure<Code extends FailureCode>(
+  code: Code,
+  message: string,
+  details?: DetailsOf<Code>,
+): Failure {
+  const said = { owner: failureCatalogue[code].owner, code, message: beginningOf(message, maxMessageLength) };
+  return details === undefined ? said : { ...said, details };
+}
+
+/** The same failure with a message that says more, such as the step that it happened in. */
+export function reworded(failed: Failure, message: string): Failure {
+  return { ...failed, message: beginningOf(message, maxMessageLength) };
 }
 
 /**

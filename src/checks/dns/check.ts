@@ -3,6 +3,7 @@ import { assertionsForm, limitsForm } from '../contract/definition/common-form.t
 import { responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { DnsDetail } from './detail.ts';
+import { dnsFacts } from './facts.ts';
 import { DnsSpec } from './spec.ts';
 
 export const dns = defineCheckType({
@@ -34,6 +35,7 @@ export const dns = defineCheckType({
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: DnsDetail,
   detailKey: 'apiCheckResult',
+  facts: dnsFacts,
   analytics: { route: 'dns', metrics: [{ ...responseTimeMetric, name: 'total', label: 'Total' }] },
   isRepeatable: () => true,
   load: async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RouteField } from '../contract/facts.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
@@ -55,6 +56,7 @@ export const DnsDetail = z
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
+    route: RouteField,
   })
   .meta({ id: 'DnsCheckDetail' });
 export type DnsDetail = z.infer<typeof DnsDetail>;

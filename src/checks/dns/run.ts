@@ -4,6 +4,7 @@ import type { QueryControls } from '../../probes/dns/limits.ts';
 import { type DnsReply, queryDns } from '../../probes/dns/query.ts';
 import { type DnsServer, locateServer, serverText } from '../../probes/dns/server.ts';
 import { queryName, reverseName } from '../../probes/dns/wire/name.ts';
+import { ruleOfRefusal } from '../../probes/egress/policy.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import type { Measurement, Outcome, Runner } from '../contract/outcome.ts';
 import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
@@ -108,7 +109,10 @@ async function ask(
   if (nameServer === null) {
     const refusal = context.egress.lookupRefusal(name);
     if (refusal !== undefined) {
-      const failed = { failure: failure('EGRESS_DENIED', refusal), server: undefined };
+      const failed = {
+        failure: failure('EGRESS_DENIED', refusal, { egressRule: ruleOfRefusal(refusal) }),
+        server: undefined,
+      };
       return undiagnosed({ ...failed, endMs: performance.now() });
     }
     const result = await askHostServers(context, (server) =>

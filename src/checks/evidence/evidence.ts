@@ -1,5 +1,6 @@
 import type { ContactAttempt } from '../../probes/connection/target.ts';
 import type { ConnectionPolicy } from '../../probes/egress/policy.ts';
+import type { DiagnosedRoute } from '../contract/facts.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
 import type { RunLog } from '../contract/run-log.ts';
 
@@ -21,13 +22,14 @@ export interface Repetition {
   ): Promise<string>;
 }
 
-/** What a result shows of a diagnosis: names of artifacts. */
+/** What a result shows of a diagnosis: names of artifacts, and the path as programs read it. */
 export interface Evidence {
+  readonly route: DiagnosedRoute | null;
   readonly pcapDataUrl: string | null;
   readonly jobAssets: string[] | null;
 }
 
-export const noEvidence: Evidence = { pcapDataUrl: null, jobAssets: null };
+export const noEvidence: Evidence = { route: null, pcapDataUrl: null, jobAssets: null };
 
 export const captureName = 'network.pcap';
 export const routeName = 'traceroute.txt';
@@ -36,7 +38,8 @@ export const routeName = 'traceroute.txt';
 export interface Findings {
   readonly remarks: readonly string[];
   readonly capture?: Buffer | undefined;
-  readonly route?: string | undefined;
+  /** The path to the target: as data, and as the text of a file. */
+  readonly route?: { readonly path: DiagnosedRoute; readonly text: string } | undefined;
 }
 
 /** No evidence, for that reason. */
@@ -56,7 +59,11 @@ export async function keepEvidence(findings: Findings, sink: ArtifactSink, log: 
     (await sink.add({
       name: routeName,
       contentType: 'text/plain; charset=utf-8',
-      content: Buffer.from(route),
+      content: Buffer.from(route.text),
     }));
-  return { pcapDataUrl: isCaptureKept ? captureName : null, jobAssets: isRouteKept ? [routeName] : null };
+  return {
+    route: route?.path ?? null,
+    pcapDataUrl: isCaptureKept ? captureName : null,
+    jobAssets: isRouteKept ? [routeName] : null,
+  };
 }

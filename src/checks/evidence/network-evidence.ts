@@ -5,8 +5,9 @@ import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts'
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
 import { echoProber } from '../../probes/traceroute/hop-prober.ts';
-import { routeSummary, routeText } from '../../probes/traceroute/route-text.ts';
-import { traceRoute } from '../../probes/traceroute/traceroute.ts';
+import { lastAnswerer, routeSummary, routeText } from '../../probes/traceroute/route-text.ts';
+import { type Route, traceRoute } from '../../probes/traceroute/traceroute.ts';
+import type { DiagnosedRoute } from '../contract/facts.ts';
 import { DiagnosisGate } from './diagnosis-gate.ts';
 import {
   captureName,
@@ -112,7 +113,15 @@ export async function findRoute(peer: ContactAttempt, controls: DiagnosisControl
     { prober: echoProber(backend), signal: controls.signal, timeoutMs },
   );
   const text = routeText(route, { hostname, address, family, startedAt, means: backend.description });
-  return { remarks: [`${routeName}: ${routeSummary(route)}`], route: text };
+  return { remarks: [`${routeName}: ${routeSummary(route)}`], route: { path: diagnosedRoute(route), text } };
+}
+
+function diagnosedRoute({ hops, end }: Route): DiagnosedRoute {
+  const known = hops.map(({ ttl, answers }) => ({
+    hopNumber: ttl,
+    ips: [...new Set(answers.flatMap((one) => (one.kind === 'answer' ? (one.address ?? []) : [])))],
+  }));
+  return { end, router: end === 'unreachable' ? (lastAnswerer(hops) ?? null) : null, hops: known };
 }
 
 function isSamePeer(attempt: ContactAttempt, peer: ContactAttempt): boolean {

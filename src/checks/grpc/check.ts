@@ -2,6 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { GrpcDetail } from './detail.ts';
+import { grpcFacts } from './facts.ts';
 import { grpcProblems } from './problems.ts';
 import { GrpcSpec, maskedInGrpc } from './spec.ts';
 import { summaryOf } from './summary.ts';
@@ -61,6 +62,7 @@ export const grpc = defineCheckType({
   usesClientCertificates: true,
   detail: GrpcDetail,
   detailKey: 'grpcCheckResult',
+  facts: grpcFacts,
   summary: summaryOf,
   endpoint: ({ request: { url, port } }) => ({ hostname: url, port }),
   analytics: {

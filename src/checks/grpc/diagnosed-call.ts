@@ -205,6 +205,7 @@ function statusFailure(spec: GrpcSpec, { status, healthStatus }: ReadAnswer): Fa
     return failure(
       'STATUS_UNEXPECTED',
       `Unexpected gRPC status ${status.code} (${statusLabel(status.code)})${said}`,
+      { grpcStatus: status.code },
     );
   }
   if (!isIll) return undefined;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AddressVerdicts } from '../addresses/fields.ts';
+import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
@@ -115,6 +116,7 @@ export const HttpDetail = z
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
+    route: RouteField,
   })
   .meta({ id: 'HttpCheckDetail' });
 export type HttpDetail = z.infer<typeof HttpDetail>;

@@ -5,6 +5,7 @@ import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definitio
 import { millisecondsAt } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { IcmpDetail } from './detail.ts';
+import { icmpFacts } from './facts.ts';
 import { IcmpSpec } from './spec.ts';
 
 export { IcmpSpec };
@@ -37,6 +38,7 @@ export const icmp = defineCheckType({
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: IcmpDetail,
   detailKey: 'apiCheckResult',
+  facts: icmpFacts,
   analytics: {
     route: 'icmp',
     metrics: [

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AddressVerdicts } from '../addresses/fields.ts';
+import { RouteField } from '../contract/facts.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
@@ -61,6 +62,7 @@ export const IcmpDetail = z
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
+    route: RouteField,
   })
   .meta({ id: 'IcmpCheckDetail' });
 export type IcmpDetail = z.infer<typeof IcmpDetail>;

@@ -21,13 +21,12 @@ import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
 import type { IcmpDetail, PingResult } from './detail.ts';
 import { type JudgedPings, pingWithDiagnosis } from './diagnosed-pings.ts';
 import { defaultPacketBytes, type IcmpSpec } from './spec.ts';
-import { judgeLoss } from './verdict.ts';
+import { judgeLoss, silence } from './verdict.ts';
 
 /** check model 1.6 */
 const intervalMs = 500;
 const icmpHeaderBytes = 8;
 const defaultPingCount = 10;
-const noReply = 'no reply in time';
 
 /**
  * Opens the best way to ping that works on this host, and makes a runner of it.
@@ -260,7 +259,7 @@ function pingResultOf(answer: EchoAnswer, { address, family }: IcmpProbeResult):
       return { ...nothing, type, code, rtt: rttMs === null ? null : toMicroseconds(rttMs), from, error };
     }
     case 'silence':
-      return { ...nothing, error: answer.remark ? `${noReply}; ${answer.remark}` : noReply };
+      return { ...nothing, error: answer.remark ? `${silence}; ${answer.remark}` : silence };
     case 'unsent':
       return { ...nothing, error: `not sent: ${answer.errno}` };
   }

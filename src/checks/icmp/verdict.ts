@@ -9,6 +9,9 @@ export interface LossLimits {
   readonly maxPacketLossThreshold: number | null;
 }
 
+/** The error of a request that no answer of any kind came to. */
+export const silence = 'no reply in time';
+
 /** What the loss of packets means for the check: nothing, that it is degraded, or why it failed. */
 export interface LossVerdict {
   readonly failure: Failure | undefined;
@@ -43,21 +46,20 @@ export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits):
   return { failure: undefined, isDegraded };
 }
 
-/** More than silence, though nobody else answered. */
-const remarkable = /; a reply |^not sent/;
-
 /** Silence, or somebody on the way who said why. */
 function noReplyFailure(sent: number, results: readonly PingResult[]): Failure {
-  const isExplained = results.some(({ from }) => from !== null);
+  const router = results.find(({ from }) => from !== null)?.from;
   const message = `None of ${sent} echo requests was answered by the target${errorsIn(results)}`;
-  return failure(isExplained ? 'HOST_UNREACHABLE' : 'NO_REPLY', message);
+  return router ? failure('HOST_UNREACHABLE', message, { router }) : failure('NO_REPLY', message);
 }
 
 /** What came from others than the target, or was dropped here, each once with its number. */
 function errorsIn(results: readonly PingResult[]): string {
   const counts = new Map<string, number>();
-  for (const { success, from, error } of results) {
-    if (success || error === null || (from === null && !remarkable.test(error))) continue;
+  for (const { success, from, type, error } of results) {
+    if (success || error === null) continue;
+    // Silence says nothing, nor does an error that came from nowhere.
+    if (from === null && (type !== null || error === silence)) continue;
     const text = from === null ? error : `${error} from ${from}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }

@@ -21,6 +21,10 @@ export const comparisons = [
 export type Comparison = (typeof comparisons)[number];
 export const numericComparisons = ['EQUALS', 'NOT_EQUALS', 'GREATER_THAN', 'LESS_THAN'] as const;
 
+/** How the message of an assertion that did not hold begins; what it received stands behind `receivedWords`. */
+export const assertionWords = 'Assertion failed: ';
+export const receivedWords = ', received ';
+
 /** The assertion schema of a check type, from the sources and comparisons it knows. */
 export function assertionSchema<
   const Source extends readonly [string, ...string[]],

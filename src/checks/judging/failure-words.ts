@@ -1,7 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { beginningOf } from '../../lib/text.ts';
 import { type FailureOwner, failureCatalogue, isFailureCode } from '../contract/failure.ts';
-import { locationPart, networkFailureIn } from './network-text.ts';
+import { scriptErrorIn } from '../foreign-texts/javascript.ts';
+import { networkFailureIn } from '../foreign-texts/network.ts';
+import { locationPart } from './location-part.ts';
 
 /**
  * What failed when a run did not pass, as far as the run by itself shows. `path`: no connection or answer came about,
@@ -13,8 +15,10 @@ export type Failing = 'target' | 'path' | 'location' | 'agent' | 'check' | 'scri
 /** A failure as people read it. Every surface that says why a run did not pass says this. */
 export interface FailureWords {
   readonly failing: Failing;
-  /** The same in words: `the target`. */
+  /** The same in words: `the target`, `the location, not the target`. */
   readonly whatFailed: string;
+  /** Its name alone: `the location`. */
+  readonly part: string;
   /** Why, in one sentence of one line. */
   readonly sentence: string;
 }
@@ -26,21 +30,24 @@ export interface KnownFailure {
   readonly message: string | null;
 }
 
-const words: Readonly<Record<Failing, string>> = {
+const parts: Readonly<Record<Failing, string>> = {
   target: 'the target',
   path: 'the target, or the network on the way to it',
-  location: 'the location, not the target',
-  agent: 'the agent, not the target',
-  check: 'the definition of the check, not the target',
-  script: 'the script of the check, not the target',
+  location: 'the location',
+  agent: 'the agent',
+  check: 'the definition of the check',
+  script: 'the script of the check',
   'script-or-target': 'the target, or the script of the check',
 };
+const notOfTarget: ReadonlySet<Failing> = new Set(['location', 'agent', 'check', 'script']);
 
 const maxSentenceLength = 300;
 
 export function failureWords(failed: KnownFailure): FailureWords {
   const failing = failingOf(failed);
-  return { failing, whatFailed: words[failing], sentence: sentenceOf(failed) };
+  const part = parts[failing];
+  const whatFailed = notOfTarget.has(failing) ? `${part}, not the target` : part;
+  return { failing, whatFailed, part, sentence: sentenceOf(failed) };
 }
 
 /**
@@ -100,15 +107,4 @@ function ofScript(message: string): Failing {
   const ownError = scriptErrorIn(message);
   if (ownError === null) return 'target';
   return ownError === 'surely' ? 'script' : 'script-or-target';
-}
-
-/**
- * Whether an error of the language says that the script is wrong by itself. What it took for granted of an answer may
- * be the target's: a TypeError, or an answer that is not JSON.
- */
-export function scriptErrorIn(message: string): 'surely' | 'perhaps' | null {
-  const [, name] = /\b(ReferenceError|SyntaxError|TypeError|RangeError): /.exec(message) ?? [];
-  if (name === undefined) return null;
-  const isSurely = name === 'ReferenceError' || (name === 'SyntaxError' && !/\bJSON\b/.test(message));
-  return isSurely ? 'surely' : 'perhaps';
 }

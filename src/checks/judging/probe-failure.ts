@@ -1,4 +1,8 @@
+import type { ProbeErrorDetails } from '../../probes/connection/errors.ts';
+import { ruleOfRefusal } from '../../probes/egress/policy.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
+import { detailsFor, type FailureDetails } from '../contract/failure-details.ts';
+import { certificateFlawIn } from '../foreign-texts/tls.ts';
 
 /** The one table from what a probe met on a connection to what a result says. */
 const codes = {
@@ -30,6 +34,14 @@ const codes = {
 export function probeFailure(error: {
   readonly kind: keyof typeof codes;
   readonly message: string;
+  readonly details?: ProbeErrorDetails;
 }): Failure {
-  return failure(codes[error.kind], error.message);
+  const { kind, message, details } = error;
+  const code = codes[kind];
+  const known: FailureDetails = {
+    ...details,
+    ...(kind === 'certificate-invalid' && { certificateFlaw: certificateFlawIn(message) }),
+    ...(kind === 'egress-denied' && { egressRule: ruleOfRefusal(message) }),
+  };
+  return failure(code, message, detailsFor(code, known));
 }

@@ -1,6 +1,6 @@
 import { jsonText } from '../../lib/json/json-values.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { type EvaluatedAssertion, failureCode } from './assertion.ts';
+import { assertionWords, type EvaluatedAssertion, failureCode, receivedWords } from './assertion.ts';
 
 /** What a measured operation is judged by. null means no limit. */
 export interface VerdictInput {
@@ -83,7 +83,7 @@ function failureOf(assertion: EvaluatedAssertion): Failure {
   const words = [source, property, comparison, String(target)].filter((word) => word !== '').join(' ');
   const code = assertion[failureCode] ?? 'ASSERTION_FAILED';
   return code === 'ASSERTION_FAILED'
-    ? failure(code, `Assertion failed: ${words}, received ${shownValue(actual)}`)
+    ? failure(code, `${assertionWords}${words}${receivedWords}${shownValue(actual)}`)
     : failure(code, `Assertion cannot be evaluated: ${words}: ${error}`);
 }
 

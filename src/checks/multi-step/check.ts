@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
 import { MultiStepDetail, multiStepArtifactFields } from '../script/detail.ts';
+import { multiStepFacts } from '../script/facts.ts';
 import { scriptForm } from '../script/form.ts';
 import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
 import { ScriptSpec } from '../script/spec.ts';
@@ -42,6 +43,7 @@ export const multiStep = defineCheckType({
   artifactFields: multiStepArtifactFields,
   detail: MultiStepDetail,
   detailKey: 'multiStepCheckResult',
+  facts: multiStepFacts,
   analytics: { route: 'multistep-checks', metrics: [scriptTimeMetric] },
   selfTest: ({ href }) => ({ script: requestScript(href) }),
   load: async () => ({ run: (await import('../script/run.ts')).runMultiStepScript }),

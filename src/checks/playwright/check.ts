@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
 import { PlaywrightDetail, playwrightArtifactFields } from './detail.ts';
+import { playwrightFacts } from './facts.ts';
 import { PlaywrightSpec } from './spec.ts';
 
 export const playwright = defineCheckType({
@@ -32,6 +33,7 @@ export const playwright = defineCheckType({
   artifactFields: playwrightArtifactFields,
   detail: PlaywrightDetail,
   detailKey: 'playwrightCheckResult',
+  facts: playwrightFacts,
   failedTests: ({ errors }) =>
     errors.flatMap(({ error, testTitle, testFile, projectName, suitePath }) =>
       testTitle === null

@@ -1,17 +1,8 @@
 import { type Failure, failure } from '../contract/failure.ts';
-
-/** What Playwright says where a browser, or a program that belongs to it, is not there. */
-const missing =
-  /\b(?:browser\w*|electron)\.\w+: (?:Executable doesn't exist at (?<path>\S+)|[Cc]hromium distribution '(?<channel>[\w-]+)' is not found)/;
-/** What it says where the browser is there and does not come up. */
-const broken =
-  /\bbrowserType\.launch\w*: (?<why>Failed to launch[^\n]*|Timeout \d+ms exceeded[^\n]*|Target page, context or browser has been closed[^\n]*|spawn [^\n]*)/;
+import { browserTroubleIn, isBrowserAftermath } from '../foreign-texts/playwright.ts';
 
 /** What our reporters say of a test or a run that ended while the browser was starting (sandbox/program/launches.cjs). */
 const hanging = /\bthe browser (?<why>had not started after \d+ ms)/;
-
-/** What follows from such a browser: Playwright waits for it when the worker ends. */
-const aftermath = /\bWorker teardown timeout of \d+ms exceeded/;
 
 /** The failure of a run whose time was over while its browser was starting. */
 export function hangingBrowserFailure(messages: readonly string[]): Failure | undefined {
@@ -24,14 +15,14 @@ export function hangingBrowserFailure(messages: readonly string[]): Failure | un
  * whatever the target does. Undefined where anything else went wrong, too.
  */
 export function browserFailure(messages: readonly string[]): Failure | undefined {
-  const whys = messages.filter((message) => !aftermath.test(message)).map(whyOf);
+  const whys = messages.filter((message) => !isBrowserAftermath(message)).map(whyOf);
   const [first] = whys;
   if (first === undefined || whys.some((why) => why === undefined)) return undefined;
   return failure('BROWSER_MISSING', [...new Set(whys)].join(' '));
 }
 
 function whyOf(message: string): string | undefined {
-  const { path, channel } = missing.exec(message)?.groups ?? {};
+  const { path, channel, why } = browserTroubleIn(message) ?? {};
   if (channel !== undefined) {
     return `This agent has no browser "${channel}": only its own Chromium can be opened here. Leave out \`channel\`, or set CHROMIUM_PATH of the agent to that browser.`;
   }
@@ -45,8 +36,8 @@ function whyOf(message: string): string | undefined {
       : `This agent has no ${name}: only Chromium can be opened here. Leave out the projects of ${name}, or run them elsewhere.`;
   }
   const late = hanging.exec(message)?.groups?.why;
-  const why = late === undefined ? broken.exec(message)?.groups?.why : `it ${late}`;
-  return why === undefined
+  const reason = late === undefined ? why : `it ${late}`;
+  return reason === undefined
     ? undefined
-    : `The browser of this agent does not start: ${why.trim()}. "picket doctor" on its host examines it; CHROMIUM_PATH names another one.`;
+    : `The browser of this agent does not start: ${reason}. "picket doctor" on its host examines it; CHROMIUM_PATH names another one.`;
 }

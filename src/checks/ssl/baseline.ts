@@ -1,8 +1,17 @@
 import type { ChainCertificate } from '../../probes/tls/certificate.ts';
 import type { HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
+import type { FailureDetails } from '../contract/failure-details.ts';
 import { type SecurityBaseline, type Severity, tlsVersions } from './baseline-spec.ts';
 
 type RuleName = Exclude<keyof SecurityBaseline, 'enabled'>;
+type BaselinePart = NonNullable<FailureDetails['baselinePart']>;
+
+/** The others are about certificates. */
+const rulesOfConnection: ReadonlySet<RuleName> = new Set([
+  'minTLSVersion',
+  'recommendedTLSVersion',
+  'weakCipherSuite',
+]);
 
 /** What became of a rule that is not ignored. */
 export interface JudgedRule {
@@ -15,7 +24,7 @@ export interface JudgedRule {
 export interface JudgedBaseline {
   readonly rules: Readonly<Partial<Record<RuleName, JudgedRule>>>;
   /** Why it fails, a sentence for each rule. */
-  readonly failures: readonly string[];
+  readonly failures: readonly { readonly sentence: string; readonly part: BaselinePart }[];
   readonly degradations: readonly string[];
 }
 
@@ -28,14 +37,17 @@ interface Finding {
 /** Judges a handshake by a baseline; a baseline that is off has no rules. */
 export function judgeBaseline(baseline: SecurityBaseline, handshake: HandshakeFacts): JudgedBaseline {
   const rules: Partial<Record<RuleName, JudgedRule>> = {};
-  const failures: string[] = [];
+  const failures: { sentence: string; part: BaselinePart }[] = [];
   const degradations: string[] = [];
   for (const [name, find] of Object.entries(finders) as [RuleName, (typeof finders)[RuleName]][]) {
     const { severity } = baseline[name];
     if (!baseline.enabled || severity === 'ignore') continue;
     const { violated, value, sentence } = find(handshake, baseline);
     rules[name] = { severity, violated, value };
-    if (violated) (severity === 'fail' ? failures : degradations).push(sentence);
+    if (!violated) continue;
+    if (severity === 'fail')
+      failures.push({ sentence, part: rulesOfConnection.has(name) ? 'connection' : 'certificate' });
+    else degradations.push(sentence);
   }
   return { rules, failures, degradations };
 }

@@ -4,6 +4,7 @@ import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definitio
 import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { SslDetail } from './detail.ts';
+import { sslFacts } from './facts.ts';
 import { SslSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
 
@@ -66,6 +67,7 @@ export const ssl = defineCheckType({
   usesClientCertificates: true,
   detail: SslDetail,
   detailKey: 'sslCheckResult',
+  facts: sslFacts,
   summary: summaryOf,
   endpoint: ({ request: { sslConfig } }) => sslConfig,
   analytics: {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AddressVerdicts } from '../addresses/fields.ts';
+import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
@@ -120,6 +121,7 @@ export const SslDetail = z
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
+    route: RouteField,
   })
   .meta({ id: 'SslCheckDetail' });
 export type SslDetail = z.infer<typeof SslDetail>;

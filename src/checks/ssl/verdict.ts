@@ -1,6 +1,7 @@
 import { daysLeft, expiryText } from '../../lib/figures/days-left.ts';
-import type { HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
+import type { CertificateProblem, HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import { probeFailure } from '../judging/probe-failure.ts';
 import { type JudgedBaseline, judgedCertificates } from './baseline.ts';
 import type { SslConfig } from './spec.ts';
 import { chainExpiryMs, dayMs } from './view.ts';
@@ -20,16 +21,21 @@ export function judgeHandshake(
 ): HandshakeVerdict {
   const { trustProblem, nameProblem } = handshake;
   const failures: Failure[] = [];
-  const invalid = (message: string) => failures.push(failure('TLS_CERTIFICATE_INVALID', message));
+  const invalid = ({ message, details }: Pick<CertificateProblem, 'message' | 'details'>) =>
+    failures.push(probeFailure({ kind: 'certificate-invalid', message, details }));
   if (config.skipChainValidation) {
-    if (trustProblem && handshake.chain.length === 0) invalid(trustProblem.message);
+    if (trustProblem && handshake.chain.length === 0) invalid(trustProblem);
     const outOfDate = dateProblem(handshake, nowMs);
     if (outOfDate !== undefined) invalid(outOfDate);
   } else if (trustProblem) {
-    invalid(trustProblem.message);
+    invalid(trustProblem);
   }
-  if (nameProblem && handshake.chain.length > 0) invalid(nameProblem.message);
-  failures.push(...baseline.failures.map((sentence) => failure('TLS_BASELINE_VIOLATED', sentence)));
+  if (nameProblem && handshake.chain.length > 0) invalid(nameProblem);
+  failures.push(
+    ...baseline.failures.map(({ sentence, part }) =>
+      failure('TLS_BASELINE_VIOLATED', sentence, { baselinePart: part }),
+    ),
+  );
   const expiring = expiryOf(handshake, config, nowMs);
   if (expiring?.isFailure) failures.push(failure('TLS_CERTIFICATE_EXPIRING', expiring.sentence));
   const soon = expiring && !expiring.isFailure ? [expiring.sentence] : [];
@@ -37,12 +43,17 @@ export function judgeHandshake(
 }
 
 /** Without trust, OpenSSL's verdict may be about that alone: the dates are looked at here. */
-function dateProblem(handshake: HandshakeFacts, nowMs: number): string | undefined {
+function dateProblem(
+  handshake: HandshakeFacts,
+  nowMs: number,
+): Pick<CertificateProblem, 'message' | 'details'> | undefined {
+  const clockAt = new Date(nowMs).toISOString();
+  const clock = `this host's clock says ${clockAt}`;
+  const problem = (message: string) => ({ message, details: { clockAt } });
   for (const { subjectCN, subject, notBeforeMs, notAfterMs } of judgedCertificates(handshake)) {
     const name = `the certificate of ${subjectCN ?? (subject || 'nobody')}`;
-    const clock = `this host's clock says ${new Date(nowMs).toISOString()}`;
-    if (!(notAfterMs >= nowMs)) return `${name} has expired; ${clock} [CERT_HAS_EXPIRED]`;
-    if (!(notBeforeMs <= nowMs)) return `${name} is not yet valid; ${clock} [CERT_NOT_YET_VALID]`;
+    if (!(notAfterMs >= nowMs)) return problem(`${name} has expired; ${clock} [CERT_HAS_EXPIRED]`);
+    if (!(notBeforeMs <= nowMs)) return problem(`${name} is not yet valid; ${clock} [CERT_NOT_YET_VALID]`);
   }
   return undefined;
 }

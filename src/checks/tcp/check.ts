@@ -3,6 +3,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { TcpDetail } from './detail.ts';
+import { tcpFacts } from './facts.ts';
 import { tcpProblems } from './problems.ts';
 import { TcpSpec } from './spec.ts';
 
@@ -49,6 +50,7 @@ export const tcp = defineCheckType({
   definitionProblems: tcpProblems,
   detail: TcpDetail,
   detailKey: 'apiCheckResult',
+  facts: tcpFacts,
   analytics: {
     route: 'tcp-checks',
     metrics: [

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AddressVerdicts } from '../addresses/fields.ts';
+import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { CertificateDetail, JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
@@ -81,6 +82,7 @@ export const TcpDetail = z
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
+    route: RouteField,
   })
   .meta({ id: 'TcpCheckDetail' });
 export type TcpDetail = z.infer<typeof TcpDetail>;

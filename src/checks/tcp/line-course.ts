@@ -2,7 +2,8 @@ import { firstMatch } from '../../lib/bounds/bounded-regex.ts';
 import { WorkExceeded } from '../../lib/bounds/work-budget.ts';
 import { ProbeError } from '../../probes/connection/errors.ts';
 import type { DialogueStep, LineStepOutcome, TakenLine } from '../../probes/dialogue/steps.ts';
-import { type Failure, failure } from '../contract/failure.ts';
+import { type Failure, failure, reworded } from '../contract/failure.ts';
+import { detailsFor } from '../contract/failure-details.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
 import { assertionBudget } from '../judging/evaluate.ts';
 import { render, TemplateError } from '../judging/templating.ts';
@@ -88,7 +89,7 @@ export class LineCourse {
     if (this.#tooCostly !== undefined) return failure('ASSERTION_TOO_COSTLY', `${name}: ${this.#tooCostly}`);
     const line = this.#lines.get(index);
     if (!met || line === undefined || step.type !== 'EXPECT') {
-      return met && failure(met.code, `${name}: ${met.message}`);
+      return met && reworded(met, `${name}: ${met.message}`);
     }
     const wanted = [
       step.text === '' ? '' : shownValue(step.text),
@@ -97,6 +98,7 @@ export class LineCourse {
     const words = wanted.filter((word) => word !== '').join(' and ');
     // Something was said, and not what is expected: that is no silence.
     const code = met.code === 'RESPONSE_TIMEOUT' ? 'DIALOGUE_FAILED' : met.code;
-    return failure(code, `${name}: expected ${words}, received ${shownValue(line)}; ${met.message}`);
+    const message = `${name}: expected ${words}, received ${shownValue(line)}; ${met.message}`;
+    return failure(code, message, detailsFor(code, met.details ?? {}));
   }
 }

@@ -3,6 +3,7 @@ import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definitio
 import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { TracerouteDetail } from './detail.ts';
+import { tracerouteFacts } from './facts.ts';
 import { portOf, TracerouteSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
 
@@ -38,6 +39,7 @@ export const traceroute = defineCheckType({
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: TracerouteDetail,
   detailKey: 'tracerouteCheckResult',
+  facts: tracerouteFacts,
   summary: summaryOf,
   endpoint: ({ request }) => ({ hostname: request.url, port: portOf(request) }),
   analytics: {

@@ -21,11 +21,16 @@ export function routeFailure(
   switch (end) {
     case 'unreachable': {
       const says = response.hops.at(-1)?.error ?? 'there is no way on';
+      const router = lastHop?.ip ?? undefined;
       if (forwarding !== null) {
         const place = `ends behind hop ${forwarding}, which has that address and forwards the probes`;
-        return failure('HOST_UNREACHABLE', `The way to ${target} ${place}: ${last} says: ${says}`);
+        return failure('HOST_UNREACHABLE', `The way to ${target} ${place}: ${last} says: ${says}`, {
+          router,
+        });
       }
-      return failure('HOST_UNREACHABLE', `The way to ${target} ends at ${last}, which says: ${says}`);
+      return failure('HOST_UNREACHABLE', `The way to ${target} ends at ${last}, which says: ${says}`, {
+        router,
+      });
     }
     case 'hop-limit': {
       if (hops.length < maxHops) return silence(target, forwards, heard);
@@ -35,7 +40,7 @@ export function routeFailure(
         : forwards
           ? `${forwards}, and the host behind it is not among the first ${maxHops} hops`
           : `it is not among the first ${maxHops} hops; ${heard}`;
-      return failure('NO_REPLY', `${target} was not reached: ${why}`);
+      return failure('NO_REPLY', `${target} was not reached: ${why}`, loop && { loop });
     }
     case 'time-limit': {
       const known = forwards ? `: ${forwards}, and the host behind it did not answer` : `; ${heard}`;

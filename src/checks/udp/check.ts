@@ -2,6 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { UdpDetail } from './detail.ts';
+import { udpFacts } from './facts.ts';
 import { udpProblems } from './problems.ts';
 import { UdpSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
@@ -54,6 +55,7 @@ export const udp = defineCheckType({
   artifactFields: ['pcapDataUrl', 'jobAssets'],
   detail: UdpDetail,
   detailKey: 'udpCheckResult',
+  facts: udpFacts,
   summary: summaryOf,
   analytics: {
     route: 'udp-checks',

@@ -2,7 +2,7 @@ import { firstMatch } from '../../lib/bounds/bounded-regex.ts';
 import { WorkExceeded } from '../../lib/bounds/work-budget.ts';
 import { ProbeError } from '../../probes/connection/errors.ts';
 import type { UdpExchange, UdpExchangeOutcome } from '../../probes/udp/probe.ts';
-import { type Failure, failure } from '../contract/failure.ts';
+import { type Failure, failure, reworded } from '../contract/failure.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
 import { cutText } from '../http/body.ts';
 import { assertionBudget } from '../judging/evaluate.ts';
@@ -95,13 +95,13 @@ export class UdpCourse {
     const name = `Step ${index + 1}`;
     if (this.#tooCostly !== undefined) return failure('ASSERTION_TOO_COSTLY', `${name}: ${this.#tooCostly}`);
     const answer = this.#answers.get(index);
-    if (answer === undefined) return failure(met.code, `${name}: ${met.message}`);
+    if (answer === undefined) return reworded(met, `${name}: ${met.message}`);
     const wanted = [
       step.text === '' ? '' : shownValue(step.text),
       step.regex === '' ? '' : `/${step.regex}/`,
     ];
     const words = wanted.filter((word) => word !== '').join(' and ');
-    if (met.code !== 'RESPONSE_TIMEOUT') return failure(met.code, `${name}: ${met.message}`);
+    if (met.code !== 'RESPONSE_TIMEOUT') return reworded(met, `${name}: ${met.message}`);
     // Something was answered, and not what is expected: that is no silence.
     const sentCount = outcomes[index]?.sentCount ?? 1;
     const count = sentCount === 1 ? '' : `; the datagram was sent ${sentCount} times`;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
@@ -46,6 +47,7 @@ export const UdpDetail = z
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
+    route: RouteField,
   })
   .meta({ id: 'UdpCheckDetail' });
 export type UdpDetail = z.infer<typeof UdpDetail>;

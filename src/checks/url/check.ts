@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
+import { httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { UrlSpec } from './spec.ts';
 
@@ -19,6 +20,7 @@ export const url = defineCheckType({
   artifactFields: ['pcapDataUrl', 'jobAssets'],
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  facts: httpFacts,
   analytics: { route: 'url-monitors', metrics: httpMetrics, dimension: statusCodeDimension },
   isRepeatable: () => true,
   selfTest: ({ href }) => ({ request: { url: href } }),

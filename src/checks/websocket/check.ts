@@ -3,6 +3,7 @@ import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definitio
 import type { FormLayout } from '../contract/definition/form-layout.ts';
 import { millisecondsAt, statusCodeDimension } from '../contract/metric.ts';
 import { WebSocketDetail } from './detail.ts';
+import { webSocketFacts } from './facts.ts';
 import { webSocketProblems } from './problems.ts';
 import { maskedInWebSocket, WebSocketSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
@@ -83,6 +84,7 @@ export const webSocket = defineCheckType({
   usesClientCertificates: true,
   detail: WebSocketDetail,
   detailKey: 'webSocketCheckResult',
+  facts: webSocketFacts,
   summary: summaryOf,
   analytics: {
     route: 'websocket-checks',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { CertificateDetail, JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
@@ -86,6 +87,7 @@ export const WebSocketDetail = z
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
+    route: RouteField,
   })
   .meta({ id: 'WebSocketCheckDetail' });
 export type WebSocketDetail = z.infer<typeof WebSocketDetail>;

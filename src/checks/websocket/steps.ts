@@ -1,7 +1,7 @@
 import { toError } from '../../lib/errors.ts';
 import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
 import type { ConversationStep, StepOutcome, Taken } from '../../probes/websocket/steps.ts';
-import { type Failure, failure } from '../contract/failure.ts';
+import { type Failure, failure, reworded } from '../contract/failure.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
 import { type Assertion, type EvaluatedAssertion, failureCode } from '../judging/assertion.ts';
 import { assertionBudget, evaluateAssertions, type Sources } from '../judging/evaluate.ts';
@@ -91,7 +91,7 @@ export class StepCourse {
         count === 0 || !wrong
           ? ''
           : `; ${count === 1 ? '1 message' : `${count} messages`} did not fit, the last one: ${reasonOf(wrong)}`;
-      return failure(met.code, `${name}: ${met.message}${others}`);
+      return reworded(met, `${name}: ${met.message}${others}`);
     }
     if (!wrong) return undefined;
     const code = wrong[failureCode] ?? 'ASSERTION_FAILED';

@@ -10,7 +10,7 @@ import { egressRefusal } from './egress-question.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
 import type { ForwardProxy } from './forward-proxy.ts';
 import { beginHandshake, type HandshakeOptions } from './handshake.ts';
-import { explainedBy, placeOf } from './place.ts';
+import { explainedBy, peerOf, placeOf } from './place.ts';
 import { openTunnel } from './proxy-tunnel.ts';
 import { usableContext } from './secure-contexts.ts';
 import type { ConnectionMeans, ConnectionTarget, ConnectionTimes, Upgrade } from './target.ts';
@@ -63,6 +63,11 @@ export class Connection {
   /** The peer of the present step, for messages. */
   get where(): string {
     return placeOf(this.#target, this);
+  }
+
+  /** The same for programs. */
+  get peer() {
+    return peerOf(this.#target, this);
   }
 
   /** What the target showed of itself in TLS. */
@@ -388,7 +393,7 @@ export class Connection {
     const callback = this.#callback;
     if (!callback) return;
     this.destroy();
-    callback(classifyError(thrown, this.phase, this.where), null);
+    callback(classifyError(thrown, this.phase, this.where, this.peer), null);
   }
 }
 

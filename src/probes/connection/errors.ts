@@ -41,6 +41,28 @@ export type ProbeErrorKind =
   | 'egress-denied'
   | 'aborted';
 
+/** What went wrong as programs read it; what is not known is absent. */
+export interface ProbeErrorDetails {
+  /** The peer: its address where the connection was to that and no further. */
+  readonly host?: string;
+  readonly address?: string;
+  readonly port?: number;
+  /** The step in which a time limit of ours ran out. */
+  readonly timedOutIn?: ProbePhase;
+  /** The proxy, with its port, and what it answered. */
+  readonly proxy?: string;
+  readonly proxyStatus?: number;
+  readonly proxyStatusText?: string;
+  /** Whether the name is there, without an address of the wanted family. */
+  readonly nameExists?: boolean;
+  /** What the resolver answered. */
+  readonly responseCode?: string;
+  /** The time by which a certificate was judged. */
+  readonly clockAt?: string;
+  /** With which a WebSocket was closed. */
+  readonly closeCode?: number;
+}
+
 /**
  * A probe that did not end in a whole answer. Returned as a value, never thrown across the probe's boundary.
  */
@@ -49,6 +71,7 @@ export class ProbeError extends Error {
   readonly phase: ProbePhase;
   /** Code of the system or library error, when there was one. */
   readonly code: string | undefined;
+  details: ProbeErrorDetails;
   /** For how long there had been nothing to do but to wait for the other side, where that is known. */
   waitedMs: number | undefined;
 
@@ -58,13 +81,15 @@ export class ProbeError extends Error {
     phase: ProbePhase,
     message: string,
     code?: string,
-    options?: { readonly cause: Error },
+    options?: { readonly cause?: Error; readonly details?: ProbeErrorDetails },
   ) {
     super(message, options);
     this.name = 'ProbeError';
     this.kind = kind;
     this.phase = phase;
     this.code = code;
+    const isOwnLimit = code === 'ETIMEDOUT' && options?.cause === undefined;
+    this.details = { ...(isOwnLimit && { timedOutIn: phase }), ...options?.details };
   }
 }
 
@@ -106,12 +131,26 @@ const handshakeCode = /^(ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO$)/;
  *
  * @param where the peer, such as `example.com:443` or `10.0.0.1:80`, for messages that do not name it
  *   themselves.
+ * @param peer the same for programs.
  */
-export function classifyError(thrown: unknown, phase: ProbePhase, where: string): Error {
-  if (thrown instanceof ProbeError) return thrown;
+export function classifyError(
+  thrown: unknown,
+  phase: ProbePhase,
+  where: string,
+  peer: ProbeErrorDetails = {},
+): Error {
+  if (thrown instanceof ProbeError) {
+    thrown.details = withPeer(thrown.details, peer);
+    return thrown;
+  }
   if (thrown instanceof ResolveError) {
     const message = phase === 'proxy' ? `${thrown.message} (${where})` : thrown.message;
-    return new ProbeError(resolveKind(thrown, phase), phase, message, thrown.code, { cause: thrown });
+    const { code, responseCode } = thrown;
+    const nameExists = namedWithoutAddress.has(code);
+    return new ProbeError(resolveKind(thrown, phase), phase, message, code, {
+      cause: thrown,
+      details: { ...peer, nameExists, responseCode },
+    });
   }
   const error = toError(thrown);
   const code = errorCodeOf(error) ?? '';
@@ -120,9 +159,31 @@ export function classifyError(thrown: unknown, phase: ProbePhase, where: string)
     ('syscall' in error ? unknownSystemError(phase) : undefined) ??
     (phase === 'tls' && code !== '' ? unknownTlsError(code) : undefined);
   if (kind === undefined) return error;
-  return new ProbeError(kind, phase, describe(textOf(error, kind), code, where), code, {
+  const clockAt = isAboutTime(code) ? new Date().toISOString() : undefined;
+  return new ProbeError(kind, phase, describe(textOf(error, kind, clockAt), code, where), code, {
     cause: error,
+    details: { ...withPeer(systemPeer(error), peer), clockAt },
   });
+}
+
+/** What getaddrinfo and ours say of a name that is there and has no address that is wanted. */
+const namedWithoutAddress: ReadonlySet<string> = new Set(['ENODATA', 'EAI_NODATA']);
+
+/** One peer, not parts of two. */
+function withPeer(own: ProbeErrorDetails, peer: ProbeErrorDetails): ProbeErrorDetails {
+  return own.port === undefined ? { ...peer, ...own } : own;
+}
+
+/** Where a system call went. */
+function systemPeer(
+  error: Error & { readonly address?: unknown; readonly port?: unknown },
+): ProbeErrorDetails {
+  const { address, port } = error;
+  return typeof address === 'string' && typeof port === 'number' ? { address, port } : {};
+}
+
+function isAboutTime(code: string): boolean {
+  return code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID';
 }
 
 /**
@@ -134,7 +195,7 @@ export function networkAnswer(error: Error, phase: ProbePhase, where: string): E
   if (errorCodeOf(error) !== 'EACCES') return error;
   const kind = phase === 'proxy' ? 'proxy-failed' : 'host-unreachable';
   const message = `${describe(error.message, 'EACCES', where)}: a router or firewall prohibits it`;
-  return new ProbeError(kind, phase, message, 'EACCES', { cause: error });
+  return new ProbeError(kind, phase, message, 'EACCES', { cause: error, details: systemPeer(error) });
 }
 
 function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErrorKind {
@@ -147,7 +208,7 @@ function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErro
 }
 
 /** What happened, without the noise some libraries add to it. */
-function textOf(error: Error, kind: ProbeErrorKind): string {
+function textOf(error: Error, kind: ProbeErrorKind, clockAt: string | undefined): string {
   const code = errorCodeOf(error) ?? '';
   // OpenSSL's own words, without thread ids and source lines.
   if ('reason' in error && typeof error.reason === 'string' && code.startsWith('ERR_SSL_')) {
@@ -155,8 +216,7 @@ function textOf(error: Error, kind: ProbeErrorKind): string {
   }
   if (kind !== 'certificate-invalid') return error.message;
   const [verdict = ''] = error.message.split('; if the root CA');
-  const isAboutTime = code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID';
-  return isAboutTime ? `${verdict}; this host's clock says ${new Date().toISOString()}` : verdict;
+  return clockAt === undefined ? verdict : `${verdict}; this host's clock says ${clockAt}`;
 }
 
 function kindOf(code: string, phase: ProbePhase): ProbeErrorKind | undefined {

@@ -25,6 +25,10 @@ export function* httpTunnel({ proxy, hostname, port, onPending }: Tunnel): Dialo
   if (status >= 200 && status < 300) return;
   onPending(false);
   const answer = `${status} ${match[2] ?? ''}`.trim();
-  const message = `proxy ${hostAndPort(proxy.hostname, proxy.port)} answered ${answer} to CONNECT ${authority}`;
-  throw new ProbeError(status === 407 ? 'proxy-failed' : 'host-unreachable', 'proxy', message);
+  const proxyName = hostAndPort(proxy.hostname, proxy.port);
+  const message = `proxy ${proxyName} answered ${answer} to CONNECT ${authority}`;
+  const kind = status === 407 ? 'proxy-failed' : 'host-unreachable';
+  throw new ProbeError(kind, 'proxy', message, undefined, {
+    details: { host: hostname, port, proxy: proxyName, proxyStatus: status, proxyStatusText: match[2] },
+  });
 }

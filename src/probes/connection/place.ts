@@ -1,16 +1,27 @@
 import { errorCodeOf } from '../../lib/errors.ts';
 import { hostAndPort } from '../address.ts';
-import { ProbeError, type ProbePhase } from './errors.ts';
+import { ProbeError, type ProbeErrorDetails, type ProbePhase } from './errors.ts';
 import type { ConnectionTarget } from './target.ts';
 
-/** The peer of the present step of a connection, for messages. */
+/** How far a connection has come. */
+interface Progress {
+  readonly phase: ProbePhase;
+  readonly isOpen: boolean;
+  readonly address: string | null;
+}
+
+/** The peer of the present step of a connection, for programs. */
+export function peerOf({ hostname, port, proxy }: ConnectionTarget, progress: Progress): ProbeErrorDetails {
+  if (proxy) return { proxy: hostAndPort(proxy.hostname, proxy.port) };
+  const { phase, isOpen, address } = progress;
+  if (phase === 'dns') return {};
+  return phase === 'tcp' && !isOpen && address !== null ? { address, port } : { host: hostname, port };
+}
+
+/** The same for messages. */
 export function placeOf(
   { hostname, port, proxy }: ConnectionTarget,
-  {
-    phase,
-    isOpen,
-    address,
-  }: { readonly phase: ProbePhase; readonly isOpen: boolean; readonly address: string | null },
+  { phase, isOpen, address }: Progress,
 ): string {
   const target = hostAndPort(hostname, port);
   if (proxy) {

@@ -49,15 +49,18 @@ export async function blamedError(
   { proxy, address }: { readonly proxy: ForwardProxy; readonly address: string },
   controls: ConnectionMeans & { readonly signal: AbortSignal },
 ): Promise<ProbeError> {
-  const { phase, code } = error;
+  const { phase, code, details } = error;
   const problem = await problemOf(proxy, address, controls);
   if (problem !== undefined) {
-    return new ProbeError('proxy-failed', phase, `${error.message}; ${problem}`, code, { cause: error });
+    return new ProbeError('proxy-failed', phase, `${error.message}; ${problem}`, code, {
+      cause: error,
+      details,
+    });
   }
   if (error.kind !== 'proxy-failed') return error;
   const kind = code === 'ETIMEDOUT' ? 'connection-timeout' : 'host-unreachable';
   const message = `${error.message}; the proxy answers, so the target does not`;
-  return new ProbeError(kind, phase, message, code, { cause: error });
+  return new ProbeError(kind, phase, message, code, { cause: error, details });
 }
 
 async function problemOf(

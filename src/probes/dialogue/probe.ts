@@ -67,7 +67,8 @@ export async function probeDialogue(
   };
   try {
     const thrown = await Promise.race([stopped.promise, talk()]);
-    const error = thrown && classifyError(connection.explained(thrown), phase(), connection.where);
+    const error =
+      thrown && classifyError(connection.explained(thrown), phase(), connection.where, connection.peer);
     if (error && !(error instanceof ProbeError)) throw error;
     const silentMs = error ? connection.silentMs() : 0;
     const { times, clock, lagMs, doubtMs } = connection;

@@ -297,6 +297,11 @@ function addressOf(value: bigint, byteCount: number): string {
   return ipaddr.fromByteArray(bytes).toString();
 }
 
+/** The rule that a refusal of this file names, without what was refused. */
+export function ruleOfRefusal(refusal: string): string | undefined {
+  return /^a (?:connection to|look-up of) .+? is refused:? (.+)$/.exec(refusal)?.[1];
+}
+
 function sentence(destination: string, judgement: Judgement): string {
   return `a connection to ${destination} is refused${ending(judgement)}`;
 }

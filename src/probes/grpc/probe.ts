@@ -296,7 +296,7 @@ class Conversation {
 
   #classified(thrown: Error): Error {
     const { where } = this.connection;
-    return classifyError(this.connection.explained(thrown), this.#phase, where);
+    return classifyError(this.connection.explained(thrown), this.#phase, where, this.connection.peer);
   }
 
   #faultOf({ fault }: CallEnd): Error | undefined {

@@ -240,7 +240,7 @@ export class Exchange {
   }
 
   #classified(thrown: Error): Error {
-    return classifyError(this.#connection.explained(thrown), this.phase, this.where);
+    return classifyError(this.#connection.explained(thrown), this.phase, this.where, this.#connection.peer);
   }
 
   /** Either of them may have been silent or have broken off, while nobody has said anything in HTTP. */

@@ -161,8 +161,11 @@ class Chain {
   #proxyRefusal({ head }: ExchangeResult, url: URL): ProbeError | undefined {
     const { proxy } = this.#request;
     if (proxy?.protocol !== 'http' || url.protocol !== 'http:' || head?.status !== 407) return undefined;
-    const message = `proxy ${hostAndPort(proxy.hostname, proxy.port)} answered 407 ${head.statusText}`;
-    return new ProbeError('proxy-failed', 'proxy', message.trimEnd());
+    const proxyName = hostAndPort(proxy.hostname, proxy.port);
+    const message = `proxy ${proxyName} answered 407 ${head.statusText}`;
+    return new ProbeError('proxy-failed', 'proxy', message.trimEnd(), undefined, {
+      details: { proxy: proxyName, proxyStatus: 407, proxyStatusText: head.statusText },
+    });
   }
 
   async #blamed({ error, isProxyInDoubt, address }: ExchangeResult): Promise<ProbeError | undefined> {

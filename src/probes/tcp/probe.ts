@@ -221,7 +221,7 @@ class Conversation {
     const connection = this.connection;
     const { proxy } = this.#request;
     const phase = connection.isOpen ? 'data' : connection.phase;
-    const error = end.error ? classifyError(end.error, phase, connection.where) : undefined;
+    const error = end.error ? classifyError(end.error, phase, connection.where, connection.peer) : undefined;
     const silentMs = error ? connection.silentMs() : 0;
     connection.destroy();
     if (error && !(error instanceof ProbeError)) {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf, toError } from '../../lib/errors.ts';
 import { checkStrictIdentity } from '../connection/certificate.ts';
-import { classifyError } from '../connection/errors.ts';
+import { classifyError, ProbeError, type ProbeErrorDetails } from '../connection/errors.ts';
 import { type ChainCertificate, readCertificate } from './certificate.ts';
 import { readStaple, type StapledStatus } from './staple.ts';
 
@@ -32,6 +32,7 @@ export interface CertificateProblem {
   /** Of OpenSSL or Node, such as `CERT_HAS_EXPIRED`. */
   readonly code: string;
   readonly message: string;
+  readonly details: ProbeErrorDetails;
 }
 
 /** Longer than any honest chain; OpenSSL takes up to 100. */
@@ -41,18 +42,17 @@ const maxChainLength = 10;
  * Reads a connection right after its handshake.
  *
  * @param hostname the name, or address, the certificate has to be for.
- * @param where the peer, for messages.
  */
 export function readHandshake(
   socket: TLSSocket,
-  { hostname, where, staple }: { hostname: string; where: string; staple: Buffer | undefined },
+  { hostname, staple, ...place }: { readonly hostname: string; readonly staple: Buffer | undefined } & Place,
 ): HandshakeFacts {
   // The order counts: reading the chain as it was sent empties it (see CertificateReader).
-  const peer = socket.getPeerCertificate(true);
-  const path = pathFrom(peer);
+  const shown = socket.getPeerCertificate(true);
+  const path = pathFrom(shown);
   const chain = chainOf(socket.getPeerX509Certificate());
   const [leaf] = chain;
-  const nameProblem = leaf ? problemOf(checkStrictIdentity(hostname, peer), where) : noCertificate;
+  const nameProblem = leaf ? problemOf(checkStrictIdentity(hostname, shown), place) : noCertificate;
   return {
     protocol:
       socket
@@ -64,7 +64,7 @@ export function readHandshake(
     keyExchange: keyExchangeOf(socket),
     chain,
     path,
-    trustProblem: leaf ? trustProblemOf(socket, where) : noCertificate,
+    trustProblem: leaf ? trustProblemOf(socket, place) : noCertificate,
     nameProblem,
     staple: staple && leaf ? readStaple(staple, leaf.serialNumber) : null,
   };
@@ -73,18 +73,30 @@ export function readHandshake(
 const noCertificate: CertificateProblem = {
   code: 'NO_CERTIFICATE',
   message: 'the target showed no certificate',
+  details: {},
 };
 
-/** OpenSSL's own verdict, without Node's on the name. */
-function trustProblemOf(socket: TLSSocket, where: string): CertificateProblem | null {
-  const { _handle: handle } = socket as unknown as { _handle?: { verifyError?(): unknown } | null };
-  const verdict = handle?.verifyError?.();
-  return verdict ? problemOf(toError(verdict), where) : null;
+/** The peer: for messages, and for programs. */
+interface Place {
+  readonly where: string;
+  readonly peer: ProbeErrorDetails;
 }
 
-function problemOf(error: Error | undefined, where: string): CertificateProblem | null {
+/** OpenSSL's own verdict, without Node's on the name. */
+function trustProblemOf(socket: TLSSocket, place: Place): CertificateProblem | null {
+  const { _handle: handle } = socket as unknown as { _handle?: { verifyError?(): unknown } | null };
+  const verdict = handle?.verifyError?.();
+  return verdict ? problemOf(toError(verdict), place) : null;
+}
+
+function problemOf(error: Error | undefined, { where, peer }: Place): CertificateProblem | null {
   if (!error) return null;
-  return { code: errorCodeOf(error) ?? 'UNSPECIFIED', message: classifyError(error, 'tls', where).message };
+  const classified = classifyError(error, 'tls', where, peer);
+  return {
+    code: errorCodeOf(error) ?? 'UNSPECIFIED',
+    message: classified.message,
+    details: classified instanceof ProbeError ? classified.details : {},
+  };
 }
 
 function pathFrom(peer: PeerCertificate): ChainCertificate[] {

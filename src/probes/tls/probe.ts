@@ -88,14 +88,14 @@ export async function probeTls(
   const ending = await promise;
   const endMs = performance.now();
   interruptions.release();
-  const { phase, where } = connection;
-  const error = ending instanceof Error ? classifyError(ending, phase, where) : undefined;
+  const { phase, where, peer } = connection;
+  const error = ending instanceof Error ? classifyError(ending, phase, where, peer) : undefined;
   const silentMs = error ? connection.silentMs() : 0;
   try {
     if (error && !(error instanceof ProbeError)) throw error;
     const hostname = request.serverName ?? request.hostname;
     const handshake =
-      ending instanceof TLSSocket ? readHandshake(ending, { hostname, where, staple }) : undefined;
+      ending instanceof TLSSocket ? readHandshake(ending, { hostname, where, peer, staple }) : undefined;
     if (error) connection.destroy();
     const phases = phasesOf(connection);
     const measurement = {

@@ -27,7 +27,7 @@ export function distanceWords(distance: number, lastHop: number): string {
 }
 
 /** The address of the last hop that answered. */
-function lastAnswerer(hops: readonly Hop[]): string | undefined {
+export function lastAnswerer(hops: readonly Hop[]): string | undefined {
   return hops
     .flatMap(({ answers }) => answers.map((answer) => (answer.kind === 'answer' ? answer.address : null)))
     .findLast((address) => address !== null);

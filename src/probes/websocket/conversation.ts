@@ -87,6 +87,7 @@ export class Conversation {
           this.#finish(
             this.#endedBy(
               `the server closed the conversation with code ${code}${reason === '' ? '' : ` (${reason})`}`,
+              code,
             ),
           );
         },
@@ -251,8 +252,10 @@ export class Conversation {
     this.#finish(new ProbeError(error.isTooMuch ? 'dialogue-failed' : 'response-malformed', 'message', text));
   }
 
-  #endedBy(message: string): ProbeError {
-    return new ProbeError('dialogue-failed', 'message', `${message} (${this.#connection.where})`);
+  #endedBy(message: string, closeCode?: number): ProbeError {
+    return new ProbeError('dialogue-failed', 'message', `${message} (${this.#connection.where})`, undefined, {
+      details: { closeCode },
+    });
   }
 
   #finish(error: Error): void {

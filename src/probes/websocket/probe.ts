@@ -258,7 +258,8 @@ class Probe {
   async #result(thrown: Error | undefined): Promise<WebSocketProbeResult> {
     const connection = this.#connection;
     const conversation = this.#conversation;
-    const classified = thrown && classifyError(connection.explained(thrown), this.#phase, connection.where);
+    const classified =
+      thrown && classifyError(connection.explained(thrown), this.#phase, connection.where, connection.peer);
     if (classified && !(classified instanceof ProbeError)) throw classified;
     const silentMs = classified ? connection.silentMs() : 0;
     const endMs = performance.now();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FailureDetails } from '../../checks/contract/failure-details.ts';
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
@@ -63,6 +64,9 @@ export const CheckResult = z
           .string()
           .describe('What failed, in words, as far as the run by itself shows: `the target`'),
         sentence: z.string().describe('Why, in one line: what every page, message and command says of it'),
+        details: FailureDetails.describe(
+          'The facts of the failure, for programs: which fields there are depends on its code',
+        ),
       })
       .nullable()
       .describe('Why the run did not pass, and what failed'),

@@ -5,7 +5,13 @@ import { type BrowserLinks, linkBrowsers } from './browser-links.ts';
 import { BrowserMissing, findBrowser } from './find-browser.ts';
 
 /** The browsers that scripts can open, or why there are none. */
-export type Browsers = BrowserLinks | { readonly missing: string };
+export type Browsers =
+  | BrowserLinks
+  | {
+      readonly missing: string;
+      /** It is there, and does not start. */
+      readonly isBroken?: true;
+    };
 
 const systemFfmpeg = '/usr/bin/ffmpeg';
 

@@ -7,8 +7,6 @@ import type { ScriptTrust } from '../trust/script-trust.ts';
 /** A browser that takes longer than this to open a page does not start. */
 const trialMs = 30_000;
 const maxReasonLength = 200;
-/** How the sentence about a browser that does not start begins. */
-export const browserFails = 'The browser of this agent does not start';
 
 /**
  * Starts the browser in a sandbox as runs do, opens a page and ends it again.
@@ -45,7 +43,7 @@ export async function whyBrowserFails(options: {
     const { problem } = session;
     if (problem === undefined || signal.aborted) return undefined;
     const reason = late.aborted ? `it opened no page within ${trialMs / 1000} s` : plain(problem);
-    return `${browserFails} (${browser.executablePath}): ${reason}`;
+    return `The browser of this agent does not start (${browser.executablePath}): ${reason}`;
   } finally {
     void script.sandbox.release();
   }

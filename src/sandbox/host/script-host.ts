@@ -12,7 +12,7 @@ import {
 } from '../lifecycle/lifecycle-process.ts';
 import type { LifecycleJob, LifecycleScripts } from '../lifecycle/lifecycle-scripts.ts';
 import { SandboxedLifecycle } from '../lifecycle/lifecycle-session.ts';
-import type { SandboxFacts } from '../mechanism.ts';
+import type { PartProblem, SandboxFacts } from '../mechanism.ts';
 import { openSandboxes, type SandboxPool } from '../pool/pool.ts';
 import { missingRuntime, type Runtime, type Runtimes, readRuntimes } from '../runtimes/runtimes.ts';
 import { checkRuntime } from '../runtimes/self-check.ts';
@@ -36,7 +36,7 @@ import { claimWorkDir, neighboursOf } from './work-dir.ts';
 export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
   readonly facts: SandboxFacts;
   /** What is degraded in addition to `facts`, such as packages that a runtime lacks. */
-  readonly problems: readonly string[];
+  readonly problems: readonly PartProblem[];
   /**
    * Starts a warm process for the newest runtime. Resolves when it is ready, or after a few seconds: without
    * one the first run is as fast as one without warm processes.
@@ -117,7 +117,7 @@ export async function openScriptHost(
       egress: settings.egress,
     });
     const checked = await checkAll(runtimes, pool);
-    if (checked.complete.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
+    if (checked.complete.length === 0) throw noRuntime(checked.problems);
     const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
     const problems = [...checked.problems, ...(trust?.problems ?? [])];
     const parts = { settings, pool, claims, browser, browsersFolder, trust, suites, warmCount };
@@ -178,16 +178,23 @@ async function openPool(options: Parameters<typeof openSandboxes>[0]): Promise<S
   }
 }
 
+function noRuntime(problems: readonly PartProblem[]): SandboxUnavailable {
+  return new SandboxUnavailable(problems.map(({ text }) => text).join('; '));
+}
+
 /** Checks runtimes one after the other: each takes a second of processor time. */
 async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool) {
   const complete: Runtime[] = [];
-  const problems: string[] = [];
+  const problems: PartProblem[] = [];
   for (const runtime of runtimes) {
     const sandbox = await pool.acquire(new AbortController().signal);
     try {
       const found = await checkRuntime(runtime, sandbox, pool.facts.nodePath);
       if (found.length === 0) complete.push(runtime);
-      else problems.push(`runtime ${runtime.id} is not offered: ${found.slice(0, 5).join('; ')}`);
+      else {
+        const text = `runtime ${runtime.id} is not offered: ${found.slice(0, 5).join('; ')}`;
+        problems.push({ part: 'runtime', text });
+      }
     } finally {
       await sandbox.release();
     }
@@ -204,7 +211,7 @@ class SandboxedScriptHost implements OpenScriptHost {
   browser: Browsers;
   readonly suites: ScriptHost['suites'];
   readonly trust: ScriptTrust | undefined;
-  problems: readonly string[];
+  problems: readonly PartProblem[];
   readonly #settings: ScriptHostSettings;
   readonly #browsersFolder: string;
   #complete: readonly Runtime[];
@@ -224,7 +231,7 @@ class SandboxedScriptHost implements OpenScriptHost {
     readonly browsersFolder: string;
     readonly warmCount: number;
     readonly runtimes: readonly Runtime[];
-    readonly problems: readonly string[];
+    readonly problems: readonly PartProblem[];
   }) {
     const { runtimes, settings } = parts;
     this.#complete = runtimes;
@@ -278,7 +285,7 @@ class SandboxedScriptHost implements OpenScriptHost {
     const installed = await installedRuntimes(this.#settings.runtimesDirectory);
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
     const checked = await checkAll(runtimes, this.#pool);
-    if (checked.complete.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
+    if (checked.complete.length === 0) throw noRuntime(checked.problems);
     this.browser = await findBrowsers(this.#settings, this.#browsersFolder, installed);
     this.#complete = checked.complete;
     this.problems = [...checked.problems, ...(this.trust?.problems ?? [])];
@@ -296,7 +303,7 @@ class SandboxedScriptHost implements OpenScriptHost {
             signal: this.#closing.signal,
             start: () => this.#startFresh(launchScript, newest, this.#closing.signal),
           });
-    this.browser = problem === undefined ? found : { missing: problem };
+    this.browser = problem === undefined ? found : { missing: problem, isBroken: true };
     return !('missing' in this.browser);
   }
 

@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { toError } from '../../lib/errors.ts';
+import type { PartProblem } from '../mechanism.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { makeNssDatabase } from './nss-database.ts';
 
@@ -24,7 +25,7 @@ export interface ScriptTrust {
   /** Files that Chromium reads, by their path below the home of the script. */
   readonly browserFiles: ReadonlyMap<string, Buffer>;
   /** What could not be done, for the operator. */
-  readonly problems: readonly string[];
+  readonly problems: readonly PartProblem[];
 }
 
 /** Where Chromium on Linux looks for CA certificates, below the user's home. */
@@ -57,7 +58,7 @@ export async function prepareScriptTrust(options: {
   const wholePath = await write('all.pem', joined([...getCACertificates('default'), ...certificates]));
   const policies = { policies: { Certificates: { Install: ownFiles } } };
   const policiesPath = await write('firefox-policies.json', JSON.stringify(policies));
-  const problems: string[] = [];
+  const problems: PartProblem[] = [];
   const browserFiles = new Map<string, Buffer>();
   if (executablePath !== undefined) {
     try {
@@ -65,7 +66,8 @@ export async function prepareScriptTrust(options: {
         browserFiles.set(join(nssFolder, name), content);
       }
     } catch (thrown) {
-      problems.push(`browsers do not trust the certificates of CA_CERTS_DIR: ${toError(thrown).message}`);
+      const text = `browsers do not trust the certificates of CA_CERTS_DIR: ${toError(thrown).message}`;
+      problems.push({ part: 'browser-trust', text });
     }
   }
   return {

@@ -1,4 +1,6 @@
+import { hostOf, noFacts } from '../../checks/contract/facts.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { storedFacts } from '../../platform/store/details/run-facts.ts';
 import { storedValue } from '../../platform/store/stored-json.ts';
 import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { Check } from '../checks/store.ts';
@@ -7,16 +9,13 @@ import type { EndReason } from './receivers/end-reason.ts';
 import type { ResultFlags } from './run-verdict.ts';
 import type { Suppression } from './state.ts';
 
-const detailOf = storedValue<{ readonly response?: { status?: unknown; statusText?: unknown } }>(
-  'results.detail',
-  {},
-);
 const messagesOf = storedValue<readonly string[]>('results.error_messages', []);
 
 /** What alerts read of a stored result. */
 export interface AlertedResult extends ResultFlags {
   readonly id: string;
   readonly check_id: string;
+  readonly check_type: string;
   readonly slot_at: number;
   readonly run_location: string;
   readonly response_time: number;
@@ -25,6 +24,8 @@ export interface AlertedResult extends ResultFlags {
   readonly owner: string | null;
   readonly code: string | null;
   readonly message: string | null;
+  /** `FailureDetails` as JSON; null where the agent reported none. */
+  readonly failure_details: string | null;
   readonly error_messages: string;
   readonly detail: string | null;
 }
@@ -138,7 +139,7 @@ export function factsOf(
     error: result ? errorOf(result) : null,
     owner: result?.owner ?? null,
     code: result?.code ?? null,
-    ...statusOf(result?.detail ?? null),
+    ...statusOf(result),
     startedAt: result?.started ?? null,
     target: targetOf(check),
     groupName: null,
@@ -163,6 +164,13 @@ function targetOf(check: Check): string | null {
   if (typeof hostname === 'string') return typeof port === 'number' ? `${hostname}:${port}` : hostname;
   if (typeof query !== 'string') return null;
   return typeof recordType === 'string' ? `${query} (${recordType})` : query;
+}
+
+/** The host that the definition of a check names, as `parseHostname` has it. */
+export function hostOfCheck(check: Check): string | null {
+  const { request } = check.definition as { request?: { url?: unknown; hostname?: unknown } };
+  const named = endpointOf(check)?.hostname ?? request?.url ?? request?.hostname;
+  return typeof named === 'string' ? hostOf(named) : null;
 }
 
 /** Whose certificate a check sees: the domain it names for that, or the host of its request. */
@@ -191,12 +199,7 @@ function errorOf(result: AlertedResult): string | null {
   return text === null || text.length <= maxErrorLength ? text : `${text.slice(0, maxErrorLength)}…`;
 }
 
-/** The status of the response in a detail, whatever the type: only those that have one have such a field. */
-function statusOf(detail: string | null): { statusCode: number | null; statusText: string | null } {
-  const parsed = detail === null ? null : detailOf(detail);
-  const { status, statusText } = parsed?.response ?? {};
-  return {
-    statusCode: typeof status === 'number' && status > 0 ? status : null,
-    statusText: typeof statusText === 'string' && statusText !== '' ? statusText : null,
-  };
+function statusOf(result: AlertedResult | undefined): Pick<AlertFacts, 'statusCode' | 'statusText'> {
+  const { status, statusText } = result ? storedFacts(result.check_type, result.detail) : noFacts;
+  return { statusCode: status, statusText };
 }

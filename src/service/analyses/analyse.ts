@@ -34,8 +34,8 @@ function verdictFirst(
   evidence: readonly EvidenceItem[],
 ): [EvidenceItem, EvidenceItem[]] {
   const { sentence: said, whatFailed } = verdict;
-  const { message } = run.facts;
-  const bare = new Set([run.message, sentence(run.message), message ?? run.facts.errorMessages[0]]);
+  const { message } = run.result;
+  const bare = new Set([run.message, sentence(run.message), message ?? run.result.errorMessages[0]]);
   const own = evidence.find(({ description }) => bare.has(description));
   const first = shown(
     `${sentence(said)} What failed: ${whatFailed}.`,
@@ -73,7 +73,7 @@ function unknown({ run, before, target, verdict }: Case): Conclusion {
     certainty: 'OPEN',
     owner: 'open',
     classification: 'UNKNOWN',
-    cause: `No rule explains this failure of ${what}. ${sentence(run.message)}${before ? ` It passed at ${before.facts.startedAt}.` : ' It has not passed before.'}`,
+    cause: `No rule explains this failure of ${what}. ${sentence(run.message)}${before ? ` It passed at ${before.result.startedAt}.` : ' It has not passed before.'}`,
     impact: isOfTarget
       ? 'What the check looks at did not pass.'
       : 'None by this: nothing is known of the target.',
@@ -84,7 +84,7 @@ function unknown({ run, before, target, verdict }: Case): Conclusion {
 
 /** What else the newest run had against its target. */
 function otherErrors({ run }: Case) {
-  return run.facts.errorMessages
+  return run.result.errorMessages
     .slice(1, 4)
     .flatMap((message) =>
       sentence(message) === '' ? [] : [shown(`Besides: ${sentence(message)}`, 'error')],

@@ -1,10 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { KnownFailure } from '../../checks/judging/failure-words.ts';
+import { failureDetails } from '../../platform/store/details/failure-details.ts';
 import { isWhole, unpackDetail } from '../../platform/store/details/packed-detail.ts';
 import type { Dialect } from '../../platform/store/engine/dialect.ts';
 import { storedValue } from '../../platform/store/stored-json.ts';
 import type { Tables } from '../../platform/store/tables.ts';
-import type { Company, LocationEventFacts, RunFacts } from './evidence.ts';
+import type { Company, LocationEventFacts, StoredRun } from './evidence.ts';
 
 const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);
 const detailOf = storedValue<object>('results.detail', {});
@@ -161,17 +162,19 @@ export class AnalysisEvidence {
   }
 
   /** Results with their details, in the order of their ids given. */
-  async runs(table: ResultTable, ids: readonly string[]): Promise<RunFacts[]> {
+  async runs(table: ResultTable, ids: readonly string[]): Promise<StoredRun[]> {
     if (ids.length === 0) return [];
     const rows = await this.#db
       .selectFrom(table)
       .select([
         'id',
+        'check_type',
         'started',
         'run_location',
         'owner',
         'code',
         'message',
+        'failure_details',
         'error_messages',
         'response_time',
         'detail',
@@ -187,11 +190,13 @@ export class AnalysisEvidence {
       return [
         {
           id,
+          type: row.check_type,
           startedAt: iso(row.started),
           location: row.run_location,
           owner: row.owner,
           code: row.code,
           message: row.message,
+          details: failureDetails(row),
           errorMessages: messagesOf(row.error_messages),
           responseTime: row.response_time,
           detail: detail === null ? null : detailOf(detail),

@@ -1,3 +1,5 @@
+import type { FailureDetails } from '../../checks/contract/failure-details.ts';
+
 /**
  * What is known of an error: all that rules read, and all that their words may hold. It comes from results as they
  * are stored, which their agents have freed of secrets. Times are texts (ISO 8601), so that words can quote them.
@@ -11,9 +13,9 @@ export interface Evidence {
   /** The error that is looked into, as it was the first time. */
   readonly errorMessage: string;
   /** Results with the error, newest first; none where they were removed. */
-  readonly failing: readonly RunFacts[];
+  readonly failing: readonly StoredRun[];
   /** Results from before the first of the failures in a row that passed, newest first. */
-  readonly passed: readonly RunFacts[];
+  readonly passed: readonly StoredRun[];
   /** When the first result after the last pass was started. */
   readonly failingSince: string | null;
   /** What the newest run since then found at each other location of the check. */
@@ -29,14 +31,18 @@ export interface Evidence {
 }
 
 /** A stored result. */
-export interface RunFacts {
+export interface StoredRun {
   readonly id: string;
+  /** The type of its check. */
+  readonly type: string;
   readonly startedAt: string;
   readonly location: string;
   /** Whose its failure is, as the agent has it. */
   readonly owner?: string | null;
   readonly code: string | null;
   readonly message: string | null;
+  /** The facts of its failure. */
+  readonly details: FailureDetails;
   readonly errorMessages: readonly string[];
   /** Milliseconds. */
   readonly responseTime: number;

@@ -1,7 +1,7 @@
 import type { Repositories } from '../../platform/store/repositories.ts';
 import { storedChanges } from '../audit/changes.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { ChangeFacts, Company, Evidence, RunFacts } from './evidence.ts';
+import type { ChangeFacts, Company, Evidence, StoredRun } from './evidence.ts';
 import type { ResultMark, ResultTable } from './evidence-store.ts';
 import { fieldsOf } from './seen/read.ts';
 import { viewOf } from './seen/run-view.ts';
@@ -95,7 +95,7 @@ async function passesOf(
   { analysisEvidence }: Repositories,
   table: ResultTable,
   newest: ResultMark,
-): Promise<{ marks: readonly ResultMark[]; runs: readonly RunFacts[] }> {
+): Promise<{ marks: readonly ResultMark[]; runs: readonly StoredRun[] }> {
   const between = { after: newest.created - lookBackMs, before: newest.created };
   for (const from of table === 'results' ? [table] : [table, 'results' as const]) {
     const [marks, whole] = await Promise.all(
@@ -138,7 +138,7 @@ async function elsewhereOf(
 async function companyOf(
   { analysisEvidence }: Repositories,
   { account_id: accountId, last_seen: lastSeen }: Group,
-  { checkId, run }: { readonly checkId: string; readonly run: RunFacts },
+  { checkId, run }: { readonly checkId: string; readonly run: StoredRun },
 ): Promise<Company[]> {
   const { host, address } = viewOf(run);
   const shared = [

@@ -203,6 +203,7 @@ export class HeartbeatRecorder {
       owner: failed?.owner ?? null,
       code: failed?.code ?? null,
       message: failed?.message ?? null,
+      failure_details: null,
       response_time: 0,
       started: now,
       stopped: now,

@@ -20,7 +20,7 @@ import { failedResult, groupErrors } from './error-groups/group-errors.ts';
 import { rejected, resultIdIn } from './receipts.ts';
 import { artifactRows, type ReportOrigin, resultRow, staleRow } from './reported-rows.ts';
 import { storeOutcome } from './settle.ts';
-import { failedTests, leftPlan } from './stored-detail.ts';
+import { failedTests, leftPlan, type RunTarget } from './stored-detail.ts';
 import type { CountedResultRow, StaleResultRow } from './tables.ts';
 
 export interface IngestOptions {
@@ -120,6 +120,7 @@ export class Ingest {
 interface AcceptedResult {
   readonly run: RunRow;
   readonly row: CountedResultRow;
+  readonly target: RunTarget;
   readonly report: ResultReport;
 }
 
@@ -226,7 +227,7 @@ class Batch {
   }
 
   #accept(report: ResultReport, run: RunRow): ResultReceipt {
-    this.#accepted.push({ run, row: resultRow(report, run, this.#origin), report });
+    this.#accepted.push({ run, report, ...resultRow(report, run, this.#origin) });
     return { resultId: report.resultId, status: 'accepted', reason: null };
   }
 
@@ -301,7 +302,7 @@ class Batch {
         : await knownLocations(this.#repositories, this.#location.account_id, this.#now);
     const final: AcceptedResult[] = [];
     const retried: RetriedResult[] = [];
-    for (const { run, row, report } of accepted) {
+    for (const { run, row, target, report } of accepted) {
       const retry = decide(report, run, {
         check: checks.get(run.check_id),
         session: sessions.get(run.test_session_id ?? ''),
@@ -309,7 +310,7 @@ class Batch {
         now: this.#now,
       });
       if (!retry) {
-        final.push({ run, row, report });
+        final.push({ run, row, target, report });
         continue;
       }
       const staysHere = retry.location === run.location;

@@ -2,7 +2,7 @@ import { resultFlags } from '../../checks/contract/failure.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { measuredOnDemand, wasMeasured } from './analytics/measured-values.ts';
-import { asJson, storedDetail } from './stored-detail.ts';
+import { asJson, type RunTarget, storedDetail } from './stored-detail.ts';
 import type { ArtifactRow, CountedResultRow, StaleResultRow } from './tables.ts';
 
 /** What the column holds. */
@@ -16,9 +16,13 @@ export interface ReportOrigin {
   readonly now: number;
 }
 
-/** The row of a report that counts, as a final result. */
-export function resultRow(report: ResultReport, run: RunRow, origin: ReportOrigin): CountedResultRow {
-  const { detail, problem, measure } = storedDetail(run.check_type, report.detail);
+/** The row of a report that counts, as a final result, and where the run went. */
+export function resultRow(
+  report: ResultReport,
+  run: RunRow,
+  origin: ReportOrigin,
+): { readonly row: CountedResultRow; readonly target: RunTarget } {
+  const { detail, problem, target, measure } = storedDetail(run.check_type, report.detail);
   const errorMessages =
     problem === null
       ? report.errorMessages
@@ -29,7 +33,7 @@ export function resultRow(report: ResultReport, run: RunRow, origin: ReportOrigi
     has_errors: flags.hasErrors ? 1 : 0,
     code: report.failure?.code ?? null,
   });
-  return {
+  const row: CountedResultRow = {
     id: report.resultId,
     run_id: run.id,
     account_id: run.account_id,
@@ -44,6 +48,7 @@ export function resultRow(report: ResultReport, run: RunRow, origin: ReportOrigi
     owner: report.failure?.owner ?? null,
     code: report.failure?.code ?? null,
     message: report.failure ? storableText(report.failure.message) : null,
+    failure_details: report.failure?.details ? JSON.stringify(report.failure.details) : null,
     response_time: report.responseTimeMs,
     started: report.startedAt,
     stopped: report.stoppedAt,
@@ -65,6 +70,7 @@ export function resultRow(report: ResultReport, run: RunRow, origin: ReportOrigi
     measured:
       run.check_session_id === null ? measure(hasTime ? report.responseTimeMs : null) : measuredOnDemand,
   };
+  return { row, target };
 }
 
 /** The row of a report that came after its lease was lost: evidence, which never counts. */

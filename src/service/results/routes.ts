@@ -5,6 +5,7 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/
 import { requireLocation } from '../../platform/http/known-names.ts';
 import { describePage, pageOf, pageOffset } from '../../platform/http/paging.ts';
 import { fieldError } from '../../platform/http/validation.ts';
+import { failureDetails, type StoredFailure } from '../../platform/store/details/failure-details.ts';
 import { storedValue } from '../../platform/store/stored-json.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
@@ -149,7 +150,7 @@ export function resultView(
     failure:
       row.owner === null || row.code === null
         ? null
-        : failureOf({ owner: row.owner, code: row.code, message: row.message ?? '' }),
+        : failureOf({ ...row, owner: row.owner, code: row.code }),
     artifacts: artifacts.map((artifact) => ({
       name: artifact.name,
       contentType: artifact.content_type,
@@ -160,9 +161,10 @@ export function resultView(
   };
 }
 
-function failureOf(failed: { readonly owner: string; readonly code: string; readonly message: string }) {
+function failureOf(row: StoredFailure & { readonly owner: string; readonly code: string }) {
+  const failed = { owner: row.owner, code: row.code, message: row.message ?? '' };
   const { whatFailed, sentence } = failureWords(failed);
-  return { ...failed, whatFailed, sentence };
+  return { ...failed, whatFailed, sentence, details: failureDetails(row) };
 }
 
 function iso(epochMs: number): string {

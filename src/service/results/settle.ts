@@ -1,6 +1,5 @@
 import type { Change } from '../../platform/store/engine/dialect.ts';
 import type { Repositories } from '../../platform/store/repositories.ts';
-import { runTargetOf } from '../alerts/causes/evidence.ts';
 import { missOf } from '../alerts/gaps/gap.ts';
 import { noteMeasured, noteMissed } from '../alerts/gaps/watch.ts';
 import { raiseAlerts } from '../alerts/raise.ts';
@@ -8,14 +7,15 @@ import type { RunRow } from '../runs/tables.ts';
 import { wasMeasured } from './analytics/measured-values.ts';
 import { decideDetails, type EveryNthPass } from './details/kept-details.ts';
 import type { StatusChange } from './status-store.ts';
+import type { RunTarget } from './stored-detail.ts';
 import type { CountedResultRow, ResultRow } from './tables.ts';
 
 /** A final result and the run it ends. */
 export interface FinalResult {
   readonly run: RunRow;
   readonly row: ResultRow;
-  /** What the agent reported, where it is at hand. */
-  readonly report?: { readonly detail?: unknown };
+  /** Where the run went, where that is at hand. */
+  readonly target?: RunTarget;
 }
 
 /** A result to be stored, with its run. */
@@ -130,14 +130,10 @@ async function noteGaps(
   return (await noteMissed(repositories, misses, now)) || isOver;
 }
 
-function statusTarget(detail: unknown) {
-  const { host, address } = runTargetOf(detail);
-  return { targetHost: host, targetAddress: address };
-}
-
-function statusChange({ run, row: result, report }: FinalResult): StatusChange {
+function statusChange({ run, row: result, target }: FinalResult): StatusChange {
   return {
-    ...statusTarget(report?.detail),
+    targetHost: target?.host ?? null,
+    targetAddress: target?.address ?? null,
     checkId: result.check_id,
     accountId: result.account_id,
     hasFailures: result.has_failures === 1,

@@ -247,6 +247,7 @@ export const resultColumnTypes: ColumnTypes<PackedRow<CountedResultRow>> = {
   owner: 'text',
   code: 'text',
   message: 'text',
+  failure_details: 'json',
   response_time: 'double precision',
   started: 'bigint',
   host_started: 'bigint',

@@ -1,4 +1,5 @@
 import type { FailedTest } from '../../checks/contract/check-type.ts';
+import { noFacts, type RunFacts } from '../../checks/contract/facts.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { toError } from '../../lib/errors.ts';
 import { describeIssues } from '../../platform/http/validation.ts';
@@ -7,10 +8,14 @@ import { measuredValues } from './analytics/measured-values.ts';
 
 const parsedDetail = storedValue<object>('results.detail', {});
 
+/** Where a run went, as far as its detail says. */
+export type RunTarget = Pick<RunFacts, 'host' | 'address'>;
+
 /** What becomes of a reported detail. */
 export interface StoredDetail {
   readonly detail: string | null;
   readonly problem: string | null;
+  readonly target: RunTarget;
   /** What analytics follow of it, as JSON. */
   measure(responseTimeMs: number | null): string | null;
 }
@@ -23,14 +28,15 @@ export function storedDetail(checkType: string, reported: unknown): StoredDetail
   const type = findCheckType(checkType);
   const measureOf = (detail: unknown) => (responseTimeMs: number | null) =>
     type ? JSON.stringify(measuredValues(type.analytics, detail, responseTimeMs)) : null;
-  const none = { detail: null, problem: null, measure: measureOf(null) };
+  const none = { detail: null, problem: null, target: noFacts, measure: measureOf(null) };
   if (reported === null || reported === undefined) return none;
   if (!type) return { ...none, problem: `this service does not know checks of type ${checkType}` };
   const parsed = type.detail.safeParse(reported);
   if (!parsed.success) return { ...none, problem: describeIssues(parsed.error.issues, 'detail') };
   const detail = asJson(parsed.data);
   if (detail === null) return { ...none, problem: 'detail: is nested too deeply' };
-  return { detail, problem: null, measure: measureOf(parsed.data) };
+  const target = type.facts?.(parsed.data) ?? noFacts;
+  return { detail, problem: null, target, measure: measureOf(parsed.data) };
 }
 
 /** The tests in which errors of a stored detail occurred. */

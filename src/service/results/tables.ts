@@ -17,6 +17,8 @@ export interface ResultRow {
   owner: string | null;
   code: string | null;
   message: string | null;
+  /** `FailureDetails` as JSON; null for passes, and where the agent reported none. */
+  failure_details: string | null;
   response_time: number;
   started: number;
   stopped: number;

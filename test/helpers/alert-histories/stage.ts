@@ -12,7 +12,7 @@ import { type EffectiveCheck, withGroups } from '../../../src/service/checks/eff
 import { Heartbeats } from '../../../src/service/heartbeats/heartbeats.ts';
 import { HeartbeatWatch } from '../../../src/service/heartbeats/watch.ts';
 import { beginOutages, endOutage } from '../../../src/service/locations/outages.ts';
-import { storeOutcome } from '../../../src/service/results/settle.ts';
+import { type FinalResult, storeOutcome } from '../../../src/service/results/settle.ts';
 import type { CountedResultRow } from '../../../src/service/results/tables.ts';
 import { queuedRun, RunNumbers } from '../../../src/service/runs/due-runs.ts';
 import type { RunRow } from '../../../src/service/runs/tables.ts';
@@ -196,7 +196,7 @@ class HistoryStage {
   #result(
     check: EffectiveCheck,
     { course, place, isDown }: Report,
-  ): { run: RunRow; row: CountedResultRow; report: object } {
+  ): FinalResult & { readonly row: CountedResultRow } {
     const now = this.#clock.wallMs();
     const at = { location: slugOf(place), locationId: course.placeIds[place] ?? null, slotAt: now, now };
     const run: RunRow = {
@@ -212,6 +212,7 @@ class HistoryStage {
       owner: isDown ? 'target' : null,
       code: isDown ? 'CONNECTION_REFUSED' : null,
       message: isDown ? 'connect ECONNREFUSED' : null,
+      failure_details: null,
       ...{ response_time: 10, started: now, stopped: now, created: now, attempts: 1 },
       ...{ sequence_id: run.sequence_id, check_run_id: run.check_run_id, slot_at: run.slot_at },
       ...{ start_delay: 0, agent_lag: 0, agent_overhead: 0, host_started: null, timing_doubtful: 0 },
@@ -219,7 +220,7 @@ class HistoryStage {
       detail: JSON.stringify(detail),
       measured: null,
     };
-    return { run, row, report: { detail } };
+    return { run, row, target: { host: new URL(url).hostname, address: '10.0.0.5' } };
   }
 
   /** The jobs of alerting, until nothing is due any more. */

@@ -1,7 +1,7 @@
 import { createServer as createTcpServer } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { HostResolver } from '../../../src/probes/dns/host/host-resolver.ts';
-import type { RunFacts } from '../../../src/service/analyses/evidence.ts';
+import type { StoredRun } from '../../../src/service/analyses/evidence.ts';
 import { a, answerTo, type DnsTestServer, startDnsServer } from '../dns/dns-server.ts';
 import { createHostFiles, type HostFiles } from '../dns/host-files.ts';
 import { createAuthority, type TestAuthority } from '../targets/certificates.ts';
@@ -80,7 +80,7 @@ export const toPage = (rest: object = {}) => ({ request: { url: `${web.url}/page
 /** The page as it passes, and as it fails after something was changed of it. */
 export async function changed(
   change: Partial<typeof page>,
-  run: () => Promise<RunFacts> = () => url(toPage()),
+  run: () => Promise<StoredRun> = () => url(toPage()),
 ) {
   const passed = await run();
   if (passed.code !== null) throw new Error(`the page fails before it is changed: ${passed.message}`);

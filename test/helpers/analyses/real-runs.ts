@@ -3,7 +3,7 @@ import type { Outcome, Runner } from '../../../src/checks/contract/outcome.ts';
 import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import { findCheckType } from '../../../src/checks/index.ts';
 import { analyse } from '../../../src/service/analyses/analyse.ts';
-import type { Evidence, RunFacts } from '../../../src/service/analyses/evidence.ts';
+import type { Evidence, StoredRun } from '../../../src/service/analyses/evidence.ts';
 import { runContext } from '../run-context.ts';
 
 /** Runs a check as an agent does, and gives its result the form in which the service stores it. */
@@ -11,24 +11,25 @@ export async function realRun(
   typeName: string,
   body: Readonly<Record<string, unknown>>,
   context: Partial<RunContext> = {},
-): Promise<RunFacts> {
+): Promise<StoredRun> {
   const type = findCheckType(typeName);
   if (!type?.load) throw new Error(`nobody runs checks of type ${typeName}`);
   const run = (await type.load()).run as Runner<unknown, unknown>;
   const definition = definitionSchema(type).parse({ name: 'Shop', ...body });
   const startedAt = new Date().toISOString();
-  return factsOf(await run(runnableSpec(type, definition), runContext(context)), startedAt);
+  return storedRun(typeName, await run(runnableSpec(type, definition), runContext(context)), startedAt);
 }
 
 let runs = 0;
 
 /** The outcome of a run as a stored result. */
-export function factsOf(outcome: Outcome<unknown>, startedAt: string): RunFacts {
+export function storedRun(type: string, outcome: Outcome<unknown>, startedAt: string): StoredRun {
   runs += 1;
   return {
-    ...{ id: `run-${runs}`, startedAt, location: 'lab' },
+    ...{ id: `run-${runs}`, type, startedAt, location: 'lab' },
     code: outcome.failure?.code ?? null,
     message: outcome.failure?.message ?? null,
+    details: outcome.failure?.details ?? {},
     errorMessages: outcome.errorMessages,
     responseTime: outcome.responseTimeMs,
     detail: JSON.parse(JSON.stringify(outcome.detail)),
@@ -36,7 +37,7 @@ export function factsOf(outcome: Outcome<unknown>, startedAt: string): RunFacts 
 }
 
 /** All that is known of a failing run: nothing but itself, unless it is said. */
-export function evidenceOf(failing: RunFacts, known: Partial<Evidence> = {}): Evidence {
+export function evidenceOf(failing: StoredRun, known: Partial<Evidence> = {}): Evidence {
   return {
     check: { name: 'Shop', type: 'URL', createdAt: null },
     errorMessage: failing.message ?? '',
@@ -72,6 +73,7 @@ export async function judged({ evidence, code, cause, classification, certainty 
     certainty !== 'OPEN';
   return {
     analysis,
+    evidence: given,
     isFault: given.failing[0]?.code === code,
     isRight,
     /** What the seeded fault is not, said with certainty. */

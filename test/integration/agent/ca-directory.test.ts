@@ -56,7 +56,7 @@ describe('a folder of authorities', () => {
     put('good.pem', authority.cert);
     const { certificates, files } = await readCaDirectory(folder);
     expect(certificates).toHaveLength(1);
-    expect(files[0]?.problems).toEqual([expect.stringContaining(problem)]);
+    expect(files[0]?.problems.map(({ text }) => text)).toEqual([expect.stringContaining(problem)]);
   });
 
   it('does not take the certificate of a server', async () => {
@@ -65,8 +65,8 @@ describe('a folder of authorities', () => {
     const { certificates, files } = await readCaDirectory(folder);
     expect(certificates).toEqual([]);
     expect(files[0]?.problems).toEqual([
-      expect.stringContaining('private key'),
-      expect.stringContaining('not the certificate of an authority'),
+      { kind: 'private-key', text: expect.stringContaining('private key') },
+      { kind: 'no-authority', text: expect.stringContaining('not the certificate of an authority') },
     ]);
   });
 
@@ -76,15 +76,17 @@ describe('a folder of authorities', () => {
       (await readCaDirectory(folder, new Date(Date.now() + days * 86_400_000))).files[0];
     expect(await at(400)).toMatchObject({
       certificates: [{ subject: 'CN=One' }],
-      problems: [expect.stringMatching(/CN=One expired on \d{4}-\d\d-\d\d/)],
+      problems: [{ kind: 'expired', text: expect.stringMatching(/CN=One expired on \d{4}-\d\d-\d\d/) }],
     });
-    expect(await at(-9)).toMatchObject({ problems: [expect.stringContaining('is valid only from')] });
+    expect(await at(-9)).toMatchObject({
+      problems: [{ kind: 'file', text: expect.stringContaining('is valid only from') }],
+    });
   });
 
   it('tells of folders within, and of one that is not there', async () => {
     mkdirSync(join(folder, 'more'));
     expect((await readCaDirectory(folder)).files).toMatchObject([
-      { problems: [expect.stringContaining('is a folder')] },
+      { problems: [{ kind: 'file', text: expect.stringContaining('is a folder') }] },
     ]);
     expect((await readCaDirectory(join(folder, 'gone'))).problem).toContain('ENOENT');
   });

@@ -46,7 +46,7 @@ const sinks: readonly (readonly [string, (text: string, secret: string) => Promi
     (text, secret) => read(new Scrubber([secret]).json({ headers: { [`x-${text}`]: 'a' } })),
   ],
   [
-    'messages of a result',
+    'messages and facts of a result',
     (text, secret) =>
       read(
         new Scrubber([secret]).envelope({
@@ -60,7 +60,10 @@ const sinks: readonly (readonly [string, (text: string, secret: string) => Promi
           agentLagMs: 0,
           isDegraded: null,
           overMaxResponseTime: null,
-          failure: { owner: 'target', code: 'STATUS_UNEXPECTED', message: text },
+          failure: {
+            ...{ owner: 'target', code: 'DIALOGUE_FAILED', message: text },
+            details: { host: text, router: text, proxyStatusText: text, egressRule: text, loop: [text, 'a'] },
+          },
           errorMessages: [text, `before ${text} after`],
         } as Parameters<Scrubber['envelope']>[0]),
       ),

@@ -180,6 +180,7 @@ describe('the result of a DNS monitor', () => {
       jobLog: null,
       jobAssets: null,
       pcapDataUrl: null,
+      route: null,
     });
   });
 

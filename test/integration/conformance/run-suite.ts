@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition/definition.ts';
+import { noFacts } from '../../../src/checks/contract/facts.ts';
 import { CapabilityMissing, failureCatalogue, resultFlags } from '../../../src/checks/contract/failure.ts';
+import { detailsFor, FailureDetails } from '../../../src/checks/contract/failure-details.ts';
 import type { Outcome, Runner } from '../../../src/checks/contract/outcome.ts';
 import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import type { checkTypes } from '../../../src/checks/index.ts';
+import { factsOf } from '../../../src/platform/store/details/run-facts.ts';
 import { runContext } from '../../helpers/run-context.ts';
 import type { RunSamples, SampleBody, Samples } from './samples/samples.ts';
 
@@ -51,7 +54,10 @@ export function runSuite(type: (typeof checkTypes)[number]): void {
     expect(JSON.parse(JSON.stringify(outcome.detail))).toEqual(outcome.detail);
     expect(outcome.responseTimeMs).toBeGreaterThanOrEqual(0);
     expect(outcome.errorMessages.length > 0).toBe(outcome.failure !== undefined);
-    if (outcome.failure) expect(outcome.failure.message).not.toBe('');
+    if (!outcome.failure) return;
+    const { code, message, details } = outcome.failure;
+    expect(message).not.toBe('');
+    expect(details && detailsFor(code, FailureDetails.parse(details)), code).toEqual(details);
   }
 
   itRuns('passes on a healthy target', async (runs) => {
@@ -59,6 +65,10 @@ export function runSuite(type: (typeof checkTypes)[number]): void {
     const outcome = await start(runs.passing);
     expect(outcome.failure).toBeUndefined();
     expectWhole(outcome);
+    if (!type.facts) return;
+    const { host, dns, script } = factsOf(type.name, outcome.detail);
+    expect(host ?? dns ?? script, 'what programs read of the run').not.toBeNull();
+    expect(factsOf(type.name, { of: 'a newer agent' })).toEqual(noFacts);
   });
 
   itRuns('fails on each unhealthy target by its code and owner, and never throws', async (runs) => {

@@ -314,8 +314,16 @@ async function everyChannel(name: string) {
   const facts = factsOf(
     stored,
     {
-      ...{ id: 'r1', check_id: idOf(name), slot_at: 0, run_location: 'lab', response_time: 12, started: 0 },
-      ...{ owner, code, message, error_messages: '[]', detail: null },
+      ...{
+        id: 'r1',
+        check_type: 'URL',
+        check_id: idOf(name),
+        slot_at: 0,
+        run_location: 'lab',
+        response_time: 12,
+        started: 0,
+      },
+      ...{ owner, code, message, failure_details: null, error_messages: '[]', detail: null },
       ...{ has_failures: 1, has_errors: 0, is_degraded: 0 },
     },
     {},

@@ -37,9 +37,16 @@ describe('messages', () => {
     const facts = factsOf(
       stored,
       {
-        ...{ id: 'r1', check_id: stored.id, slot_at: 0, run_location: 'lab', response_time: 59_999.6 },
+        ...{
+          id: 'r1',
+          check_type: 'URL',
+          check_id: stored.id,
+          slot_at: 0,
+          run_location: 'lab',
+          response_time: 59_999.6,
+        },
         ...{ owner: failed.owner, code: failed.code, message: failed.message, error_messages: '[]' },
-        ...{ started: began + 26 * 3_600_000, detail: null },
+        ...{ started: began + 26 * 3_600_000, failure_details: null, detail: null },
         ...{ has_failures: 1, has_errors: 0, is_degraded: 0 },
       },
       { since: began },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TracerouteDetail } from '../../../src/checks/traceroute/detail.ts';
 import { analyse } from '../../../src/service/analyses/analyse.ts';
-import { evidenceOf, factsOf } from '../../helpers/analyses/real-runs.ts';
+import { evidenceOf, storedRun } from '../../helpers/analyses/real-runs.ts';
 import { diagnosedRuns } from '../../helpers/wire/diagnosed-runs.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 import {
@@ -73,7 +73,8 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
 
   /** The root cause of a run that failed. */
   function causeOf(run: Awaited<ReturnType<typeof runAll>>[number] | undefined): string {
-    const failed = factsOf(
+    const failed = storedRun(
+      'TRACEROUTE',
       {
         ...{ failure: run?.failure, responseTimeMs: 0, detail: run?.detail, errorMessages: [] },
         ...{ isDegraded: null, overMaxResponseTime: null },

@@ -62,6 +62,8 @@ it('makes the database that Chromium reads, and says why where it cannot', async
   expect(inMemory.problems).toEqual([]);
   const broken = ['-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n'];
   const other = await prepareScriptTrust({ directory, certificates: broken, executablePath });
-  expect(other.problems).toEqual([expect.stringContaining('browsers do not trust')]);
+  expect(other.problems).toEqual([
+    { part: 'browser-trust', text: expect.stringContaining('browsers do not trust') },
+  ]);
   expect(other.browserFiles.size).toBe(0);
 });

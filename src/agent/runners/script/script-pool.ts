@@ -172,9 +172,10 @@ export class ScriptPool implements Executor {
     const { log } = this.#options;
     const { loaded, failed, runtimes, sandbox } = this.#capabilities;
     if (sandbox) {
-      const { mechanism, problems } = sandbox;
+      const { mechanism, problems, partProblems = [] } = sandbox;
+      const reasons = [...problems, ...partProblems.map(({ text }) => text)];
       log.info({ checkTypes: loaded, runtimes, mechanism }, 'script sandbox ready');
-      for (const reason of problems) log.warn({ reason }, 'script sandbox degraded');
+      for (const reason of reasons) log.warn({ reason }, 'script sandbox degraded');
     }
     for (const { name, reason } of failed) {
       // That nobody wants a model is no reason to worry.

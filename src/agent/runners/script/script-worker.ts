@@ -184,11 +184,12 @@ async function openBundles(directory: string): Promise<FetchedBundles> {
 async function capabilities(): Promise<Capabilities> {
   const { host, unavailable } = await opened;
   const loaded: string[] = [];
-  const failed: { name: string; reason: string }[] = [];
+  const failed: Capabilities['failed'][number][] = [];
   for (const type of types) {
     const missing = unavailable ?? (host && missingMeans(type, host));
     if (missing !== undefined) {
-      failed.push({ name: type.name, reason: missing });
+      const isBrowserBroken = missing === brokenBrowserOf(host);
+      failed.push({ name: type.name, reason: missing, ...(isBrowserBroken && { isBrowserBroken }) });
       continue;
     }
     try {
@@ -198,9 +199,15 @@ async function capabilities(): Promise<Capabilities> {
       failed.push({ name: type.name, reason: toError(thrown).message });
     }
   }
-  const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
+  const facts = host && { ...host.facts, partProblems: host.problems };
   const backends = Object.fromEntries(facts ? loaded.map((name) => [name, mechanismInShort(facts)]) : []);
   return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
+}
+
+/** What is said of a browser that is there and does not start. */
+function brokenBrowserOf(host: OpenScriptHost | undefined): string | undefined {
+  const browser = host?.browser;
+  return browser && 'missing' in browser && browser.isBroken ? browser.missing : undefined;
 }
 
 function missingMeans(type: CheckType, { browser, suites }: OpenScriptHost): string | undefined {

@@ -135,3 +135,12 @@ export const artifactTrouble = {
   name: '0084-artifact-trouble',
   statements: [`alter table artifacts add column trouble text`],
 };
+
+/** The facts of failures, for programs; their messages are for people. */
+export const failureDetails = {
+  name: '0085-failure-details',
+  statements: [
+    `alter table results add column failure_details {json}`,
+    `alter table test_results add column failure_details {json}`,
+  ],
+};

@@ -16,6 +16,7 @@ import {
   agentGoodbyes,
   artifactTrouble,
   checkTotals,
+  failureDetails,
   leanLedger,
   packedDetails,
   resultDays,
@@ -364,4 +365,5 @@ export const migrations: readonly Migration[] = [
   subscriberMailAccounts,
   sharedLimits,
   artifactTrouble,
+  failureDetails,
 ];

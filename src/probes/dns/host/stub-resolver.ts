@@ -19,7 +19,12 @@ type Lookup =
   /** The name does not exist, or has no such record; some server said so. */
   | { readonly kind: 'absent'; readonly code: 'ENOTFOUND' | 'ENODATA'; readonly reason: string }
   /** No server could tell. */
-  | { readonly kind: 'unknown'; readonly code: string; readonly reason: string; readonly isSilent: boolean };
+  | {
+      readonly kind: 'unknown';
+      readonly code: string;
+      readonly reason: string;
+      readonly responseCode: string | undefined;
+    };
 
 const never = new AbortController().signal;
 
@@ -143,11 +148,11 @@ export class StubResolver implements Resolver {
       }
       unknown ??= lookup;
       // Silent servers will be silent about the next candidate too.
-      if (lookup.isSilent) break;
+      if (lookup.responseCode === undefined) break;
     }
     if (unknown) {
       const message = `the resolver gave no answer for ${hostname}: ${unknown.reason}`;
-      throw new ResolveError('unavailable', unknown.code, message);
+      throw new ResolveError('unavailable', unknown.code, message, unknown.responseCode);
     }
     throw notFound(hostname, family, absent?.code ?? 'ENOTFOUND', absent?.reason ?? 'nobody was asked');
   }
@@ -170,7 +175,7 @@ export class StubResolver implements Resolver {
     const servers = this.#inTurn(conf);
     const problems: string[] = [];
     let code = 'EAI_AGAIN';
-    let isSilent = true;
+    let responseCode: string | undefined;
     for (let attempt = 0; attempt < conf.attempts; attempt += 1) {
       for (const server of servers) {
         const startMs = performance.now();
@@ -181,7 +186,7 @@ export class StubResolver implements Resolver {
           if (measurement.clock === 'event') run.clock = 'event';
           const lookup = lookupOf(message, name, family, server);
           if (lookup) return lookup;
-          isSilent = false;
+          responseCode ??= message.responseCode;
           problems.push(`${serverText(server)} answered ${message.responseCode}`);
         } catch (thrown) {
           if (!(thrown instanceof ProbeError)) throw thrown;
@@ -192,7 +197,7 @@ export class StubResolver implements Resolver {
         }
       }
     }
-    return { kind: 'unknown', code, reason: [...new Set(problems)].join('; '), isSilent };
+    return { kind: 'unknown', code, reason: [...new Set(problems)].join('; '), responseCode };
   }
 
   #query(

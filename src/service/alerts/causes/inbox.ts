@@ -5,7 +5,7 @@ import type { Check } from '../../checks/store.ts';
 import { askedBy } from '../../incidents/trigger.ts';
 import type { StoredChannel } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
-import type { AlertedResult } from '../facts.ts';
+import { type AlertedResult, hostOfCheck } from '../facts.ts';
 import type { AlertRow } from '../tables.ts';
 import { evidenceOf } from './evidence.ts';
 import type { FailingCheck } from './failing-check.ts';
@@ -107,7 +107,7 @@ async function factOf(
   const parents = await repositories.alertCauses.parentsOf([check.id]);
   const isScheduled = !findCheckType(check.checkType)?.pings;
   return {
-    ...evidenceOf(result, check.definition),
+    ...evidenceOf(result, hostOfCheck(check)),
     checkId: check.id,
     name: check.name,
     since,

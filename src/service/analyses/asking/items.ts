@@ -59,17 +59,17 @@ function bounded(text: string, length: number): string {
 }
 
 function errorItems({ run, evidence, verdict }: Case): Item[] {
-  const { facts } = run;
+  const { result } = run;
   return [
     own(
-      `The check ${quoted(evidence.check.name)} failed at ${facts.location} at ${facts.startedAt}.`,
+      `The check ${quoted(evidence.check.name)} failed at ${result.location} at ${result.startedAt}.`,
       'error',
     ),
     ...(run.code === ''
       ? []
       : [own(`The failure has the code ${run.code}. What failed: ${verdict.whatFailed}.`, 'error')]),
     ...foreign('the error of the run', run.message, 'error', ...run.files),
-    ...facts.errorMessages
+    ...result.errorMessages
       .filter((message) => message !== run.message)
       .slice(0, 3)
       .flatMap((message) => foreign('an error of the run', message, 'error')),
@@ -110,7 +110,7 @@ function answerItems({ run }: Case): Item[] {
       ? []
       : [
           own(
-            `The route of the diagnosis ended as ${run.route.end}${run.route.hop === null ? '' : ` after ${run.route.hop}`}.`,
+            `The route of the diagnosis ended as ${run.route.end}${run.route.router === null ? '' : ` after ${run.route.router}`}.`,
             'error',
             ...run.files,
           ),
@@ -150,15 +150,15 @@ function timeItems({ run, before }: Case): Item[] {
       ...(earlier === undefined ? [] : (['lastPass'] as const)),
     );
   });
-  return [own(`The run took ${ms(run.facts.responseTime)}.`, 'phases'), ...phases.slice(0, 8)];
+  return [own(`The run took ${ms(run.result.responseTime)}.`, 'phases'), ...phases.slice(0, 8)];
 }
 
 function passItems({ before, run }: Case): Item[] {
   if (!before) return [own('No pass is known from the seven days before.', 'lastPass')];
-  const { facts, status, body } = before;
+  const { result, status, body } = before;
   const isOther = body.trim() !== '' && body !== run.body;
   return [
-    own(`The last pass was at ${facts.startedAt} and took ${ms(facts.responseTime)}.`, 'lastPass'),
+    own(`The last pass was at ${result.startedAt} and took ${ms(result.responseTime)}.`, 'lastPass'),
     ...(status === null ? [] : [own(`The last pass was answered with status ${status}.`, 'lastPass')]),
     ...(isOther ? foreign('the body of the last pass', body, 'lastPass') : []),
   ];

@@ -48,7 +48,7 @@ export function changedCheck(given: Case): Conclusion | undefined {
     certainty: 'LIKELY',
     owner: failing === 'script' || failing === 'script-or-target' ? failing : 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `${failed.charAt(0).toUpperCase()}${failed.slice(1)}${failed.includes(',') ? ',' : ''} fails since ${what} was changed at ${change.at} (${change.fields.join(', ')}), between its last pass at ${before.facts.startedAt} and its first failure${evidence.failingSince === null ? '' : ` at ${evidence.failingSince}`}.${difference === null ? '' : ` ${difference}`} ${sentence(run.message)}`,
+    cause: `${failed.charAt(0).toUpperCase()}${failed.slice(1)}${failed.includes(',') ? ',' : ''} fails since ${what} was changed at ${change.at} (${change.fields.join(', ')}), between its last pass at ${before.result.startedAt} and its first failure${evidence.failingSince === null ? '' : ` at ${evidence.failingSince}`}.${difference === null ? '' : ` ${difference}`} ${sentence(run.message)}`,
     impact: impactOf(given, 'Perhaps none: the check asks for something else than before.'),
     next: 'Look at the change in the history of the check; correct it, or take it back.',
     evidence: [
@@ -82,9 +82,9 @@ function differenceOf({ run, before }: Case): string | null {
       return `The assertion that fails is new: ${[added.source, added.property, added.comparison, added.target].filter((word) => word !== '').join(' ')}.`;
     }
   }
-  const portOf = (peer: string | null) => peer?.slice(peer.lastIndexOf(':')) ?? null;
-  const [port, earlier] = [portOf(run.peer), portOf(before.peer)];
-  return port !== null && earlier !== null && port !== earlier ? `It asks ${run.peer} since.` : null;
+  return run.port !== null && before.port !== null && run.port !== before.port
+    ? `It asks port ${run.port} since, and asked port ${before.port} before.`
+    : null;
 }
 
 const keyOf = ({ source, property, comparison, target }: Case['run']['assertions'][number]) =>

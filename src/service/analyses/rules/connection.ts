@@ -1,5 +1,7 @@
+import type { DiagnosedRoute } from '../../../checks/contract/facts.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
+import { peerText } from '../seen/peer.ts';
 import { companyItems, companyOf, sentence } from './location.ts';
 
 const nobody = 'Nobody reaches the target.';
@@ -33,7 +35,7 @@ function refused(given: Case): Conclusion {
     certainty: 'CERTAIN',
     owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `${given.target} refuses connections: the host answers, and no program listens at that port${before ? ` any more (one did at ${before.facts.startedAt})` : ''}, unless a firewall answers in its place.${others}`,
+    cause: `${given.target} refuses connections: the host answers, and no program listens at that port${before ? ` any more (one did at ${before.result.startedAt})` : ''}, unless a firewall answers in its place.${others}`,
     impact: impactOf(given, nobody),
     next: before
       ? 'Start the service again, and look at its log for why it ended; see whether it listens at another port or address.'
@@ -64,7 +66,7 @@ function silent(given: Case): Conclusion {
     impact: impactOf(given, nobody),
     evidence: [shown(run.message, 'error', ...run.files), ...routeItems(given), ...companyItems(given)],
   };
-  if (/negotiating TLS/.test(run.message)) {
+  if (run.details.timedOutIn === 'tls') {
     return {
       ...told,
       certainty: 'LIKELY',
@@ -84,14 +86,14 @@ function silent(given: Case): Conclusion {
     return {
       ...told,
       certainty: 'LIKELY',
-      cause: `There is no way to ${given.target}: ${route.hop === null ? 'a router on the way' : `the router ${route.hop}`} says so. The host is off, or its network is.`,
+      cause: `There is no way to ${given.target}: ${route.router === null ? 'a router on the way' : `the router ${route.router}`} says so. The host is off, or its network is.`,
       next: 'Look at the host and its link, then at the routes of that router.',
     };
   }
   return {
     ...told,
     certainty: 'LIKELY',
-    cause: `${given.target} does not answer at all${route?.hop ? `; behind ${route.hop} nobody does` : ''}: the host is down, or a firewall drops the packets.${before ? ` It answered at ${before.facts.startedAt}.` : ''} Silence does not tell which.`,
+    cause: `${given.target} does not answer at all${route?.router ? `; behind ${route.router} nobody does` : ''}: the host is down, or a firewall drops the packets.${before ? ` It answered at ${before.result.startedAt}.` : ''} Silence does not tell which.`,
     next: before
       ? 'See whether the host runs; then look for a change of a firewall or a route.'
       : 'See whether the address and the port in the check are right, and whether a firewall lets the location through.',
@@ -100,19 +102,20 @@ function silent(given: Case): Conclusion {
 
 function unreachable(given: Case): Conclusion {
   const { run } = given;
-  const proxy = /^proxy (\S+) answered (.+?) to CONNECT (\S+)$/.exec(run.message);
-  if (proxy) {
+  const { proxy, proxyStatus, proxyStatusText = '', host = '', port = 0, router } = run.details;
+  if (proxy !== undefined && proxyStatus !== undefined) {
+    const said = `${proxyStatus} ${proxyStatusText}`.trim();
     return {
       certainty: 'LIKELY',
       owner: 'path',
       classification: 'INFRASTRUCTURE_ERROR',
-      cause: `The proxy ${proxy[1]} does not get to ${proxy[3]}: it answered ${proxy[2]}. The target does not answer the proxy, or the proxy does not allow it.`,
+      cause: `The proxy ${proxy} does not get to ${peerText({ name: host, port })}: it answered ${said}. The target does not answer the proxy, or the proxy does not allow it.`,
       impact: impactOf(given, 'Who uses the same proxy does not reach the target.'),
       next: 'Look at the log of the proxy: it says whether it refused by a rule or got no connection.',
       evidence: [shown(run.message, 'error'), ...companyItems(given)],
     };
   }
-  const hop = run.route?.hop ?? run.pings.find(({ from }) => from !== null)?.from ?? null;
+  const hop = run.route?.router ?? router ?? run.router;
   return {
     certainty: 'CERTAIN',
     owner: 'path',
@@ -131,7 +134,7 @@ function open(given: Case): Conclusion {
     certainty: 'CERTAIN',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `${given.target} accepts connections, and the check expects a closed port.${before ? ` It was closed at ${before.facts.startedAt}: a program was started, or a firewall opened.` : ''}`,
+    cause: `${given.target} accepts connections, and the check expects a closed port.${before ? ` It was closed at ${before.result.startedAt}: a program was started, or a firewall opened.` : ''}`,
     impact: impactOf(given, 'A port that should be closed can be reached.'),
     next: 'Close the port again, or change what the check expects.',
     evidence: [shown(run.message, 'error')],
@@ -159,14 +162,14 @@ export function brokenAnswer(given: Case): Conclusion | undefined {
 export function failedProxy(given: Case): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'PROXY_FAILED') return undefined;
-  const isRefused = /answered 407/.test(run.message);
+  const isRefused = run.details.proxyStatus === 407;
   return {
     certainty: 'CERTAIN',
     owner: 'location',
     classification: isRefused ? 'CONFIGURATION_ERROR' : 'INFRASTRUCTURE_ERROR',
     cause: isRefused
-      ? `The proxy of the location ${run.facts.location} does not accept the user name and password it gets. ${sentence(run.message)}`
-      : `The proxy of the location ${run.facts.location} fails, not the target. ${sentence(run.message)}`,
+      ? `The proxy of the location ${run.result.location} does not accept the user name and password it gets. ${sentence(run.message)}`
+      : `The proxy of the location ${run.result.location} fails, not the target. ${sentence(run.message)}`,
     impact: impactOf(given, 'Nothing is known of the target: the location could not ask it.'),
     next: isRefused
       ? 'Correct the user name and the password in the proxy URL of the location.'
@@ -175,7 +178,21 @@ export function failedProxy(given: Case): Conclusion | undefined {
   };
 }
 
+const routeEnds: Readonly<Record<DiagnosedRoute['end'], string>> = {
+  reached: 'the target answered',
+  unreachable: 'a router says that there is no path',
+  silent: 'no answer came from behind the last hop',
+  'hop-limit': 'the target is not among the hops that were tried',
+  'time-limit': 'the time for it was over',
+  unsent: 'the agent could not send any further request',
+};
+
+function routeWords({ end, router, hops }: DiagnosedRoute): string {
+  const length = hops.length === 0 ? '' : ` after ${hops.length} ${hops.length === 1 ? 'hop' : 'hops'}`;
+  return `The path to the target, traced: ${routeEnds[end]}${length}${router === null ? '' : ` (${router})`}.`;
+}
+
 function routeItems({ run }: Case) {
-  const said = run.log.find((line) => line.startsWith('Diagnosis: traceroute.txt: '));
-  return said === undefined ? [] : [shown(said, { name: 'traceroute.txt', type: 'TRACE_ROUTE' })];
+  const file = run.files.find(({ type }) => type === 'TRACE_ROUTE');
+  return run.route && file ? [shown(routeWords(run.route), file)] : [];
 }

@@ -22,7 +22,7 @@ export function changedContent(given: Case): Conclusion | undefined {
     impact: impactOf(given, `Users of ${given.target} get something else than the check expects.`),
     evidence: [
       shown(run.message, 'assertions', 'response', ...run.files),
-      ...(before ? [shown(`The last pass, at ${before.facts.startedAt}`, 'lastPass')] : []),
+      ...(before ? [shown(`The last pass, at ${before.result.startedAt}`, 'lastPass')] : []),
       ...companyItems(given),
     ],
   };
@@ -33,7 +33,7 @@ export function changedContent(given: Case): Conclusion | undefined {
       certainty: 'CERTAIN',
       owner: 'target',
       classification: 'APPLICATION_ERROR',
-      cause: `${what} has changed since the last pass at ${before.facts.startedAt}: ${line}; ${wanted}.`,
+      cause: `${what} has changed since the last pass at ${before.result.startedAt}: ${line}; ${wanted}.`,
       next: 'Look at what was released or written in between; if the answer is as meant, change the assertion.',
     };
   }
@@ -43,7 +43,7 @@ export function changedContent(given: Case): Conclusion | undefined {
       certainty: 'CERTAIN',
       owner: 'target',
       classification: 'APPLICATION_ERROR',
-      cause: `${what} is ${foundText(failed)}, and was ${foundText(same)} at the last pass at ${before.facts.startedAt}; ${wanted}.`,
+      cause: `${what} is ${foundText(failed)}, and was ${foundText(same)} at the last pass at ${before.result.startedAt}; ${wanted}.`,
       next: 'Look at what was released or written in between; if the answer is as meant, change the assertion.',
     };
   }
@@ -80,9 +80,9 @@ function isAlike(left: unknown, right: unknown): boolean {
 export function brokenDialogue(given: Case): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'DIALOGUE_FAILED') return undefined;
-  const [, code] = /closed the conversation with code (\d+)/.exec(run.message) ?? [];
-  const history = before ? ` The last pass was at ${before.facts.startedAt}.` : '';
-  const isRefused = code === '1008' || code === '3000' || code === '3003';
+  const { closeCode } = run.details;
+  const history = before ? ` The last pass was at ${before.result.startedAt}.` : '';
+  const isRefused = closeCode === 1008 || closeCode === 3000 || closeCode === 3003;
   return {
     certainty: 'LIKELY',
     owner: isRefused ? 'target-or-check' : 'target',

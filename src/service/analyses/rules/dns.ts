@@ -8,12 +8,12 @@ export function missingName(given: Case): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'NAME_NOT_FOUND') return undefined;
   const name = run.host ?? given.target;
-  const isThere = /ENODATA|NOERROR|EAI_NODATA/.test(run.message);
+  const isThere = run.details.nameExists === true;
   const fact = isThere
     ? `The name ${name} exists and has no address that could be used.`
-    : `The name ${name} does not exist, says the resolver of ${run.facts.location}.`;
+    : `The name ${name} does not exist, says the resolver of ${run.result.location}.`;
   const history = before
-    ? ` It had one at ${before.facts.startedAt}: its record was removed, or its domain is not served any more.`
+    ? ` It had one at ${before.result.startedAt}: its record was removed, or its domain is not served any more.`
     : ' The check has not passed before: the name may be misspelt.';
   return {
     certainty: 'CERTAIN',
@@ -36,10 +36,10 @@ export function missingName(given: Case): Conclusion | undefined {
 export function failingResolver(given: Case): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'RESOLVER_FAILED') return undefined;
-  const { location } = run.facts;
+  const { location } = run.result;
   const here = companyOf(given, 'location');
   const isAlone = here !== undefined && here.checks > 2 && here.failing === 0;
-  const isServerFailure = /SERVFAIL|answered \w+/.test(run.message);
+  const isServerFailure = run.details.responseCode !== undefined;
   const fact = `The resolver of ${location} gave no address. ${sentence(run.message)}`;
   const why = isServerFailure
     ? ' It answered that it could not find out, so nothing is known of the target. A resolver that works says so, too, where it gets no answer for the domain that it may use.'
@@ -69,7 +69,7 @@ export function silentNameServer(given: Case): Conclusion | undefined {
     certainty: 'CERTAIN',
     owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `The name server ${server} did not answer in time${before ? `; it did at ${before.facts.startedAt}` : ''}. Whether it is down or a firewall drops the question, silence does not tell.`,
+    cause: `The name server ${server} did not answer in time${before ? `; it did at ${before.result.startedAt}` : ''}. Whether it is down or a firewall drops the question, silence does not tell.`,
     impact: impactOf(given, 'Names that only this server knows are not found.'),
     next: `See whether ${server} runs and lets UDP and TCP of DNS through.`,
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
@@ -100,7 +100,7 @@ export function responseCode(given: Case): Conclusion | undefined {
     owner: isGood ? 'target-or-check' : 'target',
     classification:
       code === 'SERVFAIL' || code === 'REFUSED' ? 'INFRASTRUCTURE_ERROR' : 'CONFIGURATION_ERROR',
-    cause: `${dns.server ?? 'The resolver'} answers ${code} for ${dns.query} ${dns.recordType}${words ? `: ${words}` : ''}.${before?.dns ? ` It answered ${before.dns.returnCode} at ${before.facts.startedAt}.` : ''}`,
+    cause: `${dns.server ?? 'The resolver'} answers ${code} for ${dns.query} ${dns.recordType}${words ? `: ${words}` : ''}.${before?.dns ? ` It answered ${before.dns.returnCode} at ${before.result.startedAt}.` : ''}`,
     impact: impactOf(
       given,
       isGood
@@ -128,7 +128,7 @@ export function changedAnswer(given: Case): Conclusion | undefined {
     owner: isChanged ? 'target' : 'open',
     classification: isChanged ? 'CONFIGURATION_ERROR' : 'UNKNOWN',
     cause: isChanged
-      ? `The record of ${dns.query} ${dns.recordType} has changed: it is ${now}, and was ${earlier === '' ? 'nothing' : quoted(earlier)} at ${before?.facts.startedAt}.`
+      ? `The record of ${dns.query} ${dns.recordType} has changed: it is ${now}, and was ${earlier === '' ? 'nothing' : quoted(earlier)} at ${before?.result.startedAt}.`
       : `${dns.query} ${dns.recordType} is ${now}, which is not what the check expects; what it was before is not known.`,
     impact: impactOf(given, 'Who asks for the name is led elsewhere than the check expects.'),
     next: 'If the change was meant, change what the check expects; else restore the record.',

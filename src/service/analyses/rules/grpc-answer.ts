@@ -1,3 +1,4 @@
+import { statusLabel } from '../../../checks/grpc/status-words.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { companyItems, sentence } from './location.ts';
@@ -36,8 +37,9 @@ export function missingReflection(given: Case): Conclusion | undefined {
 /** A call that ended with another status than OK. */
 export function failedCall(given: Case): Conclusion | undefined {
   const { run } = given;
-  const [, code, name] = /^Unexpected gRPC status (\d+) \((\w+)\)/.exec(run.message) ?? [];
-  if (run.code !== 'STATUS_UNEXPECTED' || code === undefined || name === undefined) return undefined;
+  const { grpcStatus: code } = run.details;
+  if (run.code !== 'STATUS_UNEXPECTED' || code === undefined) return undefined;
+  const name = statusLabel(code);
   return {
     certainty: 'LIKELY',
     owner: notOfServer.has(name) ? 'target-or-check' : 'target',

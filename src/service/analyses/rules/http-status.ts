@@ -15,7 +15,7 @@ export function unexpectedStatus(given: Case): Conclusion | undefined {
   if (status === null || (run.code !== 'STATUS_UNEXPECTED' && !isAsserted)) return undefined;
   const earlier = before?.status ?? null;
   const history =
-    earlier === null || earlier === status ? '' : ` It answered ${earlier} at ${before?.facts.startedAt}.`;
+    earlier === null || earlier === status ? '' : ` It answered ${earlier} at ${before?.result.startedAt}.`;
   const { cause, impact, ...explained } = explainedStatus(given, status);
   const body = run.body.trim();
   return {

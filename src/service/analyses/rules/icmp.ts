@@ -18,12 +18,12 @@ export function lostPings(given: Case): Conclusion | undefined {
   }
   if (run.code === 'NO_REPLY') {
     const { route } = run;
-    const behind = route?.hop ? ` Behind ${route.hop} nobody answers.` : '';
+    const behind = route?.router ? ` Behind ${route.router} nobody answers.` : '';
     return {
       certainty: 'LIKELY',
       owner: 'path',
       classification: 'INFRASTRUCTURE_ERROR',
-      cause: `${given.target} answers no echo request, and nobody on the way says why: the host is down, or a firewall drops ICMP.${behind}${before ? ` It answered at ${before.facts.startedAt}.` : ' It has not answered this check before: it may never answer to ICMP.'}`,
+      cause: `${given.target} answers no echo request, and nobody on the way says why: the host is down, or a firewall drops ICMP.${behind}${before ? ` It answered at ${before.result.startedAt}.` : ' It has not answered this check before: it may never answer to ICMP.'}`,
       impact: impactOf(given, 'If the host is down, nothing on it can be reached.'),
       next: before
         ? 'See whether the host runs, then whether a firewall was changed.'

@@ -12,7 +12,7 @@ export function unhealthyLocation(given: Case): Conclusion | undefined {
   const [event] = evidence.locationEvents;
   const isSick = run.code === 'LOCATION_SICK';
   if (!isSick && (!event || fromLocation === null)) return undefined;
-  const { location } = run.facts;
+  const { location } = run.result;
   const said = event ? ` since ${event.startedAt} (${event.kind}: ${event.evidence})` : '';
   return {
     certainty: isSick ? 'CERTAIN' : 'LIKELY',
@@ -38,7 +38,7 @@ export function unhealthyLocation(given: Case): Conclusion | undefined {
 /** What this location cannot do at all. */
 export function incapableLocation(given: Case): Conclusion | undefined {
   const { run, before } = given;
-  const { location } = run.facts;
+  const { location } = run.result;
   const base = {
     certainty: 'CERTAIN' as const,
     impact: 'Nothing is known of the target: the location could not ask it.',
@@ -100,7 +100,7 @@ export function onlyHere(given: Case): Conclusion | undefined {
   const { run, evidence, fromLocation, passesAt } = given;
   if (fromLocation === null || passesAt.length === 0) return undefined;
   if (evidence.elsewhere.some(({ passes }) => !passes)) return undefined;
-  const { location } = run.facts;
+  const { location } = run.result;
   const part = fromLocation === 'resolver' ? `the resolver of ${location}` : `the way from ${location} to it`;
   return {
     certainty: 'LIKELY',

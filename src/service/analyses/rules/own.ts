@@ -49,7 +49,7 @@ export function egressRefusal({ run }: Case): Conclusion | undefined {
     certainty: 'CERTAIN',
     owner: 'check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `The check asks for an address that the egress policy of the agents at ${run.facts.location} does not allow. ${sentence(run.message)}`,
+    cause: `The check asks for an address that the egress policy of the agents at ${run.result.location} does not allow. ${sentence(run.message)}`,
     impact: 'None by this: the target was not asked.',
     next: 'Ask another address, or allow this one in the settings of the agents (EGRESS_ALLOW, EGRESS_DENY).',
     evidence: [shown(run.message, 'error')],
@@ -59,7 +59,7 @@ export function egressRefusal({ run }: Case): Conclusion | undefined {
 export function maintenanceItems({ run, evidence }: Case): EvidenceItem[] {
   return evidence.maintenance
     .slice(0, 1)
-    .map((name) => shown(`In effect at ${run.facts.startedAt}: ${name}`, 'maintenance'));
+    .map((name) => shown(`In effect at ${run.result.startedAt}: ${name}`, 'maintenance'));
 }
 
 /** A maintenance window that is in effect. */
@@ -80,7 +80,7 @@ export function maintenance(given: Case): Conclusion | undefined {
 
 export function missedPing({ run, before }: Case): Conclusion | undefined {
   if (run.code !== 'PING_MISSED') return undefined;
-  const last = before ? ` The last one came at ${before.facts.startedAt}.` : ' None has ever come.';
+  const last = before ? ` The last one came at ${before.result.startedAt}.` : ' None has ever come.';
   return {
     certainty: 'OPEN',
     owner: 'open',

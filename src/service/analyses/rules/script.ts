@@ -1,4 +1,4 @@
-import { scriptErrorIn } from '../../../checks/judging/failure-words.ts';
+import { errorNameIn, scriptErrorIn } from '../../../checks/foreign-texts/javascript.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { quoted } from '../seen/read.ts';
@@ -22,7 +22,7 @@ export function scriptError(given: Case): Conclusion | undefined {
     ],
     impact: impactOf(given, 'Users who do the same steps may get stuck there.'),
   };
-  const history = before ? ` It found what it wanted at ${before.facts.startedAt}.` : '';
+  const history = before ? ` It found what it wanted at ${before.result.startedAt}.` : '';
   switch (script.kind) {
     case 'navigation-timeout':
       return {
@@ -48,7 +48,7 @@ export function scriptError(given: Case): Conclusion | undefined {
         certainty: before ? 'LIKELY' : 'OPEN',
         owner: before ? 'target' : 'open',
         classification: before ? 'APPLICATION_ERROR' : 'UNKNOWN',
-        cause: `${where} expects ${script.expected === null ? 'something else' : quoted(script.expected)} and got ${script.received === null ? 'what the message says' : quoted(script.received)}. ${sentence(script.message)}${trouble.words}${before ? ` What the page or the service answers has changed since ${before.facts.startedAt}.` : ' The check has not passed before, so what changed is not known.'}`,
+        cause: `${where} expects ${script.expected === null ? 'something else' : quoted(script.expected)} and got ${script.received === null ? 'what the message says' : quoted(script.received)}. ${sentence(script.message)}${trouble.words}${before ? ` What the page or the service answers has changed since ${before.result.startedAt}.` : ' The check has not passed before, so what changed is not known.'}`,
         next: 'If what came is as meant, correct the expectation in the script; else look at what was released since.',
       };
     case 'test-timeout':
@@ -82,7 +82,7 @@ function thrown(
 ): Conclusion {
   const { script } = run;
   const message = script?.message ?? run.message;
-  const name = script?.errorName ?? /\b(\w+Error): /.exec(message)?.[1] ?? 'error of its language';
+  const name = script?.errorName ?? errorNameIn(message, 'anywhere') ?? 'error of its language';
   // The verdict says already whether the script is wrong by itself: an error of its language may be quoted by an answer.
   const isSurely = verdict.failing === 'script';
   const isOwn = isSurely || verdict.failing === 'script-or-target';
@@ -92,7 +92,7 @@ function thrown(
     owner: isSurely ? 'script' : isOwn ? 'script-or-target' : 'open',
     classification: isOwn ? 'CONFIGURATION_ERROR' : 'UNKNOWN',
     cause: isOwn
-      ? `${where} threw ${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or an answer of another form than it takes for granted.'} ${sentence(message)}${before ? ` It ran to its end at ${before.facts.startedAt}.` : ''}`
+      ? `${where} threw ${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or an answer of another form than it takes for granted.'} ${sentence(message)}${before ? ` It ran to its end at ${before.result.startedAt}.` : ''}`
       : `${where} failed with an error whose message does not tell its cause. ${sentence(message)}`,
     next: 'Correct the script at the place that the stack of the error names; its log and its trace show what came before.',
   };
@@ -100,21 +100,21 @@ function thrown(
 
 function limitReached(given: Case, where: string): Conclusion | undefined {
   const { run, before } = given;
-  if (!/^SCRIPT_(TIMED_OUT|OUT_OF_MEMORY|LIMIT_EXCEEDED)$/.test(run.facts.code ?? '')) return undefined;
-  const isTime = run.facts.code === 'SCRIPT_TIMED_OUT';
+  if (!/^SCRIPT_(TIMED_OUT|OUT_OF_MEMORY|LIMIT_EXCEEDED)$/.test(run.result.code ?? '')) return undefined;
+  const isTime = run.result.code === 'SCRIPT_TIMED_OUT';
   return {
     certainty: isTime ? 'OPEN' : 'CERTAIN',
     owner: isTime ? 'open' : 'script',
     classification: isTime ? 'UNKNOWN' : 'CONFIGURATION_ERROR',
     cause: isTime
-      ? `${where} was not done in time. ${sentence(run.facts.message ?? '')} A slow target and a script that waits for something that never comes look alike.${before ? ` It took ${Math.round(before.facts.responseTime)} ms at the last pass.` : ''}`
-      : `${where} used more than it may. ${sentence(run.facts.message ?? '')}`,
+      ? `${where} was not done in time. ${sentence(run.result.message ?? '')} A slow target and a script that waits for something that never comes look alike.${before ? ` It took ${Math.round(before.result.responseTime)} ms at the last pass.` : ''}`
+      : `${where} used more than it may. ${sentence(run.result.message ?? '')}`,
     impact: impactOf(
       given,
       isTime ? 'Users may wait as long as the script did.' : 'None by this: nothing is known of the target.',
     ),
     next: isTime ? 'Look at the longest steps of the run.' : 'Split the script, or have it do less at once.',
-    evidence: [shown(run.facts.message ?? '', 'error', 'steps', ...run.files)],
+    evidence: [shown(run.result.message ?? '', 'error', 'steps', ...run.files)],
   };
 }
 

@@ -56,7 +56,7 @@ export function grownPhase(given: Case): Conclusion | undefined {
     return {
       ...told,
       certainty: 'OPEN',
-      cause: `The answer of ${given.target} took ${Math.round(run.facts.responseTime)} ms. ${passes.length >= minPasses ? 'No single phase is much longer than in runs that passed' : 'No run that passed is known to compare it with'}; that it was answered rules out name, connection and TLS as broken. ${sentence(run.message)}`,
+      cause: `The answer of ${given.target} took ${Math.round(run.result.responseTime)} ms. ${passes.length >= minPasses ? 'No single phase is much longer than in runs that passed' : 'No run that passed is known to compare it with'}; that it was answered rules out name, connection and TLS as broken. ${sentence(run.message)}`,
       next: 'Watch the response times of the check by phase; if they are usual, raise the limit.',
       evidence: [shown(run.message, 'phases', 'error'), ...companyItems(given)],
     };
@@ -80,8 +80,8 @@ export function grownPhase(given: Case): Conclusion | undefined {
 export function lateAnswer(given: Case): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'RESPONSE_TIMEOUT') return undefined;
-  const isBody = /downloading the body/.test(run.message);
-  const isTls = /negotiating TLS/.test(run.message);
+  const isBody = run.details.timedOutIn === 'download';
+  const isTls = run.details.timedOutIn === 'tls';
   const usual = before?.phases.get(isBody ? 'download' : 'firstByte');
   return {
     certainty: 'LIKELY',

@@ -25,7 +25,7 @@ export function expiringCertificate(given: Case): Conclusion | undefined {
 export function weakTls(given: Case): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'TLS_BASELINE_VIOLATED') return undefined;
-  const isOfCertificate = /certificate|signature of|key of/i.test(run.message);
+  const isOfCertificate = run.details.baselinePart === 'certificate';
   return {
     certainty: 'CERTAIN',
     owner: 'target-or-check',

@@ -1,24 +1,14 @@
+import type { CertificateFlaw } from '../../../checks/contract/failure-details.ts';
+import { certificateFlawIn, handshakeProblemIn } from '../../../checks/foreign-texts/tls.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { companyItems, sentence } from './location.ts';
-
-/** What is wrong with a certificate, by the words of OpenSSL, Node and Chromium. */
-const flaws = [
-  [/CERT_HAS_EXPIRED|has expired/, 'expired'],
-  [/CERT_NOT_YET_VALID|not yet valid/, 'early'],
-  [/ERR_CERT_DATE_INVALID/, 'dated'],
-  [/ALTNAME|altnames|COMMON_NAME_INVALID|HOSTNAME_MISMATCH/i, 'name'],
-  [/REVOKED/, 'revoked'],
-  [/SELF_SIGNED|self[- ]signed/i, 'self-signed'],
-  [/UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|unable to (get|verify)|AUTHORITY_INVALID|UNTRUSTED/i, 'issuer'],
-] as const;
-type Flaw = (typeof flaws)[number][1];
 
 /** A certificate that is no good, and why. */
 export function badCertificate(given: Case): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'TLS_CERTIFICATE_INVALID') return undefined;
-  const flaw = flaws.find(([pattern]) => pattern.test(run.message))?.[1];
+  const flaw = run.details.certificateFlaw ?? certificateFlawIn(run.message);
   const { certainty, cause, next } = explained(given, flaw);
   const { certificate } = run;
   const seen = certificate
@@ -35,15 +25,18 @@ export function badCertificate(given: Case): Conclusion | undefined {
   };
 }
 
-function explained(given: Case, flaw: Flaw | undefined): Pick<Conclusion, 'certainty' | 'cause' | 'next'> {
+function explained(
+  given: Case,
+  flaw: CertificateFlaw | undefined,
+): Pick<Conclusion, 'certainty' | 'cause' | 'next'> {
   const { run, before } = given;
   const host = run.host ?? given.target;
   const { subject, issuer, validTo } = run.certificate ?? { subject: null, issuer: null, validTo: null };
-  const clock = /this host's clock says (\S+)/.exec(run.message)?.[1];
+  const clock = run.details.clockAt;
   switch (flaw) {
     case 'expired': {
       // A chain has more certificates than the first, and a host a clock of its own.
-      const isLeaf = validTo !== null && validTo <= run.facts.startedAt;
+      const isLeaf = validTo !== null && validTo <= run.result.startedAt;
       return {
         certainty: isLeaf ? 'CERTAIN' : 'LIKELY',
         cause: isLeaf
@@ -54,7 +47,7 @@ function explained(given: Case, flaw: Flaw | undefined): Pick<Conclusion, 'certa
     }
     case 'early':
     case 'dated': {
-      const isOver = flaw === 'dated' && validTo !== null && validTo <= run.facts.startedAt;
+      const isOver = flaw === 'dated' && validTo !== null && validTo <= run.result.startedAt;
       return {
         certainty: 'LIKELY',
         cause:
@@ -78,7 +71,7 @@ function explained(given: Case, flaw: Flaw | undefined): Pick<Conclusion, 'certa
           : '';
       return {
         certainty: 'CERTAIN',
-        cause: `The certificate of ${host}${issuer === null ? '' : `, issued by ${issuer},`} does not lead to an authority that the location ${run.facts.location} trusts.${swapped} Either its server does not send the certificates in between, or its authority is a private one.`,
+        cause: `The certificate of ${host}${issuer === null ? '' : `, issued by ${issuer},`} does not lead to an authority that the location ${run.result.location} trusts.${swapped} Either its server does not send the certificates in between, or its authority is a private one.`,
         next: `Have the server send its whole chain; for an authority of your own, give it to the agents (custom CA certificates).`,
       };
     }
@@ -106,11 +99,8 @@ export function failedHandshake(given: Case): Conclusion | undefined {
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
   const { message } = run;
-  if (
-    /protocol version|unsupported protocol|UNSUPPORTED_PROTOCOL|VERSION_OR_CIPHER|no shared cipher|handshake failure/i.test(
-      message,
-    )
-  ) {
+  const problem = handshakeProblemIn(message);
+  if (problem === 'version-or-cipher') {
     return {
       ...told,
       certainty: 'LIKELY',
@@ -120,7 +110,7 @@ export function failedHandshake(given: Case): Conclusion | undefined {
       next: 'Look at the versions and ciphers that the server allows; a server that only speaks versions older than those that are safe has to be updated.',
     };
   }
-  if (/certificate required|bad certificate|unknown ca|CLIENT_AUTH/i.test(message)) {
+  if (problem === 'client-certificate') {
     return {
       ...told,
       certainty: 'LIKELY',
@@ -130,7 +120,7 @@ export function failedHandshake(given: Case): Conclusion | undefined {
       next: 'Give the account a client certificate for this host, or renew it.',
     };
   }
-  if (/wrong version number|packet length too long|http request/i.test(message)) {
+  if (problem === 'no-tls') {
     return {
       ...told,
       certainty: 'LIKELY',

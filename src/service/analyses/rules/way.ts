@@ -5,7 +5,7 @@ import { companyItems, sentence } from './location.ts';
 /** A way that a traceroute monitor followed, and that does not end at the target. */
 export function endedWay(given: Case): Conclusion | undefined {
   const { run, before } = given;
-  if (!run.way || run.way.isComplete || (run.code !== 'NO_REPLY' && run.code !== 'HOST_UNREACHABLE')) {
+  if (!run.path || run.path.isComplete || (run.code !== 'NO_REPLY' && run.code !== 'HOST_UNREACHABLE')) {
     return undefined;
   }
   const common = {
@@ -14,11 +14,11 @@ export function endedWay(given: Case): Conclusion | undefined {
     impact: impactOf(given, 'Nobody who takes that way reaches the target.'),
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
-  const turn = before?.way ? firstDifference(before.way.hops, run.way.hops) : undefined;
+  const turn = before?.path ? firstDifference(before.path.hops, run.path.hops) : undefined;
   const changed = turn
-    ? ` Until ${before?.facts.startedAt} the way went over ${turn.before} in hop ${turn.hopNumber}, and now over ${turn.now}.`
+    ? ` Until ${before?.result.startedAt} the way went over ${turn.before} in hop ${turn.hopNumber}, and now over ${turn.now}.`
     : '';
-  if (run.message.includes('go round in circles')) {
+  if (run.details.loop !== undefined) {
     return {
       ...common,
       certainty: 'CERTAIN',
@@ -34,7 +34,7 @@ export function endedWay(given: Case): Conclusion | undefined {
       next: 'Look at the routes and the firewall of who says it, then at the host and its link.',
     };
   }
-  if (run.way.forwardingHop !== null) {
+  if (run.path.forwardingHop !== null) {
     return {
       ...common,
       certainty: 'LIKELY',

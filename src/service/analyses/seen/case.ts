@@ -1,7 +1,8 @@
 import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
 import { type FailureWords, failureWords } from '../../../checks/judging/failure-words.ts';
-import { locationPart } from '../../../checks/judging/network-text.ts';
+import { locationPart } from '../../../checks/judging/location-part.ts';
 import type { Evidence } from '../evidence.ts';
+import { peerText } from './peer.ts';
 import { type RunView, viewOf } from './run-view.ts';
 
 /** What rules look at: the newest failure, and what passed before it. */
@@ -36,7 +37,7 @@ export function caseOf(evidence: Evidence): Case | undefined {
     evidence,
     run,
     passes,
-    before: passes.find(({ facts }) => facts.location === newest.location) ?? passes[0] ?? null,
+    before: passes.find(({ result }) => result.location === newest.location) ?? passes[0] ?? null,
     verdict,
     fromLocation: isOfWay && isFailureCode(run.code) ? locationPart(run.code, run.message) : null,
     owner: code !== null && isFailureCode(code) ? failureCatalogue[code].owner : owner,
@@ -47,20 +48,19 @@ export function caseOf(evidence: Evidence): Case | undefined {
 
 /** `shop.test (10.0.0.1:443)`, `10.0.0.1:443`, or the name of the check. */
 function targetOf({ host, address, peer }: RunView, { check }: Evidence): string {
-  const place = peer ?? address;
+  const place = peer ? peerText(peer) : address;
   if (host === null) return place ?? `the target of ${check.name}`;
-  return place === null || place.startsWith(`${host}:`) || place === host
-    ? (place ?? host)
-    : `${host} (${place})`;
+  if (place === null) return host;
+  return (peer?.name ?? place) === host ? place : `${host} (${place})`;
 }
 
 /** What failed, by its name alone: "the location", where the verdict says "the location, not the target". */
 export function failedPart({ verdict }: Pick<Case, 'verdict'>): string {
-  return verdict.whatFailed.replace(/, not the target$/, '');
+  return verdict.part;
 }
 
 /** Whom it concerns, in one sentence. */
 export function impactOf({ passesAt, run }: Case, everywhere: string): string {
   if (passesAt.length === 0) return everywhere;
-  return `The check passes at ${passesAt.join(', ')}: who comes from elsewhere than ${run.facts.location} may notice nothing.`;
+  return `The check passes at ${passesAt.join(', ')}: who comes from elsewhere than ${run.result.location} may notice nothing.`;
 }

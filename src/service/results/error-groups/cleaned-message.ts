@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { stripVTControlCharacters } from 'node:util';
+import { assertionWords, receivedWords } from '../../../checks/judging/assertion.ts';
 
 /** What is looked at of a message; the rest of a very long one says nothing new. */
 const maxRawLength = 20_000;
@@ -59,7 +60,7 @@ export function cleanedMessage(raw: string): string {
   let text = callLogAt === -1 ? plain : plain.slice(0, callLogAt);
   // What an assertion received differs each time; which one failed does not.
   const isOfAssertion = isAssertion(text);
-  if (isOfAssertion) text = text.replace(/, received [\s\S]*$/, '');
+  if (isOfAssertion) text = text.split(receivedWords, 1)[0] ?? text;
   for (const [pattern, word] of rules) text = text.replace(pattern, word);
   text = text.replace(maybeIPv6, (match, address: string) => (isIPv6(address) ? '<ip>' : match));
   for (const [pattern, word] of laterRules) text = text.replace(pattern, word);
@@ -78,7 +79,7 @@ export function cleanedMessage(raw: string): string {
  * are.
  */
 export function isAssertion(message: string): boolean {
-  return message.startsWith('Assertion failed: ');
+  return message.startsWith(assertionWords);
 }
 
 /** SHA-256 of a cleaned message, in hex: what tells groups apart. */

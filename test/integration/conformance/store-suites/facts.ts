@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import type { ResultReport } from '../../../../src/protocol/agent/agent.ts';
-import { createCheck, reportOf } from '../../../helpers/service/service.ts';
+import { Analyst } from '../../../../src/service/analyses/analyst.ts';
+import { createCheck, quietLogger, reportOf } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
 const dayMs = 86_400_000;
 const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 
-/** What agents tell beside verdicts: certificates, doubt about times, and what they can do. */
+/** What agents report in addition to verdicts: facts of failures, certificates, doubt about times, and what they can do. */
 export function factSuite(stage: StoreStage): void {
   async function startWithCheck(): Promise<string> {
     await stage.start();
@@ -29,6 +30,45 @@ export function factSuite(stage: StoreStage): void {
     expect(all.body).toEqual([{ ...one.body, coverage: expect.anything() }]);
     return one.body.sslDaysRemaining;
   }
+
+  it('stores the facts of a failure, and finds its cause by them, however its message is worded', async () => {
+    const checkId = await startWithCheck();
+    const details = {
+      ...{ proxy: '10.0.0.9:3128', proxyStatus: 502, proxyStatusText: 'Bad Gateway' },
+      ...{ host: 'shop.test', port: 443 },
+    };
+    await report(checkId, {
+      failure: failure('HOST_UNREACHABLE', 'reworded', details),
+      errorMessages: ['reworded'],
+    });
+    const [result] = (await stage.harness.call('GET', `/v1/check-results/${checkId}`)).body;
+    expect(result.failure).toMatchObject({ code: 'HOST_UNREACHABLE', message: 'reworded', details });
+    const { store } = stage.harness;
+    const metrics = { countAnalysis: () => undefined };
+    await new Analyst({ ...{ store, metrics }, clock: stage.clock, logger: quietLogger }).turn();
+    const group = await stage.harness.call('GET', `/v1/error-groups/${result.errorGroupIds[0]}`);
+    const [analysis] = group.body.rootCauseAnalyses;
+    expect(analysis.analysis.rootCause).toContain(
+      'The proxy 10.0.0.9:3128 does not get to shop.test:443: it answered 502 Bad Gateway.',
+    );
+  });
+
+  it('reads the facts of an older agent from its message, and takes a result whose facts it does not understand', async () => {
+    const checkId = await startWithCheck();
+    const factsOf = async (failed: object) => {
+      await report(checkId, { failure: failed as typeof down });
+      const [result] = (await stage.harness.call('GET', `/v1/check-results/${checkId}`)).body;
+      return result.failure.details;
+    };
+    const refused = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 10.0.0.5:8443');
+    const inMessage = { address: '10.0.0.5', port: 8443 };
+    expect(await factsOf(refused)).toEqual(inMessage);
+    expect(await factsOf({ ...refused, details: {} })).toEqual({});
+    expect(await factsOf({ ...refused, details: { port: 'a newer kind of port' } })).toEqual(inMessage);
+    expect(await factsOf({ ...refused, details: { port: 8443, ofANewerAgent: true } })).toEqual({
+      port: 8443,
+    });
+  });
 
   it.each([
     [30 * dayMs, 30],

@@ -318,6 +318,7 @@ function resultRow(
     owner: failed?.owner ?? null,
     code: failed?.code ?? null,
     message: failed?.message ?? null,
+    failure_details: null,
     response_time: ms,
     started: at,
     stopped: at,

@@ -57,6 +57,7 @@ export function resultRow(
     owner: null,
     code: null,
     message: null,
+    failure_details: null,
     response_time: responseTime ?? 0,
     started: created,
     stopped: created,

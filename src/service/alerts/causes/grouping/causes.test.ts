@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type FailureCode, failureCatalogue } from '../../../../checks/contract/failure.ts';
-import { evidenceOf } from '../evidence.ts';
 import type { CauseContext, FailingCheck } from '../failing-check.ts';
 import { causes } from './causes.ts';
-import { domainOf } from './targets.ts';
 
 const quiet: CauseContext = { unhealthy: new Map(), targetsAt: new Map(), parents: new Map() };
 const minuteMs = 60_000;
@@ -108,93 +105,5 @@ describe('causes', () => {
       'On the way to 4 targets of 4 checks nothing behind 10.1.1.1 answers.',
     ]);
     expect(groups.flatMap(({ members }) => members)).toHaveLength(4);
-  });
-});
-
-describe('evidence', () => {
-  const read = (code: string, message: string, detail: object | null = null) =>
-    evidenceOf(
-      { code, message, detail: detail && JSON.stringify(detail) },
-      { request: { url: 'https://SHOP.test/x' } },
-    );
-
-  it('is where the run went, else what the check asks', () => {
-    expect(read('CONNECTION_REFUSED', 'no')).toMatchObject({
-      host: 'shop.test',
-      address: null,
-      fromLocation: null,
-    });
-    const detail = { request: { hostname: 'db.test' }, response: { resolvedIp: '10.0.0.7' } };
-    expect(read('NO_REPLY', 'no', detail)).toMatchObject({
-      ...{ host: 'db.test', address: '10.0.0.7', symptom: 'unreachable', fromLocation: 'network' },
-    });
-  });
-
-  it('is the certificate, the rule, the router that said no', () => {
-    const validTo = '2026-01-01T00:00:00.000Z';
-    const response = { certificate: { subject: '*.test', issuer: 'CA', validTo } };
-    expect(read('TLS_CERTIFICATE_INVALID', 'expired', { response }).certificate).toBe(
-      `*.test, issued by CA, valid to ${validTo}`,
-    );
-    const refused = 'a connection to 10.9.0.1 (a.test) is refused by the rule 10.9.0.0/16 of EGRESS_DENY';
-    expect(read('EGRESS_DENIED', refused).egressRule).toBe('by the rule 10.9.0.0/16 of EGRESS_DENY');
-    const msg =
-      'Diagnosis: traceroute.txt: there is no way on, says the last hop (it ended in hop 3, 10.1.1.2)';
-    expect(read('CONNECTION_TIMEOUT', 'no', { jobLog: { request: [{ msg }] } }).hop).toBe('10.1.1.2');
-    const pingResults = [{ error: 'unreachable', from: '10.1.1.1' }];
-    expect(read('HOST_UNREACHABLE', 'no', { response: { pingResults } }).hop).toBe('10.1.1.1');
-  });
-
-  it('is what a script says of the network', () => {
-    expect(
-      read('SCRIPT_FAILED', 'page.goto: net::ERR_CONNECTION_REFUSED at https://pay.test/a'),
-    ).toMatchObject({
-      ...{ symptom: 'unreachable', host: 'pay.test' },
-    });
-    expect(read('SCRIPT_FAILED', 'connect ECONNREFUSED 10.0.0.5:443')).toMatchObject({ address: '10.0.0.5' });
-    expect(read('SCRIPT_FAILED', 'expected 3 to be 4')).toMatchObject({ symptom: 'content' });
-    expect(read('STATUS_UNEXPECTED', 'Unexpected status 503', { response: { status: 503 } }).symptom).toBe(
-      'unwell',
-    );
-  });
-
-  it('takes no failure by content for the location or the path, whatever its code and what it quotes', () => {
-    const quoted =
-      'Expected "Shop", received "connect ETIMEDOUT 10.0.0.5:5432 net::ERR_TIMED_OUT at https://db.test/"';
-    const codes = Object.keys(failureCatalogue) as FailureCode[];
-    const failingBy = (code: FailureCode, message: string) =>
-      ['a', 'b', 'c'].map((id) => failing(id, { ...read(code, message), host: `${id}.test` }));
-    const crowd = { targetsAt: new Map([['lab', 3]]) };
-    const content = codes.filter((code) => read(code, 'expected 3 to be 4').symptom === 'content');
-    expect(content).toEqual(expect.arrayContaining(['SCRIPT_FAILED', 'STEP_FAILED', 'STATUS_UNEXPECTED']));
-    const isOwn = (code: FailureCode) => ['target', 'config'].includes(failureCatalogue[code].owner);
-    for (const code of content.filter(isOwn)) {
-      const kinds = causes(failingBy(code, 'expected 3 to be 4'), { ...quiet, ...crowd });
-      expect(
-        kinds.map(({ kind }) => kind),
-        code,
-      ).toEqual(['check', 'check', 'check']);
-    }
-    // Only scripts speak of the network themselves: what others quote is the target's.
-    for (const code of content.filter(
-      (one) => !['SCRIPT_FAILED', 'SCRIPT_TIMED_OUT', 'STEP_FAILED'].includes(one),
-    )) {
-      expect(read(code, quoted), code).toMatchObject({ symptom: 'content', host: 'shop.test' });
-    }
-    const silent =
-      'page.goto: Timeout 30000ms exceeded.\nCall log:\n  - navigating to "https://shop.test/", waiting until "load"';
-    const grouped = causes(failingBy('SCRIPT_FAILED', silent), { ...quiet, ...crowd });
-    expect(grouped.map(({ kind }) => kind)).toEqual(['location']);
-    const missing = "locator.click: Timeout 30000ms exceeded.\nCall log:\n  - waiting for locator('#buy')";
-    expect(read('SCRIPT_FAILED', missing)).toMatchObject({ symptom: 'content', fromLocation: null });
-  });
-
-  it('knows the registered part of a name by its shape', () => {
-    expect(['www.shop.co.uk', 'a.shop.test', 'localhost', '10.0.0.5'].map(domainOf)).toEqual([
-      'shop.co.uk',
-      'shop.test',
-      null,
-      null,
-    ]);
   });
 });

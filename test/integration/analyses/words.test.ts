@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { failureCatalogue } from '../../checks/contract/failure.ts';
-import { analyse } from './analyse.ts';
-import type { Evidence, RunFacts } from './evidence.ts';
+import { failureCatalogue } from '../../../src/checks/contract/failure.ts';
+import { checkTypeNames } from '../../../src/checks/index.ts';
+import { detailsOfOlderAgent } from '../../../src/checks/judging/older-agents.ts';
+import { analyse } from '../../../src/service/analyses/analyse.ts';
+import type { Evidence, StoredRun } from '../../../src/service/analyses/evidence.ts';
+import { wholeDetail } from '../../helpers/whole-detail.ts';
 
 /** Deterministic: a failing seed can be run again. */
 function random(seed: number) {
@@ -35,6 +38,7 @@ const messages = [
   '\u0000\ud800 <script>alert(1)</script> ${7*7} \u202e',
 ];
 const codes = [...Object.keys(failureCatalogue), null, 'OF_A_NEWER_AGENT'];
+const types = checkTypeNames.filter((name) => name !== 'HEARTBEAT');
 
 function value({ next, pick }: Random, depth = 0): unknown {
   const kind = Math.floor(next() * (depth > 3 ? 5 : 7));
@@ -106,7 +110,7 @@ function detail(given: Random, depth = 0): unknown {
 }
 
 /** A detail as real ones are, with any values in it. */
-function wholeDetail(given: Random): unknown {
+function anyDetail(given: Random): unknown {
   const { next, pick } = given;
   const url = `http://${pick(hosts)}:${1000 + Math.floor(next() * 9000)}/path/${Math.floor(next() * 99)}`;
   return {
@@ -172,21 +176,22 @@ function wholeDetail(given: Random): unknown {
   };
 }
 
-function runOf(given: Random): RunFacts {
+function runOf(given: Random): StoredRun {
   const { next, pick } = given;
+  const type = pick(types);
+  const wholeOf = (one: Random) => wholeDetail(type, anyDetail(one));
+  const [code, message] = [pick(codes), pick([...messages, null])];
   return {
     ...{
       id: 'r',
       startedAt: `2026-11-23T0${Math.floor(next() * 10)}:10:00.000Z`,
       location: pick(['lab', 'eu-7']),
     },
-    ...{
-      code: pick(codes),
-      message: pick([...messages, null]),
-      errorMessages: [pick(messages), pick(messages)],
-    },
+    ...{ code, message, errorMessages: [pick(messages), pick(messages)] },
     responseTime: next() * 3000,
-    detail: pick([wholeDetail, wholeDetail, detail, value])(given),
+    type,
+    details: detailsOfOlderAgent(code ?? '', message ?? ''),
+    detail: pick([wholeOf, wholeOf, detail, value])(given),
   };
 }
 

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { type FailureCode, failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
-import { type Failing, failureWords } from '../../checks/judging/failure-words.ts';
-import { isNamedByMessage } from '../../checks/judging/network-text.ts';
-import { analyse } from './analyse.ts';
-import { openCandidates } from './asking/candidates.ts';
-import { kindWords } from './cause-owner.ts';
-import type { Evidence, RunFacts } from './evidence.ts';
-import { rules } from './rules/index.ts';
-import { caseOf } from './seen/case.ts';
+import { type FailureCode, failureCatalogue, isFailureCode } from '../../../src/checks/contract/failure.ts';
+import { type Failing, failureWords } from '../../../src/checks/judging/failure-words.ts';
+import { isNamedByMessage } from '../../../src/checks/judging/location-part.ts';
+import { detailsOfOlderAgent } from '../../../src/checks/judging/older-agents.ts';
+import { analyse } from '../../../src/service/analyses/analyse.ts';
+import { openCandidates } from '../../../src/service/analyses/asking/candidates.ts';
+import { kindWords } from '../../../src/service/analyses/cause-owner.ts';
+import type { Evidence, StoredRun } from '../../../src/service/analyses/evidence.ts';
+import { rules } from '../../../src/service/analyses/rules/index.ts';
+import { caseOf } from '../../../src/service/analyses/seen/case.ts';
+import { wholeDetail } from '../../helpers/whole-detail.ts';
 
 // The verdict of a run and the analysis of its cause are read on one page. Every code, with all that messages and
 // details say of it, in every surrounding that rules look at: both name one owner.
@@ -76,12 +78,25 @@ const details = (message: string): readonly unknown[] => [
   scriptErrors('ReferenceError: basket is not defined'),
 ];
 
-const run = (code: string | null, message: string, detail: unknown, owner?: string): RunFacts => ({
-  ...{ id: 'r1', startedAt: '2026-11-23T09:00:00.000Z', location: 'lab', responseTime: 900 },
-  ...{ code, message, errorMessages: [message], detail, owner: owner ?? null },
-});
+/** The type whose details have such fields. */
+function typeOf(detail: unknown): string {
+  if (detail === null) return 'API';
+  const { errors, request } = detail as { errors?: unknown; request?: { query?: unknown } };
+  if (errors) return 'MULTI_STEP';
+  return request?.query ? 'DNS' : 'API';
+}
+
+const run = (code: string | null, message: string, fields: unknown, owner?: string): StoredRun => {
+  const type = typeOf(fields);
+  const detail = fields === null ? null : wholeDetail(type, fields);
+  return {
+    ...{ id: 'r1', startedAt: '2026-11-23T09:00:00.000Z', location: 'lab', responseTime: 900 },
+    ...{ type, code, message, errorMessages: [message], detail, owner: owner ?? null },
+    details: detailsOfOlderAgent(code ?? '', message),
+  };
+};
 const passed = run(null, '', {
-  request: { url: 'http://shop.test:8080/old', query: 'old.test', recordType: 'A' },
+  request: { url: 'http://shop.test:8080/old' },
   response: { ...answered(200).response, body: 'yes', timingPhases: { dns: 3, firstByte: 5, total: 8 } },
 });
 const change = { resource: 'checks/1', at: '2026-11-23T08:05:00.000Z', fields: ['request'] };

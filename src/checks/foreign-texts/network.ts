@@ -1,4 +1,4 @@
-import { type FailureCode, failureCatalogue, isFailureCode } from '../contract/failure.ts';
+import type { FailureCode } from '../contract/failure.ts';
 import { parseHostname } from '../contract/target.ts';
 
 /** A network failure that the text of a script, a browser or Node names. */
@@ -67,22 +67,39 @@ export function networkFailureIn(text: string): NetworkText | null {
   return null;
 }
 
-/**
- * Which part of the location can bring a failure about where the target is well; null where none can: the
- * content of an answer is never a location's.
- */
-export function locationPart(code: FailureCode, message: string): 'resolver' | 'network' | null {
-  const fromLocation = partOf(code);
-  if (fromLocation !== 'if-named') return fromLocation ?? null;
-  return networkFailureIn(message)?.part ?? null;
+/** What Chromium, Firefox and Node call what the network did. */
+const codes: readonly (readonly [pattern: RegExp, code: FailureCode])[] = [
+  [/net::ERR_NAME_NOT_RESOLVED|NS_ERROR_UNKNOWN_HOST|getaddrinfo ENOTFOUND/, 'NAME_NOT_FOUND'],
+  [/getaddrinfo EAI_AGAIN/, 'RESOLVER_FAILED'],
+  [/net::ERR_CONNECTION_REFUSED|NS_ERROR_CONNECTION_REFUSED|ECONNREFUSED/, 'CONNECTION_REFUSED'],
+  [
+    /net::ERR_CONNECTION_(?:RESET|CLOSED|ABORTED)|net::ERR_EMPTY_RESPONSE|ECONNRESET|socket hang up/,
+    'CONNECTION_RESET',
+  ],
+  [/net::ERR_(?:CONNECTION_TIMED_OUT|TIMED_OUT)|NS_ERROR_NET_TIMEOUT|ETIMEDOUT/, 'CONNECTION_TIMEOUT'],
+  [/net::ERR_ADDRESS_UNREACHABLE|EHOSTUNREACH/, 'HOST_UNREACHABLE'],
+  [/net::ERR_INTERNET_DISCONNECTED|net::ERR_NETWORK_CHANGED|ENETUNREACH/, 'NETWORK_UNAVAILABLE'],
+  [
+    /net::ERR_CERT_|CERT_HAS_EXPIRED|certificate has expired|self[- ]signed certificate|unable to verify the first|ERR_TLS_CERT_ALTNAME/,
+    'TLS_CERTIFICATE_INVALID',
+  ],
+  [/net::ERR_SSL_|SSL_ERROR_|EPROTO/, 'TLS_HANDSHAKE_FAILED'],
+  [/net::ERR_TOO_MANY_REDIRECTS|NS_ERROR_REDIRECT_LOOP|Max redirect count exceeded/, 'REDIRECT_LIMIT'],
+  [/net::ERR_(?:PROXY|TUNNEL)_/, 'PROXY_FAILED'],
+];
+
+/** The code of our catalogue for what a browser or Node says that the network did. */
+export function networkCodeIn(text: string): FailureCode | undefined {
+  return codes.find(([pattern]) => pattern.test(text))?.[1];
 }
 
-/** Whether what the network did is known by the message of a failure alone, as of scripts. */
-export function isNamedByMessage(code: string): boolean {
-  return isFailureCode(code) && partOf(code) === 'if-named';
+/** The peer of a system error: `connect ECONNREFUSED 10.0.0.1:80`. */
+export function systemPeerIn(text: string): { readonly address: string; readonly port: number } | null {
+  const [, address, port] = /E[A-Z]{4,} ([0-9a-fA-F.:]+):(\d{1,5})\b/.exec(text) ?? [];
+  return address === undefined ? null : { address, port: Number(port) };
 }
 
-function partOf(code: FailureCode) {
-  const entry = failureCatalogue[code];
-  return 'fromLocation' in entry ? entry.fromLocation : undefined;
+/** The name that Node could not look up. */
+export function lookedUpNameIn(text: string): string | undefined {
+  return /getaddrinfo \w+ ([^\s"':]+)/.exec(text)?.[1];
 }

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { ProbePhase } from '../../probes/connection/errors.ts';
+
+/** What is wrong with a certificate. `dated`: a browser says that it is expired, or not valid yet. */
+export const certificateFlaws = [
+  'expired',
+  'early',
+  'dated',
+  'name',
+  'revoked',
+  'self-signed',
+  'issuer',
+] as const;
+export type CertificateFlaw = (typeof certificateFlaws)[number];
+
+/** The steps in which a time limit can run out. */
+const phases = [
+  ...(['dns', 'tcp', 'proxy', 'starttls', 'tls', 'firstByte'] as const),
+  ...(['download', 'data', 'message', 'close'] as const),
+] as const satisfies readonly ProbePhase[];
+
+/** Masks may be longer than what they hide. */
+const text = z.string().max(2000);
+
+/**
+ * What programs read of a failure: its message is for people, and may be reworded at any time. Each code has its own
+ * fields (`fieldsByCode`); what is not known is absent.
+ */
+export const FailureDetails = z
+  .object({
+    host: text.optional().describe('The host name of the peer, where the failure is not about one address'),
+    address: text.optional().describe('The address of the peer'),
+    port: z.int().optional().describe('The port of the peer'),
+    timedOutIn: z.enum(phases).optional().describe('The step in which the time limit ran out'),
+    router: text.optional().describe('The router or host that answered in place of the target'),
+    loop: z.array(text).max(10).optional().describe('Routers that pass the packets to each other in a loop'),
+    proxy: text.optional().describe('The proxy that refused or failed, with its port'),
+    proxyStatus: z.int().optional().describe('The HTTP status of that proxy'),
+    proxyStatusText: text.optional().describe('The reason phrase of that answer'),
+    nameExists: z
+      .boolean()
+      .optional()
+      .describe('True: the name exists and has no address of the wanted family'),
+    responseCode: text.optional().describe('The DNS response code of the resolver; absent: it was silent'),
+    certificateFlaw: z.enum(certificateFlaws).optional().describe('What is wrong with the certificate'),
+    clockAt: text.optional().describe('The time by the clock that the certificate was judged by'),
+    baselinePart: z
+      .enum(['certificate', 'connection'])
+      .optional()
+      .describe('What is weaker than the baseline allows'),
+    grpcStatus: z.int().optional().describe('The status that the gRPC call ended with'),
+    closeCode: z.int().optional().describe('The code with which the server closed the WebSocket'),
+    egressRule: text.optional().describe('The rule of the egress policy that denied the connection'),
+  })
+  .meta({ id: 'FailureDetails' });
+export type FailureDetails = z.output<typeof FailureDetails>;
+
+type Field = keyof FailureDetails;
+
+const peer = ['host', 'address', 'port'] as const;
+const overProxy = [...peer, 'proxy', 'proxyStatus', 'proxyStatusText'] as const;
+
+/** The fields that a failure of each code can have. */
+export const fieldsByCode = {
+  NAME_NOT_FOUND: ['nameExists'],
+  RESOLVER_FAILED: ['responseCode', 'timedOutIn'],
+  CONNECTION_REFUSED: peer,
+  CONNECTION_RESET: peer,
+  CONNECTION_TIMEOUT: [...peer, 'timedOutIn'],
+  HOST_UNREACHABLE: [...overProxy, 'router'],
+  NETWORK_UNAVAILABLE: peer,
+  PROXY_FAILED: [...overProxy, 'timedOutIn'],
+  TLS_CERTIFICATE_INVALID: [...peer, 'certificateFlaw', 'clockAt'],
+  TLS_HANDSHAKE_FAILED: peer,
+  TLS_BASELINE_VIOLATED: ['baselinePart'],
+  STARTTLS_REFUSED: peer,
+  RESPONSE_TIMEOUT: [...peer, 'timedOutIn'],
+  RESPONSE_MALFORMED: peer,
+  RESPONSE_UNDECODABLE: peer,
+  DIALOGUE_FAILED: [...peer, 'closeCode'],
+  NO_REPLY: ['loop'],
+  STATUS_UNEXPECTED: ['grpcStatus'],
+  EGRESS_DENIED: ['egressRule'],
+} as const satisfies Readonly<Record<string, readonly Field[]>>;
+
+/** The details that a failure of a code can have. */
+export type DetailsOf<Code extends string> = Code extends keyof typeof fieldsByCode
+  ? Pick<FailureDetails, (typeof fieldsByCode)[Code][number]>
+  : undefined;
+
+/** Of all that is known of what went wrong, what belongs to a code; undefined where nothing does. */
+export function detailsFor(code: string, known: FailureDetails): FailureDetails | undefined {
+  const fields: readonly Field[] = Object.hasOwn(fieldsByCode, code)
+    ? fieldsByCode[code as keyof typeof fieldsByCode]
+    : [];
+  const own = fields.flatMap((field) => (known[field] === undefined ? [] : [[field, known[field]] as const]));
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+}

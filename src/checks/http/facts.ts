@@ -1,0 +1,42 @@
+import { headerFacts, hostOf, noFacts, phaseFacts, type RunFacts } from '../contract/facts.ts';
+import { diagnosisFacts } from '../judging/diagnosis-facts.ts';
+import type { CertificateDetail, HttpDetail } from './detail.ts';
+
+export function httpFacts(detail: HttpDetail): RunFacts {
+  const { request, response } = detail;
+  const { status, statusText, headers, body, redirects, timingPhases, ipAddress } = response;
+  return {
+    ...noFacts,
+    ...diagnosisFacts(detail),
+    ...urlFacts(request.url),
+    address: ipAddress,
+    status: status || null,
+    statusText: statusText || null,
+    headers: headerFacts(headers),
+    requestHeaders: headerFacts(request.headers),
+    body,
+    isBodyCut: response.truncated || response.bodyEncoding !== undefined,
+    redirects: redirects ?? [],
+    phases: phaseFacts(timingPhases),
+    certificate: certificateFacts(response.certificate),
+    assertions: detail.assertions,
+  };
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'ws:': 80, 'https:': 443, 'wss:': 443 };
+
+/** Where a request went. */
+export function urlFacts(url: string): Pick<RunFacts, 'url' | 'host' | 'port'> {
+  const parsed = URL.parse(url);
+  return {
+    url: url || null,
+    host: hostOf(url),
+    port: parsed ? Number(parsed.port) || (defaultPorts[parsed.protocol] ?? null) : null,
+  };
+}
+
+export function certificateFacts(certificate: CertificateDetail | null): RunFacts['certificate'] {
+  if (!certificate) return null;
+  const { host = null, subject, issuer, validTo } = certificate;
+  return { host, subject: subject || null, issuer: issuer || null, validTo };
+}

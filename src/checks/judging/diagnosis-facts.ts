@@ -1,0 +1,25 @@
+import type { DiagnosedRoute } from '../contract/facts.ts';
+import { type FactFile, logFacts, type RunFacts } from '../contract/facts.ts';
+import { routeOfOlderAgent } from './older-agents.ts';
+
+/** What the details of all network probes have of their log and their diagnosis. */
+interface DiagnosedDetail {
+  readonly jobLog: Parameters<typeof logFacts>[0];
+  readonly jobAssets: readonly string[] | null;
+  readonly pcapDataUrl: string | null;
+  readonly route?: DiagnosedRoute | null | undefined;
+}
+
+/** The facts of a diagnosis, and the log of the run. */
+export function diagnosisFacts(
+  detail: DiagnosedDetail,
+): Pick<RunFacts, 'route' | 'router' | 'log' | 'files'> {
+  const { jobLog, jobAssets, pcapDataUrl } = detail;
+  const log = logFacts(jobLog);
+  const route = detail.route === undefined ? routeOfOlderAgent(log) : detail.route;
+  const files: FactFile[] = [
+    ...(pcapDataUrl === null ? [] : [{ name: pcapDataUrl, type: 'PCAP' } as const]),
+    ...(jobAssets ?? []).map((name) => ({ name, type: 'TRACE_ROUTE' }) as const),
+  ];
+  return { route, router: route?.router ?? null, log, files };
+}

@@ -1,0 +1,18 @@
+import { noFacts, type RunFacts } from '../../../checks/contract/facts.ts';
+import { findCheckType } from '../../../checks/index.ts';
+import { storedValue } from '../stored-json.ts';
+
+const read = storedValue<object>('results.detail', {});
+
+/** What a stored detail says, whatever its type; nothing where this build does not understand it. */
+export function storedFacts(checkType: string, detail: string | null): RunFacts {
+  return detail === null ? noFacts : factsOf(checkType, read(detail));
+}
+
+/** The same of a detail that was read. */
+export function factsOf(checkType: string, detail: unknown): RunFacts {
+  const type = findCheckType(checkType);
+  if (!type?.facts || detail === null) return noFacts;
+  const parsed = type.detail.safeParse(detail);
+  return parsed.success ? type.facts(parsed.data) : noFacts;
+}
