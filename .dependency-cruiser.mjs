@@ -46,20 +46,6 @@ export default {
       from: { path: '^src/', pathNot: '\\.test\\.ts$' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
-    {
-      name: 'runner-loaded-lazily',
-      comment: "A check type's runner is reached only through its load(), so the service never loads probes",
-      severity: 'error',
-      from: {
-        path: '^src/(checks|protocol|platform|service|console|server)/',
-        // Parts of runners; nobody else may reach them either.
-        pathNot: '(/run|/evidence|/diagnosed-[a-z]+|/checks/evidence/[a-z-]+|/wanted-family|\\.test)\\.ts$',
-      },
-      to: {
-        path: '^src/checks/([^/]+/(run|evidence|diagnosed-[a-z]+|wanted-family)|evidence/[a-z-]+)\\.ts$|^src/(probes/(?!egress/)|sandbox)/',
-        dependencyTypesNot: ['dynamic-import', 'type-only'],
-      },
-    },
     { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {

@@ -6,6 +6,8 @@ export interface Import {
   readonly from: string;
   readonly to: string;
   readonly isTypeOnly: boolean;
+  /** Inside a function: loaded when it is called. */
+  readonly isLazy: boolean;
 }
 
 /** Rooms of a folder and what each imports, for types too. A loose file is a room of its own. */
@@ -24,7 +26,9 @@ export async function importsWithin(baseDir: string, folder: string): Promise<re
     const text = await readFile(file, 'utf8');
     for (const [whole, fromPath, calledPath] of text.matchAll(importPattern)) {
       const to = relative(join(baseDir, folder), join(dirname(file), fromPath ?? calledPath ?? ''));
-      if (!to.startsWith('..')) imports.push({ from, to, isTypeOnly: /^(import|export) type/.test(whole) });
+      if (to.startsWith('..')) continue;
+      const isTypeOnly = /^(import|export) type/.test(whole);
+      imports.push({ from, to, isTypeOnly, isLazy: calledPath !== undefined });
     }
   }
   return imports;

@@ -150,6 +150,24 @@ async function temporaryTree(sources: Readonly<Record<string, string>>): Promise
   return tree;
 }
 
+describe('the service', () => {
+  it('loads no probe, no sandbox and no runner of a check type: agents have those, behind load()', async () => {
+    const imports = (await importsWithin(root, 'src')).filter(
+      ({ isTypeOnly, isLazy }) => !isTypeOnly && !isLazy,
+    );
+    const starts = imports.map(({ from }) => from);
+    const loaded = new Set(
+      starts.filter((file) => !/^(agent|checks|cli|lib|probes|sandbox)\/|^[^/]+$/.test(file)),
+    );
+    for (const file of loaded) for (const { from, to } of imports) if (from === file) loaded.add(to);
+    const foreign = [...loaded].filter((file) =>
+      /^(probes\/(?!egress\/)|sandbox\/|checks\/.*\/run\.ts$)/.test(file),
+    );
+    expect(foreign).toEqual([]);
+    expect(loaded).toContain('checks/index.ts');
+  });
+});
+
 describe('rooms', () => {
   it.each([
     'src/agent',

@@ -1,7 +1,7 @@
 import { toError } from '../../lib/errors.ts';
 import { CaptureUnavailable, ConnectionCapture } from '../../probes/capture/capture.ts';
-import { IcmpUnavailable } from '../../probes/echo/backend.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import { IcmpUnavailable } from '../../probes/icmp/backend.ts';
 import { icmpFix, openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
 import type { Examination } from './examination.ts';

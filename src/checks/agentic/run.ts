@@ -9,18 +9,18 @@ import { scriptProxyUrl } from '../http/location-proxy.ts';
 import { ModelClient } from '../model/client.ts';
 import { ModelError } from '../model/message.ts';
 import { RunSpending } from '../model/spending.ts';
-import { Actor } from './course/actor.ts';
-import { explore } from './course/explore.ts';
-import { judgeWith } from './course/judge.ts';
-import { allowedOrigins, namesIn, Placeholders } from './course/placeholders.ts';
-import { CourseRecord } from './course/record.ts';
-import { replay } from './course/replay.ts';
 import type { AgenticDetail } from './detail.ts';
 import { AgenticPlan } from './plan/plan.ts';
+import { Actor } from './session/actor.ts';
+import { explore } from './session/explore.ts';
+import { judgeWith } from './session/judge.ts';
+import { allowedOrigins, namesIn, Placeholders } from './session/placeholders.ts';
+import { SessionRecord } from './session/record.ts';
+import { replay } from './session/replay.ts';
 import type { AgenticSpec } from './spec.ts';
 
 /** What a run came to, before it is put into the form of an outcome. */
-interface Course {
+interface SessionEnd {
   readonly failure?: Failure | undefined;
   readonly summary: string | null;
   readonly plan: AgenticDetail['plan'];
@@ -35,11 +35,11 @@ const noPlan = { summary: null, plan: null };
  */
 export async function runAgentic(spec: AgenticSpec, context: RunContext): Promise<Outcome<AgenticDetail>> {
   const startedMs = performance.now();
-  const record = new CourseRecord(() => Date.now());
+  const record = new SessionRecord(() => Date.now());
   const { model } = context;
   const spending = model && new RunSpending(model.access, model.day);
-  const course = await runCourse(spec, context, { record, spending });
-  if (course.failure) context.log.write('ERROR', course.failure.message);
+  const end = await runSession(spec, context, { record, spending });
+  if (end.failure) context.log.write('ERROR', end.failure.message);
   for (const origin of record.refused) {
     record.suggestions.push({
       summary: `${origin} was wanted and is not allowed. If the check needs it, add it to allowedOrigins.`,
@@ -49,17 +49,17 @@ export async function runAgentic(spec: AgenticSpec, context: RunContext): Promis
       category: 'configuration',
     });
   }
-  const failures = course.failure ? [course.failure.message] : [];
+  const failures = end.failure ? [end.failure.message] : [];
   const used = spending && spending.spent.calls > 0 ? spending : undefined;
   return {
-    failure: course.failure,
+    failure: end.failure,
     responseTimeMs: toMicroseconds(performance.now() - startedMs),
     isDegraded: null,
     overMaxResponseTime: null,
     errorMessages: failures,
-    peakMemoryBytes: course.peakMemoryBytes,
+    peakMemoryBytes: end.peakMemoryBytes,
     detail: {
-      summary: course.summary,
+      summary: end.summary,
       prompt: spec.prompt,
       assertions: [...record.assertions],
       suggestions: [...record.suggestions],
@@ -67,17 +67,17 @@ export async function runAgentic(spec: AgenticSpec, context: RunContext): Promis
       errors: failures.map((message) => ({ error: { message } })),
       artifactManifest: Object.fromEntries(record.screenshots.map((path) => [path, 'A picture of the page'])),
       screenshots: [...record.screenshots],
-      plan: course.plan,
+      plan: end.plan,
       usage: used && model ? { model: model.access.name, ...used.spent, cost: used.cost } : null,
     },
   };
 }
 
-type Parts = { readonly record: CourseRecord; readonly spending: RunSpending | undefined };
+type Parts = { readonly record: SessionRecord; readonly spending: RunSpending | undefined };
 
-async function runCourse(spec: AgenticSpec, context: RunContext, parts: Parts): Promise<Course> {
+async function runSession(spec: AgenticSpec, context: RunContext, parts: Parts): Promise<SessionEnd> {
   const { signal, scripts, variables } = context;
-  const ended = (failed: Failure): Course => ({ failure: failed, ...noPlan });
+  const ended = (failed: Failure): SessionEnd => ({ failure: failed, ...noPlan });
   if (signal.aborted) return ended(stopFailure(context));
   const names = namesIn(spec.prompt);
   const unknown = names.filter((name) => !Object.hasOwn(variables, name));
@@ -120,10 +120,10 @@ async function runCourse(spec: AgenticSpec, context: RunContext, parts: Parts): 
       proxyUrl: located.proxyUrl,
       signal,
     });
-    const course = await onPage(spec, context, { ...parts, plan, placeholders, origins, session });
+    const end = await onPage(spec, context, { ...parts, plan, placeholders, origins, session });
     const { peakMemoryBytes, refusedConnections } = await session.end();
     for (const refusal of refusedConnections ?? []) context.log.write('WARN', refusal);
-    return { ...course, peakMemoryBytes };
+    return { ...end, peakMemoryBytes };
   } finally {
     scripts.release(script);
   }
@@ -136,7 +136,7 @@ type OnPage = Parts & {
   readonly session: Awaited<ReturnType<typeof openPageSession>>;
 };
 
-async function onPage(spec: AgenticSpec, context: RunContext, parts: OnPage): Promise<Course> {
+async function onPage(spec: AgenticSpec, context: RunContext, parts: OnPage): Promise<SessionEnd> {
   const { signal, log } = context;
   const { record, placeholders, origins, session, plan, spending } = parts;
   const model =
@@ -165,22 +165,23 @@ async function onPage(spec: AgenticSpec, context: RunContext, parts: OnPage): Pr
   try {
     if (plan) {
       const { version } = plan;
-      const course = await replay({
+      const replayed = await replay({
         ...order,
         model,
         unasked: missingModel().message,
         actor,
         steps: plan.plan.steps,
       });
-      const isHealed = course.healings.length > 0;
-      for (const what of course.healings) log.write('WARN', `Steps were changed by the model: ${what}`);
-      if (course.failure) await actor.picture('failure');
-      const fresh = isHealed && !course.failure ? { ...plan.plan, steps: [...course.steps] } : null;
+      const isHealed = replayed.healings.length > 0;
+      for (const what of replayed.healings) log.write('WARN', `Steps were changed by the model: ${what}`);
+      if (replayed.failure) await actor.picture('failure');
+      const fresh = isHealed && !replayed.failure ? { ...plan.plan, steps: [...replayed.steps] } : null;
       return {
-        failure: course.failure,
-        summary: [`${course.steps.length} steps of version ${version} of the plan.`, ...course.healings].join(
-          ' ',
-        ),
+        failure: replayed.failure,
+        summary: [
+          `${replayed.steps.length} steps of version ${version} of the plan.`,
+          ...replayed.healings,
+        ].join(' '),
         plan: { origin: isHealed ? 'healed' : 'replayed', version, fresh },
       };
     }
@@ -203,7 +204,7 @@ async function onPage(spec: AgenticSpec, context: RunContext, parts: OnPage): Pr
 }
 
 /** Why a search came to no plan. */
-function failureOf(problem: string | undefined, { assertions }: CourseRecord): Failure | undefined {
+function failureOf(problem: string | undefined, { assertions }: SessionRecord): Failure | undefined {
   const failed = assertions.filter(({ passed }) => !passed);
   if (failed.length > 0) {
     const words = failed.map(

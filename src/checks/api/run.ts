@@ -2,7 +2,7 @@ import { hasScripts, lifecycleAllowanceMs } from '../contract/lifecycle.ts';
 import type { Runner } from '../contract/outcome.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
 import type { HttpDetail } from '../http/detail.ts';
-import { type HttpMeans, runHttp, unsentOutcome } from '../http/run.ts';
+import { type HttpMeans, runHttp, unsentRequest } from '../http/run.ts';
 import { RequestScripts } from './request-scripts.ts';
 import type { ApiSpec } from './spec.ts';
 
@@ -21,7 +21,7 @@ export const runApi: Runner<ApiSpec, HttpDetail> = async (spec, context) => {
   try {
     const setUp = await scripts.setUp(spec.request);
     if ('failure' in setUp) {
-      return { ...unsentOutcome(spec.request, context, setUp.failure, null), secrets: [...scripts.secrets] };
+      return { ...unsentRequest(spec.request, setUp.failure, context, null), secrets: [...scripts.secrets] };
     }
     const timeoutMs = context.timeoutMs - lifecycleAllowanceMs(context.lifecycle);
     const outcome = await runHttp(

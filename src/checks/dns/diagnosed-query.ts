@@ -1,7 +1,7 @@
 import { type DnsProtocol, type DnsReply, queryDns } from '../../probes/dns/query.ts';
 import type { DnsServer } from '../../probes/dns/server.ts';
 import type { DnsQuestion } from '../../probes/dns/wire/message.ts';
-import type { Repetition } from '../evidence/evidence.ts';
+import type { Repetition } from '../runner/evidence.ts';
 
 /** A query that can be sent once more: it changes nothing at the server. */
 export function queryRepetition(question: DnsQuestion, server: DnsServer, protocol: DnsProtocol): Repetition {

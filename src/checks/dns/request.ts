@@ -1,7 +1,9 @@
 import { type Failure, failure } from '../contract/failure.ts';
+import type { RunContext } from '../contract/run-context.ts';
 import { parseHostname } from '../contract/target.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { render, TemplateError } from '../judging/templating.ts';
+import { filledAssertions } from '../judging/filled.ts';
+import { render } from '../judging/templating.ts';
 import type { DnsSpec } from './spec.ts';
 
 /** A check's request with its templates filled in. */
@@ -20,29 +22,20 @@ export interface NamedServer {
   readonly path: string | undefined;
 }
 
-/** Fills in the templates of a request, or says what is wrong with the definition. */
+/** Fills in the templates of a request, or says what is wrong with the definition. @throws TemplateError */
 export function fillRequest(
-  spec: DnsSpec['request'],
-  variables: Readonly<Record<string, string>>,
-): { readonly request: FilledRequest } | { readonly failure: Failure } {
-  try {
-    const query = render(spec.query, variables, 'raw').trim();
-    const written = spec.nameServer === null ? null : render(spec.nameServer, variables, 'raw').trim();
-    const nameServer =
-      written === null || spec.port === null ? null : namedServer(written, spec.port, spec.protocol);
-    if (nameServer === undefined) {
-      const message = `the name server ${JSON.stringify(written)} is no name and no address`;
-      return { failure: failure('HOST_INVALID', message) };
-    }
-    const assertions = spec.assertions.map((assertion) => ({
-      ...assertion,
-      target: render(assertion.target, variables, 'raw'),
-    }));
-    return { request: { query, nameServer, assertions } };
-  } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
-    throw thrown;
+  { request: spec }: DnsSpec,
+  { variables }: Pick<RunContext, 'variables'>,
+): FilledRequest | { readonly failure: Failure } {
+  const query = render(spec.query, variables, 'raw').trim();
+  const written = spec.nameServer === null ? null : render(spec.nameServer, variables, 'raw').trim();
+  const nameServer =
+    written === null || spec.port === null ? null : namedServer(written, spec.port, spec.protocol);
+  if (nameServer === undefined) {
+    const message = `the name server ${JSON.stringify(written)} is no name and no address`;
+    return { failure: failure('HOST_INVALID', message) };
   }
+  return { query, nameServer, assertions: filledAssertions(spec.assertions, variables) };
 }
 
 /** A name or address; for DNS over HTTPS it may be written as a URL or have a path. */

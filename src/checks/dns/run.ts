@@ -6,15 +6,13 @@ import { type DnsServer, locateServer, serverText } from '../../probes/dns/serve
 import { queryName, reverseName } from '../../probes/dns/wire/name.ts';
 import { ruleOfRefusal } from '../../probes/egress/policy.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import type { Measurement, Outcome, Runner } from '../contract/outcome.ts';
-import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import type { Measurement } from '../contract/outcome.ts';
+import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { jobLogOf } from '../contract/run-log.ts';
-import { type Diagnosed, undiagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
-import { noEvidence } from '../evidence/evidence.ts';
-import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
-import { judge } from '../judging/verdict.ts';
+import { type Diagnosed, undiagnosed, withDiagnosis } from '../runner/diagnosis.ts';
+import { noEvidence } from '../runner/evidence.ts';
+import { noLimits, type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
 import { answerJson, answerText, storedAnswer } from './answer.ts';
 import type { DnsDetail } from './detail.ts';
 import { queryRepetition } from './diagnosed-query.ts';
@@ -43,40 +41,32 @@ const silences: ReadonlySet<FailureCode> = new Set([
 ]);
 
 /** What came of asking: a reply, or why there is none. `server` is the one that was asked last. */
-type Asked =
-  | { readonly reply: DnsReply; readonly server: DnsServer }
-  | {
-      readonly failure: Failure;
-      readonly server: DnsServer | undefined;
-      readonly waitedMs?: number | undefined;
-      /** When that was known. */
-      readonly endMs: number;
-    };
+type Asked = Replied | Silent;
+
+interface Replied {
+  readonly reply: DnsReply;
+  readonly server: DnsServer;
+}
+
+interface Silent {
+  readonly failure: Failure;
+  readonly server: DnsServer | undefined;
+  readonly waitedMs?: number | undefined;
+  /** When that was known. */
+  readonly endMs: number;
+}
+
+type Run = ProbeRun<DnsSpec, FilledRequest>;
+type OwnDetail = Pick<DnsDetail, 'request' | 'response'>;
 
 /** Runs a DNS monitor: asks a name server one question and judges the answer. */
-export const runDns: Runner<DnsSpec, DnsDetail> = async (spec, context) => {
-  const startMs = performance.now();
-  const filled = fillRequest(spec.request, context.variables);
-  if ('failure' in filled) return failedOutcome(spec, context, { failure: filled.failure });
-  const { request } = filled;
-  const {
-    result: asked,
-    evidence,
-    diagnosisMs,
-  } = await ask(spec, request, context, startMs + context.timeoutMs);
-  if ('reply' in asked) return judgedOutcome(spec, context, request, asked);
-  const responseTimeMs = toMicroseconds(asked.endMs - startMs);
-  if (isWelcome(spec, asked)) {
-    return expectedFailureOutcome(spec, context, request, { ...asked, responseTimeMs });
-  }
-  const { waitedMs } = asked;
-  const outcome = failedOutcome(spec, context, { ...asked, request, responseTimeMs });
-  return {
-    ...outcome,
-    detail: { ...outcome.detail, ...evidence },
-    ...withDiagnosisTime({ measurement: { ...unanswered, waitedMs } }, diagnosisMs),
-  };
-};
+export const runDns = probeRunner({
+  prepare: fillRequest,
+  unsent: (spec) => ({ ...unknownDetail(spec, {}), ...noEvidence }),
+  hold: ({ spec, prepared, context, startMs }: Run) =>
+    ask(spec, prepared, context, startMs + context.timeoutMs),
+  read: (run, asked) => ('reply' in asked ? readReply(run, asked) : readSilence(run, asked)),
+});
 
 /** Whether a server that does not answer is what the check wants. */
 function isWelcome({ shouldFail }: DnsSpec, { failure: failed }: { readonly failure: Failure }): boolean {
@@ -162,8 +152,8 @@ async function askHostServers(
   query: (server: DnsServer) => Promise<DnsReply>,
 ): Promise<Asked> {
   const servers = resolver.nameServers?.() ?? [];
-  let uncertain: Extract<Asked, { reply: DnsReply }> | undefined;
-  let failed: Extract<Asked, { failure: Failure }> = {
+  let uncertain: Replied | undefined;
+  let failed: Silent = {
     failure: failure('RESOLVER_FAILED', 'this location names no name server of its own'),
     server: undefined,
     endMs: performance.now(),
@@ -189,40 +179,33 @@ async function askHostServers(
   return uncertain ?? failed;
 }
 
-function judgedOutcome(
-  spec: DnsSpec,
-  context: RunContext,
-  request: FilledRequest,
-  { reply, server }: Extract<Asked, { reply: DnsReply }>,
-): Outcome<DnsDetail> {
+function readReply({ spec, prepared: request }: Run, { reply, server }: Replied): Reading<OwnDetail> {
   const { message } = reply;
   const responseTimeMs = toMicroseconds(reply.elapsedMs);
   const json = answerJson(message);
   const text = answerText(message);
-  const assertions = evaluateAssertions(request.assertions, {
-    RESPONSE_CODE: () => ({ kind: 'value', value: message.responseCode }),
-    // Assertions compare whole milliseconds; `EQUALS 12` could never hold otherwise.
-    RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
-    TEXT_ANSWER: () => ({ kind: 'text', text }),
-    JSON_ANSWER: () => ({ kind: 'json', document: json }),
-  });
-  const verdict = judge({
-    responseTimeMs,
-    degradedResponseTime: spec.degradedResponseTime,
-    maxResponseTime: spec.maxResponseTime,
-    assertions,
-    operationFailure: codeFailure(spec, message.responseCode),
-  });
-  const base = emptyDetail(spec, context, { request, server });
+  const unknown = unknownDetail(spec, { request, server });
   const response = {
-    ...base.response,
+    ...unknown.response,
     returnCode: message.responseCode,
     responseTime: responseTimeMs,
     retriedOverTcp: reply.isRetriedOverTcp,
     ...storedAnswer(json, text),
   };
-  const measurement = measurementOf(reply.measurement);
-  return { ...verdict, measurement, responseTimeMs, detail: { ...base, assertions, response } };
+  return {
+    measured: { measurement: measurementOf(reply.measurement), responseTimeMs },
+    detail: { ...unknown, response },
+    assertions: request.assertions,
+    sources: {
+      RESPONSE_CODE: () => ({ kind: 'value', value: message.responseCode }),
+      // Assertions compare whole milliseconds; `EQUALS 12` could never hold otherwise.
+      RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
+      TEXT_ANSWER: () => ({ kind: 'text', text }),
+      JSON_ANSWER: () => ({ kind: 'json', document: json }),
+    },
+    limits: spec,
+    operationFailure: codeFailure(spec, message.responseCode),
+  };
 }
 
 /**
@@ -236,54 +219,26 @@ function codeFailure({ request, shouldFail }: DnsSpec, responseCode: string): Fa
   return failure('RESPONSE_CODE_UNEXPECTED', `Unexpected response code ${responseCode}${hint}`);
 }
 
-/** With `shouldFail` a server that does not answer is what the check wants; assertions still have to hold. */
-function expectedFailureOutcome(
-  spec: DnsSpec,
-  context: RunContext,
-  request: FilledRequest,
-  asked: {
-    readonly failure: Failure;
-    readonly server: DnsServer | undefined;
-    readonly responseTimeMs: number;
-  },
-): Outcome<DnsDetail> {
-  const { responseTimeMs, server } = asked;
-  const nothing = () =>
-    ({ kind: 'unavailable', reason: `there is no answer: ${asked.failure.message}` }) as const;
-  const sources: Sources = {
-    RESPONSE_CODE: nothing,
-    RESPONSE_TIME: nothing,
-    TEXT_ANSWER: nothing,
-    JSON_ANSWER: nothing,
-  };
-  context.log.write('INFO', `As the check expects: ${asked.failure.message}`);
-  const assertions = evaluateAssertions(request.assertions, sources);
-  const limits = { degradedResponseTime: null, maxResponseTime: null };
-  const base = emptyDetail(spec, context, { request, server });
+/** No usable answer. With `shouldFail` that may be what the check wants; assertions still have to hold then. */
+function readSilence({ spec, prepared: request, context, startMs }: Run, asked: Silent): Reading<OwnDetail> {
+  const { failure: failed, server, waitedMs, endMs } = asked;
+  const responseTimeMs = toMicroseconds(endMs - startMs);
+  const detail = unknownDetail(spec, { request, server });
+  if (!isWelcome(spec, asked)) {
+    return {
+      failure: failed,
+      measured: { responseTimeMs, measurement: { ...unanswered, waitedMs } },
+      detail,
+    };
+  }
+  context.log.write('INFO', `As the check expects: ${failed.message}`);
+  const nothing = () => ({ kind: 'unavailable', reason: `there is no answer: ${failed.message}` }) as const;
   return {
-    ...judge({ responseTimeMs, ...limits, assertions }),
-    measurement: unanswered,
-    responseTimeMs,
-    detail: { ...base, assertions },
-  };
-}
-
-/** No usable answer: nothing was judged. */
-function failedOutcome(
-  spec: DnsSpec,
-  context: RunContext,
-  run: {
-    readonly failure: Failure;
-    readonly request?: FilledRequest;
-    readonly server?: DnsServer | undefined;
-    readonly responseTimeMs?: number;
-  },
-): Outcome<DnsDetail> {
-  const { message } = run.failure;
-  return {
-    ...unjudged(run.failure),
-    responseTimeMs: run.responseTimeMs ?? 0,
-    detail: { ...emptyDetail(spec, context, run), requestError: message },
+    measured: { responseTimeMs, measurement: unanswered },
+    detail,
+    assertions: request.assertions,
+    sources: { RESPONSE_CODE: nothing, RESPONSE_TIME: nothing, TEXT_ANSWER: nothing, JSON_ANSWER: nothing },
+    limits: noLimits,
   };
 }
 
@@ -296,11 +251,10 @@ function failureOf(thrown: unknown): Failure {
 }
 
 /** The detail before anything is known of an answer. */
-function emptyDetail(
+function unknownDetail(
   { request }: DnsSpec,
-  { log }: RunContext,
   asked: { readonly request?: FilledRequest; readonly server?: DnsServer | undefined },
-): DnsDetail {
+): OwnDetail {
   const { server } = asked;
   const named = asked.request?.nameServer;
   const nameServerInfo = server
@@ -311,7 +265,6 @@ function emptyDetail(
       }
     : null;
   return {
-    assertions: [],
     request: {
       query: asked.request?.query ?? request.query,
       recordType: request.recordType,
@@ -329,8 +282,5 @@ function emptyDetail(
       truncated: false,
       json: null,
     },
-    requestError: null,
-    jobLog: jobLogOf(log),
-    ...noEvidence,
   };
 }

@@ -2,20 +2,15 @@ import { ProtoError, ProtoMethod } from '../../lib/proto/registry.ts';
 import { ProbeError } from '../../probes/connection/errors.ts';
 import { type GrpcProbeRequest, type GrpcProbeResult, probeGrpc } from '../../probes/grpc/probe.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import type { Outcome, Runner } from '../contract/outcome.ts';
-import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { jobLogOf } from '../contract/run-log.ts';
-import { withDiagnosis } from '../evidence/diagnosis.ts';
-import { type Evidence, noEvidence } from '../evidence/evidence.ts';
-import { connectionObstacle, repeatConnection } from '../evidence/repeat-connection.ts';
 import { expiryOf } from '../http/certificate.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
 import { socksProxy } from '../http/location-proxy.ts';
-import { evaluateAssertions } from '../judging/evaluate.ts';
-import { probeFailure } from '../judging/probe-failure.ts';
-import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
+import { withConnectionDiagnosis } from '../runner/diagnosed-connection.ts';
+import { noEvidence } from '../runner/evidence.ts';
+import { type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
 import { type ReadAnswer, readAnswer } from './answer.ts';
 import type { GrpcDetail } from './detail.ts';
 import { healthPath, healthRequest } from './health.ts';
@@ -28,61 +23,47 @@ import { requestView, responseView, sourcesOf } from './view.ts';
 /** What an answer may hold: as much as is read of a stream and of any message. */
 const limits = { bytes: 1024 * 1024, messages: 1000 };
 
-/** Runs a gRPC monitor: connects, learns the types where it has to, calls, and judges the answer. */
-export const callAndJudge: Runner<GrpcSpec, GrpcDetail> = async (spec, context) => {
-  const startMs = performance.now();
-  const ready = prepareCall(spec.request, context.variables);
-  if ('failure' in ready) return unsentOutcome(spec, context, ready.failure);
-  const { prepared } = ready;
-  const planning = { types: prepared.types };
-  const located = socksProxy(context);
-  if ('failure' in located) return unsentOutcome(spec, context, located.failure);
-  const request = { ...probeRequestOf(spec, { prepared, planning }, context), proxy: located.proxy };
-  const spentMs = performance.now() - startMs;
-  const controls = {
-    resolver: context.resolver,
-    egress: context.egress,
-    signal: context.signal,
-    timeoutMs: Math.min(context.timeoutMs, spec.request.timeout * 1000) - spentMs,
-  };
-  const { result, evidence, diagnosisMs } = await withDiagnosis<GrpcProbeResult>(
-    {
-      hold: (onAttempt) => probeGrpc(request, { ...controls, onAttempt }),
-      failureOf: ({ error }) => error && probeFailure(error),
-      obstacleTo: ({ error }) => connectionObstacle(request, error),
-      isSeenHanging: !request.proxy,
-      repetition: (peer) => ({
-        what: 'connection',
-        run: (given) => repeatConnection(connectionOf(request), peer, { ...controls, ...given }),
-      }),
-    },
-    controls,
-    context,
-  );
-  logFamily(prepared.hostname, result.address, request.family, context.log);
-  const answer = readAnswer(result, planning.types);
-  const { measurement, workMs } = result;
-  const measured = withDiagnosisTime(
-    {
-      measurement: measurementOf({ ...measurement, workMs: workMs + answer.workMs }),
-      responseTimeMs: toMicroseconds(result.phases.total),
-      ...expiryOf(result.certificate),
-    },
-    diagnosisMs,
-  );
-  const run = { prepared, result, answer, evidence, types: planning.types };
-  return { ...judgedOutcome(spec, context, run), ...measured };
-};
+type Run = ProbeRun<GrpcSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
+type OwnDetail = Pick<GrpcDetail, 'request' | 'response'>;
 
+/** Runs a gRPC monitor: connects, learns the types where it has to, calls, and judges the answer. */
+export const callAndJudge = probeRunner({
+  prepare,
+  unsent: ({ request }) => ({ request: requestView(request, undefined), response: null, ...noEvidence }),
+  timeoutMs: ({ request }) => request.timeout * 1000,
+  hold: ({ prepared: { request }, controls, context }: Run) =>
+    withConnectionDiagnosis<GrpcProbeResult>(
+      {
+        proxy: request.proxy,
+        hold: (onAttempt) => probeGrpc(request, { ...controls, onAttempt }),
+        target: () => connectionOf(request),
+      },
+      controls,
+      context,
+    ),
+  read,
+});
+
+function prepare(spec: GrpcSpec, context: RunContext) {
+  const call = prepareCall(spec.request, context.variables);
+  if ('failure' in call) return call;
+  const located = socksProxy(context);
+  if ('failure' in located) return located;
+  const planning = { types: call.types };
+  return {
+    call,
+    planning,
+    request: { ...probeRequestOf(spec, call, planning, context), proxy: located.proxy },
+  };
+}
+
+/** @param planning gets the types of the method where the server has to be asked for them. */
 function probeRequestOf(
   { request }: GrpcSpec,
-  {
-    prepared,
-    planning,
-  }: { readonly prepared: PreparedCall; readonly planning: { types: ProtoMethod | undefined } },
+  { hostname, serverName, metadata, service, method, message, healthService }: PreparedCall,
+  planning: { types: ProtoMethod | undefined },
   context: RunContext,
 ): GrpcProbeRequest {
-  const { hostname, serverName, metadata, service, method, message, healthService } = prepared;
   const { tls, streamMessages } = request.grpcConfig;
   const path = `/${service}/${method}`;
   const planOf = (types: ProtoMethod) => ({
@@ -151,36 +132,28 @@ function connectionOf({ family, tls }: GrpcProbeRequest) {
   };
 }
 
-interface Run {
-  readonly prepared: PreparedCall;
-  readonly result: GrpcProbeResult;
-  readonly answer: ReadAnswer;
-  readonly evidence: Evidence;
-  readonly types: ProtoMethod | undefined;
-}
-
-function judgedOutcome(
-  spec: GrpcSpec,
-  context: RunContext,
-  { prepared, result, answer, evidence, types }: Run,
-): Omit<Outcome<GrpcDetail>, 'responseTimeMs'> {
-  const detail: GrpcDetail = {
-    ...emptyDetail(spec, context, prepared),
-    response: responseView(spec.request, { prepared, result, answer, types }),
-    requestError: answer.failure?.message ?? null,
-    ...evidence,
-  };
-  if (answer.failure) return { ...unjudged(answer.failure), detail };
+function read({ spec, prepared, context }: Run, result: GrpcProbeResult): Reading<OwnDetail> {
+  const { call, planning, request } = prepared;
+  logFamily(call.hostname, result.address, request.family, context.log);
+  const answer = readAnswer(result, planning.types);
   const responseTimeMs = toMicroseconds(result.phases.total);
-  const assertions = evaluateAssertions(prepared.assertions, sourcesOf(result, answer, responseTimeMs));
-  const verdict = judge({
+  const { measurement, workMs } = result;
+  const measured = {
+    measurement: measurementOf({ ...measurement, workMs: workMs + answer.workMs }),
     responseTimeMs,
-    degradedResponseTime: spec.degradedResponseTime,
-    maxResponseTime: spec.maxResponseTime,
-    assertions,
+    ...expiryOf(result.certificate),
+  };
+  const detail = {
+    request: requestView(spec.request, call),
+    response: responseView(spec.request, { prepared: call, result, answer, types: planning.types }),
+  };
+  if (answer.failure) return { failure: answer.failure, measured, detail };
+  return {
+    ...{ measured, detail, assertions: call.assertions },
+    sources: sourcesOf(result, answer, responseTimeMs),
+    limits: spec,
     operationFailure: statusFailure(spec, answer),
-  });
-  return { ...verdict, detail: { ...detail, assertions, jobLog: jobLogOf(context.log) } };
+  };
 }
 
 /**
@@ -210,25 +183,4 @@ function statusFailure(spec: GrpcSpec, { status, healthStatus }: ReadAnswer): Fa
   }
   if (!isIll) return undefined;
   return failure('SERVICE_NOT_SERVING', `The health service says ${healthLabel(healthStatus)}, not SERVING`);
-}
-
-/** The definition could not be made into a call. */
-function unsentOutcome(spec: GrpcSpec, context: RunContext, failed: Failure): Outcome<GrpcDetail> {
-  const detail = { ...emptyDetail(spec, context, undefined), requestError: failed.message };
-  return { ...unjudged(failed), responseTimeMs: 0, detail };
-}
-
-function emptyDetail(
-  { request }: GrpcSpec,
-  { log }: RunContext,
-  prepared: PreparedCall | undefined,
-): GrpcDetail {
-  return {
-    assertions: [],
-    request: requestView(request, prepared),
-    response: null,
-    requestError: null,
-    jobLog: jobLogOf(log),
-    ...noEvidence,
-  };
 }

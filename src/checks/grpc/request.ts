@@ -1,11 +1,11 @@
 import { ProtoSyntaxError, parseProtoFile } from '../../lib/proto/proto-file.ts';
 import { fileDescriptorOf, ProtoError, ProtoMethod } from '../../lib/proto/registry.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { parseHostname } from '../contract/target.ts';
 import { filledServerName } from '../http/server-name.ts';
 import { type RequestTrace, traceOf } from '../http/traceparent.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { render, TemplateError } from '../judging/templating.ts';
+import { filledAssertions, filledHostname } from '../judging/filled.ts';
+import { render } from '../judging/templating.ts';
 import { clientStreamProblem, methodOf } from './problems.ts';
 import type { GrpcSpec } from './spec.ts';
 import { healthNumber, statusNumber } from './status-words.ts';
@@ -28,9 +28,9 @@ export interface PreparedCall {
   readonly assertions: readonly Assertion[];
 }
 
-type Prepared = { readonly prepared: PreparedCall } | { readonly failure: Failure };
+type Prepared = PreparedCall | { readonly failure: Failure };
 
-/** Fills in the templates of a gRPC monitor, or says what is wrong with the definition. */
+/** Fills in the templates of a gRPC monitor, or says what is wrong with the definition. @throws TemplateError */
 export function prepareCall(
   request: GrpcSpec['request'],
   variables: Readonly<Record<string, string>>,
@@ -38,7 +38,6 @@ export function prepareCall(
   try {
     return filled(request, variables);
   } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
     if (thrown instanceof ProtoSyntaxError) {
       return { failure: failure('REQUEST_INVALID', `the .proto file cannot be read: ${thrown.message}`) };
     }
@@ -51,15 +50,12 @@ function filled(
   { url, grpcConfig, assertions, serverName, traceparentHosts }: GrpcSpec['request'],
   variables: Readonly<Record<string, string>>,
 ): Prepared {
-  const fill = (text: string) => render(text, variables, 'raw');
-  const written = fill(url);
-  const hostname = parseHostname(written);
-  if (hostname === undefined) {
-    const message = `${JSON.stringify(written)} is neither a host name nor an address`;
-    return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
-  }
+  const host = filledHostname(url, variables);
+  if ('failure' in host) return host;
+  const { hostname } = host;
   const named = filledServerName(serverName, variables);
   if ('failure' in named) return named;
+  const fill = (text: string) => render(text, variables, 'raw');
   const isHealth = grpcConfig.mode === 'HEALTH';
   const path = isHealth ? 'grpc.health.v1.Health/Check' : fill(grpcConfig.method).trim();
   const { service, method } = methodOf(path);
@@ -83,15 +79,13 @@ function filled(
     metadata.flatMap(({ key, value }) => [key, value]),
   );
   return {
-    prepared: {
-      ...{ hostname, ...named, service, method, message, types },
-      healthService: isHealth ? fill(grpcConfig.service) : undefined,
-      metadata: trace?.isFor(hostname)
-        ? [...metadata, { key: 'traceparent', value: trace.traceparent }]
-        : metadata,
-      trace: trace?.isFor(hostname) ? trace : undefined,
-      assertions: assertions.map((one) => withUsualTarget({ ...one, target: fill(one.target) })),
-    },
+    ...{ hostname, ...named, service, method, message, types },
+    healthService: isHealth ? fill(grpcConfig.service) : undefined,
+    metadata: trace?.isFor(hostname)
+      ? [...metadata, { key: 'traceparent', value: trace.traceparent }]
+      : metadata,
+    trace: trace?.isFor(hostname) ? trace : undefined,
+    assertions: filledAssertions(assertions, variables).map(withUsualTarget),
   };
 }
 

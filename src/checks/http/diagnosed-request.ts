@@ -7,9 +7,9 @@ import {
   probeHttp,
 } from '../../probes/http/probe.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
-import { connectionObstacle, pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
+import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';
+import { connectionObstacle, pinnedResolver, repeatConnection } from '../runner/repeat-connection.ts';
 
 /** Nobody reads what a repeated request brings. */
 const maxBodyBytes = 64 * 1024;

@@ -1,7 +1,8 @@
 import { type ForwardProxy, isProxyUrl, proxyFromUrl } from '../../probes/connection/forward-proxy.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { render, TemplateError } from '../judging/templating.ts';
+import { templateFailure } from '../judging/filled.ts';
+import { render } from '../judging/templating.ts';
 
 /** A location's proxy, or why it cannot be used; of what a run is given, only what is asked for that. */
 type Located = Pick<RunContext, 'proxyUrl' | 'variables'>;
@@ -19,8 +20,7 @@ function filledUrl({
     if (url && isProxyUrl(url)) return { url };
     return { failure: failure('PROXY_FAILED', "the location's proxyUrl is no http, https or socks5 URL") };
   } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
-    throw thrown;
+    return templateFailure(thrown);
   }
 }
 

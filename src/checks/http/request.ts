@@ -7,7 +7,8 @@ import { type Failure, failure } from '../contract/failure.ts';
 import type { IpFamilyName } from '../contract/ip-family.ts';
 import type { RunLog } from '../contract/run-log.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { render, TemplateError } from '../judging/templating.ts';
+import { filledAssertions, templateFailure } from '../judging/filled.ts';
+import { render } from '../judging/templating.ts';
 import { locationProxy } from './location-proxy.ts';
 import { filledServerName } from './server-name.ts';
 import { type RequestTrace, traceOf } from './traceparent.ts';
@@ -100,15 +101,11 @@ export function prepareRequest(
         body,
         proxy: located.proxy,
         trace: traceOf(spec.traceparentHosts, headers),
-        assertions: spec.assertions.map((assertion) => ({
-          ...assertion,
-          target: render(assertion.target, variables, 'raw'),
-        })),
+        assertions: filledAssertions(spec.assertions, variables),
       },
     };
   } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
-    throw thrown;
+    return templateFailure(thrown);
   }
 }
 

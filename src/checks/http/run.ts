@@ -1,20 +1,18 @@
 import { toError } from '../../lib/errors.ts';
 import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
-import type { ProbeError } from '../../probes/connection/errors.ts';
 import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
 import { type HttpProbeResult, isEndless } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
 import type { ClientCertificate, RunContext } from '../contract/run-context.ts';
-import { jobLogOf } from '../contract/run-log.ts';
-import { type Evidence, noEvidence } from '../evidence/evidence.ts';
-import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
+import type { Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
-import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
+import { noEvidence } from '../runner/evidence.ts';
+import { conclude, controlsOf, type Reading, unsentOutcome } from '../runner/probe-runner.ts';
 import { decodeText, isJsonType } from './body.ts';
 import { expiryOf } from './certificate.ts';
 import { connectionSource } from './connection-assertion.ts';
@@ -23,7 +21,7 @@ import { probeWithDiagnosis } from './diagnosed-request.ts';
 import { headerValue, joinedHeaders } from './header-map.ts';
 import { isProxied, locationProxy } from './location-proxy.ts';
 import { type HttpRequestSpec, type PreparedRequest, prepareRequest } from './request.ts';
-import { detailOf, noResponse, responseOf } from './view.ts';
+import { detailOf, noResponse, type OwnDetail, responseOf } from './view.ts';
 
 /** A check that sends one HTTP request: what URL monitors and API checks have in common. */
 export interface HttpCheckSpec {
@@ -102,17 +100,15 @@ async function requestOnce(
   const { log, variables, proxyUrl } = context;
   const prepared = prepareRequest(spec.request, { variables, proxyUrl, log });
   if ('failure' in prepared) {
-    const { failures } = (await afterwards?.(undefined)) ?? nothingAfterwards;
-    return withFurther(
-      unsentOutcome(spec.request, context, prepared.failure, prepared.failure.message),
-      failures,
-    );
+    const further = await afterwards?.(undefined);
+    const outcome = unsentRequest(spec.request, prepared.failure, context);
+    return further ? withFurther(outcome, further.failures) : outcome;
   }
   const { request } = prepared;
   const family = wantedFamily(spec.request.ipFamily, log);
   const bodyShare = threadBodyMemory().open();
   try {
-    const { result, evidence, diagnosisMs } = await probeWithDiagnosis(
+    const diagnosed = await probeWithDiagnosis(
       {
         url: request.url,
         method: request.method,
@@ -129,26 +125,34 @@ async function requestOnce(
         isEndlessBodyLeft: !afterwards && !request.assertions.some(({ source }) => bodySources.has(source)),
         bodyShare,
       },
-      {
-        resolver: context.resolver,
-        egress: context.egress,
-        signal: context.signal,
-        timeoutMs: context.timeoutMs - (performance.now() - startMs),
-      },
+      controlsOf(context, startMs),
       context,
     );
+    const { result } = diagnosed;
     logFamily(result.url.hostname, result.address, family, log);
     if (result.body.isOverLimit) log.write('WARN', overLimit(result.body.bytes.length));
     if (isLeft(result)) log.write('INFO', 'the answer is a stream without an end: its body is not read');
     const afterword = afterwards ? await afterwards(exchangeOf(request, result)) : nothingAfterwards;
-    if (result.error) {
-      const failed = failedOutcome(context, request, { result, evidence }, result.error);
-      return withFurther(withDiagnosisTime(failed, diagnosisMs), afterword.failures);
-    }
-    return judgedOutcome(spec, context, { request, result, ...afterword });
+    return conclude(readResponse(spec, request, result, afterword), diagnosed, context);
   } finally {
     bodyShare.release();
   }
+}
+
+/**
+ * No request was sent.
+ *
+ * @param requestError what is wrong with the request; null when that is not the reason.
+ */
+export function unsentRequest(
+  { method, url }: Pick<HttpRequestSpec, 'method' | 'url'>,
+  failed: Failure,
+  context: RunContext,
+  requestError?: string | null,
+): Outcome<HttpDetail> {
+  const request = { method, url, data: '', headers: {}, params: {} };
+  const detail = { request, response: { ...noResponse, href: url }, ...noEvidence };
+  return unsentOutcome(detail, failed, context, requestError);
 }
 
 /** What a host gets of the trace of a run. */
@@ -170,38 +174,36 @@ function exchangeOf(request: PreparedRequest, result: HttpProbeResult): HttpExch
   };
 }
 
-/** An outcome that has failed already, with what went wrong besides. */
+/** A run that sent nothing, with what went wrong besides. */
 function withFurther(outcome: Outcome<HttpDetail>, failures: readonly Failure[]): Outcome<HttpDetail> {
   return { ...outcome, errorMessages: [...outcome.errorMessages, ...failures.map(({ message }) => message)] };
 }
 
-function judgedOutcome(
+/** Without a usable response nothing is judged, and what had arrived stays visible. */
+function readResponse(
   spec: HttpCheckSpec,
-  context: RunContext,
-  {
-    request,
-    result,
-    body,
-    failures,
-  }: { readonly request: PreparedRequest; readonly result: HttpProbeResult } & HttpAfterword,
-): Outcome<HttpDetail> {
+  request: PreparedRequest,
+  result: HttpProbeResult,
+  { body, failures }: HttpAfterword,
+): Reading<OwnDetail> {
+  const { measurement, workMs, certificate, error } = result;
   const responseTimeMs = toMicroseconds(result.elapsedMs);
-  const assertions = evaluateAssertions(request.assertions, sourcesOf(result, responseTimeMs, body));
-  const verdict = judge({
+  const measured = {
+    measurement: measurementOf({ ...measurement, workMs }),
     responseTimeMs,
-    degradedResponseTime: spec.degradedResponseTime,
-    maxResponseTime: spec.maxResponseTime,
-    assertions,
+    ...expiryOf(certificate),
+  };
+  const detail = detailOf(request, result, error ? undefined : body);
+  if (error) return { failure: probeFailure(error), furtherFailures: failures, measured, detail };
+  return {
+    measured,
+    detail,
+    assertions: request.assertions,
+    sources: sourcesOf(result, responseTimeMs, body),
+    limits: spec,
     operationFailure: statusFailure(result.head?.status ?? 0, spec.shouldFail),
     furtherFailures: failures,
-  });
-  const detail = detailOf(emptyDetail(context), { request, result, assertions, body });
-  return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
-}
-
-/** What the probe measured in addition to its answer. */
-function measuredOf({ measurement, workMs, certificate }: HttpProbeResult) {
-  return { measurement: measurementOf({ ...measurement, workMs }), ...expiryOf(certificate) };
+  };
 }
 
 /** spec.md `shouldFail`: the status rule is inverted; everything else still has to hold. */
@@ -242,57 +244,5 @@ function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: s
         return { kind: 'unavailable', reason };
       }
     },
-  };
-}
-
-/** No usable response: nothing was judged, and what had arrived stays visible. */
-function failedOutcome(
-  context: RunContext,
-  request: PreparedRequest,
-  { result, evidence }: { readonly result: HttpProbeResult; readonly evidence: Evidence },
-  error: ProbeError,
-) {
-  const failed = probeFailure(error);
-  return {
-    ...unjudged(failed),
-    ...measuredOf(result),
-    responseTimeMs: toMicroseconds(result.elapsedMs),
-    detail: {
-      ...detailOf(emptyDetail(context), { request, result, requestError: failed.message }),
-      ...evidence,
-    },
-  };
-}
-
-/**
- * No request was sent.
- *
- * @param requestError what is wrong with the request; null when that is not the reason.
- */
-export function unsentOutcome(
-  { method, url }: Pick<HttpRequestSpec, 'method' | 'url'>,
-  context: RunContext,
-  failed: Failure,
-  requestError: string | null,
-): Outcome<HttpDetail> {
-  return {
-    ...unjudged(failed),
-    responseTimeMs: 0,
-    detail: {
-      ...emptyDetail(context),
-      request: { method, url, data: '', headers: {}, params: {} },
-      response: { ...noResponse, href: url },
-      requestError,
-    },
-  };
-}
-
-/** A detail that says nothing yet of request and response. */
-function emptyDetail({ log }: RunContext) {
-  return {
-    assertions: [],
-    requestError: null,
-    jobLog: jobLogOf(log),
-    ...noEvidence,
   };
 }

@@ -3,7 +3,6 @@ import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { timesToMicroseconds } from '../contract/outcome.ts';
-import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { cutText, storedBody } from './body.ts';
 import { certificateDetail } from './certificate.ts';
 import type { HttpDetail } from './detail.ts';
@@ -31,25 +30,15 @@ export const noResponse: HttpDetail['response'] = {
   certificate: null,
 };
 
-/**
- * What a run found out.
- *
- * @param empty what the detail has without request and response.
- */
+export type OwnDetail = Pick<HttpDetail, 'request' | 'response'>;
+
+/** What was sent, and what came. @param givenBody stands for the body that came, if there is one. */
 export function detailOf(
-  empty: Omit<HttpDetail, 'request' | 'response'>,
-  run: {
-    readonly request: PreparedRequest;
-    readonly result: HttpProbeResult;
-    readonly assertions?: EvaluatedAssertion[];
-    readonly requestError?: string;
-    readonly body?: string | undefined;
-  },
-): HttpDetail {
-  const { request, result } = run;
+  request: PreparedRequest,
+  result: HttpProbeResult,
+  givenBody: string | undefined,
+): OwnDetail {
   return {
-    ...empty,
-    assertions: run.assertions ?? [],
     request: {
       method: request.method,
       url: request.url.href,
@@ -57,10 +46,9 @@ export function detailOf(
       headers: headerPairs(request.headers),
       params: queryMap(request.url),
       ...(request.serverName !== undefined && { serverName: request.serverName }),
-      ...(wasTraced(run) && { traceparent: request.trace?.traceparent }),
+      ...(wasTraced(request, result) && { traceparent: request.trace?.traceparent }),
     },
-    response: responseOf(request, result, run.body),
-    requestError: run.requestError ?? null,
+    response: responseOf(request, result, givenBody),
   };
 }
 
@@ -108,13 +96,7 @@ export function responseOf(
 }
 
 /** Whether any host of the chain got the trace. */
-function wasTraced({
-  request,
-  result,
-}: {
-  readonly request: PreparedRequest;
-  readonly result: HttpProbeResult;
-}): boolean {
-  const urls = [...result.redirects.map(({ url }) => url), result.url];
-  return urls.some((url) => request.trace?.isFor(bareHostname(url)));
+function wasTraced({ trace }: PreparedRequest, { redirects, url }: HttpProbeResult): boolean {
+  const urls = [...redirects.map((redirect) => redirect.url), url];
+  return urls.some((one) => trace?.isFor(bareHostname(one)));
 }

@@ -5,18 +5,18 @@ import {
   type IcmpProbeResult,
   probeIcmp,
 } from '../../probes/icmp/probe.ts';
-import type { Measurement, Outcome } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
-import { pinnedResolver } from '../evidence/repeat-connection.ts';
+import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';
+import type { Reading } from '../runner/probe-runner.ts';
+import { pinnedResolver } from '../runner/repeat-connection.ts';
 
 /** As few as show whether a loss goes on. */
 const repeatedPings = 3;
 
-/** Pings of a check, and the verdict on them. */
-export interface JudgedPings<Detail> {
+/** Pings of a check, and what they say. */
+export interface ReadPings<Detail> {
   readonly result: IcmpProbeResult;
-  readonly outcome: Outcome<Detail> & { readonly measurement: Measurement };
+  readonly reading: Reading<Detail>;
 }
 
 /** Pings a host, and gathers evidence when the network loses too much: what came of a few more pings, packet by packet. */
@@ -24,10 +24,10 @@ export async function pingWithDiagnosis<Detail>(
   pings: {
     readonly train: IcmpProbeRequest;
     readonly controls: IcmpProbeControls;
-    readonly hold: () => Promise<JudgedPings<Detail>>;
+    readonly hold: () => Promise<ReadPings<Detail>>;
   },
   context: RunContext,
-): Promise<Diagnosed<JudgedPings<Detail>>> {
+): Promise<Diagnosed<ReadPings<Detail>>> {
   const { train, controls, hold } = pings;
   return await withDiagnosis(
     {
@@ -47,7 +47,8 @@ export async function pingWithDiagnosis<Detail>(
         });
         return held;
       },
-      failureOf: ({ outcome }) => outcome.failure,
+      // Assertions and the time say nothing about the network.
+      failureOf: ({ reading }) => reading.failure ?? reading.operationFailure,
       obstacleTo: ({ result }) => (result.address === null ? 'the name has no address to ping' : undefined),
       isSeenHanging: false,
       repetition: (peer) => ({

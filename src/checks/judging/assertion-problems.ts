@@ -31,12 +31,3 @@ export function assertionProblems(
     );
   });
 }
-
-/** Steps of a dialogue whose regular expressions cannot be used. */
-export function stepProblems(steps: readonly { readonly regex: string }[]): DefinitionProblem[] {
-  return steps.flatMap(({ regex }, index) => {
-    const problem = regex === '' ? undefined : regexProblem(regex);
-    if (problem === undefined) return [];
-    return [{ path: ['request', 'steps', index, 'regex'], message: `cannot be used: ${problem}` }];
-  });
-}

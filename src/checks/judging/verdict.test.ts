@@ -82,6 +82,20 @@ describe('the verdict', () => {
     },
   );
 
+  it.each([
+    [100, true, undefined],
+    [3100, true, undefined],
+    [5200, false, 200],
+  ])(
+    'keeps at %i ms what is degraded apart from its time: %s',
+    (responseTimeMs, isDegraded, timeExcessMs) => {
+      expect(judge({ ...input, responseTimeMs, isDegraded: true })).toMatchObject({
+        isDegraded,
+        timeExcessMs,
+      });
+    },
+  );
+
   it('gives a message to everything that went wrong', () => {
     const verdict = judge({
       ...input,

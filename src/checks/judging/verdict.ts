@@ -15,6 +15,8 @@ export interface VerdictInput {
   readonly operationFailure?: Failure | undefined;
   /** What else went wrong, apart from the operation: it comes last. */
   readonly furtherFailures?: readonly Failure[] | undefined;
+  /** Whether something else than the time makes it degraded: a shorter time changes nothing about that. */
+  readonly isDegraded?: boolean | undefined;
 }
 
 export interface Verdict {
@@ -54,10 +56,11 @@ export function judge(input: VerdictInput): Verdict {
     excessesMs.push(undefined);
   }
   const isOverDegraded = degradedResponseTime !== null && responseTimeMs > degradedResponseTime;
+  if (failures.length === 0 && input.isDegraded) excessesMs.push(undefined);
   if (failures.length === 0 && isOverDegraded) excessesMs.push(responseTimeMs - degradedResponseTime);
   return {
     failure: failures[0],
-    isDegraded: failures.length === 0 && isOverDegraded,
+    isDegraded: failures.length === 0 && (isOverDegraded || input.isDegraded === true),
     overMaxResponseTime,
     errorMessages: failures.map(({ message }) => message),
     timeExcessMs: largest(excessesMs),

@@ -1,8 +1,7 @@
-import { type Failure, failure } from '../contract/failure.ts';
-import { parseHostname } from '../contract/target.ts';
+import type { Failure } from '../contract/failure.ts';
 import { filledServerName } from '../http/server-name.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { render, TemplateError } from '../judging/templating.ts';
+import { filledAssertions, filledHostname } from '../judging/filled.ts';
 import { withUsualTarget } from './assertions.ts';
 import type { SslSpec } from './spec.ts';
 
@@ -14,26 +13,18 @@ export interface PreparedHandshake {
   readonly assertions: readonly Assertion[];
 }
 
-/** Fills in the templates of an SSL monitor, or says what is wrong with the definition. */
+/** Fills in the templates of an SSL monitor, or says what is wrong with the definition. @throws TemplateError */
 export function prepareHandshake(
   { sslConfig, assertions }: SslSpec['request'],
   variables: Readonly<Record<string, string>>,
-): { readonly prepared: PreparedHandshake } | { readonly failure: Failure } {
-  try {
-    const written = render(sslConfig.hostname, variables, 'raw');
-    const hostname = parseHostname(written);
-    if (hostname === undefined) {
-      const message = `${JSON.stringify(written)} is neither a host name nor an address`;
-      return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
-    }
-    const named = filledServerName(sslConfig.serverName, variables);
-    if ('failure' in named) return named;
-    const filled = assertions.map((assertion) =>
-      withUsualTarget({ ...assertion, target: render(assertion.target, variables, 'raw') }),
-    );
-    return { prepared: { hostname, ...named, assertions: filled } };
-  } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
-    throw thrown;
-  }
+): PreparedHandshake | { readonly failure: Failure } {
+  const host = filledHostname(sslConfig.hostname, variables);
+  if ('failure' in host) return host;
+  const named = filledServerName(sslConfig.serverName, variables);
+  if ('failure' in named) return named;
+  return {
+    ...host,
+    ...named,
+    assertions: filledAssertions(assertions, variables).map((one) => withUsualTarget(one)),
+  };
 }

@@ -1,23 +1,20 @@
 import type { IpFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import { startTls } from '../../probes/starttls/upgrade.ts';
+import { startTls } from '../../probes/connection/start-tls.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import { probeTls, type TlsProbeRequest, type TlsProbeResult } from '../../probes/tls/probe.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import type { Outcome, Runner } from '../contract/outcome.ts';
-import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import type { Runner } from '../contract/outcome.ts';
+import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { jobLogOf } from '../contract/run-log.ts';
-import { withDiagnosis } from '../evidence/diagnosis.ts';
-import { type Evidence, noEvidence } from '../evidence/evidence.ts';
-import { connectionObstacle, repeatConnection } from '../evidence/repeat-connection.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
 import { isProxied, socksProxy } from '../http/location-proxy.ts';
-import { evaluateAssertions } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
-import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
+import { withConnectionDiagnosis } from '../runner/diagnosed-connection.ts';
+import { noEvidence } from '../runner/evidence.ts';
+import { noLimits, type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
 import { judgeBaseline } from './baseline.ts';
 import type { SslDetail } from './detail.ts';
 import { type PreparedHandshake, prepareHandshake } from './request.ts';
@@ -48,44 +45,37 @@ const withFamily = (spec: SslSpec, family: IpFamily | undefined): SslSpec => {
   return { ...spec, request: { ...request, sslConfig: { ...request.sslConfig, ipFamily: `IPv${family}` } } };
 };
 
-const shakeHandsOnce: Runner<SslSpec, SslDetail> = async (spec, context) => {
-  const startMs = performance.now();
+type Run = ProbeRun<SslSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
+type OwnDetail = Pick<SslDetail, 'request' | 'response' | 'baselineVerdict' | 'degradedReasons'>;
+
+const shakeHandsOnce = probeRunner({
+  prepare,
+  unsent: (spec) => ({
+    ...unknownDetail(spec, { hostname: spec.request.sslConfig.hostname, serverName: undefined }),
+    ...noEvidence,
+  }),
+  timeoutMs: ({ request }) => request.sslConfig.handshakeTimeoutMs,
+  hold: ({ spec, prepared: { request }, controls, context }: Run) =>
+    withConnectionDiagnosis<TlsProbeResult>(
+      {
+        proxy: request.proxy,
+        hold: (onAttempt) => probeTls(request, { ...controls, onAttempt }),
+        failureOf: ({ error }) => (error && !spec.shouldFail ? probeFailure(error) : undefined),
+        target: () => ({ ...request, isCertificateChecked: false }),
+      },
+      controls,
+      context,
+    ),
+  read,
+});
+
+function prepare(spec: SslSpec, context: RunContext) {
   const ready = prepareHandshake(spec.request, context.variables);
-  if ('failure' in ready) return unsentOutcome(spec, context, ready.failure);
-  const { prepared } = ready;
+  if ('failure' in ready) return ready;
   const located = socksProxy(context);
-  if ('failure' in located) return unsentOutcome(spec, context, located.failure);
-  const request = { ...requestOf(spec, prepared, context), proxy: located.proxy };
-  const leftMs = context.timeoutMs - (performance.now() - startMs);
-  const controls = {
-    resolver: context.resolver,
-    egress: context.egress,
-    signal: context.signal,
-    timeoutMs: Math.min(leftMs, spec.request.sslConfig.handshakeTimeoutMs),
-  };
-  const { result, evidence, diagnosisMs } = await withDiagnosis<TlsProbeResult>(
-    {
-      hold: (onAttempt) => probeTls(request, { ...controls, onAttempt }),
-      failureOf: ({ error }) => (error && !spec.shouldFail ? probeFailure(error) : undefined),
-      obstacleTo: ({ error }) => connectionObstacle(request, error),
-      isSeenHanging: !request.proxy,
-      repetition: (peer) => ({
-        what: 'connection',
-        run: (given) =>
-          repeatConnection({ ...request, isCertificateChecked: false }, peer, { ...controls, ...given }),
-      }),
-    },
-    controls,
-    context,
-  );
-  logFamily(prepared.hostname, result.address, request.family, context.log);
-  const measured = withDiagnosisTime(
-    { measurement: measurementOf(result.measurement), responseTimeMs: toMicroseconds(result.phases.total) },
-    diagnosisMs,
-  );
-  const run = { prepared, result, evidence };
-  return { ...judgedOutcome(spec, context, run), ...measured };
-};
+  if ('failure' in located) return located;
+  return { ...ready, request: { ...requestOf(spec, ready, context), proxy: located.proxy } };
+}
 
 function requestOf(
   { request: { sslConfig } }: SslSpec,
@@ -106,15 +96,9 @@ function requestOf(
   };
 }
 
-interface Run {
-  readonly prepared: PreparedHandshake;
-  readonly result: TlsProbeResult;
-  readonly evidence: Evidence;
-}
-
-type Judged = Omit<Outcome<SslDetail>, 'responseTimeMs' | 'measurement'>;
-
-function judgedOutcome(spec: SslSpec, context: RunContext, { prepared, result, evidence }: Run): Judged {
+function read({ spec, prepared, context }: Run, result: TlsProbeResult): Reading<OwnDetail> {
+  const { hostname, request, assertions } = prepared;
+  logFamily(hostname, result.address, request.family, context.log);
   const { sslConfig } = spec.request;
   const { handshake, error } = result;
   const nowMs = Date.now();
@@ -123,38 +107,30 @@ function judgedOutcome(spec: SslSpec, context: RunContext, { prepared, result, e
   const failures = error ? [probeFailure(error)] : (found?.failures ?? []);
   const isJudgedOff = !sslConfig.securityBaseline.enabled;
   const response = responseOf(result, isJudgedOff ? undefined : baseline, nowMs);
-  const detail: SslDetail = {
-    ...emptyDetail(spec, context, prepared),
+  const responseTimeMs = toMicroseconds(result.phases.total);
+  const measured = { measurement: measurementOf(result.measurement), responseTimeMs };
+  const detail: OwnDetail = {
+    ...unknownDetail(spec, prepared),
     response,
     baselineVerdict: baseline && !isJudgedOff ? verdictOf(baseline) : null,
-    requestError: error ? (failures[0]?.message ?? null) : null,
-    ...evidence,
   };
   const [worst, ...others] = failures;
   const isWelcome =
     spec.shouldFail && worst !== undefined && isOfHandshake(worst) && !(error && isHangUp(error));
   // Nothing was measured that could be judged any further.
-  if (error && !isWelcome) return { ...unjudged(probeFailure(error)), detail };
+  if (error && !isWelcome) return { failure: probeFailure(error), measured, detail };
   const expiryMs = handshake ? chainExpiryMs(handshake) : undefined;
-  const responseTimeMs = toMicroseconds(result.phases.total);
-  const assertions = evaluateAssertions(prepared.assertions, sourcesOf(response, responseTimeMs));
-  const reasons = spec.shouldFail ? [] : (found?.degradedReasons ?? []);
-  const verdict = judge({
-    responseTimeMs,
-    degradedResponseTime: isWelcome ? null : spec.degradedResponseTime,
-    maxResponseTime: isWelcome ? null : spec.maxResponseTime,
+  const degradedReasons = spec.shouldFail ? [] : (found?.degradedReasons ?? []);
+  return {
+    measured: { ...measured, ...(expiryMs !== undefined && { certificateExpiresAt: expiryMs }) },
+    detail: { ...detail, degradedReasons },
+    requestError: error ? worst?.message : null,
     assertions,
+    sources: sourcesOf(response, responseTimeMs),
+    limits: isWelcome ? noLimits : spec,
     operationFailure: spec.shouldFail ? unexpectedSuccess(isWelcome, prepared) : worst,
     furtherFailures: spec.shouldFail ? [] : others,
-  });
-  const isDegraded = verdict.failure === undefined && (verdict.isDegraded || reasons.length > 0);
-  if (verdict.failure === undefined) for (const reason of reasons) context.log.write('WARN', reason);
-  return {
-    ...verdict,
-    isDegraded,
-    ...(reasons.length > 0 && { timeExcessMs: undefined }),
-    ...(expiryMs !== undefined && { certificateExpiresAt: expiryMs }),
-    detail: { ...detail, assertions, degradedReasons: reasons, jobLog: jobLogOf(context.log) },
+    ...(degradedReasons.length > 0 && { degradedReasons }),
   };
 }
 
@@ -174,21 +150,13 @@ function unexpectedSuccess(isWelcome: boolean, { hostname }: PreparedHandshake):
   return failure('CONNECTION_UNEXPECTED', message);
 }
 
-/** The definition could not be made into a handshake. */
-function unsentOutcome(spec: SslSpec, context: RunContext, failed: Failure): Outcome<SslDetail> {
-  const prepared = { hostname: spec.request.sslConfig.hostname, serverName: undefined, assertions: [] };
-  const detail = { ...emptyDetail(spec, context, prepared), requestError: failed.message };
-  return { ...unjudged(failed), responseTimeMs: 0, detail };
-}
-
-function emptyDetail(
+/** What is known before anything was sent. */
+function unknownDetail(
   { request: { sslConfig } }: SslSpec,
-  { log }: RunContext,
-  { hostname, serverName }: PreparedHandshake,
-): SslDetail {
+  { hostname, serverName }: Pick<PreparedHandshake, 'hostname' | 'serverName'>,
+): OwnDetail {
   const { port, ipFamily, startTls: protocol, alpnProtocols, skipChainValidation } = sslConfig;
   return {
-    assertions: [],
     request: {
       hostname,
       port,
@@ -201,8 +169,5 @@ function emptyDetail(
     response: null,
     baselineVerdict: null,
     degradedReasons: [],
-    requestError: null,
-    jobLog: jobLogOf(log),
-    ...noEvidence,
   };
 }

@@ -4,6 +4,7 @@ import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { CertificateDetail, JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
+import { stepStates } from '../steps/fields.ts';
 import { tcpStepTypes } from './spec.ts';
 
 /** Milliseconds each step took; all but `total` add up to it (check model 1.4; `tls` is ours). */
@@ -29,7 +30,7 @@ export type TcpError = z.infer<typeof TcpError>;
 
 const TcpStepDetail = z.object({
   type: z.enum(tcpStepTypes),
-  state: z.enum(['DONE', 'FAILED', 'NOT_REACHED']),
+  state: z.enum(stepStates),
   /** How long the server took for it. */
   waitMs: z.number(),
   /** The last line that it looked at; null: none came. */

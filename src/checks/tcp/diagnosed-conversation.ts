@@ -6,8 +6,8 @@ import {
 } from '../../probes/tcp/probe.ts';
 import type { Failure } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
-import { connectionObstacle, pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
+import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';
+import { connectionObstacle, pinnedResolver, repeatConnection } from '../runner/repeat-connection.ts';
 
 /**
  * Holds the conversation of a check, and gathers evidence when the network fails it. Where data were sent only the

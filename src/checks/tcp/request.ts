@@ -1,8 +1,13 @@
-import { type Failure, failure } from '../contract/failure.ts';
-import { parseHostname } from '../contract/target.ts';
+import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
+import type { Failure } from '../contract/failure.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import { cutText } from '../http/body.ts';
+import { socksProxy } from '../http/location-proxy.ts';
 import { filledServerName } from '../http/server-name.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { render, TemplateError } from '../judging/templating.ts';
+import { filledAssertions, filledHostname } from '../judging/filled.ts';
+import { render } from '../judging/templating.ts';
+import type { TcpDetail } from './detail.ts';
 import type { TcpSpec } from './spec.ts';
 
 /** A connection that can be made: templates filled in. */
@@ -10,6 +15,7 @@ export interface PreparedConnection {
   readonly hostname: string;
   /** The name for TLS; undefined: that of the host. */
   readonly serverName: string | undefined;
+  readonly proxy: ForwardProxy | undefined;
   /** "" when nothing is sent. */
   readonly data: string;
   readonly assertions: readonly Assertion[];
@@ -17,32 +23,51 @@ export interface PreparedConnection {
   readonly isAnswerWanted: boolean;
 }
 
-/** Fills in the templates of a TCP monitor, or says what is wrong with the definition. */
+/** Fills in the templates of a TCP monitor, or says what is wrong with the definition. @throws TemplateError */
 export function prepareConnection(
-  request: TcpSpec['request'],
-  variables: Readonly<Record<string, string>>,
-): { readonly connection: PreparedConnection } | { readonly failure: Failure } {
-  try {
-    const written = render(request.hostname, variables, 'raw');
-    const hostname = parseHostname(written);
-    if (hostname === undefined) {
-      const message = `${JSON.stringify(written)} is neither a host name nor an address`;
-      return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
-    }
-    const named = filledServerName(request.serverName, variables);
-    if ('failure' in named) return named;
-    const data = render(request.data ?? '', variables, 'raw');
-    const assertions = request.assertions.map((assertion) => ({
-      ...assertion,
-      target: render(assertion.target, variables, 'raw'),
-    }));
-    // What the steps capture is not known yet; what is no template at all is.
-    for (const { text } of request.steps) render(text, variables, 'raw');
-    const isDataAsserted = assertions.some(({ source }) => source === 'RESPONSE_DATA');
-    const isAnswerWanted = data !== '' || isDataAsserted;
-    return { connection: { hostname, ...named, data, assertions, isAnswerWanted } };
-  } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
-    throw thrown;
-  }
+  { request }: TcpSpec,
+  context: RunContext,
+): PreparedConnection | { readonly failure: Failure } {
+  const { variables } = context;
+  const host = filledHostname(request.hostname, variables);
+  if ('failure' in host) return host;
+  const named = filledServerName(request.serverName, variables);
+  if ('failure' in named) return named;
+  const data = render(request.data ?? '', variables, 'raw');
+  const assertions = filledAssertions(request.assertions, variables);
+  // What the steps capture is not known yet; what is no template at all is.
+  for (const { text } of request.steps) render(text, variables, 'raw');
+  const located = socksProxy(context);
+  if ('failure' in located) return located;
+  const isDataAsserted = assertions.some(({ source }) => source === 'RESPONSE_DATA');
+  const isAnswerWanted = data !== '' || isDataAsserted;
+  return { ...host, ...named, ...located, data, assertions, isAnswerWanted };
+}
+
+/** What was asked for, as details show it. */
+export function requestDetail(
+  { request }: TcpSpec,
+  asked: {
+    readonly hostname: string;
+    readonly data: string;
+    readonly serverName?: string | null | undefined;
+  },
+): TcpDetail['request'] {
+  const { hostname, data, serverName } = asked;
+  const { port, ipFamily, useSSL, skipSSL } = request;
+  return {
+    hostname,
+    port,
+    data: data === '' ? null : cutText(data).body,
+    ...{ ipFamily, useSSL, skipSSL },
+    ...(typeof serverName === 'string' && { serverName }),
+  };
+}
+
+/** The detail of a run that sent nothing. */
+export function unsentDetail(spec: TcpSpec): Pick<TcpDetail, 'request' | 'response'> {
+  return {
+    request: requestDetail(spec, { ...spec.request, data: spec.request.data ?? '' }),
+    response: { truncated: false, timingPhases: null, ipAddress: null, ipFamily: null, certificate: null },
+  };
 }

@@ -1,34 +1,26 @@
 import type { IpFamily, WantedFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import type { TcpPhases, TcpProbeResult } from '../../probes/tcp/probe.ts';
+import type { TcpPhases, TcpProbeRequest, TcpProbeResult } from '../../probes/tcp/probe.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
-import type { Outcome, Runner } from '../contract/outcome.ts';
-import {
-  measurementOf,
-  timesToMicroseconds,
-  toMicroseconds,
-  unjudged,
-  withDiagnosisTime,
-} from '../contract/outcome.ts';
+import type { Runner } from '../contract/outcome.ts';
+import { measurementOf, timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { jobLogOf } from '../contract/run-log.ts';
-import { noEvidence } from '../evidence/evidence.ts';
 import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
 import { certificateDetail, expiryOf } from '../http/certificate.ts';
 import { tcpConnectionSource } from '../http/connection-assertion.ts';
 import { isProxied, socksProxy } from '../http/location-proxy.ts';
-import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
-import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
+import { noEvidence } from '../runner/evidence.ts';
+import { noLimits, type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
 import type { TcpDetail, TcpError } from './detail.ts';
 import { probeWithDiagnosis } from './diagnosed-conversation.ts';
 import { runDialogue } from './diagnosed-dialogue.ts';
-import { type PreparedConnection, prepareConnection } from './request.ts';
+import { type PreparedConnection, prepareConnection, requestDetail, unsentDetail } from './request.ts';
 import type { TcpSpec } from './spec.ts';
 
 /** Most of an answer that is read; assertions see all of it. */
@@ -56,61 +48,34 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
 const withFamily = (spec: TcpSpec, family: IpFamily | undefined): TcpSpec =>
   family ? { ...spec, request: { ...spec.request, ipFamily: `IPv${family}` } } : spec;
 
-const connectOnce: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
-  const startMs = performance.now();
-  const prepared = prepareConnection(spec.request, context.variables);
-  if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);
-  const located = socksProxy(context);
-  if ('failure' in located) return unsentOutcome(spec, context, located.failure);
-  const { connection } = prepared;
-  if (spec.request.steps.length > 0)
-    return await runDialogue(spec, context, { connection, proxy: located.proxy });
+const connectOnce: Runner<TcpSpec, TcpDetail> = (spec, context) =>
+  spec.request.steps.length > 0 ? runDialogue(spec, context) : runConversation(spec, context);
+
+type Run = ProbeRun<TcpSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
+type OwnDetail = Pick<TcpDetail, 'request' | 'response'>;
+
+const runConversation = probeRunner({
+  prepare,
+  unsent: (spec) => ({ ...unsentDetail(spec), ...noEvidence }),
+  hold: ({ spec, prepared, controls, context }: Run) =>
+    probeWithDiagnosis(prepared.request, controls, context, (found) => unwelcomeFailure(spec, found)),
+  read,
+});
+
+function prepare(spec: TcpSpec, context: RunContext) {
+  const connection = prepareConnection(spec, context);
+  if ('failure' in connection) return connection;
   const { port, ipFamily, useSSL, skipSSL } = spec.request;
-  const family = wantedFamily(ipFamily, context.log);
-  const failureOf = (found: TcpProbeResult) => unwelcomeFailure(spec, found);
-  const { result, evidence, diagnosisMs } = await probeWithDiagnosis(
-    {
-      hostname: connection.hostname,
-      port,
-      family,
-      proxy: located.proxy,
-      tls: useSSL ? { isCertificateChecked: !skipSSL, serverName: connection.serverName } : undefined,
-      data: connection.data,
-      isAnswerWanted: connection.isAnswerWanted,
-      maxAnswerBytes,
-      idleGapMs,
-      // One lost packet makes a longer pause than that.
-      isEnough: (answer) => isAnswerAsExpected(connection, answer),
-    },
-    {
-      resolver: context.resolver,
-      egress: context.egress,
-      signal: context.signal,
-      timeoutMs: context.timeoutMs - (performance.now() - startMs),
-    },
-    context,
-    failureOf,
-  );
-  logFamily(connection.hostname, result.address, family, context.log);
-  if (!result.error) return judgedOutcome(spec, context, connection, result);
-  const failed = probeFailure(result.error);
-  const error = errorOf(result.error, {
-    hostname: connection.hostname,
-    address: result.address,
-    port,
-    family,
-  });
-  const run = { connection, result, error };
-  if (!failureOf(result)) {
-    return welcomeRefusal(spec, context, run);
-  }
-  return {
-    ...unjudged(failed),
-    ...withDiagnosisTime(measuredOf(result), diagnosisMs),
-    responseTimeMs: toMicroseconds(result.elapsedMs),
-    detail: { ...detailOf(spec, context, { ...run, requestError: failed.message }), ...evidence },
+  const { hostname, serverName, proxy, data, isAnswerWanted } = connection;
+  const request: TcpProbeRequest = {
+    ...{ hostname, port, proxy, data, isAnswerWanted, maxAnswerBytes, idleGapMs },
+    family: wantedFamily(ipFamily, context.log),
+    tls: useSSL ? { isCertificateChecked: !skipSSL, serverName } : undefined,
+    // One lost packet makes a longer pause than that.
+    isEnough: (answer) => isAnswerAsExpected(connection, answer),
   };
-};
+  return { connection, request };
+}
 
 /** Why there was no answer, unless that is what the check wants. */
 function unwelcomeFailure({ shouldFail }: TcpSpec, result: TcpProbeResult): Failure | undefined {
@@ -119,30 +84,28 @@ function unwelcomeFailure({ shouldFail }: TcpSpec, result: TcpProbeResult): Fail
   return shouldFail && isConnectionRefusal(result, failed) ? undefined : failed;
 }
 
-function judgedOutcome(
-  spec: TcpSpec,
-  context: RunContext,
-  connection: PreparedConnection,
-  result: TcpProbeResult,
-): Outcome<TcpDetail> {
+function read({ spec, prepared, context }: Run, result: TcpProbeResult): Reading<OwnDetail> {
+  const { connection, request } = prepared;
+  logFamily(request.hostname, result.address, request.family, context.log);
   const responseTimeMs = toMicroseconds(result.elapsedMs);
-  const assertions = evaluateAssertions(connection.assertions, sourcesOf(result, responseTimeMs));
-  const verdict = judge({
+  const measured = {
+    measurement: measurementOf(result.measurement),
     responseTimeMs,
-    degradedResponseTime: spec.degradedResponseTime,
-    maxResponseTime: spec.maxResponseTime,
-    assertions,
-    operationFailure: spec.shouldFail
-      ? failure('CONNECTION_UNEXPECTED', `Connected to port ${spec.request.port}, which should not be open`)
-      : undefined,
-  });
-  const detail = detailOf(spec, context, { connection, result, assertions });
-  return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
-}
-
-/** What the probe measured in addition to its answer. */
-function measuredOf({ measurement, certificate }: TcpProbeResult) {
-  return { measurement: measurementOf(measurement), ...expiryOf(certificate) };
+    ...expiryOf(result.certificate),
+  };
+  const detail = detailOf(spec, prepared, result);
+  const failed = unwelcomeFailure(spec, result);
+  if (failed) return { failure: failed, measured, detail };
+  return {
+    ...{ measured, detail, assertions: connection.assertions },
+    sources: sourcesOf(result, responseTimeMs),
+    // A port that is closed has no response whose time could be over a limit, and one that is filtered takes the whole time.
+    limits: result.error ? noLimits : spec,
+    operationFailure:
+      spec.shouldFail && !result.error
+        ? failure('CONNECTION_UNEXPECTED', `Connected to port ${spec.request.port}, which should not be open`)
+        : undefined,
+  };
 }
 
 /**
@@ -153,26 +116,6 @@ function measuredOf({ measurement, certificate }: TcpProbeResult) {
 function isConnectionRefusal({ error, isConnected }: TcpProbeResult, failed: Failure): boolean {
   const isOfConnecting = error?.phase === 'tcp' || error?.phase === 'proxy';
   return isOfConnecting && !isConnected && failed.owner === 'target';
-}
-
-/**
- * The target refused the connection, as it should. Assertions still have to hold; there is no response whose
- * time could be over a limit, and a port that is filtered always takes the whole time.
- */
-function welcomeRefusal(
-  spec: TcpSpec,
-  context: RunContext,
-  run: {
-    readonly connection: PreparedConnection;
-    readonly result: TcpProbeResult;
-    readonly error: TcpError;
-  },
-): Outcome<TcpDetail> {
-  const responseTimeMs = toMicroseconds(run.result.elapsedMs);
-  const assertions = evaluateAssertions(run.connection.assertions, sourcesOf(run.result, responseTimeMs));
-  const verdict = judge({ responseTimeMs, degradedResponseTime: null, maxResponseTime: null, assertions });
-  const detail = detailOf(spec, context, { ...run, assertions });
-  return { ...verdict, ...measuredOf(run.result), responseTimeMs, detail };
 }
 
 /** Whether every assertion about the answer holds by now; more of it may still change that. */
@@ -191,73 +134,26 @@ function sourcesOf(result: TcpProbeResult, responseTimeMs: number): Sources {
   };
 }
 
-/** The definition could not be made into a connection. */
-function unsentOutcome(spec: TcpSpec, context: RunContext, failed: Failure): Outcome<TcpDetail> {
-  return {
-    ...unjudged(failed),
-    responseTimeMs: 0,
-    detail: {
-      ...emptyDetail(context),
-      request: requestOf(spec, { ...spec.request, data: spec.request.data ?? '' }),
-      response: { truncated: false, timingPhases: null, ipAddress: null, ipFamily: null, certificate: null },
-      requestError: failed.message,
-    },
-  };
-}
-
-function emptyDetail({ log }: RunContext) {
-  return { assertions: [], requestError: null, jobLog: jobLogOf(log), ...noEvidence };
-}
-
-function requestOf(
-  { request }: TcpSpec,
-  {
-    hostname,
-    data,
-    serverName,
-  }: Pick<PreparedConnection, 'hostname' | 'data'> & { readonly serverName?: string | null | undefined },
-): TcpDetail['request'] {
-  const { port, ipFamily, useSSL, skipSSL } = request;
-  return {
-    hostname,
-    port,
-    data: data === '' ? null : cutText(data).body,
-    ...{ ipFamily, useSSL, skipSSL },
-    ...(typeof serverName === 'string' && { serverName }),
-  };
-}
-
 function detailOf(
   spec: TcpSpec,
-  context: RunContext,
-  run: {
-    readonly connection: PreparedConnection;
-    readonly result: TcpProbeResult;
-    readonly assertions?: EvaluatedAssertion[];
-    readonly error?: TcpError;
-    readonly requestError?: string;
-  },
-): TcpDetail {
-  const { connection, result, error } = run;
-  const { answer, phases } = result;
+  { connection, request }: Run['prepared'],
+  { answer, phases, error, ...result }: TcpProbeResult,
+): OwnDetail {
   const isCut = answer.length > maxStoredBytes;
   const text = decodeText(isCut ? answer.subarray(0, maxStoredBytes) : answer, '', isCut);
   const stored = cutText(text, isCut);
   const isAnswerShown = connection.isAnswerWanted && result.isConnected;
   return {
-    ...emptyDetail(context),
-    assertions: run.assertions ?? [],
-    request: requestOf(spec, connection),
+    request: requestDetail(spec, connection),
     response: {
       ...(isAnswerShown && { data: stored.body }),
       truncated: result.isTruncated || stored.isCut,
-      ...(error && { error }),
+      ...(error && { error: errorOf(error, { ...request, address: result.address }) }),
       timingPhases: phases ? timesToMicroseconds<TcpPhases>(phases) : null,
       ipAddress: result.address,
       ipFamily: familyName(result.address),
       certificate: certificateDetail(result.certificate),
     },
-    requestError: run.requestError ?? null,
   };
 }
 

@@ -4,11 +4,9 @@ import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField, ServerName } from '../contract/target.ts';
 import { tcpAssertionSchema } from '../http/connection-assertion.ts';
+import { stepRegex, stepTimeout } from '../steps/fields.ts';
 
 export const tcpStepTypes = ['SEND', 'EXPECT', 'START_TLS'] as const;
-
-/** How long a step waits that does not say so. */
-export const usualTcpStepTimeoutMs = 5000;
 
 const Step = z
   .object({
@@ -20,18 +18,8 @@ const Step = z
       .max(100_000)
       .default('')
       .describe('SEND: what is sent, line ends included; EXPECT: what the line contains'),
-    regex: z
-      .string()
-      .max(10_000)
-      .default('')
-      .describe('EXPECT: what the line matches; its named groups can be used by later steps, as {{NAME}}'),
-    timeoutMs: z
-      .int()
-      .min(1)
-      .max(30_000)
-      .nullable()
-      .default(null)
-      .describe(`EXPECT, START_TLS: how long it waits; null: ${usualTcpStepTimeoutMs}`),
+    regex: stepRegex('EXPECT: what the line matches'),
+    timeoutMs: stepTimeout('EXPECT, START_TLS', 30_000),
   })
   .superRefine(({ type, text, regex, timeoutMs }, context) => {
     const refuse = (path: string, message: string) =>

@@ -1,5 +1,5 @@
-import { answeringAddress } from '../../probes/traceroute/hop-prober.ts';
-import { distanceWords } from '../../probes/traceroute/route-text.ts';
+import { distanceWords } from '../../lib/figures/distance.ts';
+import { answeringAddress } from '../../lib/wire/canonical-address.ts';
 import type { TracerouteDetail, TracerouteHop } from './detail.ts';
 
 type Response = NonNullable<TracerouteDetail['response']>;
@@ -15,7 +15,7 @@ interface Way extends Pick<Response, 'resolvedIp' | 'destinationReached'> {
  */
 export function forwardingHop({ resolvedIp, destinationReached, hops }: Way): number | null {
   if (resolvedIp === null) return null;
-  const target = answeringAddress({ address: resolvedIp });
+  const target = answeringAddress(resolvedIp);
   const hop = hops.find(({ ips }) => ips.includes(target));
   if (!hop) return null;
   const isLast = hop === hops.at(-1);

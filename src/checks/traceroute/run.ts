@@ -1,5 +1,5 @@
 import { release } from 'node:os';
-import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts';
+import { type IcmpBackend, IcmpUnavailable } from '../../probes/icmp/backend.ts';
 import { unsentError } from '../../probes/icmp/errors.ts';
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { openTimekeeper } from '../../probes/kernel-thread/timekeeper.ts';
@@ -9,17 +9,13 @@ import { probeRoute, type RouteProbeResult } from '../../probes/traceroute/probe
 import { routerNames } from '../../probes/traceroute/router-names.ts';
 import { SocketProber } from '../../probes/traceroute/socket-prober.ts';
 import { CapabilityMissing, type Failure, failure } from '../contract/failure.ts';
-import type { LoadedRunner, Measurement, Outcome, Runner } from '../contract/outcome.ts';
-import { unjudged } from '../contract/outcome.ts';
+import type { LoadedRunner, Measurement, Runner } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { jobLogOf } from '../contract/run-log.ts';
-import { parseHostname } from '../contract/target.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { evaluateAssertions } from '../judging/evaluate.ts';
+import { filledAssertions, filledHostname } from '../judging/filled.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
-import { render, TemplateError } from '../judging/templating.ts';
-import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
+import { type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
 import type { TracerouteDetail } from './detail.ts';
 import { type ProbeProtocol, portOf, type TracerouteSpec } from './spec.ts';
 import { routeFailure, unsentErrno } from './verdict.ts';
@@ -60,41 +56,63 @@ function reasonOf(thrown: unknown): string {
   throw thrown;
 }
 
+interface Prepared {
+  readonly hostname: string;
+  readonly assertions: readonly Assertion[];
+  readonly prober: HopProber;
+}
+
+interface Found {
+  readonly found: RouteProbeResult;
+  readonly measurement: Measurement;
+  readonly names: ReadonlyMap<string, string>;
+}
+
+type Run = ProbeRun<TracerouteSpec, Prepared>;
+type OwnDetail = Pick<TracerouteDetail, 'request' | 'response'>;
+
 /** Runs traceroute monitors: the way to one host, judged by whether it ends there. */
 export function tracerouteRunner(means: Means): Runner<TracerouteSpec, TracerouteDetail> {
-  return async (spec, context) => {
-    const startMs = performance.now();
-    const { request } = spec;
-    const ready = prepare(request, context.variables);
-    if ('failure' in ready) return failedOutcome(spec, context, ready.failure);
-    const { hostname } = ready;
-    const prober = proberOf(means, request.protocol, portOf(request));
-    if ('code' in prober) return failedOutcome(spec, context, prober, hostname);
-    const wanted = wantedFamily(request.ipFamily, context.log);
-    const leftMs = context.timeoutMs - (performance.now() - startMs);
-    const result = await probeRoute(
-      {
-        hostname,
-        wanted,
-        port: portOf(request) ?? undefined,
-        maxHops: request.maxHops,
-        maxSilentHops: request.maxUnknownHops,
-        probesPerHop: request.probesPerHop,
-        replyTimeoutMs: request.probeTimeoutMs,
-      },
-      { prober, ...context, timeoutMs: Math.min(leftMs, request.timeout * 1000) },
-    );
-    logFamily(hostname, result.address, wanted, context.log);
-    const measurement: Measurement = {
-      clock: prober.clock,
-      overheadMs: 0,
-      lagMs: 0,
-      waitedMs: result.error ? undefined : performance.now() - startMs,
-    };
-    const names = request.ptrLookup ? await namesIn(result, context, startMs) : new Map<string, string>();
-    const run = { ...ready, result, prober, names };
-    return { ...judgedOutcome(spec, context, run), measurement };
+  return probeRunner({
+    prepare: ({ request }: TracerouteSpec, { variables }): Prepared | { readonly failure: Failure } => {
+      const host = filledHostname(request.url, variables);
+      if ('failure' in host) return host;
+      const prober = proberOf(means, request.protocol, portOf(request));
+      if ('code' in prober) return { failure: prober };
+      return { ...host, assertions: filledAssertions(request.assertions, variables), prober };
+    },
+    unsent: (spec) => detailOf(spec, spec.request.url, null),
+    timeoutMs: ({ request }) => request.timeout * 1000,
+    hold: async (run: Run) => ({ result: await hold(run), evidence: {}, diagnosisMs: 0 }),
+    read,
+  });
+}
+
+async function hold({ spec, prepared, controls, context, startMs }: Run): Promise<Found> {
+  const { request } = spec;
+  const { hostname, prober } = prepared;
+  const wanted = wantedFamily(request.ipFamily, context.log);
+  const found = await probeRoute(
+    {
+      hostname,
+      wanted,
+      port: portOf(request) ?? undefined,
+      maxHops: request.maxHops,
+      maxSilentHops: request.maxUnknownHops,
+      probesPerHop: request.probesPerHop,
+      replyTimeoutMs: request.probeTimeoutMs,
+    },
+    { ...controls, prober },
+  );
+  logFamily(hostname, found.address, wanted, context.log);
+  const measurement: Measurement = {
+    clock: prober.clock,
+    overheadMs: 0,
+    lagMs: 0,
+    waitedMs: found.error ? undefined : performance.now() - startMs,
   };
+  const names = request.ptrLookup ? await namesIn(found, context, startMs) : new Map<string, string>();
+  return { found, measurement, names };
 }
 
 /** What sends the probes of a check here, or why nothing can. */
@@ -118,34 +136,6 @@ function hasErrorsOfConnections(kernelRelease: string): boolean {
   return major > 5 || (major === 5 && minor >= 8);
 }
 
-interface Prepared {
-  readonly hostname: string;
-  readonly assertions: readonly Assertion[];
-}
-
-/** Fills in the templates of a check, or says what is wrong with the definition. */
-function prepare(
-  request: TracerouteSpec['request'],
-  variables: Readonly<Record<string, string>>,
-): Prepared | { readonly failure: Failure } {
-  try {
-    const written = render(request.url, variables, 'raw');
-    const hostname = parseHostname(written);
-    if (hostname === undefined) {
-      const message = `${JSON.stringify(written)} is neither a host name nor an address`;
-      return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
-    }
-    const assertions = request.assertions.map((assertion) => ({
-      ...assertion,
-      target: render(assertion.target, variables, 'raw'),
-    }));
-    return { hostname, assertions };
-  } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
-    throw thrown;
-  }
-}
-
 /** The names of all that answered, asked of the location's own name server. */
 async function namesIn(
   { route }: RouteProbeResult,
@@ -162,43 +152,36 @@ async function namesIn(
   });
 }
 
-interface Run extends Prepared {
-  readonly result: RouteProbeResult;
-  readonly prober: HopProber;
-  readonly names: ReadonlyMap<string, string>;
-}
-
-function judgedOutcome(spec: TracerouteSpec, context: RunContext, run: Run): Outcome<TracerouteDetail> {
-  const { hostname, result, prober, names } = run;
-  const { route, error } = result;
-  const { protocol } = spec.request;
-  const response = route ? responseOf(hostname, protocol, result, route, names) : null;
-  if (error || !route || !response) {
-    const failed = error ? probeFailure(error) : failure('RUN_ABORTED', 'the run was stopped');
-    return failedOutcome(spec, context, failed, hostname, response);
-  }
+function read({ spec, prepared, context }: Run, { found, measurement, names }: Found): Reading<OwnDetail> {
+  const { hostname, prober, assertions } = prepared;
+  const { route, error } = found;
+  const { protocol, probesPerHop } = spec.request;
+  const response = route ? responseOf(hostname, protocol, found, route, names) : null;
+  const detail = detailOf(spec, hostname, response);
+  const broken = (failed: Failure) => ({
+    failure: failed,
+    measured: { responseTimeMs: 0, measurement },
+    detail,
+  });
+  if (error) return broken(probeFailure(error));
+  if (!route || !response) return broken(failure('RUN_ABORTED', 'the run was stopped'));
   const errno = unsentErrno(route);
   if (errno !== undefined) {
-    const unsent = unsentError(errno, result.address ?? hostname, prober, 'probes');
-    return failedOutcome(spec, context, probeFailure(unsent), hostname, response);
+    return broken(probeFailure(unsentError(errno, found.address ?? hostname, prober, 'probes')));
   }
   const rounds = Math.min(...response.hops.map(({ sent }) => sent));
-  if (response.destinationReached && rounds < spec.request.probesPerHop) {
-    const message = `the time was over after ${rounds} of ${spec.request.probesPerHop} rounds`;
-    context.log.write('WARN', message);
+  if (response.destinationReached && rounds < probesPerHop) {
+    context.log.write('WARN', `the time was over after ${rounds} of ${probesPerHop} rounds`);
   }
-  const responseTimeMs = response.finalHopLatency?.avg ?? 0;
-  const assertions = evaluateAssertions(run.assertions, sourcesOf(response));
-  const verdict = judge({
-    responseTimeMs,
-    degradedResponseTime: spec.degradedResponseTime,
-    maxResponseTime: spec.maxResponseTime,
+  return {
+    measured: { responseTimeMs: response.finalHopLatency?.avg ?? 0, measurement },
+    ...{ detail, assertions },
+    sources: sourcesOf(response),
+    limits: spec,
     // What is not there has no way to be judged: one reason is enough.
-    assertions: response.destinationReached || spec.shouldFail ? assertions : [],
+    areAssertionsShownOnly: !response.destinationReached && !spec.shouldFail,
     operationFailure: spec.shouldFail ? unexpected(response) : routeFailure(response, route, spec.request),
-  });
-  const detail = { ...detailOf(spec, context, hostname, response), assertions };
-  return { ...verdict, responseTimeMs, detail };
+  };
 }
 
 function unexpected({ destinationReached, resolvedIp, totalHops }: Response): Failure | undefined {
@@ -207,30 +190,10 @@ function unexpected({ destinationReached, resolvedIp, totalHops }: Response): Fa
   return failure('REPLY_UNEXPECTED', message);
 }
 
-/** Nothing that could be judged: what is known of the way stays visible. */
-function failedOutcome(
-  spec: TracerouteSpec,
-  context: RunContext,
-  failed: Failure,
-  hostname = spec.request.url,
-  response: Response | null = null,
-): Outcome<TracerouteDetail> {
-  const detail = { ...detailOf(spec, context, hostname, response), requestError: failed.message };
-  return { ...unjudged(failed), responseTimeMs: 0, detail };
-}
-
-function detailOf(
-  { request }: TracerouteSpec,
-  { log }: RunContext,
-  url: string,
-  response: Response | null,
-): TracerouteDetail {
+function detailOf({ request }: TracerouteSpec, url: string, response: Response | null): OwnDetail {
   const { protocol, ipFamily, maxHops, maxUnknownHops, probesPerHop } = request;
   return {
-    assertions: [],
     request: { url, protocol, port: portOf(request), ipFamily, maxHops, maxUnknownHops, probesPerHop },
     response,
-    requestError: null,
-    jobLog: jobLogOf(log),
   };
 }

@@ -3,9 +3,10 @@ import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
+import { stepStates } from '../steps/fields.ts';
 
 const UdpStepDetail = z.object({
-  state: z.enum(['DONE', 'FAILED', 'NOT_REACHED']),
+  state: z.enum(stepStates),
   /** How often its datagram was sent. */
   sentCount: z.int(),
   /** Milliseconds since its datagram was sent last. */

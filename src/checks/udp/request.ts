@@ -1,8 +1,8 @@
 import { type Failure, failure } from '../contract/failure.ts';
-import { parseHostname } from '../contract/target.ts';
 import { decodeText } from '../http/body.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { render, TemplateError } from '../judging/templating.ts';
+import { filledAssertions, filledHostname } from '../judging/filled.ts';
+import { render } from '../judging/templating.ts';
 import { isHex, maxDatagramBytes, type UdpSpec } from './spec.ts';
 
 /** What can be asked: templates filled in, but for those of steps, which may be about what an earlier one found. */
@@ -13,33 +13,19 @@ export interface PreparedDatagram {
   readonly assertions: readonly Assertion[];
 }
 
-/** Fills in the templates of a UDP monitor, or says what is wrong with the definition. */
+/** Fills in the templates of a UDP monitor, or says what is wrong with the definition. @throws TemplateError */
 export function prepareDatagram(
   request: UdpSpec['request'],
   variables: Readonly<Record<string, string>>,
-): { readonly prepared: PreparedDatagram } | { readonly failure: Failure } {
-  try {
-    const written = render(request.hostname, variables, 'raw');
-    const hostname = parseHostname(written);
-    if (hostname === undefined) {
-      const message = `${JSON.stringify(written)} is neither a host name nor an address`;
-      return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
-    }
-    const text = render(request.data, variables, 'raw');
-    const { problem } = datagramOf(text, request.dataFormat);
-    if (problem !== undefined) return { failure: failure('REQUEST_INVALID', problem) };
-    // What steps capture is not known yet; what is no template at all is.
-    for (const step of request.steps)
-      for (const part of [step.data, step.text]) render(part, variables, 'raw');
-    const assertions = request.assertions.map((assertion) => ({
-      ...assertion,
-      target: render(assertion.target, variables, 'raw'),
-    }));
-    return { prepared: { hostname, text, assertions } };
-  } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
-    throw thrown;
-  }
+): PreparedDatagram | { readonly failure: Failure } {
+  const named = filledHostname(request.hostname, variables);
+  if ('failure' in named) return named;
+  const text = render(request.data, variables, 'raw');
+  const { problem } = datagramOf(text, request.dataFormat);
+  if (problem !== undefined) return { failure: failure('REQUEST_INVALID', problem) };
+  // What steps capture is not known yet; what is no template at all is.
+  for (const step of request.steps) for (const part of [step.data, step.text]) render(part, variables, 'raw');
+  return { ...named, text, assertions: filledAssertions(request.assertions, variables) };
 }
 
 type Datagram =

@@ -1,102 +1,67 @@
 import { probeUdp, type UdpProbeResult } from '../../probes/udp/probe.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
-import type { Outcome, Runner } from '../contract/outcome.ts';
-import {
-  measurementOf,
-  timesToMicroseconds,
-  toMicroseconds,
-  unjudged,
-  withDiagnosisTime,
-} from '../contract/outcome.ts';
+import { measurementOf, timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { jobLogOf } from '../contract/run-log.ts';
-import { withDiagnosis } from '../evidence/diagnosis.ts';
-import { type Evidence, noEvidence } from '../evidence/evidence.ts';
-import { connectionObstacle, pinnedResolver } from '../evidence/repeat-connection.ts';
 import { cutText, maxStoredBytes } from '../http/body.ts';
-import type { EvaluatedAssertion } from '../judging/assertion.ts';
-import { evaluateAssertions } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
-import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
-import { UdpCourse } from './course.ts';
+import { withDiagnosis } from '../runner/diagnosis.ts';
+import { noEvidence } from '../runner/evidence.ts';
+import { noLimits, type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
+import { connectionObstacle, pinnedResolver } from '../runner/repeat-connection.ts';
 import type { UdpDetail } from './detail.ts';
-import { answerText, type PreparedDatagram, prepareDatagram } from './request.ts';
+import { answerText, prepareDatagram } from './request.ts';
 import type { UdpSpec } from './spec.ts';
+import { DatagramSteps } from './steps.ts';
 
 const noBytes = Buffer.alloc(0);
 
+type Run = ProbeRun<UdpSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
+type OwnDetail = Pick<UdpDetail, 'request' | 'response' | 'steps'>;
+
 /** Runs a UDP monitor: sends its datagrams one after the other until each is answered, and judges what came last. */
-export const runUdp: Runner<UdpSpec, UdpDetail> = async (spec, context) => {
-  const startMs = performance.now();
-  const ready = prepareDatagram(spec.request, context.variables);
-  if ('failure' in ready) return unsentOutcome(spec, context, ready.failure);
-  const { prepared } = ready;
+export const runUdp = probeRunner({
+  prepare,
+  unsent: (spec) => ({
+    request: requestOf(spec, spec.request.hostname, spec.request.data),
+    response: null,
+    ...noEvidence,
+  }),
+  hold: ({ spec, prepared: { request, steps }, controls, context }: Run) =>
+    withDiagnosis<UdpProbeResult>(
+      {
+        hold: (onAttempt) => probeUdp({ ...request, exchanges: steps.exchanges }, { ...controls, onAttempt }),
+        failureOf: (found) => unwelcomeFailure(spec, found),
+        obstacleTo: ({ error }) => connectionObstacle({}, error),
+        isSeenHanging: false,
+        repetition: (peer) => ({
+          what: 'query',
+          async run(given) {
+            const resolver = pinnedResolver(controls.resolver, peer);
+            const { exchanges } = new DatagramSteps(spec.request, context.variables);
+            const once = { ...request, exchanges, attempts: 1 };
+            const again = await probeUdp(once, { ...controls, ...given, resolver });
+            return again.error
+              ? `failed again: ${again.error.message}`
+              : `was answered this time, with ${again.answer?.length ?? 0} bytes`;
+          },
+        }),
+      },
+      controls,
+      context,
+    ),
+  read,
+});
+
+function prepare(spec: UdpSpec, { variables, log }: RunContext) {
+  const ready = prepareDatagram(spec.request, variables);
+  if ('failure' in ready) return ready;
+  const { hostname } = ready;
   const { port, ipFamily, attempts, attemptTimeoutMs } = spec.request;
-  const family = wantedFamily(ipFamily, context.log);
-  const { hostname } = prepared;
-  const course = new UdpCourse(spec.request, context.variables);
-  const request = { hostname, port, family, attempts, attemptTimeoutMs };
-  const controls = {
-    resolver: context.resolver,
-    egress: context.egress,
-    signal: context.signal,
-    timeoutMs: context.timeoutMs - (performance.now() - startMs),
-  };
-  const { result, evidence, diagnosisMs } = await withDiagnosis<UdpProbeResult>(
-    {
-      hold: (onAttempt) => probeUdp({ ...request, exchanges: course.exchanges }, { ...controls, onAttempt }),
-      failureOf: (found) => unwelcomeFailure(spec, found),
-      obstacleTo: ({ error }) => connectionObstacle({}, error),
-      isSeenHanging: false,
-      repetition: (peer) => ({
-        what: 'query',
-        async run(given) {
-          const resolver = pinnedResolver(controls.resolver, peer);
-          const { exchanges } = new UdpCourse(spec.request, context.variables);
-          const once = { ...request, exchanges, attempts: 1 };
-          const again = await probeUdp(once, { ...controls, ...given, resolver });
-          return again.error
-            ? `failed again: ${again.error.message}`
-            : `was answered this time, with ${again.answer?.length ?? 0} bytes`;
-        },
-      }),
-    },
-    controls,
-    context,
-  );
-  logFamily(hostname, result.address, family, context.log);
-  const responseTimeMs = toMicroseconds(result.dnsMs + result.waitMs);
-  const measured = withDiagnosisTime(
-    { measurement: measurementOf(result.measurement), responseTimeMs },
-    diagnosisMs,
-  );
-  const failed = course.failure(result.outcomes, unwelcomeFailure(spec, result));
-  const detail = (assertions: EvaluatedAssertion[]) =>
-    detailOf(spec, context, { prepared, result, course, assertions, evidence, failed });
-  if (failed) return { ...unjudged(failed), ...measured, detail: detail([]) };
-  const assertions = evaluateAssertions(prepared.assertions, {
-    RESPONSE_DATA: () => ({
-      kind: 'text',
-      text: answerText(result.answer ?? noBytes, spec.request.dataFormat),
-    }),
-    RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
-  });
-  const isAnswered = result.answer !== undefined;
-  const verdict = judge({
-    responseTimeMs,
-    // Silence that should be has no time that could be too long.
-    degradedResponseTime: isAnswered ? spec.degradedResponseTime : null,
-    maxResponseTime: isAnswered ? spec.maxResponseTime : null,
-    assertions,
-    operationFailure:
-      spec.shouldFail && isAnswered
-        ? failure('REPLY_UNEXPECTED', `Port ${port} answered, which it should not`)
-        : undefined,
-  });
-  return { ...verdict, ...measured, detail: detail(assertions) };
-};
+  const request = { hostname, port, family: wantedFamily(ipFamily, log), attempts, attemptTimeoutMs };
+  return { ...ready, request, steps: new DatagramSteps(spec.request, variables) };
+}
 
 /** Why there was no answer, unless that is what the check wants. */
 function unwelcomeFailure({ shouldFail }: UdpSpec, { error }: UdpProbeResult): Failure | undefined {
@@ -105,19 +70,31 @@ function unwelcomeFailure({ shouldFail }: UdpSpec, { error }: UdpProbeResult): F
   return shouldFail && failed.owner === 'target' && error.phase === 'firstByte' ? undefined : failed;
 }
 
-/** The definition could not be made into a datagram. */
-function unsentOutcome(spec: UdpSpec, { log }: RunContext, failed: Failure): Outcome<UdpDetail> {
+function read({ spec, prepared, context }: Run, result: UdpProbeResult): Reading<OwnDetail> {
+  const { request, steps, assertions } = prepared;
+  logFamily(request.hostname, result.address, request.family, context.log);
+  const responseTimeMs = toMicroseconds(result.dnsMs + result.waitMs);
+  const measured = { measurement: measurementOf(result.measurement), responseTimeMs };
+  const detail = detailOf(spec, prepared, result);
+  const failed = steps.failure(result.outcomes, unwelcomeFailure(spec, result));
+  if (failed) return { failure: failed, measured, detail };
+  const isAnswered = result.answer !== undefined;
   return {
-    ...unjudged(failed),
-    responseTimeMs: 0,
-    detail: {
-      assertions: [],
-      request: requestOf(spec, spec.request.hostname, spec.request.data),
-      response: null,
-      requestError: failed.message,
-      jobLog: jobLogOf(log),
-      ...noEvidence,
+    ...{ measured, detail, assertions },
+    requestError: result.error?.message || null,
+    sources: {
+      RESPONSE_DATA: () => ({
+        kind: 'text',
+        text: answerText(result.answer ?? noBytes, spec.request.dataFormat),
+      }),
+      RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
     },
+    // Silence that should be has no time that could be too long.
+    limits: isAnswered ? spec : noLimits,
+    operationFailure:
+      spec.shouldFail && isAnswered
+        ? failure('REPLY_UNEXPECTED', `Port ${spec.request.port} answered, which it should not`)
+        : undefined,
   };
 }
 
@@ -128,26 +105,17 @@ function requestOf({ request }: UdpSpec, hostname: string, text: string): UdpDet
 
 function detailOf(
   spec: UdpSpec,
-  { log }: RunContext,
-  run: {
-    readonly prepared: PreparedDatagram;
-    readonly result: UdpProbeResult;
-    readonly course: UdpCourse;
-    readonly assertions: EvaluatedAssertion[];
-    readonly evidence: Evidence;
-    readonly failed: Failure | undefined;
-  },
-): UdpDetail {
-  const { prepared, result, course, assertions, evidence, failed } = run;
+  { hostname, text, steps }: Run['prepared'],
+  result: UdpProbeResult,
+): OwnDetail {
   const { answer, dnsMs, waitMs, sentCount, address, outcomes } = result;
   const isCut = answer !== undefined && answer.length > maxStoredBytes;
   const stored =
     answer &&
     cutText(answerText(isCut ? answer.subarray(0, maxStoredBytes) : answer, spec.request.dataFormat), isCut);
   return {
-    assertions,
-    request: requestOf(spec, prepared.hostname, prepared.text),
-    ...(spec.request.steps.length > 0 && { steps: course.detail(outcomes) }),
+    request: requestOf(spec, hostname, text),
+    steps: steps.detail(outcomes),
     response:
       sentCount === 0
         ? null
@@ -160,8 +128,5 @@ function detailOf(
             ipAddress: address,
             ipFamily: familyName(address),
           },
-    requestError: (failed?.message ?? result.error?.message) || null,
-    jobLog: jobLogOf(log),
-    ...evidence,
   };
 }

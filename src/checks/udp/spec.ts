@@ -3,6 +3,7 @@ import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField } from '../contract/target.ts';
 import { assertionSchema } from '../judging/assertion.ts';
+import { stepRegex } from '../steps/fields.ts';
 
 /** What one datagram carries over IPv4 at most (RFC 768, RFC 791). */
 export const maxDatagramBytes = 65_507;
@@ -10,11 +11,7 @@ export const maxDatagramBytes = 65_507;
 const Step = z.object({
   data: z.string().max(131_014).default('').describe('What the datagram carries; nothing when empty'),
   text: z.string().max(10_000).default('').describe('What the answer contains'),
-  regex: z
-    .string()
-    .max(10_000)
-    .default('')
-    .describe('What the answer matches; its named groups can be used by later steps, as {{NAME}}'),
+  regex: stepRegex('What the answer matches'),
 });
 export type UdpStep = z.output<typeof Step>;
 

@@ -3,6 +3,7 @@ import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { CertificateDetail, JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
+import { stepStates } from '../steps/fields.ts';
 import { stepTypes } from './spec.ts';
 
 /** Milliseconds each step took; all but `total` add up to it. */
@@ -35,7 +36,7 @@ const WebSocketMessage = z.object({
 
 const WebSocketStepDetail = z.object({
   type: z.enum(stepTypes),
-  state: z.enum(['DONE', 'FAILED', 'NOT_REACHED']),
+  state: z.enum(stepStates),
   /** How long the server took for it. */
   waitMs: z.number(),
   /** Of the last message it looked at. */

@@ -1,5 +1,6 @@
 import type { DefinitionProblem } from '../contract/group-defaults.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
+import { shouldFailProblems } from '../steps/problems.ts';
 import type { WebSocketSpec } from './spec.ts';
 
 /** What is about an open connection, which a check with `shouldFail` expects not to get. */
@@ -16,11 +17,8 @@ export function webSocketProblems({ request, shouldFail }: WebSocketSpec): Defin
       assertionProblems(step.assertions, ['request', 'steps', String(index), 'assertions']),
     ),
   ];
+  problems.push(...shouldFailProblems({ request, shouldFail }, 'the server refuses the handshake'));
   if (!shouldFail) return problems;
-  if (steps.length > 0) {
-    const message = 'cannot be done with shouldFail: the check passes when the server refuses the handshake';
-    problems.push({ path: ['request', 'steps'], message });
-  }
   for (const [index, { source }] of assertions.entries()) {
     if (!openSources.has(source)) continue;
     const message = 'cannot hold with shouldFail: there is no conversation';

@@ -1,22 +1,18 @@
-import { type Failure, failure } from '../contract/failure.ts';
+import type { Failure } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { type PreparedRequest, prepareRequest } from '../http/request.ts';
-import type { Assertion } from '../judging/assertion.ts';
-import { render, TemplateError } from '../judging/templating.ts';
+import { filledAssertions } from '../judging/filled.ts';
+import { render } from '../judging/templating.ts';
 import type { WebSocketSpec, WebSocketStep } from './spec.ts';
 import type { PreparedStep } from './steps.ts';
 
-/** A conversation that can be held: templates filled in. */
-export interface PreparedConversation {
-  readonly request: PreparedRequest;
-  readonly steps: readonly PreparedStep[];
-}
-
-/** Fills in the templates of a WebSocket monitor, or says what is wrong with the definition. */
+/** Fills in the templates of a WebSocket monitor, or says what is wrong with the definition. @throws TemplateError */
 export function prepareConversation(
   { request: spec }: WebSocketSpec,
   { variables, proxyUrl, log }: Pick<RunContext, 'variables' | 'proxyUrl' | 'log'>,
-): { readonly prepared: PreparedConversation } | { readonly failure: Failure } {
+):
+  | { readonly asked: PreparedRequest; readonly steps: readonly PreparedStep[] }
+  | { readonly failure: Failure } {
   const asked = {
     ...spec,
     method: 'GET',
@@ -27,21 +23,14 @@ export function prepareConversation(
   } as const;
   const found = prepareRequest(asked, { variables, proxyUrl, log, schemes: ['ws', 'wss'] });
   if ('failure' in found) return found;
-  try {
-    const steps = spec.steps.map((step) => filled(step, variables));
-    return { prepared: { request: found.request, steps } };
-  } catch (thrown) {
-    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
-    throw thrown;
-  }
+  return { asked: found.request, steps: spec.steps.map((step) => filled(step, variables)) };
 }
 
 function filled(step: WebSocketStep, variables: Readonly<Record<string, string>>): PreparedStep {
-  const fill = (text: string) => render(text, variables, 'raw');
-  const message = fill(step.message);
+  const message = render(step.message, variables, 'raw');
   return {
     ...step,
     data: Buffer.from(message, step.isBinary ? 'base64' : 'utf8'),
-    assertions: step.assertions.map((one): Assertion => ({ ...one, target: fill(one.target) })),
+    assertions: filledAssertions(step.assertions, variables),
   };
 }

@@ -7,81 +7,58 @@ import {
   type WebSocketProbeResult,
 } from '../../probes/websocket/probe.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import type { Outcome, Runner } from '../contract/outcome.ts';
-import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
+import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { withDiagnosis } from '../evidence/diagnosis.ts';
-import type { Evidence } from '../evidence/evidence.ts';
-import { connectionObstacle, repeatConnection } from '../evidence/repeat-connection.ts';
 import { expiryOf } from '../http/certificate.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
 import { headerValue } from '../http/header-map.ts';
-import { evaluateAssertions } from '../judging/evaluate.ts';
+import type { PreparedRequest } from '../http/request.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
-import { judge } from '../judging/verdict.ts';
 import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
-import type { WebSocketDetail } from './detail.ts';
-import { type PreparedConversation, prepareConversation } from './request.ts';
+import { withConnectionDiagnosis } from '../runner/diagnosed-connection.ts';
+import { noEvidence } from '../runner/evidence.ts';
+import { type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
+import { prepareConversation } from './request.ts';
 import type { WebSocketSpec } from './spec.ts';
-import { StepCourse } from './steps.ts';
-import { detailOf, emptyDetail, sourcesOf } from './view.ts';
+import { MessageSteps } from './steps.ts';
+import { detailOf, type OwnDetail, sourcesOf, unsentDetail } from './view.ts';
 
 /** Makes the first run of a thread as quick as the others. */
 export const warmUp = warmUpTcp;
 
+type Run = ProbeRun<WebSocketSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
+
 /** Runs a WebSocket monitor: connects, makes the handshake, takes the steps, closes, and judges what was said. */
-export const runWebSocket: Runner<WebSocketSpec, WebSocketDetail> = async (spec, context) => {
-  const startMs = performance.now();
+export const runWebSocket = probeRunner({
+  prepare,
+  unsent: (spec) => ({ ...unsentDetail(spec), ...noEvidence }),
+  timeoutMs: ({ request }) => request.timeout * 1000,
+  hold: ({ prepared: { request }, controls, context }: Run) =>
+    withConnectionDiagnosis<WebSocketProbeResult>(
+      {
+        proxy: request.target.proxy,
+        hold: (onAttempt) => probeWebSocket(request, { ...controls, onAttempt }),
+        target: () => ({ ...request.target, alpnProtocols: ['http/1.1'] }),
+      },
+      controls,
+      context,
+    ),
+  read,
+});
+
+function prepare(spec: WebSocketSpec, context: RunContext) {
   const ready = prepareConversation(spec, context);
-  if ('failure' in ready) {
-    const { message } = ready.failure;
-    return { ...unjudged(ready.failure), responseTimeMs: 0, detail: emptyDetail(spec, context, message) };
-  }
-  const { prepared } = ready;
-  const course = new StepCourse(prepared.steps);
-  const request = probeRequestOf(spec, { prepared, course }, context);
-  const controls = {
-    resolver: context.resolver,
-    egress: context.egress,
-    signal: context.signal,
-    timeoutMs: Math.min(context.timeoutMs, spec.request.timeout * 1000) - (performance.now() - startMs),
-  };
-  const { result, evidence, diagnosisMs } = await withDiagnosis<WebSocketProbeResult>(
-    {
-      hold: (onAttempt) => probeWebSocket(request, { ...controls, onAttempt }),
-      failureOf: ({ error }) => error && probeFailure(error),
-      obstacleTo: ({ error }) => connectionObstacle(request.target, error),
-      isSeenHanging: !request.target.proxy,
-      repetition: (peer) => ({
-        what: 'connection',
-        run: (given) =>
-          repeatConnection({ ...request.target, alpnProtocols: ['http/1.1'] }, peer, {
-            ...controls,
-            ...given,
-          }),
-      }),
-    },
-    controls,
-    context,
-  );
-  logFamily(request.target.hostname, result.address, request.target.family, context.log);
-  const measured = withDiagnosisTime(
-    {
-      measurement: measurementOf({ ...result.measurement, workMs: result.workMs }),
-      responseTimeMs: toMicroseconds(result.phases.total),
-      ...expiryOf(result.certificate),
-    },
-    diagnosisMs,
-  );
-  return { ...judged(spec, context, { prepared, course, result, evidence }), ...measured };
-};
+  if ('failure' in ready) return ready;
+  const steps = new MessageSteps(ready.steps);
+  return { asked: ready.asked, steps, request: probeRequestOf(spec, ready.asked, steps, context) };
+}
 
 function probeRequestOf(
   { request: spec }: WebSocketSpec,
-  { prepared, course }: { readonly prepared: PreparedConversation; readonly course: StepCourse },
+  { url, serverName, headers, proxy, trace }: PreparedRequest,
+  { conversation }: MessageSteps,
   { log, clientCertificates }: RunContext,
 ): WebSocketProbeRequest {
-  const { url, serverName, headers, proxy, trace } = prepared.request;
   const isSecure = url.protocol === 'wss:';
   const hostname = bareHostname(url);
   const isAuthorized = headers.some(
@@ -107,46 +84,33 @@ function probeRequestOf(
       ],
     },
     subprotocols: spec.subprotocols,
-    steps: course.conversation,
+    steps: conversation,
   };
 }
 
-interface Run {
-  readonly prepared: PreparedConversation;
-  readonly course: StepCourse;
-  readonly result: WebSocketProbeResult;
-  readonly evidence: Evidence;
-}
-
-function judged(
-  spec: WebSocketSpec,
-  context: RunContext,
-  { prepared, course, result, evidence }: Run,
-): Omit<Outcome<WebSocketDetail>, 'responseTimeMs'> {
-  const detail = (
-    assertions: WebSocketDetail['assertions'],
-    requestError: string | null,
-  ): WebSocketDetail => ({
-    ...detailOf(spec, context, { prepared, result, steps: course.detail(result.outcomes) }),
-    ...{ assertions, requestError },
-    ...evidence,
-  });
-  const met = result.error && probeFailure(result.error);
-  const failed = course.failure(result.outcomes, met);
-  // What was judged of a conversation that broke off would be half of it.
-  if (failed && (met || failed.code !== 'DIALOGUE_FAILED')) {
-    return { ...unjudged(failed), detail: detail([], failed.message) };
-  }
+function read(
+  { spec, prepared: { asked, steps, request }, context }: Run,
+  result: WebSocketProbeResult,
+): Reading<OwnDetail> {
+  logFamily(request.target.hostname, result.address, request.target.family, context.log);
   const responseTimeMs = toMicroseconds(result.phases.total);
-  const assertions = evaluateAssertions(prepared.request.assertions, sourcesOf(result, responseTimeMs));
-  const verdict = judge({
+  const measured = {
+    measurement: measurementOf({ ...result.measurement, workMs: result.workMs }),
     responseTimeMs,
-    degradedResponseTime: spec.degradedResponseTime,
-    maxResponseTime: spec.maxResponseTime,
-    assertions,
+    ...expiryOf(result.certificate),
+  };
+  const detail = detailOf(spec, asked, result, steps.detail(result.outcomes));
+  const met = result.error && probeFailure(result.error);
+  const failed = steps.failure(result.outcomes, met);
+  // What was judged of a conversation that broke off would be half of it.
+  if (failed && (met || failed.code !== 'DIALOGUE_FAILED')) return { failure: failed, measured, detail };
+  return {
+    ...{ measured, detail, assertions: asked.assertions },
+    requestError: failed?.message,
+    sources: sourcesOf(result, responseTimeMs),
+    limits: spec,
     operationFailure: failed ?? statusFailure(spec, result),
-  });
-  return { ...verdict, detail: detail(assertions, failed?.message ?? null) };
+  };
 }
 
 /** Most letters of a refusal that a message shows. */

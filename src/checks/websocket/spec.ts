@@ -5,11 +5,10 @@ import type { MaskedValue } from '../contract/masking.ts';
 import { hasZone, ServerName, TraceparentHosts, zoneInUrl } from '../contract/target.ts';
 import { tcpAssertionSchema } from '../http/connection-assertion.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
+import { stepTimeout } from '../steps/fields.ts';
 
 export const stepTypes = ['SEND', 'EXPECT', 'EXPECT_CLOSE'] as const;
 
-/** How long a step waits that does not say so. */
-export const usualStepTimeoutMs = 5000;
 const maxTimeoutMs = 60_000;
 
 /** What follows from the protocol, and nobody else may say. */
@@ -43,13 +42,7 @@ const Step = z
       .boolean()
       .default(false)
       .describe('EXPECT: pass over messages for which that does not hold; false: the next message counts'),
-    timeoutMs: z
-      .int()
-      .min(1)
-      .max(maxTimeoutMs)
-      .nullable()
-      .default(null)
-      .describe(`EXPECT, EXPECT_CLOSE: how long it waits; null: ${usualStepTimeoutMs}`),
+    timeoutMs: stepTimeout('EXPECT, EXPECT_CLOSE', maxTimeoutMs),
   })
   .superRefine((step, context) => {
     const refuse = (path: string, message: string) =>

@@ -1,13 +1,15 @@
 import { toError } from '../../lib/errors.ts';
 import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
-import type { ConversationStep, StepOutcome, Taken } from '../../probes/websocket/steps.ts';
+import type { StepOutcome, Taken } from '../../probes/steps/steps.ts';
+import type { ConversationStep } from '../../probes/websocket/steps.ts';
 import { type Failure, failure, reworded } from '../contract/failure.ts';
-import { toMicroseconds } from '../contract/outcome.ts';
 import { type Assertion, type EvaluatedAssertion, failureCode } from '../judging/assertion.ts';
-import { assertionBudget, evaluateAssertions, type Sources } from '../judging/evaluate.ts';
+import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { shownValue } from '../judging/verdict.ts';
+import { usualStepTimeoutMs } from '../steps/fields.ts';
+import { StepRecord, stateOf } from '../steps/step-record.ts';
 import type { WebSocketDetail } from './detail.ts';
-import { usualStepTimeoutMs, type WebSocketStep } from './spec.ts';
+import type { WebSocketStep } from './spec.ts';
 
 /** A step whose templates are filled in. */
 export interface PreparedStep {
@@ -29,21 +31,11 @@ export function textOf({ data, isText }: Message): string {
   return data.toString(isText ? 'utf8' : 'base64');
 }
 
-/** The steps of one run: what the probe does, and what is found out by that. */
-export class StepCourse {
-  readonly #steps: readonly PreparedStep[];
-  /** What was found in the last message that each step looked at. */
-  readonly #evaluated = new Map<number, EvaluatedAssertion[]>();
-  readonly #skipped = new Map<number, number>();
-  readonly #budget = assertionBudget();
-
-  constructor(steps: readonly PreparedStep[]) {
-    this.#steps = steps;
-  }
-
+/** The steps of one run in messages; they look at what was found in each. */
+export class MessageSteps extends StepRecord<PreparedStep, EvaluatedAssertion[]> {
   /** For the probe. */
   get conversation(): ConversationStep[] {
-    return this.#steps.map((step, index): ConversationStep => {
+    return this.steps.map((step, index): ConversationStep => {
       const timeoutMs = step.timeoutMs ?? usualStepTimeoutMs;
       if (step.type === 'SEND') {
         return { kind: 'send', message: { data: step.data, isText: !step.isBinary } };
@@ -54,39 +46,34 @@ export class StepCourse {
   }
 
   #take(step: PreparedStep, index: number, message: Message): Taken {
-    const evaluated = evaluateAssertions(step.assertions, sourcesOf(message), this.#budget);
-    this.#evaluated.set(index, evaluated);
+    const evaluated = evaluateAssertions(step.assertions, sourcesOf(message), this.budget);
+    this.see(index, evaluated);
     const wrong = evaluated.filter(({ error }) => error !== null);
     if (wrong.length === 0) return 'taken';
     const isUnusable = wrong.some((one) => (one[failureCode] ?? 'ASSERTION_FAILED') !== 'ASSERTION_FAILED');
     if (isUnusable || !step.skipOthers) return 'refused';
-    this.#skipped.set(index, (this.#skipped.get(index) ?? 0) + 1);
+    this.skip(index);
     return 'passed-over';
   }
 
   /** What became of each step. */
   detail(outcomes: readonly StepOutcome[]): WebSocketDetail['steps'] {
-    return this.#steps.map(({ type }, index) => {
-      const outcome = outcomes[index];
-      return {
-        type,
-        state: outcome ? (outcome.isDone ? 'DONE' : 'FAILED') : 'NOT_REACHED',
-        waitMs: toMicroseconds(outcome?.waitMs ?? 0),
-        assertions: this.#evaluated.get(index) ?? [],
-        skippedCount: this.#skipped.get(index) ?? 0,
-      };
-    });
+    return this.all(outcomes).map(({ step: { type }, outcome, seen, skippedCount }) => ({
+      type,
+      ...stateOf(outcome),
+      assertions: seen ?? [],
+      skippedCount,
+    }));
   }
 
   /** The failure of the step that failed, with what went wrong on its connection, if that did. */
   failure(outcomes: readonly StepOutcome[], met: Failure | undefined): Failure | undefined {
-    const index = outcomes.findIndex(({ isDone }) => !isDone);
-    const step = this.#steps[index];
-    if (!step) return met;
+    const failed = this.failed(outcomes);
+    if (!failed) return met;
+    const { step, index, seen, skippedCount: count } = failed;
     const name = `Step ${index + 1} (${step.type})`;
-    const wrong = this.#evaluated.get(index)?.find(({ error }) => error !== null);
+    const wrong = seen?.find(({ error }) => error !== null);
     if (met) {
-      const count = this.#skipped.get(index) ?? 0;
       const others =
         count === 0 || !wrong
           ? ''

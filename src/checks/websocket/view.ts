@@ -5,61 +5,40 @@ import type { WebSocketProbeResult } from '../../probes/websocket/probe.ts';
 import type { ExchangedMessage } from '../../probes/websocket/steps.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
-import type { RunContext } from '../contract/run-context.ts';
-import { jobLogOf } from '../contract/run-log.ts';
 import { decodeText, maxStoredBytes } from '../http/body.ts';
 import { certificateDetail } from '../http/certificate.ts';
 import { tcpConnectionSource } from '../http/connection-assertion.ts';
 import { headerPairs, headerValue, joinedHeaders } from '../http/header-map.ts';
+import type { PreparedRequest } from '../http/request.ts';
 import type { Sources } from '../judging/evaluate.ts';
+import { bothEnds, placeOf } from '../steps/shown-steps.ts';
 import type { WebSocketDetail } from './detail.ts';
-import type { PreparedConversation } from './request.ts';
 import type { WebSocketSpec } from './spec.ts';
 import { textOf } from './steps.ts';
 
-/** Messages at either end of a conversation that a result keeps, and letters of each. */
-const keptMessages = 100;
+/** Letters of each message that a result keeps. */
 const keptLetters = 16 * 1024;
 
 type Response = NonNullable<WebSocketDetail['response']>;
 
+export type OwnDetail = Pick<WebSocketDetail, 'request' | 'steps' | 'response'>;
+
 /** The detail of a run that sent nothing. */
-export function emptyDetail(
-  { request: { url, subprotocols } }: WebSocketSpec,
-  { log }: RunContext,
-  requestError: string | null,
-): WebSocketDetail {
-  return {
-    assertions: [],
-    request: { url, headers: {}, subprotocols },
-    steps: [],
-    response: null,
-    requestError,
-    jobLog: jobLogOf(log),
-    ...{ jobAssets: null, pcapDataUrl: null },
-  };
+export function unsentDetail({ request: { url, subprotocols } }: WebSocketSpec): OwnDetail {
+  return { request: { url, headers: {}, subprotocols }, steps: [], response: null };
 }
 
 /** What was asked, what came, and what was said. */
 export function detailOf(
   spec: WebSocketSpec,
-  context: RunContext,
-  {
-    prepared: { request },
-    result,
-    steps,
-  }: {
-    readonly prepared: PreparedConversation;
-    readonly result: WebSocketProbeResult;
-    readonly steps: WebSocketDetail['steps'];
-  },
-): WebSocketDetail {
-  const { url, serverName, trace } = request;
+  { url, headers, serverName, trace }: PreparedRequest,
+  result: WebSocketProbeResult,
+  steps: WebSocketDetail['steps'],
+): OwnDetail {
   return {
-    ...emptyDetail(spec, context, null),
     request: {
       url: url.href,
-      headers: headerPairs(request.headers),
+      headers: headerPairs(headers),
       subprotocols: spec.request.subprotocols,
       ...(serverName !== undefined && { serverName }),
       ...(trace?.isFor(bareHostname(url)) && { traceparent: trace.traceparent }),
@@ -93,21 +72,18 @@ function responseOf(result: WebSocketProbeResult): Response {
 
 /** The beginning and the end of a long conversation, and of its long messages the beginning. */
 function shownMessages(messages: readonly ExchangedMessage[]): Pick<Response, 'messages' | 'omittedCount'> {
-  const isLong = messages.length > 2 * keptMessages;
-  const kept = isLong ? [...messages.slice(0, keptMessages), ...messages.slice(-keptMessages)] : messages;
+  const kept = bothEnds(messages);
   let leftBytes = maxStoredBytes;
   const shown = kept.map((message): Response['messages'][number] => {
     const text = textOf(message);
     const beginning = text.slice(0, Math.min(keptLetters, leftBytes)).toWellFormed();
     leftBytes -= Buffer.byteLength(beginning);
     return {
-      direction: message.isSent ? 'SENT' : 'RECEIVED',
+      ...placeOf(message),
       type: message.isText ? 'TEXT' : 'BINARY',
       text: beginning,
       truncated: beginning.length < text.length,
       sizeBytes: message.data.length,
-      atMs: toMicroseconds(message.atMs),
-      step: message.step === undefined ? null : message.step + 1,
     };
   });
   return { messages: shown, omittedCount: messages.length - kept.length };

@@ -1,5 +1,5 @@
 import { hostAndPort } from '../address.ts';
-import { type Dialogue, Malformed } from '../opening/dialogue.ts';
+import { Malformed, type Preamble } from '../preamble/preamble.ts';
 import { ProbeError } from './errors.ts';
 import type { Tunnel } from './forward-proxy.ts';
 
@@ -11,7 +11,7 @@ import type { Tunnel } from './forward-proxy.ts';
  *
  * @throws ProbeError when it refuses; Malformed when it does not speak HTTP
  */
-export function* httpTunnel({ proxy, hostname, port, onPending }: Tunnel): Dialogue {
+export function* httpTunnel({ proxy, hostname, port, onPending }: Tunnel): Preamble {
   const authority = hostAndPort(hostname, port);
   const authorization = proxy.authorization ? `Proxy-Authorization: ${proxy.authorization}\r\n` : '';
   onPending(true);

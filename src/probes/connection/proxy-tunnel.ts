@@ -1,6 +1,6 @@
 import { hostAndPort } from '../address.ts';
-import { Malformed, Refusal } from '../opening/dialogue.ts';
-import { holdDialogue } from '../opening/talk.ts';
+import { holdPreamble } from '../preamble/exchange.ts';
+import { Malformed, Refusal } from '../preamble/preamble.ts';
 import { ProbeError } from './errors.ts';
 import type { Tunnel } from './forward-proxy.ts';
 import { httpTunnel } from './http-tunnel.ts';
@@ -15,9 +15,9 @@ export function openTunnel(tunnel: Tunnel): Upgrade {
     thrown instanceof Refusal || thrown instanceof Malformed
       ? new ProbeError('proxy-failed', 'proxy', `${about}: ${thrown.message}`)
       : thrown;
-  const dialogue = proxy.protocol === 'socks5' ? socksTunnel(tunnel) : httpTunnel(tunnel);
+  const preamble = proxy.protocol === 'socks5' ? socksTunnel(tunnel) : httpTunnel(tunnel);
   return (socket, exchange) =>
-    holdDialogue(dialogue, {
+    holdPreamble(preamble, {
       socket,
       next: isSecure ? 'TLS' : 'data',
       send: exchange.send,

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { hostAndPort } from '../address.ts';
 import { parseAddress } from '../egress/address.ts';
-import { bytes, type Dialogue, Malformed, Refusal } from '../opening/dialogue.ts';
+import { bytes, Malformed, type Preamble, Refusal } from '../preamble/preamble.ts';
 import { ProbeError, type ProbeErrorKind } from './errors.ts';
 import type { Tunnel } from './forward-proxy.ts';
 
@@ -33,7 +33,7 @@ const refusals: Readonly<Record<number, readonly [ProbeErrorKind, string]>> = {
  *
  * @throws ProbeError when it cannot make one; Refusal when it wants another login; Malformed when it does not speak SOCKS5
  */
-export function* socksTunnel({ proxy, hostname, port, onPending }: Tunnel): Dialogue {
+export function* socksTunnel({ proxy, hostname, port, onPending }: Tunnel): Preamble {
   const { login } = proxy;
   const methods = login ? [noLogin, passwordLogin] : [noLogin];
   yield { kind: 'say', data: Buffer.from([version, methods.length, ...methods]) };

@@ -1,8 +1,8 @@
-import type { EchoAnswer } from '../echo/answers.ts';
-import { IcmpUnavailable } from '../echo/backend.ts';
-import type { FamilyReport, TrainSpec } from '../echo/messages.ts';
+import type { EchoAnswer } from '../kernel-thread/echo/answers.ts';
+import type { FamilyReport, TrainSpec } from '../kernel-thread/echo/messages.ts';
 import { KernelThread, type KernelThreadListener } from '../kernel-thread/kernel-thread.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
+import { IcmpUnavailable } from './backend.ts';
 
 export type FamilyReports = { readonly 4: FamilyReport; readonly 6: FamilyReport };
 

@@ -1,5 +1,5 @@
 import type { IpFamily } from '../address.ts';
-import type { IcmpBackend } from '../echo/backend.ts';
+import type { IcmpBackend } from './backend.ts';
 
 /**
  * Why a train of echo requests has no answers that could be judged; the kinds are among those of connections.

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { EchoAnswer } from '../echo/answers.ts';
-import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../echo/backend.ts';
+import type { EchoAnswer } from '../kernel-thread/echo/answers.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
 import { splitZone } from '../sys/zone.ts';
+import { type IcmpBackend, IcmpUnavailable, type PingTrain } from './backend.ts';
 import { EngineThread, type FamilyReports } from './engine-thread.ts';
 
 const selfTestTimeoutMs = 1000;

@@ -1,4 +1,4 @@
-import { type IcmpBackend, IcmpUnavailable } from '../echo/backend.ts';
+import { type IcmpBackend, IcmpUnavailable } from './backend.ts';
 import { KernelBackend } from './kernel-backend.ts';
 import { NetPingBackend } from './net-ping/backend.ts';
 

@@ -1,8 +1,8 @@
-import { EchoEngine } from '../echo/engine.ts';
 import { EpollSet, EpollWaiter } from '../sys/epoll.ts';
 import type { Libc } from '../sys/libc.ts';
 import { EPOLLERR, EPOLLIN } from '../sys/linux.ts';
 import { openRunDelay, type RunDelay } from '../sys/run-delay.ts';
+import { EchoEngine } from './echo/engine.ts';
 import { EdgeRecorder } from './edge-recorder.ts';
 import {
   echoIndex,

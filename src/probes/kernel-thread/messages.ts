@@ -1,4 +1,4 @@
-import type { FromEngine, ToEngine } from '../echo/messages.ts';
+import type { FromEngine, ToEngine } from './echo/messages.ts';
 
 /** What the kernel's thread is started with. */
 export interface KernelThreadStart {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { canonicalAddress, decodeSocketAddress, encodeSocketAddress } from './socket-address.ts';
+import { canonicalAddress } from '../../lib/wire/canonical-address.ts';
+import { decodeSocketAddress, encodeSocketAddress } from './socket-address.ts';
 
 it.each([
   ['127.0.0.1', '127.0.0.1'],

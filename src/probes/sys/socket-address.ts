@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../../lib/wire/canonical-address.ts';
 import { AF_INET, AF_INET6 } from './linux.ts';
 
 export const maxSocketAddressBytes = 28;
@@ -35,13 +36,6 @@ export function decodeSocketAddress(encoded: Buffer): string | undefined {
   if (family !== AF_INET6 || encoded.length < 24) return undefined;
   const groups = Array.from({ length: 8 }, (_, index) => encoded.readUInt16BE(8 + 2 * index).toString(16));
   return canonicalAddress(groups.join(':'));
-}
-
-/** The one way to write an address: IPv6 in the short form of RFC 5952. */
-export function canonicalAddress(address: string): string {
-  if (!address.includes(':')) return address;
-  // The URL parser compresses IPv6 addresses as RFC 5952 says.
-  return URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? address;
 }
 
 function ipv4Bytes(address: string): number[] {

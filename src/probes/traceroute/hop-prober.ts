@@ -1,8 +1,7 @@
+import { answeringAddress } from '../../lib/wire/canonical-address.ts';
 import type { IpFamily } from '../address.ts';
-import type { IcmpBackend } from '../echo/backend.ts';
+import type { IcmpBackend } from '../icmp/backend.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
-import { canonicalAddress } from '../sys/socket-address.ts';
-import { splitZone } from '../sys/zone.ts';
 
 /** One packet that is to get no further than some number of hops. */
 export interface HopProbe {
@@ -43,11 +42,6 @@ export interface HopProber {
   probe(probe: HopProbe, signal: AbortSignal): Promise<HopAnswer | undefined>;
 }
 
-/** The address of a target as answers have it: without a zone, in the short form. */
-export function answeringAddress({ address }: Pick<HopProbe, 'address'>): string {
-  return canonicalAddress(splitZone(address).address);
-}
-
 /**
  * What an ICMP error says of the way. That no program is at the port is an answer of the target, when the target says
  * it: the packet has arrived. Firewalls say it of echo requests, too.
@@ -58,7 +52,7 @@ export function hopError(
 ): { readonly type: number; readonly code: number } | null {
   // RFC 792 type 3 code 3, RFC 4443 type 1 code 4.
   const isPortClosed = probe.family === 4 ? type === 3 && code === 3 : type === 1 && code === 4;
-  return isPortClosed && from === answeringAddress(probe) ? null : { type, code };
+  return isPortClosed && from === answeringAddress(probe.address) ? null : { type, code };
 }
 
 const echoDataBytes = 32;
@@ -75,7 +69,12 @@ export function echoProber(backend: IcmpBackend): HopProber {
         case undefined:
           return undefined;
         case 'reply':
-          return { kind: 'answer', address: answeringAddress(probe), rttMs: answer.rttMs, error: null };
+          return {
+            kind: 'answer',
+            address: answeringAddress(probe.address),
+            rttMs: answer.rttMs,
+            error: null,
+          };
         case 'error':
           return {
             kind: 'answer',

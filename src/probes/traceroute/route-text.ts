@@ -1,3 +1,4 @@
+import { distanceWords } from '../../lib/figures/distance.ts';
 import type { IpFamily } from '../address.ts';
 import { describeIcmpError } from '../icmp/errors.ts';
 import type { HopAnswer } from './hop-prober.ts';
@@ -18,12 +19,6 @@ export function routeSummary({ hops, end, distance }: Route): string {
   const place = hops.length === 0 ? 'before the first hop' : `in hop ${hops.length}`;
   const says = end === 'unreachable' ? lastAnswerer(hops) : undefined;
   return `${ends[end]} (it ended ${place}${says === undefined ? '' : `, ${says}`})`;
-}
-
-/** Where the address of a target is, and where the host is that answered in its name, if that is another one. */
-export function distanceWords(distance: number, lastHop: number): string {
-  if (distance === lastHop) return `in hop ${distance}`;
-  return `in hop ${distance}, which forwards the probes to a host in hop ${lastHop}`;
 }
 
 /** The address of the last hop that answered. */

@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs';
 import { errorCodeOf } from '../../lib/errors.ts';
+import { answeringAddress } from '../../lib/wire/canonical-address.ts';
 import type { SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { adoptDescriptor } from '../sys/descriptor.ts';
@@ -10,7 +11,7 @@ import * as linux from '../sys/linux.ts';
 import { MessageReceiver } from '../sys/message.ts';
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 import { splitZone } from '../sys/zone.ts';
-import { answeringAddress, type HopAnswer, type HopProbe, type HopProber, hopError } from './hop-prober.ts';
+import { type HopAnswer, type HopProbe, type HopProber, hopError } from './hop-prober.ts';
 
 export type SocketProtocol = 'UDP' | 'TCP';
 
@@ -116,7 +117,7 @@ export class SocketProber implements HopProber {
     }
     const watch =
       this.#protocol === 'TCP' ? threadTimekeeper().watch({ descriptor: opened }, sentAtMs) : undefined;
-    return { descriptor: opened, target: answeringAddress(probe), sentAt, sentAtMs, watch };
+    return { descriptor: opened, target: answeringAddress(probe.address), sentAt, sentAtMs, watch };
   }
 
   #openSocket({ family, ttl }: HopProbe): number | { readonly errno: string } {

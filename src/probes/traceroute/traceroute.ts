@@ -1,5 +1,6 @@
+import { answeringAddress } from '../../lib/wire/canonical-address.ts';
 import type { IpFamily } from '../address.ts';
-import { answeringAddress, type HopAnswer, type HopProber } from './hop-prober.ts';
+import type { HopAnswer, HopProber } from './hop-prober.ts';
 
 /** All routers at the same distance. */
 export interface Hop {
@@ -211,7 +212,7 @@ class Tracing {
     const count = final?.ttl ?? (isSilentEnd ? this.#lastHeard() : this.#hops.length);
     const hops = this.#hops.slice(0, count).map((answers, index) => ({ ttl: index + 1, answers }));
     const lastAsked = hops.findLastIndex(({ answers }) => answers.length > 0);
-    const target = answeringAddress(this.#request);
+    const target = answeringAddress(this.#request.address);
     const isTarget = (answer: HopAnswer) => answer.kind === 'answer' && answer.address === target;
     const distance = hops.find(({ answers }) => answers.some(isTarget))?.ttl ?? null;
     return { hops: hops.slice(0, lastAsked + 1), end, distance };

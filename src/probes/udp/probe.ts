@@ -7,6 +7,7 @@ import { noAnswer, withinLimits } from '../dns/limits.ts';
 import type { PacketTimes, ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { type LookupTimes, resolveWanted } from '../resolver.ts';
+import type { StepOutcome } from '../steps/steps.ts';
 
 /** A datagram, and the answer that is waited for before the next one is sent. */
 export interface UdpExchange {
@@ -38,8 +39,7 @@ export interface UdpProbeControls extends ConnectionMeans {
 }
 
 /** An exchange that was begun. */
-export interface UdpExchangeOutcome {
-  readonly isDone: boolean;
+export interface UdpExchangeOutcome extends StepOutcome {
   readonly sentCount: number;
   /** From the datagram that was sent last to the answer, or to the end. */
   readonly waitMs: number;

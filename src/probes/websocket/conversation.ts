@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Connection } from '../connection/connection.ts';
 import { ProbeError } from '../connection/errors.ts';
+import { StepClock } from '../steps/step-clock.ts';
 import {
   abnormalClose,
   clientFrame,
@@ -12,7 +13,7 @@ import {
   type Message,
   opcodes,
 } from './frames.ts';
-import type { ConversationClose, ConversationStep, ExchangedMessage, StepOutcome } from './steps.ts';
+import type { ConversationClose, ConversationStep, ExchangedMessage } from './steps.ts';
 
 /** As much as one conversation may bring. */
 export const frameLimits: FrameLimits = {
@@ -34,16 +35,12 @@ type News = 'message' | 'end' | 'timeout';
  */
 export class Conversation {
   readonly messages: ExchangedMessage[] = [];
-  readonly outcomes: StepOutcome[] = [];
-  /** Of the server alone, while steps were waiting. */
-  waitedMs = 0;
+  readonly stepClock: StepClock;
   pingCount = 0;
   close: ConversationClose | undefined;
   /** From our close frame to the server's; undefined without both. */
   closeMs: number | undefined;
   #phase: 'talking' | 'closing' = 'talking';
-  /** What had been waited for when the step under way began. */
-  #stepStartMs = 0;
   readonly #socket: Socket;
   readonly #connection: Connection;
   readonly #openedMs: number;
@@ -53,12 +50,9 @@ export class Conversation {
   /** Why nothing more comes. */
   #end: Error | undefined;
   #closeArrivedMs = 0;
-  /** What the next wait begins with: the last byte that left or arrived. */
-  #sinceMs: number;
   /** What is being read, and when its event began. */
   #piece = { sizeBytes: 0, receivedBytes: 0, eventMs: 0 };
   readonly #isPlain: boolean;
-  #wake: (() => void) | undefined;
 
   /**
    * @param options.openedMs when the answer of the handshake had arrived.
@@ -73,7 +67,7 @@ export class Conversation {
     this.#socket = socket;
     this.#connection = connection;
     this.#openedMs = openedMs;
-    this.#sinceMs = openedMs;
+    this.stepClock = new StepClock(openedMs);
     this.#reader = new FrameReader(
       {
         onMessage: (message) => this.#receive(message),
@@ -122,24 +116,12 @@ export class Conversation {
     return this.#phase === 'closing';
   }
 
-  /** The run is stopped in the middle of a step. */
-  interrupt(): void {
-    this.#note(performance.now());
-    this.outcomes.push({ isDone: false, waitMs: this.waitedMs - this.#stepStartMs });
-  }
-
   /** The steps one after the other, until one of them fails. @returns the error that ended them. */
   async hold(steps: readonly ConversationStep[]): Promise<Error | undefined> {
-    for (const [index, step] of steps.entries()) {
-      this.#stepStartMs = this.waitedMs;
-      const failure = await this.#take(step, index);
-      this.outcomes.push({ isDone: failure === undefined, waitMs: this.waitedMs - this.#stepStartMs });
-      if (failure) {
-        if (!this.#end) this.#write(closeFrame(closeCodes.normal));
-        return failure === 'refused' ? undefined : failure;
-      }
-    }
-    return await this.#closed();
+    const failed = await this.stepClock.each(steps, (step, index) => this.#take(step, index));
+    if (failed === undefined) return await this.#closed();
+    if (!this.#end) this.#write(closeFrame(closeCodes.normal));
+    return failed === 'refused' ? undefined : failed;
   }
 
   async #take(step: ConversationStep, index: number): Promise<Error | 'refused' | undefined> {
@@ -154,7 +136,7 @@ export class Conversation {
       const taken = step.take(message);
       if (taken === 'passed-over') continue;
       message.step = index;
-      this.#note(this.#openedMs + message.atMs);
+      this.stepClock.arrived(this.#openedMs + message.atMs);
       return taken === 'taken' ? undefined : 'refused';
     }
   }
@@ -167,19 +149,13 @@ export class Conversation {
     const beforeMs = performance.now();
     this.#socket.write(frame);
     const sentMs = this.#connection.sentSince(beforeMs);
-    this.#sinceMs = Math.max(this.#sinceMs, sentMs);
+    this.stepClock.goesOnAt(sentMs);
     this.messages.push({ ...message, isSent: true, atMs: Math.max(0, sentMs - this.#openedMs), step: index });
     return undefined;
   }
 
-  /** What a step waits for is here. */
-  #note(arrivedMs: number): void {
-    this.waitedMs += Math.max(0, arrivedMs - this.#sinceMs);
-    this.#sinceMs = Math.max(this.#sinceMs, arrivedMs);
-  }
-
   #late(step: Exclude<ConversationStep, { kind: 'send' }>): ProbeError {
-    this.#note(performance.now());
+    this.stepClock.arrived(performance.now());
     const isMessage = step.kind === 'expect';
     const what = isMessage ? 'waiting for a message' : 'waiting for the server to close';
     const text = `timed out after ${Math.round(step.timeoutMs)} ms while ${what} (${this.#connection.where})`;
@@ -187,7 +163,7 @@ export class Conversation {
   }
 
   #ended(step: ConversationStep): Error | undefined {
-    this.#note(this.#closeArrivedMs || performance.now());
+    this.stepClock.arrived(this.#closeArrivedMs || performance.now());
     const isClosed = this.close !== undefined && this.close.code !== abnormalClose;
     return step.kind === 'expect-close' && isClosed ? undefined : this.#end;
   }
@@ -196,12 +172,7 @@ export class Conversation {
   async #news(timeoutMs: number): Promise<News> {
     if (this.#inbox.length > 0) return 'message';
     if (this.#end) return 'end';
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    const timer = setTimeout(() => setImmediate(resolve), Math.max(0, timeoutMs));
-    await promise;
-    clearTimeout(timer);
-    this.#wake = undefined;
+    await this.stepClock.wait(timeoutMs);
     if (this.#inbox.length > 0) return 'message';
     return this.#end ? 'end' : 'timeout';
   }
@@ -235,7 +206,7 @@ export class Conversation {
     const received: ExchangedMessage = { ...message, isSent: false, atMs, step: undefined };
     this.messages.push(received);
     this.#inbox.push(received);
-    this.#wake?.();
+    this.stepClock.wake();
   }
 
   /** When the frame that is whole in this very event had arrived. */
@@ -265,7 +236,7 @@ export class Conversation {
     const code = this.close?.code;
     if (code !== undefined && code !== abnormalClose && this.#phase === 'talking')
       this.#write(closeFrame(code));
-    this.#wake?.();
+    this.stepClock.wake();
   }
 
   /** What needs no time of its own. */

@@ -10,10 +10,11 @@ import { MalformedAnswer, type ResponseHead } from '../http/answer-head.ts';
 import { http1Bytes, type RequestMessage, requireSendable } from '../http/request-message.ts';
 import { quickestAnswerMs } from '../kernel-thread/send-time.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
+import type { StepOutcome } from '../steps/steps.ts';
 import { HandshakeAnswer } from './answer.ts';
 import { Conversation } from './conversation.ts';
 import { agreedSubprotocol, handshakeProblem, newKey, upgradeHeaders } from './handshake.ts';
-import type { ConversationClose, ConversationStep, ExchangedMessage, StepOutcome } from './steps.ts';
+import type { ConversationClose, ConversationStep, ExchangedMessage } from './steps.ts';
 
 /** A conversation to hold. */
 export interface WebSocketProbeRequest {
@@ -112,7 +113,7 @@ class Probe {
     });
     try {
       const stopped = this.#failed.promise.then((error) => {
-        this.#conversation?.interrupt();
+        this.#conversation?.stepClock.interrupt();
         return error;
       });
       const thrown = await Promise.race([stopped, this.#steps()]);
@@ -273,7 +274,7 @@ class Probe {
       isOpened: conversation !== undefined,
       subprotocol: conversation && head ? agreedSubprotocol(head) : null,
       messages: conversation?.messages ?? [],
-      outcomes: conversation?.outcomes ?? [],
+      outcomes: conversation?.stepClock.outcomes ?? [],
       pingCount: conversation?.pingCount ?? 0,
       close: conversation?.close,
       closeMs: conversation?.closeMs,
@@ -294,7 +295,7 @@ class Probe {
   #phases(): WebSocketPhases {
     const { dnsMs, tcpMs, proxyMs, tlsMs } = this.#connection.times;
     const handshake = this.#handshakeMs();
-    const messages = this.#conversation?.waitedMs ?? 0;
+    const messages = this.#conversation?.stepClock.waitedMs ?? 0;
     const total = dnsMs + tcpMs + proxyMs + tlsMs + handshake + messages;
     return { dns: dnsMs, connect: tcpMs, proxy: proxyMs, tls: tlsMs, handshake, messages, total };
   }

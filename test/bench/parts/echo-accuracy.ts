@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../../../src/probes/echo/backend.ts';
+import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../../../src/probes/icmp/backend.ts';
 import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
 import { NetPingBackend } from '../../../src/probes/icmp/net-ping/backend.ts';
 import { readRoundTrips } from '../../helpers/wire/wire.ts';

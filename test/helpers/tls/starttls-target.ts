@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import type { StartTlsProtocol } from '../../../src/probes/starttls/upgrade.ts';
+import type { StartTlsProtocol } from '../../../src/probes/connection/start-tls.ts';
 import type { KeyAndCertificate } from '../targets/certificates.ts';
 import { listen, type Target } from '../targets/listening.ts';
 

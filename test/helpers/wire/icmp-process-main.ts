@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { icmpRunner } from '../../../src/checks/icmp/run.ts';
 import { IcmpSpec } from '../../../src/checks/icmp/spec.ts';
-import { type IcmpBackend, IcmpUnavailable } from '../../../src/probes/echo/backend.ts';
+import { type IcmpBackend, IcmpUnavailable } from '../../../src/probes/icmp/backend.ts';
 import { NetPingBackend } from '../../../src/probes/icmp/net-ping/backend.ts';
 import { openIcmpBackend } from '../../../src/probes/icmp/open-backend.ts';
 import { runContext } from '../run-context.ts';

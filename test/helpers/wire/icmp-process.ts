@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Outcome } from '../../../src/checks/contract/outcome.ts';
 import type { IcmpDetail } from '../../../src/checks/icmp/detail.ts';
-import type { EchoAnswer } from '../../../src/probes/echo/answers.ts';
-import type { PingTrain } from '../../../src/probes/echo/backend.ts';
+import type { PingTrain } from '../../../src/probes/icmp/backend.ts';
+import type { EchoAnswer } from '../../../src/probes/kernel-thread/echo/answers.ts';
 import type { NetworkLab } from './network-namespaces.ts';
 
 const program = new URL('./icmp-process-main.ts', import.meta.url).pathname;

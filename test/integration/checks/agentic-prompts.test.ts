@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
-import { Actor } from '../../../src/checks/agentic/course/actor.ts';
-import { explore } from '../../../src/checks/agentic/course/explore.ts';
-import { heal } from '../../../src/checks/agentic/course/heal.ts';
-import { judgeWith } from '../../../src/checks/agentic/course/judge.ts';
-import { namesIn, Placeholders } from '../../../src/checks/agentic/course/placeholders.ts';
-import { CourseRecord } from '../../../src/checks/agentic/course/record.ts';
+import { Actor } from '../../../src/checks/agentic/session/actor.ts';
+import { explore } from '../../../src/checks/agentic/session/explore.ts';
+import { heal } from '../../../src/checks/agentic/session/heal.ts';
+import { judgeWith } from '../../../src/checks/agentic/session/judge.ts';
+import { namesIn, Placeholders } from '../../../src/checks/agentic/session/placeholders.ts';
+import { SessionRecord } from '../../../src/checks/agentic/session/record.ts';
 import { ModelClient } from '../../../src/checks/model/client.ts';
 import { ModelError } from '../../../src/checks/model/message.ts';
 import { DaySpending, RunSpending } from '../../../src/checks/model/spending.ts';
@@ -200,7 +200,7 @@ async function oneRun(seed: number): Promise<{ readonly secrets: string[]; reado
     resolver: systemResolver,
   });
   const { signal } = new AbortController();
-  const record = new CourseRecord(() => 0);
+  const record = new SessionRecord(() => 0);
   const heard: string[] = [];
   const session = hostilePage(given, secrets, (text) => heard.push(text));
   const actor: Actor = new Actor({

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { IcmpUnavailable, type PingTrain } from '../../../src/probes/echo/backend.ts';
-import { EchoEngine } from '../../../src/probes/echo/engine.ts';
-import type { FromEngine } from '../../../src/probes/echo/messages.ts';
+import { IcmpUnavailable, type PingTrain } from '../../../src/probes/icmp/backend.ts';
 import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
+import { EchoEngine } from '../../../src/probes/kernel-thread/echo/engine.ts';
+import type { FromEngine } from '../../../src/probes/kernel-thread/echo/messages.ts';
 import { loadLibc } from '../../../src/probes/sys/libc.ts';
 
 const reason = await whyNoSockets();

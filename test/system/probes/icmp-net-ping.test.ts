@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { IcmpUnavailable, type PingTrain } from '../../../src/probes/echo/backend.ts';
+import { IcmpUnavailable, type PingTrain } from '../../../src/probes/icmp/backend.ts';
 import { NetPingBackend } from '../../../src/probes/icmp/net-ping/backend.ts';
 import { readRawMessage } from '../../../src/probes/icmp/net-ping/packet.ts';
 

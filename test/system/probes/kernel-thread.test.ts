@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { IcmpUnavailable } from '../../../src/probes/echo/backend.ts';
+import { IcmpUnavailable } from '../../../src/probes/icmp/backend.ts';
 import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
 import { KernelTimekeeper } from '../../../src/probes/kernel-thread/timekeeper.ts';
 import { SysUnavailable } from '../../../src/probes/sys/libc.ts';

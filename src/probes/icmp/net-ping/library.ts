@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { toError } from '../../../lib/errors.ts';
-import { IcmpUnavailable } from '../../echo/backend.ts';
+import { IcmpUnavailable } from '../backend.ts';
 
 /** A request as net-ping keeps it; more fields of our own go along. */
 export interface NetPingRequest {

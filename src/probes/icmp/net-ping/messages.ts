@@ -1,5 +1,5 @@
-import type { EchoAnswer } from '../../echo/answers.ts';
-import type { PingTrain } from '../../echo/backend.ts';
+import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
+import type { PingTrain } from '../backend.ts';
 
 /** Messages to the net-ping process. */
 export type ToNetPing =

@@ -1,6 +1,11 @@
+import { canonicalAddress } from '../../../lib/wire/canonical-address.ts';
 import type { IpFamily } from '../../address.ts';
-import { echoHeaderBytes, echoReplyType, echoRequestType, tokenBytes } from '../../echo/packet.ts';
-import { canonicalAddress } from '../../sys/socket-address.ts';
+import {
+  echoHeaderBytes,
+  echoReplyType,
+  echoRequestType,
+  tokenBytes,
+} from '../../kernel-thread/echo/packet.ts';
 
 /** The echo request that a message answers or is about. */
 interface EchoIdentity {

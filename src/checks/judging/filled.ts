@@ -1,0 +1,32 @@
+import { type Failure, failure } from '../contract/failure.ts';
+import { parseHostname } from '../contract/target.ts';
+import type { Assertion } from './assertion.ts';
+import { render, TemplateError } from './templating.ts';
+
+type Variables = Readonly<Record<string, string>>;
+
+/** The name or address of a target with its templates filled in. @throws TemplateError */
+export function filledHostname(
+  template: string,
+  variables: Variables,
+): { readonly hostname: string } | { readonly failure: Failure } {
+  const written = render(template, variables, 'raw');
+  const hostname = parseHostname(written);
+  if (hostname !== undefined) return { hostname };
+  const message = `${JSON.stringify(written)} is neither a host name nor an address`;
+  return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
+}
+
+/** Assertions with the templates of their targets filled in. @throws TemplateError */
+export function filledAssertions(assertions: readonly Assertion[], variables: Variables): Assertion[] {
+  return assertions.map((assertion) => ({
+    ...assertion,
+    target: render(assertion.target, variables, 'raw'),
+  }));
+}
+
+/** What a template that cannot be filled in means for a run. @throws anything else */
+export function templateFailure(thrown: unknown): { readonly failure: Failure } {
+  if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
+  throw thrown;
+}

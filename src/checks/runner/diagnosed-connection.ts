@@ -1,0 +1,46 @@
+import type { ProbeError } from '../../probes/connection/errors.ts';
+import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
+import type { ContactAttempt } from '../../probes/connection/target.ts';
+import type { Failure } from '../contract/failure.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import { probeFailure } from '../judging/probe-failure.ts';
+import { type Diagnosed, withDiagnosis } from './diagnosis.ts';
+import type { ProbeControls } from './probe-runner.ts';
+import { connectionObstacle, repeatConnection } from './repeat-connection.ts';
+
+/** A conversation on one connection. What it says may change something at the target: the connection alone is made again. */
+export interface OneConnection<Result> {
+  readonly proxy: ForwardProxy | undefined;
+  hold(onAttempt: (attempt: ContactAttempt) => void): Promise<Result>;
+  /** Why it failed; undefined where it did as the check wants. Any error when absent. */
+  failureOf?(result: Result): Failure | undefined;
+  target(): Parameters<typeof repeatConnection>[0];
+}
+
+interface Held {
+  readonly error: ProbeError | undefined;
+}
+
+const failureOfError = ({ error }: Held) => error && probeFailure(error);
+
+/** Holds the conversation of a check, and gathers evidence when the network fails it. */
+export function withConnectionDiagnosis<Result extends Held>(
+  connection: OneConnection<Result>,
+  controls: ProbeControls,
+  context: RunContext,
+): Promise<Diagnosed<Result>> {
+  return withDiagnosis(
+    {
+      hold: connection.hold,
+      failureOf: connection.failureOf ?? failureOfError,
+      obstacleTo: ({ error }) => connectionObstacle(connection, error),
+      isSeenHanging: !connection.proxy,
+      repetition: (peer) => ({
+        what: 'connection',
+        run: (given) => repeatConnection(connection.target(), peer, { ...controls, ...given }),
+      }),
+    },
+    controls,
+    context,
+  );
+}

@@ -1,0 +1,169 @@
+import { wireAddress } from '../../probes/address.ts';
+import { type Capture, CaptureUnavailable, ConnectionCapture } from '../../probes/capture/capture.ts';
+import type { ContactAttempt } from '../../probes/connection/target.ts';
+import { type IcmpBackend, IcmpUnavailable } from '../../probes/icmp/backend.ts';
+import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
+import { type Libc, loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
+import { echoProber } from '../../probes/traceroute/hop-prober.ts';
+import { lastAnswerer, routeSummary, routeText } from '../../probes/traceroute/route-text.ts';
+import { type Route, traceRoute } from '../../probes/traceroute/traceroute.ts';
+import type { DiagnosedRoute } from '../contract/facts.ts';
+import { DiagnosisGate } from './diagnosis-gate.ts';
+import {
+  captureName,
+  type DiagnosisControls,
+  type Findings,
+  type Repetition,
+  routeName,
+} from './evidence.ts';
+
+const maxRouteMs = 5000;
+/** The peer's last packets arrive after a conversation has failed. */
+const lateMs = 100;
+const captureLimits = { maxPackets: 2000, maxBytes: 1024 * 1024 };
+/** Enough for the record header and the start of an alert; all of it is public or encrypted. */
+const tlsPayloadBytes = 96;
+/** The header of a DNS message: what it says, and nothing of any name. */
+const dnsPayloadBytes = 12;
+
+/** Repeats the conversation, or as much of it as does no harm, and captures that. */
+export async function findCapture(
+  subject: {
+    readonly peer: ContactAttempt;
+    readonly repetition: Repetition;
+    /** Whether it turns to nobody else before. */
+    readonly isOnlyPeer: boolean;
+  },
+  controls: DiagnosisControls,
+): Promise<Findings> {
+  const { peer, repetition } = subject;
+  let capture: ConnectionCapture;
+  try {
+    capture = await startCapture(peer);
+  } catch (thrown) {
+    if (!isUnavailable(thrown)) throw thrown;
+    return { remarks: [`no packet capture: ${thrown.message}`] };
+  }
+  try {
+    const hangingPort = peer.localPort();
+    if (hangingPort !== undefined) capture.watch(hangingPort);
+    const outcome = await repetition.run({
+      ...controls,
+      timeoutMs: controls.timeoutMs - lateMs,
+      onAttempt: (attempt) => {
+        const localPort = attempt.localPort();
+        if (localPort === undefined || !isSamePeer(attempt, peer)) return;
+        capture.watch(localPort);
+        if (subject.isOnlyPeer) capture.narrow();
+      },
+    });
+    await new Promise((resolve) => setTimeout(resolve, lateMs));
+    const isOne = repetition.what !== 'pings';
+    const doing = `the ${repetition.what} ${isOne ? 'was' : 'were'} repeated and ${outcome}`;
+    return captureFindings(await capture.stop(), doing);
+  } catch (thrown) {
+    await capture.stop();
+    throw thrown;
+  }
+}
+
+async function startCapture(attempt: ContactAttempt): Promise<ConnectionCapture> {
+  const { address, port, protocol } = attempt;
+  const state = means();
+  state.libc ??= loadLibc();
+  const peer = wireAddress({ address: withoutZone(address), family: address.includes(':') ? 6 : 4 });
+  const scope = { ...peer, port, protocol, payloadBytes: keptPayloadBytes(attempt) };
+  return ConnectionCapture.start(await state.libc, scope, captureLimits);
+}
+
+/** How much of what follows the headers may be kept: what cannot hold a secret. */
+function keptPayloadBytes({ protocol, isSecure }: ContactAttempt): number {
+  if (protocol === 'udp') return dnsPayloadBytes;
+  return isSecure ? tlsPayloadBytes : 0;
+}
+
+function captureFindings({ file, packetCount, isFull, droppedPackets }: Capture, outcome: string): Findings {
+  if (packetCount === 0) return { remarks: [`no packet capture: not one packet was seen (${outcome})`] };
+  const limit = isFull ? ', all it may hold' : '';
+  const lost = droppedPackets > 0 ? `; ${droppedPackets} came too fast and were lost` : '';
+  const remark = `${captureName} has ${packetCount} packets${limit}${lost}; ${outcome}`;
+  return { remarks: [remark], capture: file };
+}
+
+/** The route to the peer's address. */
+export async function findRoute(peer: ContactAttempt, controls: DiagnosisControls): Promise<Findings> {
+  const { hostname } = peer;
+  const { address, family } = wireAddress({
+    address: peer.address,
+    family: peer.address.includes(':') ? 6 : 4,
+  });
+  const refusal = controls.egress.refusal({ hostname, address });
+  if (refusal !== undefined) return { remarks: [`no traceroute: ${refusal}`] };
+  let backend: IcmpBackend;
+  try {
+    backend = await icmpBackend();
+  } catch (thrown) {
+    if (!(thrown instanceof IcmpUnavailable)) throw thrown;
+    return { remarks: [`no traceroute: ${thrown.message}`] };
+  }
+  const startedAt = new Date();
+  const timeoutMs = Math.min(maxRouteMs, controls.timeoutMs);
+  const route = await traceRoute(
+    { address, family },
+    { prober: echoProber(backend), signal: controls.signal, timeoutMs },
+  );
+  const text = routeText(route, { hostname, address, family, startedAt, means: backend.description });
+  return { remarks: [`${routeName}: ${routeSummary(route)}`], route: { path: diagnosedRoute(route), text } };
+}
+
+function diagnosedRoute({ hops, end }: Route): DiagnosedRoute {
+  const known = hops.map(({ ttl, answers }) => ({
+    hopNumber: ttl,
+    ips: [...new Set(answers.flatMap((one) => (one.kind === 'answer' ? (one.address ?? []) : [])))],
+  }));
+  return { end, router: end === 'unreachable' ? (lastAnswerer(hops) ?? null) : null, hops: known };
+}
+
+function isSamePeer(attempt: ContactAttempt, peer: ContactAttempt): boolean {
+  return attempt.protocol === peer.protocol && attempt.address === peer.address && attempt.port === peer.port;
+}
+
+function isUnavailable(thrown: unknown): thrown is Error {
+  return thrown instanceof CaptureUnavailable || thrown instanceof SysUnavailable;
+}
+
+function withoutZone(address: string): string {
+  return address.split('%', 1)[0] ?? address;
+}
+
+/** What all diagnoses of this thread share, made by the first. */
+interface Means {
+  readonly gate: DiagnosisGate;
+  libc: Promise<Libc> | undefined;
+  backend: Promise<IcmpBackend> | undefined;
+}
+
+let shared: Means | undefined;
+
+function means(): Means {
+  shared ??= { gate: new DiagnosisGate(() => performance.now()), libc: undefined, backend: undefined };
+  return shared;
+}
+
+/** The one gate of this thread. */
+export function diagnosisGate(): DiagnosisGate {
+  return means().gate;
+}
+
+/** Opened once: an idle backend costs nothing, and what does not work here will not work in a minute. */
+async function icmpBackend(): Promise<IcmpBackend> {
+  const state = means();
+  state.backend ??= openIcmpBackend();
+  try {
+    return await state.backend;
+  } catch (thrown) {
+    // Anything else, such as too many open files, may pass.
+    if (!(thrown instanceof IcmpUnavailable)) state.backend = undefined;
+    throw thrown;
+  }
+}

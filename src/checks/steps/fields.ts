@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+export const stepStates = ['DONE', 'FAILED', 'NOT_REACHED'] as const;
+
+/** How long a step waits that does not say so. */
+export const usualStepTimeoutMs = 5000;
+
+/** @param types of the steps that wait. */
+export function stepTimeout(types: string, maxMs: number) {
+  return z
+    .int()
+    .min(1)
+    .max(maxMs)
+    .nullable()
+    .default(null)
+    .describe(`${types}: how long it waits; null: ${usualStepTimeoutMs}`);
+}
+
+/** @param whatMatches `What the answer matches`. */
+export function stepRegex(whatMatches: string) {
+  return z
+    .string()
+    .max(10_000)
+    .default('')
+    .describe(`${whatMatches}; its named groups can be used by later steps, as {{NAME}}`);
+}

@@ -1,0 +1,49 @@
+import { holdPreamble } from '../preamble/exchange.ts';
+import { imap, pop3, smtp } from '../preamble/mail.ts';
+import { HungUp, Malformed, type Preamble, Refusal } from '../preamble/preamble.ts';
+import { ldap, mysql, postgres } from '../preamble/stores.ts';
+import { xmpp } from '../preamble/xmpp.ts';
+import { ProbeError } from './errors.ts';
+import type { Upgrade } from './target.ts';
+
+const preambles: Readonly<Record<StartTlsProtocol, (hostname: string) => Preamble>> = {
+  smtp,
+  imap,
+  pop3,
+  ldap,
+  postgres,
+  mysql,
+  xmpp,
+};
+
+/** The protocols in which a server can be asked for TLS. */
+export type StartTlsProtocol = 'smtp' | 'imap' | 'pop3' | 'ldap' | 'postgres' | 'mysql' | 'xmpp';
+
+/**
+ * Asks a server for TLS in its protocol.
+ *
+ * A server that says anything after its consent and before TLS is refused: somebody in between could have said
+ * that, and a client that reads it later would take it for what came in TLS.
+ */
+export function startTls(protocol: StartTlsProtocol, hostname: string): Upgrade {
+  return (socket, exchange) =>
+    holdPreamble(preambles[protocol](hostname), {
+      socket,
+      next: 'TLS',
+      send: exchange.send,
+      done: (thrown) => exchange.done(thrown === null ? null : asProbeError(thrown, protocol)),
+    });
+}
+
+function asProbeError(thrown: Error, protocol: StartTlsProtocol): Error {
+  const name =
+    protocol === 'postgres' ? 'PostgreSQL' : protocol === 'mysql' ? 'MySQL' : protocol.toUpperCase();
+  if (thrown instanceof Refusal) {
+    const code = thrown instanceof HungUp ? 'ECONNRESET' : undefined;
+    return new ProbeError('upgrade-refused', 'starttls', `STARTTLS of ${name}: ${thrown.message}`, code);
+  }
+  if (thrown instanceof Malformed) {
+    return new ProbeError('response-malformed', 'starttls', `STARTTLS of ${name}: ${thrown.message}`);
+  }
+  return thrown;
+}

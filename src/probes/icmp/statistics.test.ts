@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import type { EchoAnswer } from '../kernel-thread/echo/answers.ts';
+import { pingStatistics } from './statistics.ts';
+
+const reply = (rttMs: number): EchoAnswer => ({
+  kind: 'reply',
+  sequence: 0,
+  rttMs,
+  ttl: 64,
+  type: 0,
+  code: 0,
+});
+
+it('adds up replies, and counts what was not sent as nothing', () => {
+  const answers: EchoAnswer[] = [
+    reply(2),
+    reply(4),
+    reply(4),
+    reply(6),
+    { kind: 'silence', sequence: 4 },
+    { kind: 'error', sequence: 5, rttMs: 1, type: 3, code: 1, from: '10.0.0.1', mtuBytes: null },
+    { kind: 'unsent', sequence: 6, errno: 'ENETUNREACH' },
+    // The firewall of this host: a loss, as for ping.
+    { kind: 'unsent', sequence: 7, errno: 'EPERM' },
+  ];
+  const { sent, received, latency } = pingStatistics(answers);
+  expect([sent, received]).toEqual([7, 4]);
+  expect(latency).toEqual({ avg: 4, min: 2, max: 6, stdDev: Math.SQRT2 });
+});
+
+it('has no latency without a reply', () => {
+  expect(pingStatistics([])).toEqual({ sent: 0, received: 0, latency: null });
+});

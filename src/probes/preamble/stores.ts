@@ -1,0 +1,89 @@
+import { bytes, Malformed, type Preamble, quoted, Refusal, type Want } from './preamble.ts';
+
+const startTlsOid = Buffer.from('1.3.6.1.4.1.1466.20037');
+const sequence = 0x30;
+const extendedResponse = 0x78;
+const enumerated = 0x0a;
+const maxLdapBytes = 16 * 1024;
+
+/** RFC 4511 section 4.14: an extended request, whose answer has to be success. */
+export function* ldap(): Preamble {
+  const request = tlv(0x77, tlv(0x80, startTlsOid));
+  yield { kind: 'say', data: tlv(sequence, Buffer.concat([Buffer.from([2, 1, 1]), request])) };
+  const value = yield* ldapMessage();
+  // The number of the message, and the answer: its first field is the result.
+  const answer = 3;
+  if (value[answer] !== extendedResponse) throw new Malformed('the server of LDAP answered something else');
+  const result = value.indexOf(Buffer.from([enumerated, 1]), answer);
+  const code = result < 0 ? undefined : value[result + 2];
+  if (code === undefined) throw new Malformed('the answer of LDAP has no result');
+  if (code !== 0) throw new Refusal(`the server answered StartTLS with result code ${code}`);
+}
+
+/** Read byte by byte up to its size: another protocol is not waited for, which may say less than a size asks for. */
+function* ldapMessage(): Generator<Want, Buffer, Buffer> {
+  const [tag] = yield* bytes(1);
+  if (tag !== sequence) throw new Malformed('the answer is no message of LDAP');
+  const [short = 0] = yield* bytes(1);
+  if (short < 0x80) return yield* bytes(short);
+  // 0x80 would be a size that is not said, which LDAP forbids (RFC 4511 section 5.1).
+  const sizeOfSize = short & 0x7f;
+  if (sizeOfSize === 0 || sizeOfSize > 4) throw new Malformed('the answer is no message of LDAP');
+  const sizeBytes = (yield* bytes(sizeOfSize)).readUIntBE(0, sizeOfSize);
+  if (sizeBytes > maxLdapBytes) throw new Malformed('the answer is no message of LDAP');
+  return yield* bytes(sizeBytes);
+}
+
+function tlv(tag: number, value: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([tag, value.length]), value]);
+}
+
+/** SSLRequest of the protocol of PostgreSQL: one byte answers it. */
+export function* postgres(): Preamble {
+  yield { kind: 'say', data: Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]) };
+  const answer = (yield* bytes(1)).toString('latin1');
+  if (answer === 'S') return;
+  if (answer === 'N') throw new Refusal('the server does not speak TLS');
+  if (answer === 'E') throw new Refusal('the server answered SSLRequest with an error');
+  throw new Malformed(`the server answered SSLRequest with ${quoted(answer)}`);
+}
+
+const withTls = 0x0800;
+const withProtocol41 = 0x0200;
+const withSecureConnection = 0x8000;
+const maxPacketBytes = 0x0100_0000;
+const utf8 = 33;
+/** Those of servers have about a hundred bytes. */
+const maxGreetingBytes = 4096;
+
+/** The handshake of MySQL: the server greets with what it can, and the client asks for TLS before it says who it is. */
+export function* mysql(): Preamble {
+  const head = yield* bytes(4);
+  const sizeBytes = head.readUIntLE(0, 3);
+  // Another protocol is not waited for, which does not say as much as its first bytes mean here.
+  if (head[3] !== 0 || sizeBytes === 0 || sizeBytes > maxGreetingBytes) {
+    throw new Malformed(
+      `the server does not greet as MySQL does, but with ${quoted(head.toString('latin1'))}`,
+    );
+  }
+  const greeting = yield* bytes(sizeBytes);
+  if (greeting[0] === 0xff) {
+    throw new Refusal(`the server greeted with the error ${quoted(greeting.subarray(3).toString('latin1'))}`);
+  }
+  const versionEnd = greeting.indexOf(0, 1);
+  // After the version: the connection's number, 8 bytes of salt, a zero, and the lower half of the abilities.
+  const abilitiesAt = versionEnd + 1 + 4 + 8 + 1;
+  if (greeting[0] !== 10 || versionEnd < 0 || greeting.length < abilitiesAt + 2) {
+    throw new Malformed('the server does not greet as MySQL does');
+  }
+  if ((greeting.readUInt16LE(abilitiesAt) & withTls) === 0) {
+    throw new Refusal('the server does not offer TLS');
+  }
+  const request = Buffer.alloc(4 + 32);
+  request.writeUIntLE(32, 0, 3);
+  request[3] = (head[3] ?? 0) + 1;
+  request.writeUInt32LE(withTls | withProtocol41 | withSecureConnection, 4);
+  request.writeUInt32LE(maxPacketBytes, 8);
+  request[12] = utf8;
+  yield { kind: 'say', data: request };
+}

@@ -1,0 +1,33 @@
+import { bytes, Malformed, type Preamble, quoted, Refusal, say, type Want } from './preamble.ts';
+
+/** RFC 6120 section 5: a stream for that host, whose features have to name STARTTLS. */
+export function* xmpp(hostname: string): Preamble {
+  const stream = `xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'`;
+  yield* say(`<?xml version='1.0'?><stream:stream to='${escaped(hostname)}' ${stream}>`);
+  yield* beginningOfXml();
+  const features = `<${yield* upTo('</stream:features>', '<stream:features/>', '</stream:error>', '</stream:stream>')}`;
+  if (/<stream:error\b/.test(features)) throw new Refusal(`the server answered with ${quoted(features)}`);
+  if (!/<starttls\b/.test(features)) throw new Refusal('the server does not offer STARTTLS');
+  yield* say("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>");
+  const answer = yield* upTo('>');
+  if (!/^\s*<proceed\b/.test(answer))
+    throw new Refusal(`the server answered starttls with ${quoted(answer)}`);
+  if (!answer.endsWith('/>')) yield* upTo('</proceed>');
+}
+
+/** Another protocol is not waited for, in which none of the marks comes. */
+function* beginningOfXml(): Generator<Want, void, Buffer> {
+  for (;;) {
+    const letter = (yield* bytes(1)).toString('latin1');
+    if (letter === '<') return;
+    if (!/\s/.test(letter)) throw new Malformed(`the answer begins with ${quoted(letter)}, which is no XMPP`);
+  }
+}
+
+function* upTo(...marks: string[]): Generator<Want, string, Buffer> {
+  return (yield { kind: 'mark', marks }).toString('latin1');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll("'", '&apos;');
+}
