@@ -14,7 +14,7 @@ import { addImportCommands, addProjectCommands, addTestCommand } from './cli/dep
 import type { DoctorOptions } from './cli/doctor-command.ts';
 import { addMcpCommand } from './cli/mcp/program.ts';
 import { addPeopleCommands } from './cli/people-program.ts';
-import type { RunOptions } from './cli/run-command.ts';
+import type { RunOptions } from './cli/run/run-command.ts';
 import { describeEnvironment, type VariableDoc } from './lib/env.ts';
 import { AppError } from './lib/errors.ts';
 import { packageVersion } from './lib/version.ts';
@@ -145,7 +145,7 @@ program
     '\nExit code: 0 the check passed or is degraded, 1 it failed or could not be run, 2 the file or an option is wrong.',
   )
   .action(async (file: string, options: RunOptions) => {
-    const { runCommand } = await import('./cli/run-command.ts');
+    const { runCommand } = await import('./cli/run/run-command.ts');
     process.exitCode = await runCommand(file, options, process.env);
   });
 

@@ -2,6 +2,9 @@ import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import logUpdate from 'log-update';
 import { z } from 'zod';
+import { valueWords } from '../../src/checks/summary/parts.ts';
+import { durationText } from '../../src/lib/figures/duration.ts';
+import { summaryOf } from '../../src/protocol/results/check-result.ts';
 
 /** What the display needs of a check result. */
 export const ShownResult = z.object({
@@ -17,15 +20,7 @@ export const ShownResult = z.object({
   startedAt: z.string().nullable(),
   scheduledAt: z.string(),
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
-  apiCheckResult: z
-    .object({
-      response: z.object({
-        timingPhases: z.record(z.string(), z.number()).nullish(),
-        packetLoss: z.number().optional(),
-        latency: z.record(z.string(), z.number().nullable()).nullish(),
-      }),
-    })
-    .nullable(),
+  apiCheckResult: z.unknown(),
 });
 export type ShownResult = z.infer<typeof ShownResult>;
 
@@ -100,7 +95,7 @@ class LiveTable implements ResultDisplay {
   }
 }
 
-const head = ['check', 'type', 'location', 'verdict', 'time', 'phases (ms) or reason', 'late'];
+const head = ['check', 'type', 'location', 'verdict', 'time', 'phases or reason', 'late'];
 const [checkColumn, typeColumn, locationColumn, verdictColumn] = [0, 1, 2, 3];
 const [timeColumn, phasesColumn, lateColumn] = [4, 5, 6];
 const leastPhases = 16;
@@ -162,28 +157,23 @@ function cells({ checkType, result }: ResultRow): string[] {
     result.runLocation,
     verdictOf(result),
     `${result.responseTime.toFixed(1)} ms`,
-    result.failure ? `${result.failure.code}: ${shorten(result.failure.message, 60)}` : phasesOf(result),
+    result.failure
+      ? `${result.failure.code}: ${shorten(result.failure.message, 60)}`
+      : timesOf({ checkType, result }),
     `${lateMs} ms`,
   ];
 }
 
-function phasesOf(result: ShownResult): string {
-  const response = result.apiCheckResult?.response;
-  if (response?.packetLoss !== undefined)
-    return listed({ 'loss %': response.packetLoss, ...response.latency });
-  const phases = response?.timingPhases;
-  if (!phases) return '';
-  if (phases.firstByte === undefined) return listed(phases);
-  const { dns = 0, tcp = 0, tls = 0, proxy = 0, firstByte = 0, download = 0 } = phases;
-  // The public firstByte includes TLS and the proxy's CONNECT: what is left of it is the target's answer.
-  return listed({ dns, tcp, tls, answer: firstByte - tls - proxy, download });
-}
-
-function listed(figures: Readonly<Record<string, number | null>>): string {
-  return Object.entries(figures)
-    .filter(([name, figure]) => name !== 'total' && figure !== null)
-    .map(([name, figure]) => `${name} ${figure?.toFixed(1)}`)
-    .join('  ');
+/** The phases of a run; the first facts about it where it has none. */
+function timesOf({ checkType, result }: ResultRow): string {
+  const { phases = [], sections = [] } = summaryOf(checkType, result.apiCheckResult) ?? {};
+  const taken = phases.filter(({ lengthMs }) => lengthMs > 0);
+  if (taken.length > 0)
+    return taken.map(({ name, lengthMs }) => `${name} ${durationText(lengthMs)}`).join(', ');
+  const facts = sections[0]?.facts ?? [];
+  return facts
+    .flatMap(({ name, value }) => (value === null ? [] : [`${name} ${valueWords(value)}`]))
+    .join(', ');
 }
 
 function shorten(text: string, length: number): string {

@@ -3,6 +3,7 @@ import { scriptTimeMetric } from '../contract/metric.ts';
 import { AgenticDetail } from './detail.ts';
 import { agenticFacts } from './facts.ts';
 import { AgenticSpec } from './spec.ts';
+import { summaryOf } from './summary.ts';
 
 export const agentic = defineCheckType({
   name: 'AGENTIC',
@@ -21,6 +22,7 @@ export const agentic = defineCheckType({
   detail: AgenticDetail,
   detailKey: 'agenticCheckResult',
   facts: agenticFacts,
+  summary: summaryOf,
   artifactFields: ['screenshots'],
   planOf: ({ plan }) => (plan?.fresh ? { reason: plan.origin, content: plan.fresh } : null),
   analytics: { route: 'agentic-checks', metrics: [scriptTimeMetric] },

@@ -3,6 +3,7 @@ import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
 import { httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
+import { summaryOf } from '../http/summary.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { apiGroupDefaults } from './group-defaults.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
@@ -28,6 +29,7 @@ export const api = defineCheckType({
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   facts: httpFacts,
+  summary: summaryOf,
   analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },
   // RFC 9110 9.2.1: these methods change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',

@@ -5,6 +5,7 @@ import { browserFacts } from '../script/facts.ts';
 import { scriptForm } from '../script/form.ts';
 import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
 import { BrowserSpec } from '../script/spec.ts';
+import { browserSummary } from '../script/summary.ts';
 
 const vital = (name: string, label: string, unit: Metric['unit'] = 'ms'): Metric => ({
   name,
@@ -45,6 +46,7 @@ export const browser = defineCheckType({
   detail: BrowserDetail,
   detailKey: 'browserCheckResult',
   facts: browserFacts,
+  summary: browserSummary,
   analytics: {
     route: 'browser-checks',
     metrics: [

@@ -104,12 +104,12 @@ export interface CheckType<
   selfTest?(url: URL): z.input<Spec>;
   /** What a run of this type finds out. */
   readonly detail: Detail;
-  /** The key of a check result under which the API shows the detail; absent where it shows it elsewhere. */
-  readonly detailKey?: DetailKey;
-  /** What programs read of a detail; absent for types whose details say nothing that other types say, too. */
+  /** The key of a check result under which the API shows the detail. Types may share one. */
+  readonly detailKey: DetailKey;
+  /** Facts of a detail for programs; absent for types whose details say nothing that other types say, too. */
   facts?(detail: z.output<Detail>): RunFacts;
-  /** What people read of a detail: pages of runs and their comparison show it. */
-  summary?(detail: z.output<Detail>): DetailSummary;
+  /** What people read of a detail: pages, terminals and comparisons of runs show this and nothing else. */
+  summary(detail: z.output<Detail>): DetailSummary;
   /** Where runs go, for types whose definition does not say so in `request.url` or `request.hostname`. */
   endpoint?(spec: z.output<Spec>): { readonly hostname: string; readonly port: number | null };
   /** For types that run tests: those in which errors of a detail occurred. */

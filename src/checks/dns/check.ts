@@ -5,6 +5,7 @@ import { assertionProblems } from '../judging/assertion-problems.ts';
 import { DnsDetail } from './detail.ts';
 import { dnsFacts } from './facts.ts';
 import { DnsSpec } from './spec.ts';
+import { summaryOf } from './summary.ts';
 
 export const dns = defineCheckType({
   name: 'DNS',
@@ -36,6 +37,7 @@ export const dns = defineCheckType({
   detail: DnsDetail,
   detailKey: 'apiCheckResult',
   facts: dnsFacts,
+  summary: summaryOf,
   analytics: { route: 'dns', metrics: [{ ...responseTimeMetric, name: 'total', label: 'Total' }] },
   isRepeatable: () => true,
   load: async () => {

@@ -1,75 +1,72 @@
-import { durationText } from '../../lib/figures/duration.ts';
-import type { DetailSummary, SummaryFact, SummarySection } from '../summary/detail-summary.ts';
+import type { DetailSummary, SummarySection } from '../summary/detail-summary.ts';
+import { code, comparedText, fact, took, traceFact } from '../summary/parts.ts';
+import { certificateSections, probeParts } from '../summary/probe-parts.ts';
 import type { GrpcDetail } from './detail.ts';
 
-const longestShown = 4000;
-
 /** What people read of a gRPC monitor's result. */
-export function summaryOf({ request, response }: GrpcDetail): DetailSummary {
+export function summaryOf(detail: GrpcDetail): DetailSummary {
+  const { request, response } = detail;
   const call: SummarySection = {
     title: 'Call',
+    line: { text: request.method },
     facts: [
-      fact('Target', `${request.hostname}:${request.port}`),
-      fact('Method', request.method),
-      fact('Service asked about', request.service === '' ? 'the server as a whole' : request.service),
-      fact('Message', request.message === '' ? null : cut(request.message)),
+      fact('Target', code(`${request.hostname}:${request.port}`)),
+      fact('Health of', request.service === '' ? 'the whole server' : request.service),
       fact('TLS', request.tls ? 'yes' : 'no'),
-      fact('Name for TLS', request.serverName),
+      fact('Server name (SNI)', code(request.serverName)),
+      traceFact(request.traceparent),
       fact('Address', response?.resolvedIp ?? null),
-      ...request.metadata.map(({ key, value }) => fact(`Metadata ${key}`, value)),
     ],
+    headers: headersOf(request.metadata),
+    texts: comparedText('Request message', request.message),
   };
-  if (!response) return { phases: [], sections: [call] };
+  if (!response) return { ...probeParts(detail), sections: [call] };
   const { dns, connect, tls, settings, wait, download } = response.timingPhases;
   return {
+    ...probeParts(detail),
     phases: [
-      { name: 'Name (DNS)', kind: 'dns', lengthMs: dns },
-      { name: 'Connection (TCP)', kind: 'tcp', lengthMs: connect },
-      { name: 'Handshake (TLS)', kind: 'tls', lengthMs: tls },
-      { name: 'Settings (HTTP/2)', kind: 'other', lengthMs: settings },
-      { name: 'Wait for the answer', kind: 'first-byte', lengthMs: wait },
-      { name: 'Answer', kind: 'download', lengthMs: download },
+      { name: 'DNS lookup', kind: 'dns', lengthMs: dns },
+      { name: 'TCP connection', kind: 'tcp', lengthMs: connect },
+      { name: 'TLS handshake', kind: 'tls', lengthMs: tls },
+      { name: 'HTTP/2 settings', kind: 'other', lengthMs: settings },
+      { name: 'Waiting for response', kind: 'first-byte', lengthMs: wait },
+      { name: 'Response', kind: 'download', lengthMs: download },
     ],
-    sections: [call, answerSection(response), ...metadataSections(response)],
+    sections: [
+      call,
+      responseSection(response),
+      { title: 'Trailers', headers: headersOf(response.trailers) },
+      ...certificateSections(response.certificate),
+    ],
   };
 }
 
-function answerSection(response: NonNullable<GrpcDetail['response']>): SummarySection {
-  const { grpcStatusCode: code, grpcStatusName: name, healthStatusLabel, certificate } = response;
-  const source = response.isStatusFromServer ? '' : ', by the agent';
+function responseSection(response: NonNullable<GrpcDetail['response']>): SummarySection {
+  const { grpcStatusCode: status, grpcStatusName: name, healthStatusLabel } = response;
+  const source = response.isStatusFromServer ? '' : ', set by the agent';
   return {
-    title: 'Answer',
+    title: 'Response',
     facts: [
-      fact('Status', `${code} ${name}${source}`, code === 0 ? null : response.grpcStatusMessage || 'not OK'),
+      fact(
+        'Status',
+        `${status} ${name}${source}`,
+        status === 0 ? null : response.grpcStatusMessage || 'not OK',
+      ),
       fact('Health', healthStatusLabel, healthStatusLabel === 'SERVING' ? null : 'not serving'),
       fact('Messages', response.messageCount),
-      fact('Stream', response.isStreamLeft ? 'left before its end, as it should be' : null),
-      fact('Message', response.responseMessage === null ? null : cut(response.responseMessage)),
-      fact(
-        'Reflection took',
-        response.reflectionTimeMs === null ? null : durationText(response.reflectionTimeMs),
-      ),
+      fact('Stream', response.isStreamLeft ? 'cancelled after the messages that the check wants' : null),
+      fact('Reflection took', took(response.reflectionTimeMs)),
       fact('Methods of the service', response.discoveredMethods.join(', ') || null),
-      fact('Certificate', certificate?.subject ?? null),
-      fact('Certificate valid to', certificate?.validTo ?? null),
     ],
+    headers: headersOf(response.metadata),
+    texts: comparedText('Response message', response.responseMessage),
   };
 }
 
-function metadataSections({ metadata, trailers }: NonNullable<GrpcDetail['response']>): SummarySection[] {
-  const sections = [
-    { title: 'Metadata of the answer', entries: metadata },
-    { title: 'Trailers', entries: trailers },
-  ];
-  return sections.flatMap(({ title, entries }) =>
-    entries.length === 0 ? [] : [{ title, facts: entries.map(({ key, value }) => fact(key, value)) }],
+/** Keys may come several times. */
+function headersOf(metadata: GrpcDetail['request']['metadata']): Record<string, string> {
+  const groups = Object.entries(Object.groupBy(metadata, ({ key }) => key));
+  return Object.fromEntries(
+    groups.map(([key, entries = []]) => [key, entries.map(({ value }) => value).join(', ')]),
   );
-}
-
-function cut(text: string): string {
-  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
-}
-
-function fact(name: string, value: string | number | null, problem: string | null = null): SummaryFact {
-  return { name, value, problem };
 }

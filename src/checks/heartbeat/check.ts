@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
+import type { DetailSummary } from '../summary/detail-summary.ts';
+import { fact, inWords } from '../summary/parts.ts';
 import { HeartbeatSpec, limitsOf, pingStates } from './spec.ts';
 
 /** What is known of a ping, or of its absence. */
@@ -9,6 +11,12 @@ export const HeartbeatDetail = z.object({
   userAgent: z.string().nullable(),
 });
 export type HeartbeatDetail = z.infer<typeof HeartbeatDetail>;
+
+/** What people read of a ping that a job sent, or of one that did not come. */
+function summaryOf({ state, source, userAgent }: HeartbeatDetail): DetailSummary {
+  const facts = [fact('State', inWords(state)), fact('From', source), fact('Sent by', userAgent)];
+  return { sections: [{ title: 'Ping', facts }] };
+}
 
 /** Nobody runs it: the job that is watched calls in, and silence is the failure. */
 export const heartbeat = defineCheckType({
@@ -33,6 +41,8 @@ export const heartbeat = defineCheckType({
     'heartbeat.pingUrl': { isHidden: true },
   },
   detail: HeartbeatDetail,
+  detailKey: 'heartbeatCheckResult',
+  summary: summaryOf,
   analytics: {
     route: 'heartbeat-checks',
     metrics: [],

@@ -7,6 +7,7 @@ import { assertionProblems } from '../judging/assertion-problems.ts';
 import { IcmpDetail } from './detail.ts';
 import { icmpFacts } from './facts.ts';
 import { IcmpSpec } from './spec.ts';
+import { summaryOf } from './summary.ts';
 
 export { IcmpSpec };
 
@@ -39,6 +40,7 @@ export const icmp = defineCheckType({
   detail: IcmpDetail,
   detailKey: 'apiCheckResult',
   facts: icmpFacts,
+  summary: summaryOf,
   analytics: {
     route: 'icmp',
     metrics: [

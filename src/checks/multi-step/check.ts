@@ -6,6 +6,7 @@ import { multiStepFacts } from '../script/facts.ts';
 import { scriptForm } from '../script/form.ts';
 import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
 import { ScriptSpec } from '../script/spec.ts';
+import { scriptSummary } from '../script/summary.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 
 /** Runtimes from before multi-step checks (check model 6). */
@@ -44,6 +45,7 @@ export const multiStep = defineCheckType({
   detail: MultiStepDetail,
   detailKey: 'multiStepCheckResult',
   facts: multiStepFacts,
+  summary: scriptSummary,
   analytics: { route: 'multistep-checks', metrics: [scriptTimeMetric] },
   selfTest: ({ href }) => ({ script: requestScript(href) }),
   load: async () => ({ run: (await import('../script/run.ts')).runMultiStepScript }),

@@ -3,6 +3,7 @@ import { scriptTimeMetric } from '../contract/metric.ts';
 import { PlaywrightDetail, playwrightArtifactFields } from './detail.ts';
 import { playwrightFacts } from './facts.ts';
 import { PlaywrightSpec } from './spec.ts';
+import { summaryOf } from './summary.ts';
 
 export const playwright = defineCheckType({
   name: 'PLAYWRIGHT',
@@ -34,6 +35,7 @@ export const playwright = defineCheckType({
   detail: PlaywrightDetail,
   detailKey: 'playwrightCheckResult',
   facts: playwrightFacts,
+  summary: summaryOf,
   failedTests: ({ errors }) =>
     errors.flatMap(({ error, testTitle, testFile, projectName, suitePath }) =>
       testTitle === null

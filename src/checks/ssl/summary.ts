@@ -1,32 +1,36 @@
 import { expiryText } from '../../lib/figures/days-left.ts';
 import { utcText } from '../../lib/figures/time.ts';
-import type { DetailSummary, SummaryFact, SummarySection } from '../summary/detail-summary.ts';
+import type { DetailSummary, SummarySection } from '../summary/detail-summary.ts';
+import { code, fact, instant, volatileFact } from '../summary/parts.ts';
+import { probeParts } from '../summary/probe-parts.ts';
 import type { SslCertificate, SslDetail } from './detail.ts';
 
 /** What people read of an SSL monitor's result. */
-export function summaryOf({ request, response, degradedReasons }: SslDetail): DetailSummary {
+export function summaryOf(detail: SslDetail): DetailSummary {
+  const { request, response, degradedReasons } = detail;
   const target: SummarySection = {
     title: 'Connection',
     facts: [
-      fact('Target', `${request.hostname}:${request.port}`),
+      fact('Target', code(`${request.hostname}:${request.port}`)),
       fact('Address', response?.resolvedIp ?? null),
-      fact('Asked for TLS in', request.startTls),
-      fact('Name for TLS', request.serverName),
+      fact('STARTTLS', request.startTls),
+      fact('Server name (SNI)', code(request.serverName)),
       fact('Protocol', response?.protocol ?? null),
       fact('Cipher suite', response?.cipherSuite ?? null),
       fact('Key exchange', response?.keyExchange ?? null),
-      fact('Protocol above it', response?.alpnProtocol ?? null),
+      fact('ALPN protocol', response?.alpnProtocol ?? null),
     ],
   };
-  if (!response) return { phases: [], sections: [target] };
+  if (!response) return { ...probeParts(detail), sections: [target] };
   const { dns, connection, startTls, tls } = response.timingPhases;
   const isMade = response.handshakeTimeMs !== null;
   return {
+    ...probeParts(detail),
     phases: [
-      { name: 'Name (DNS)', kind: 'dns', lengthMs: dns },
-      { name: 'Connection (TCP)', kind: 'tcp', lengthMs: connection },
-      { name: 'Asking for TLS', kind: 'wait', lengthMs: startTls },
-      { name: 'Handshake (TLS)', kind: 'tls', lengthMs: tls },
+      { name: 'DNS lookup', kind: 'dns', lengthMs: dns },
+      { name: 'TCP connection', kind: 'tcp', lengthMs: connection },
+      { name: 'STARTTLS', kind: 'wait', lengthMs: startTls },
+      { name: 'TLS handshake', kind: 'tls', lengthMs: tls },
     ],
     sections: isMade
       ? [
@@ -59,8 +63,12 @@ function verdictSection(
     title: 'Verdict',
     facts: [
       fact('Chain', response.chainTrusted ? 'trusted' : 'not trusted', trustError),
-      fact('Name', response.hostnameVerified ? 'the certificate is for it' : 'another name', hostnameError),
-      fact('Expires first', daysText(response.chainDaysUntilExpiry)),
+      fact(
+        'Host name',
+        response.hostnameVerified ? 'matches the certificate' : 'does not match',
+        hostnameError,
+      ),
+      volatileFact('First of the chain', daysText(response.chainDaysUntilExpiry)),
       ...degradedReasons.map((reason) => fact('Degraded', reason, 'degraded')),
       fact('Stapled OCSP response', ocspStapled ? ocspStatus : 'none'),
       ...rules,
@@ -73,7 +81,7 @@ const ruleNames: Readonly<Record<string, string>> = {
   minKeySizeBits: 'Minimum key size',
   weakSignatureAlgorithm: 'Signature',
   weakCipherSuite: 'Cipher suite',
-  knownBadCA: 'Distrusted authority',
+  knownBadCA: 'Distrusted CA',
   recommendedTLSVersion: 'Recommended TLS version',
   recommendedKeySizeBits: 'Recommended key size',
   ocspMustStapleRespected: 'OCSP must-staple',
@@ -87,13 +95,13 @@ function certificateSections(chain: readonly SslCertificate[]): SummarySection[]
       fact('Issued to', certificate.subjectCN ?? certificate.subject),
       fact('Issued by', certificate.issuerCN ?? certificate.issuer),
       fact('Names', certificate.sans.join(', ') || null),
-      fact('Valid from', dateText(certificate.notBefore)),
-      fact('Valid to', dateText(certificate.notAfter)),
-      fact('Expires', daysText(certificate.daysUntilExpiry)),
+      fact('Valid from', instant(certificate.notBefore)),
+      fact('Valid to', instant(certificate.notAfter)),
+      volatileFact('Expires', daysText(certificate.daysUntilExpiry)),
       fact('Key', `${certificate.keyAlgorithm} ${certificate.keySizeBits ?? ''}`.trim()),
       fact('Signature', certificate.signatureAlgorithm),
-      fact('Serial number', certificate.serialNumber),
-      fact('SHA-256', certificate.fingerprintSha256),
+      fact('Serial number', code(certificate.serialNumber)),
+      fact('SHA-256', code(certificate.fingerprintSha256)),
       fact('Signed timestamps', certificate.scts.length),
     ],
   }));
@@ -101,11 +109,11 @@ function certificateSections(chain: readonly SslCertificate[]): SummarySection[]
 
 function pathSection({ path }: NonNullable<SslDetail['response']>): SummarySection {
   return {
-    title: 'Way to an authority',
+    title: 'Certificate path',
     facts: path.map(({ subjectCN, wasSent, notAfter }, index) =>
       fact(
         `${index + 1}`,
-        `${subjectCN ?? 'no common name'}, ${wasSent ? 'sent' : 'known to the location'}, valid to ${dateText(notAfter) ?? 'no date'}`,
+        `${subjectCN ?? 'no common name'}, ${wasSent ? 'sent by the target' : 'known to the location'}, valid to ${dateText(notAfter) ?? 'no date'}`,
       ),
     ),
   };
@@ -118,8 +126,4 @@ function dateText(date: string | null): string | null {
 
 function daysText(days: number | null): string | null {
   return days === null ? null : expiryText(days);
-}
-
-function fact(name: string, value: string | number | null, problem: string | null = null): SummaryFact {
-  return { name, value, problem };
 }

@@ -6,6 +6,7 @@ import { TcpDetail } from './detail.ts';
 import { tcpFacts } from './facts.ts';
 import { tcpProblems } from './problems.ts';
 import { TcpSpec } from './spec.ts';
+import { summaryOf } from './summary.ts';
 
 export { TcpSpec };
 
@@ -51,6 +52,7 @@ export const tcp = defineCheckType({
   detail: TcpDetail,
   detailKey: 'apiCheckResult',
   facts: tcpFacts,
+  summary: summaryOf,
   analytics: {
     route: 'tcp-checks',
     metrics: [

@@ -1,75 +1,61 @@
-import { durationText } from '../../lib/figures/duration.ts';
 import { percentText, shareOfPercent } from '../../lib/figures/share.ts';
-import type { DetailSummary, SummaryFact } from '../summary/detail-summary.ts';
-import type { HopLatency, TracerouteDetail, TracerouteHop } from './detail.ts';
+import type { DetailSummary, SummaryHop } from '../summary/detail-summary.ts';
+import { code, fact, took } from '../summary/parts.ts';
+import { probeParts } from '../summary/probe-parts.ts';
+import type { TracerouteDetail } from './detail.ts';
 import { targetWords } from './forwarding.ts';
 
-/** What people read of a traceroute monitor's result: the way hop by hop, so that runs are compared by it. */
-export function summaryOf({ request, response }: TracerouteDetail): DetailSummary {
-  const { url, protocol, port } = request;
-  const probes = port === null ? protocol : `${protocol}, port ${port}`;
-  if (!response) {
-    return { phases: [], sections: [{ title: 'Way', facts: [fact('Target', url), fact('Probes', probes)] }] };
-  }
-  const { destinationReached, lastHop, packetLoss, finalHopLatency: latency } = response;
-  const last = lastHop && `hop ${lastHop.hopNumber}, ${lastHop.ip ?? 'unknown'}`;
+type Response = NonNullable<TracerouteDetail['response']>;
+
+/** What people read of a traceroute monitor's result. */
+export function summaryOf(detail: TracerouteDetail): DetailSummary {
+  const { request, response } = detail;
+  const { url, protocol, port, probesPerHop } = request;
+  const probes = `${protocol}${port === null ? '' : `, port ${port}`}, ${probesPerHop} for each hop`;
+  const facts = [fact('Target', code(url)), fact('Probes', probes)];
+  const section = { title: 'Path to the target', id: 'path', facts };
+  if (!response) return { ...probeParts(detail), sections: [section] };
+  const { destinationReached: isReached, packetLoss, finalHopLatency: latency } = response;
   return {
-    phases: [],
+    ...probeParts(detail),
     sections: [
       {
-        title: 'Way',
+        ...section,
         facts: [
-          fact('Target', url),
+          ...facts,
           fact('Address', response.resolvedIp),
-          fact('Probes', probes),
-          fact(
-            'Target answers',
-            destinationReached ? targetWords(response) : 'no',
-            destinationReached ? null : reasonWords(response.truncationReason),
-          ),
+          fact('Reached', isReached ? targetWords(response) : 'no', isReached ? null : reasonWords(response)),
           fact('Port', response.destinationPort),
-          fact('Last that answered', destinationReached ? null : (last ?? 'nobody')),
           fact('Loss at the target', packetLoss === null ? null : percentText(shareOfPercent(packetLoss))),
-          fact('Round trip', latency && latencyWords(latency)),
+          fact('Round trip', took(latency?.avg)),
         ],
-      },
-      {
-        title: 'Hops',
-        facts: response.hops.map((hop) => fact(`Hop ${hop.hopNumber}`, hopWords(hop), hop.error)),
+        path: hopsOf(response),
       },
     ],
   };
 }
 
-/** Who is at a distance. Times differ from run to run, and are not part of it. */
-function hopWords({ ips, mainHost }: TracerouteHop): string {
-  if (ips.length === 0) return 'no reply';
-  const addresses = ips.toSorted().join(', ');
-  return mainHost === null ? addresses : `${addresses} (${mainHost})`;
+function hopsOf({ hops, destinationReached: isReached, totalHops }: Response): SummaryHop[] {
+  return hops.map(({ hopNumber, mainIp, mainHost, ips, sent, received, rtt, error }) => ({
+    ...{ number: hopNumber, host: mainHost, sent, received, latency: rtt, error },
+    addresses: mainIp === null ? ips : [mainIp, ...ips.filter((ip) => ip !== mainIp)],
+    mark:
+      !isReached || hopNumber < totalHops ? null : hopNumber === totalHops ? 'target' : 'behind the target',
+  }));
 }
 
-function latencyWords({ avg, best, worst }: HopLatency): string {
-  return `${durationText(avg)} (${durationText(best)} to ${durationText(worst)})`;
+/** Why the path ends before the target, and where. */
+function reasonWords({ truncationReason, lastHop }: Response): string {
+  const last = lastHop
+    ? `last response from hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})`
+    : 'no hop responded';
+  return truncationReason === null ? last : `${reasons[truncationReason]}; ${last}`;
 }
 
-/** Why a way was not followed to its end. */
-export function reasonWords(reason: NonNullable<TracerouteDetail['response']>['truncationReason']): string {
-  switch (reason) {
-    case 'UNREACHABLE':
-      return 'a router says that there is no way on';
-    case 'MAX_UNKNOWN_HOPS':
-      return 'nobody behind the last hop answers';
-    case 'MAX_HOPS':
-      return 'the limit of hops was reached';
-    case 'TIMEOUT':
-      return 'the time for it was over';
-    case 'NOT_SENT':
-      return 'this location could not send';
-    case null:
-      return '';
-  }
-}
-
-function fact(name: string, value: string | number | null, problem: string | null = null): SummaryFact {
-  return { name, value, problem };
-}
+const reasons = {
+  UNREACHABLE: 'a router has no route to it',
+  MAX_UNKNOWN_HOPS: 'no hop behind the last one responds',
+  MAX_HOPS: 'the limit of hops was reached',
+  TIMEOUT: 'the time limit was reached',
+  NOT_SENT: 'this location could not send',
+} as const;

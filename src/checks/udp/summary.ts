@@ -1,38 +1,39 @@
 import { durationText } from '../../lib/figures/duration.ts';
-import type { DetailSummary, SummaryFact, SummarySection } from '../summary/detail-summary.ts';
+import type { DetailSummary, SummarySection } from '../summary/detail-summary.ts';
+import { code, comparedText, fact } from '../summary/parts.ts';
+import { probeParts } from '../summary/probe-parts.ts';
 import type { UdpDetail } from './detail.ts';
 
 /** What people read of a UDP monitor's result. */
-export function summaryOf({ request, steps, response }: UdpDetail): DetailSummary {
-  const asked: SummarySection = {
+export function summaryOf(detail: UdpDetail): DetailSummary {
+  const { request, steps, response } = detail;
+  const data = request.dataFormat === 'HEX' ? 'Data (hexadecimal)' : 'Data';
+  const sent: SummarySection = {
     title: 'Request',
-    facts: [
-      fact('Target', `${request.hostname}:${request.port}`),
-      ...(steps
-        ? []
-        : [fact(request.dataFormat === 'HEX' ? 'Data (hexadecimal)' : 'Data', request.data || 'none')]),
-    ],
+    facts: [fact('Target', code(`${request.hostname}:${request.port}`))],
+    texts: steps ? [] : comparedText(`${data} sent`, request.data),
   };
-  if (!response) return { phases: [], sections: [asked] };
+  if (!response) return { ...probeParts(detail), sections: [sent] };
   const { dns, wait } = response.timingPhases;
   const begunCount = steps?.filter(({ state }) => state !== 'NOT_REACHED').length ?? 1;
   const isRepeated = response.sentCount > begunCount;
   return {
+    ...probeParts(detail),
     phases: [
-      { name: 'Name (DNS)', kind: 'dns', lengthMs: dns },
-      { name: 'Wait', kind: 'wait', lengthMs: wait },
+      { name: 'DNS lookup', kind: 'dns', lengthMs: dns },
+      { name: 'Waiting for response', kind: 'wait', lengthMs: wait },
     ],
     sections: [
-      asked,
+      sent,
       ...(steps ? [stepsSection(steps)] : []),
       {
-        title: 'Answer',
+        title: 'Response',
         facts: [
           fact('Address', response.ipAddress),
-          fact('Sent', response.sentCount, isRepeated ? 'what was sent first got no answer' : null),
+          fact('Sent', response.sentCount, isRepeated ? 'the first datagrams got no response' : null),
           fact('Bytes', response.sizeBytes),
-          fact('Data', response.data ?? null),
         ],
+        texts: comparedText(`${data} received`, response.data),
       },
     ],
   };
@@ -45,12 +46,8 @@ function stepsSection(steps: NonNullable<UdpDetail['steps']>): SummarySection {
       const words =
         state === 'NOT_REACHED'
           ? 'not reached'
-          : `${answer ?? 'no answer'} (${durationText(waitMs)}, sent ${sentCount === 1 ? 'once' : `${sentCount} times`})`;
+          : `${answer ?? 'no response'} (${durationText(waitMs)}, sent ${sentCount === 1 ? 'once' : `${sentCount} times`})`;
       return fact(`Step ${index + 1}`, words, state === 'FAILED' ? 'this step failed' : null);
     }),
   };
-}
-
-function fact(name: string, value: string | number | null, problem: string | null = null): SummaryFact {
-  return { name, value, problem };
 }

@@ -3,6 +3,7 @@ import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
 import { httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
+import { summaryOf } from '../http/summary.ts';
 import { UrlSpec } from './spec.ts';
 
 export { UrlSpec };
@@ -21,6 +22,7 @@ export const url = defineCheckType({
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   facts: httpFacts,
+  summary: summaryOf,
   analytics: { route: 'url-monitors', metrics: httpMetrics, dimension: statusCodeDimension },
   isRepeatable: () => true,
   selfTest: ({ href }) => ({ request: { url: href } }),

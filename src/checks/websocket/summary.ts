@@ -1,94 +1,83 @@
-import { durationText } from '../../lib/figures/duration.ts';
-import type {
-  DetailSummary,
-  SummaryFact,
-  SummaryMessage,
-  SummarySection,
-} from '../summary/detail-summary.ts';
+import { counted } from '../../lib/figures/count.ts';
+import type { DetailSummary, SummaryMessage, SummarySection } from '../summary/detail-summary.ts';
+import { dialogueMessage, dialogueSteps } from '../summary/dialogue.ts';
+import { code, comparedText, fact, took, traceFact } from '../summary/parts.ts';
+import { certificateSections, probeParts } from '../summary/probe-parts.ts';
 import type { WebSocketDetail } from './detail.ts';
 
 type Response = NonNullable<WebSocketDetail['response']>;
 
 /** What people read of a WebSocket monitor's result. */
-export function summaryOf({ request, response, steps }: WebSocketDetail): DetailSummary {
-  const asked: SummarySection = {
+export function summaryOf(detail: WebSocketDetail): DetailSummary {
+  const { request, response, steps } = detail;
+  const sent: SummarySection = {
     title: 'Handshake',
+    line: { text: 'GET', url: request.url },
     facts: [
-      fact('URL', request.url),
       fact('Subprotocols offered', request.subprotocols.join(', ') || null),
-      fact('Name for TLS', request.serverName ?? null),
-      fact('Trace', request.traceparent?.slice(3, 35) ?? null),
-      ...Object.entries(request.headers).map(([name, value]) => fact(name, value)),
+      fact('Server name (SNI)', code(request.serverName)),
+      traceFact(request.traceparent),
     ],
+    headers: request.headers,
   };
-  if (!response) return { phases: [], sections: [asked] };
+  if (!response) return { ...probeParts(detail), sections: [sent] };
   const { dns, connect, proxy, tls, handshake, messages } = response.timingPhases;
   return {
+    ...probeParts(detail),
     phases: [
-      { name: 'Name (DNS)', kind: 'dns', lengthMs: dns },
-      { name: 'Connection (TCP)', kind: 'tcp', lengthMs: connect },
+      { name: 'DNS lookup', kind: 'dns', lengthMs: dns },
+      { name: 'TCP connection', kind: 'tcp', lengthMs: connect },
       { name: 'Proxy', kind: 'proxy', lengthMs: proxy },
-      { name: 'Handshake (TLS)', kind: 'tls', lengthMs: tls },
-      { name: 'Handshake (WebSocket)', kind: 'first-byte', lengthMs: handshake },
+      { name: 'TLS handshake', kind: 'tls', lengthMs: tls },
+      { name: 'WebSocket upgrade', kind: 'first-byte', lengthMs: handshake },
       { name: 'Messages', kind: 'download', lengthMs: messages },
     ],
-    sections: [...stepSection(steps), asked, answerSection(response), closeSection(response)],
-    conversation: conversationOf(response, steps),
+    sections: [
+      { title: 'Conversation', id: 'conversation', conversation: conversationOf(response, steps) },
+      dialogueSteps(steps, stepWords, (count) => `${counted(count, 'message')} skipped`),
+      sent,
+      responseSection(response),
+      closeSection(response),
+      ...certificateSections(response.certificate),
+    ],
   };
 }
 
-const stateWords = { DONE: 'done', NOT_REACHED: 'not reached' } as const;
 const stepWords = {
   SEND: 'Send',
   EXPECT: 'Expect a message',
   EXPECT_CLOSE: 'Expect the close',
 } as const;
 
-function stepSection(steps: WebSocketDetail['steps']): SummarySection[] {
-  if (steps.length === 0) return [];
-  const facts = steps.map(({ type, state, waitMs, skippedCount }, index) => {
-    const passedOver = skippedCount === 1 ? '1 message passed over' : `${skippedCount} messages passed over`;
-    const parts = [
-      ...(state === 'FAILED' ? [] : [stateWords[state]]),
-      ...(type === 'SEND' || state === 'NOT_REACHED' ? [] : [`after ${durationText(waitMs)}`]),
-      ...(skippedCount === 0 ? [] : [passedOver]),
-    ];
-    return fact(`${index + 1}. ${stepWords[type]}`, parts.join(', '), state === 'FAILED' ? 'failed' : null);
-  });
-  return [{ title: 'Steps', facts }];
-}
-
-function answerSection(response: Response): SummarySection {
-  const { status, statusText, headers, certificate } = response;
+function responseSection(response: Response): SummarySection {
+  const { status, statusText, headers, body } = response;
   return {
-    title: 'Answer of the handshake',
+    title: 'Response of the handshake',
     facts: [
       fact(
         'Status',
-        status === 0 ? 'no answer' : `${status} ${statusText}`.trim(),
+        status === 0 ? 'no response' : `${status} ${statusText}`.trim(),
         status === 101 ? null : 'not switched',
       ),
       fact('Subprotocol', response.subprotocol),
       fact('Address', response.ipAddress),
-      ...Object.entries(headers ?? {}).map(([name, value]) => fact(name, value)),
-      fact('Body', response.body || null),
-      fact('Certificate', certificate?.subject ?? null),
-      fact('Certificate valid to', certificate?.validTo ?? null),
     ],
+    headers: headers ?? {},
+    texts: comparedText('Response body', body),
   };
 }
 
 function closeSection(response: Response): SummarySection {
   const { closeCode, closeReason, isClosedByTarget, closeTimeMs, receivedCount, pingCount } = response;
   return {
-    title: 'End of the conversation',
+    title: 'Close',
     facts: [
       fact('Messages received', receivedCount),
       fact('Pings answered', pingCount === 0 ? null : pingCount),
       fact('Close code', closeCode, closeCode === 1006 ? 'the server sent no close frame' : null),
       fact('Reason', closeReason || null),
       fact('Closed first by', closeCode === null ? null : isClosedByTarget ? 'the server' : 'the check'),
-      fact('Close took', closeTimeMs === null ? null : durationText(closeTimeMs)),
+      fact('Close took', took(closeTimeMs)),
     ],
   };
 }
@@ -97,13 +86,10 @@ function conversationOf(response: Response, steps: WebSocketDetail['steps']): Su
   const { messages, omittedCount } = response;
   const shown = messages.map(
     ({ direction, type, text, truncated, sizeBytes, atMs, step }): SummaryMessage => {
-      const what = type === 'BINARY' ? `binary, ${sizeBytes} bytes` : `${sizeBytes} bytes`;
-      const where = step === null ? 'no step took it' : `step ${step}`;
+      const about = type === 'BINARY' ? `binary, ${sizeBytes} bytes` : `${sizeBytes} bytes`;
       const isWrong = step !== null && direction === 'RECEIVED' && steps[step - 1]?.state === 'FAILED';
       return {
-        isSent: direction === 'SENT',
-        ...{ atMs, text },
-        note: `${where}, ${what}${truncated ? ', cut' : ''}`,
+        ...dialogueMessage({ direction, text, truncated, atMs, step, about }),
         problem: isWrong ? 'not what the step expects' : null,
       };
     },
@@ -114,11 +100,7 @@ function conversationOf(response: Response, steps: WebSocketDetail['steps']): Su
     isSent: false,
     atMs: shown[middle]?.atMs ?? 0,
     text: '…',
-    note: `${omittedCount} messages are not kept`,
+    note: `${omittedCount} messages were not kept`,
   };
   return [...shown.slice(0, middle), gap, ...shown.slice(middle)];
-}
-
-function fact(name: string, value: string | number | null, problem: string | null = null): SummaryFact {
-  return { name, value, problem };
 }

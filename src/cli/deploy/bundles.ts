@@ -4,7 +4,7 @@ import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
 import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Definition } from '../project/project.ts';
-import { openLocalBundle } from '../suite-folder.ts';
+import { openLocalBundle } from '../run/suite-folder.ts';
 
 /**
  * Uploads the archives of suites that files name by paths: checks name them by their keys, and one of the same content

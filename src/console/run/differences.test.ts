@@ -34,7 +34,9 @@ it('takes times for different only where they are by much', () => {
 
 it('shows the first of many lines that differ, and none that are the same', () => {
   const lines = (text: string) =>
-    Array.from({ length: 100 }, (_, index) => fact('Body', `Line ${index + 1}`, index < 90 ? text : 'end'));
+    Array.from({ length: 100 }, (_, index) =>
+      fact('Body', `Line ${index + 1}`, index < 90 ? text : 'end', { isLine: true }),
+    );
   const all = differencesOf(lines('new'), lines('old'));
   expect(all).toHaveLength(12);
   expect(all[0]).toMatchObject({ name: 'Line 1', before: 'old', now: 'new', isDifferent: true });

@@ -30,7 +30,7 @@ export function differencesOf(now: readonly Fact[], before: readonly Fact[]): Di
       const [, name = ''] = key.split('\n');
       const isDifferent = differ(one, other);
       if (isDifferent) shown += 1;
-      if (isDifferent ? shown > mostOfGroup : group === 'Body' && name !== 'Size') return [];
+      if (isDifferent ? shown > mostOfGroup : (one ?? other)?.isLine) return [];
       return [
         {
           group,

@@ -1,7 +1,7 @@
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
 import { assetRoutes } from '../../protocol/results/artifact.ts';
-import { type CheckResult, checkResultRoutes } from '../../protocol/results/check-result.ts';
+import { type CheckResult, checkResultRoutes, summaryOfResult } from '../../protocol/results/check-result.ts';
 import { slotRoutes } from '../../protocol/runs/slot.ts';
 import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
@@ -17,7 +17,7 @@ import { copyFile, copyPage } from './copy.ts';
 import { detailParts } from './detail.ts';
 import { evidenceSections } from './evidence.ts';
 import { crumbs, lastPassedBefore, leftOutNotice, runAgainForm } from './parts.ts';
-import { waySection } from './summary/way.ts';
+import { findEarlierPath } from './summary/path.ts';
 import { verdictOf } from './verdict.ts';
 
 export const runPages: readonly Page[] = [
@@ -49,17 +49,18 @@ async function runPage(call: PageCall): Promise<View> {
     params: { checkId, checkResultId: resultId },
   });
   const verdict = verdictOf(result);
+  const summary = summaryOfResult(result);
   const check = await call.store.checks.find(call.viewer.accountId, checkId);
   // Nobody runs what calls in by itself.
   const isRun = check !== undefined && !findCheckType(check.checkType)?.pings;
-  const [attempts, lastPassed, evidence, rootCause, way] = await Promise.all([
+  const [attempts, lastPassed, evidence, rootCause, earlierPath] = await Promise.all([
     attemptsOf(call, result),
     verdict.state === 'passed' ? undefined : lastPassedBefore(call, result),
     evidenceSections(call, result),
     rootCauseSection(call, result, path`/checks/${checkId}/runs/${resultId}`),
-    waySection(call, result),
+    findEarlierPath(call, result, summary),
   ]);
-  const { sections, log } = detailParts(result);
+  const { sections, log } = detailParts(result, { summary, earlierPath });
   const main = html`${crumbs(checkId, result.name)}
 <div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
 <h1>${visible(shortened(verdict.sentence, 400))}</h1>
@@ -80,7 +81,7 @@ ${facts([
       ? html`<a class="button" href="${path`/checks/${checkId}/runs/${resultId}/compare`}">Compare with the last pass</a><a class="button" href="${path`/checks/${checkId}/runs/${lastPassed.id}`}">Last pass (${duration(lastPassed.responseTime)})</a>`
       : ''
   }${isRun ? html`<a class="button" href="${path`/checks/${checkId}/file`}">Run it yourself</a>` : ''}</div></div>
-${leftOutNotice(result)}${rootCause}${attempts}${way}${sections}${evidence}${log}${leaseFacts(result)}`;
+${leftOutNotice(result)}${rootCause}${attempts}${sections}${evidence}${log}${leaseFacts(result)}`;
   return { title: `${verdict.word}: ${shortened(result.name, 80)}`, main };
 }
 

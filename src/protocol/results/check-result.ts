@@ -1,16 +1,30 @@
 import { z } from 'zod';
 import { FailureDetails } from '../../checks/contract/failure-details.ts';
-import { checkTypeNames, checkTypes } from '../../checks/index.ts';
+import { checkTypeNames, checkTypes, findCheckType } from '../../checks/index.ts';
+import type { DetailKey, DetailSummary } from '../../checks/summary/detail-summary.ts';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 
+const typesByDetailKey = Map.groupBy(checkTypes, ({ detailKey }) => detailKey);
+
+/** Where details stand in a result, by the types of checks; null for other types. */
+const detailFields = Object.fromEntries(
+  [...typesByDetailKey.keys()].map((key) => [key, z.unknown().nullable()]),
+);
+
+/** The same in a result without a detail. */
+export const noDetails: Readonly<Record<DetailKey, null>> = Object.fromEntries(
+  [...typesByDetailKey.keys()].map((key) => [key, null]),
+);
+
 /** A check result as the API shows it (spec.md "Check result"; check model 3.4). */
 export const CheckResult = z
   .object({
     id: z.string(),
+    checkType: z.string().describe('The type of the check'),
     resultType: z.enum(['FINAL', 'ATTEMPT']),
     name: z.string(),
     checkId: z.string(),
@@ -24,16 +38,7 @@ export const CheckResult = z
     stoppedAt: DateTime.nullable(),
     created_at: DateTime,
     responseTime: z.number(),
-    apiCheckResult: z.unknown().nullable(),
-    browserCheckResult: z.unknown().nullable(),
-    multiStepCheckResult: z.unknown().nullable(),
-    playwrightCheckResult: z.unknown().nullable(),
-    agenticCheckResult: z.unknown().nullable(),
-    sslCheckResult: z.unknown().nullable(),
-    grpcCheckResult: z.unknown().nullable(),
-    tracerouteCheckResult: z.unknown().nullable(),
-    webSocketCheckResult: z.unknown().nullable(),
-    udpCheckResult: z.unknown().nullable(),
+    ...detailFields,
     checkRunId: z.number(),
     attempts: z.int(),
     sequenceId: z.string().nullable(),
@@ -90,20 +95,38 @@ export const CheckResult = z
       .describe('The files the run left behind, and those that could not be kept'),
   })
   .meta({ id: 'CheckResult' });
-export type CheckResult = z.output<typeof CheckResult>;
+export type CheckResult = z.output<typeof CheckResult> & Readonly<Record<DetailKey, unknown>>;
+
+/** The detail of a result; null without one. */
+export function detailOf(result: CheckResult): unknown {
+  const key = findCheckType(result.checkType)?.detailKey ?? 'apiCheckResult';
+  return result[key] ?? null;
+}
+
+/**
+ * What people read of a detail; undefined without one, and for a detail of another build that does not fit the type
+ * of this one.
+ */
+export function summaryOf(checkType: string, detail: unknown): DetailSummary | undefined {
+  const type = findCheckType(checkType);
+  const parsed = type?.detail.safeParse(detail);
+  return parsed?.success ? type?.summary(parsed.data) : undefined;
+}
+
+/** The same of a result. */
+export function summaryOfResult(result: CheckResult): DetailSummary | undefined {
+  return summaryOf(result.checkType, detailOf(result));
+}
 
 /** A check result with the details that the types of this build give it. */
 export const DocumentedCheckResult = z
   .object({
     ...CheckResult.shape,
     ...Object.fromEntries(
-      [...Map.groupBy(checkTypes, (type) => type.detailKey)].flatMap(([key, types]) => {
-        if (key === undefined) return [];
+      [...typesByDetailKey].map(([key, types]) => {
         const details = [...new Set(types.map((type) => type.detail))];
         const titles = types.map((type) => type.title).join(', ');
-        return [
-          [key, z.union(details).nullable().describe(`The detail of: ${titles}. null for other types`)],
-        ];
+        return [key, z.union(details).nullable().describe(`The detail of: ${titles}. null for other types`)];
       }),
     ),
   })

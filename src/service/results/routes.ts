@@ -13,6 +13,7 @@ import {
   type CheckResult,
   type CheckResultQuery,
   checkResultRoutes,
+  noDetails,
 } from '../../protocol/results/check-result.ts';
 import type { Check } from '../checks/store.ts';
 import { withAssetUrls } from './artifacts/asset-urls.ts';
@@ -105,9 +106,9 @@ export function resultView(
   publicUrl?: string,
 ): CheckResult {
   const type = findCheckType(row.check_type);
-  const detailKey = type ? type.detailKey : 'apiCheckResult';
   return {
     id: row.id,
+    checkType: row.check_type,
     resultType: row.result_type,
     name: checkName,
     checkId: row.check_id,
@@ -121,21 +122,15 @@ export function resultView(
     stoppedAt: iso(row.stopped),
     created_at: iso(row.created),
     responseTime: row.response_time,
-    apiCheckResult: null,
-    browserCheckResult: null,
-    multiStepCheckResult: null,
-    playwrightCheckResult: null,
-    agenticCheckResult: null,
-    sslCheckResult: null,
-    grpcCheckResult: null,
-    tracerouteCheckResult: null,
-    webSocketCheckResult: null,
-    udpCheckResult: null,
-    ...(detailKey === undefined || row.detail === null
-      ? {}
-      : {
-          [detailKey]: withAssetUrls(detailOf(row.detail), type?.artifactFields ?? [], artifacts, publicUrl),
-        }),
+    ...noDetails,
+    ...(row.detail !== null && {
+      [type?.detailKey ?? 'apiCheckResult']: withAssetUrls(
+        detailOf(row.detail),
+        type?.artifactFields ?? [],
+        artifacts,
+        publicUrl,
+      ),
+    }),
     checkRunId: row.check_run_id,
     attempts: row.attempts,
     sequenceId: row.sequence_id,

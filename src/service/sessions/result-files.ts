@@ -1,38 +1,34 @@
-import type { z } from 'zod';
-import { HttpDetail, type HttpLogEntry } from '../../checks/http/detail.ts';
+import { HttpDetail } from '../../checks/http/detail.ts';
 import { findCheckType } from '../../checks/index.ts';
+import type { SummaryLogLine } from '../../checks/summary/detail-summary.ts';
 import { isRecord } from '../../lib/json/record.ts';
 import { storedValue } from '../../platform/store/stored-json.ts';
+import { summaryOf } from '../../protocol/results/check-result.ts';
 import { snapshotKey } from '../results/artifacts/asset-urls.ts';
 import type { ArtifactRow, ResultRow } from '../results/tables.ts';
 
 const parsedDetail = storedValue<Fields>('test_results.detail', {});
 
-type LogLine = z.output<typeof HttpLogEntry>;
+type LogLine = Omit<SummaryLogLine, 'stage'>;
 type Fields = Readonly<Record<string, unknown>>;
 type Stored = Pick<ResultRow, 'check_type' | 'detail'>;
 
-const stages = ['setup', 'request', 'teardown'] as const;
+type Stage = 'setup' | 'request' | 'teardown';
 
 /** What a run wrote, stage after stage. */
 export function logLines(row: Stored): LogLine[] {
-  const { jobLog } = detailOf(row);
-  if (Array.isArray(jobLog)) return jobLog as LogLine[];
-  return stages.flatMap((stage) => stageOf(jobLog, stage));
+  return logOf(row).map(withoutStage);
 }
 
 /**
  * The log of a result as clients of the field read it: by stage for requests that scripts may stand around,
  * line by line for everything else. It is never null.
  */
-export function logFile(row: Stored): LogLine[] | Record<(typeof stages)[number], LogLine[]> {
+export function logFile(row: Stored): LogLine[] | Record<Stage, LogLine[]> {
   if (findCheckType(row.check_type)?.detail !== HttpDetail) return logLines(row);
-  const { jobLog } = detailOf(row);
-  return {
-    setup: stageOf(jobLog, 'setup'),
-    request: stageOf(jobLog, 'request'),
-    teardown: stageOf(jobLog, 'teardown'),
-  };
+  const log = logOf(row);
+  const ofStage = (stage: Stage) => log.filter((line) => line.stage === stage).map(withoutStage);
+  return { setup: ofStage('setup'), request: ofStage('request'), teardown: ofStage('teardown') };
 }
 
 /**
@@ -81,7 +77,10 @@ function detailOf({ detail }: Stored): Fields {
   return detail === null ? {} : parsedDetail(detail);
 }
 
-function stageOf(jobLog: unknown, stage: string): LogLine[] {
-  const lines = isRecord(jobLog) ? jobLog[stage] : undefined;
-  return Array.isArray(lines) ? (lines as LogLine[]) : [];
+function logOf(row: Stored): readonly SummaryLogLine[] {
+  return summaryOf(row.check_type, detailOf(row))?.log ?? [];
+}
+
+function withoutStage({ time, msg, level }: SummaryLogLine): LogLine {
+  return { time, msg, level };
 }

@@ -55,7 +55,7 @@ describe('a gRPC monitor', () => {
     expect(dns + connect + tls + settings + wait + download).toBeCloseTo(total, 2);
     expect([wait > 0, (response?.reflectionTimeMs ?? 0) > 0, total]).toEqual([true, true, responseTimeMs]);
     expect(measurement?.clock).toBe('kernel');
-    expect(grpc.summary?.(detail).phases.length).toBe(6);
+    expect(grpc.summary(detail).phases).toHaveLength(6);
   });
 
   it('judges status, message, metadata and health by assertions', async () => {

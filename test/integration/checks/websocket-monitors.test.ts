@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setDefaultCACertificates } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
-import { webSocket } from '../../../src/checks/websocket/check.ts';
+import type { WebSocketDetail } from '../../../src/checks/websocket/detail.ts';
 import { warmUp } from '../../../src/checks/websocket/run.ts';
+import { summaryOf } from '../../../src/checks/websocket/summary.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 import { startProxyTarget } from '../../helpers/targets/proxy-target.ts';
 import { startFramingServer, startHandshakeServer } from '../../helpers/websocket/hostile-server.ts';
@@ -22,6 +23,8 @@ afterAll(() => Promise.all([sound, secure, proxy].map((one) => one.close())));
 const text = (target: string) => ({ source: 'TEXT_BODY', comparison: 'EQUALS', target });
 const expecting = (...assertions: object[]) => ({ type: 'EXPECT', assertions });
 const sending = (message: string, rest: object = {}) => ({ type: 'SEND', message, ...rest });
+const saidIn = (detail: WebSocketDetail) =>
+  summaryOf(detail).sections.flatMap(({ conversation = [] }) => conversation);
 const at = (path: string, ...steps: object[]) => ({ url: `${sound.url}${path}`, steps });
 
 describe('a WebSocket monitor', () => {
@@ -48,8 +51,7 @@ describe('a WebSocket monitor', () => {
     expect([total, (response?.closeTimeMs ?? -1) >= 0]).toEqual([responseTimeMs, true]);
     expect(measurement?.clock).toBe('kernel');
     await expect.poll(() => sound.closeCodes.at(-1)).toBe(1000);
-    const summary = webSocket.summary?.(detail);
-    expect(summary?.conversation?.map(({ isSent }) => isSent)).toEqual([true, false, false]);
+    expect(saidIn(detail).map(({ isSent }) => isSent)).toEqual([true, false, false]);
   });
 
   it('judges the handshake, the messages and the end by assertions', async () => {
@@ -130,7 +132,7 @@ describe('a WebSocket monitor', () => {
     const { failure, errorMessages, detail } = await runSocketMonitor(request);
     expect(failure?.code).toBe(code);
     expect(errorMessages[0]).toContain(words);
-    expect(webSocket.summary?.(detail).sections.length).toBeGreaterThan(2);
+    expect(summaryOf(detail).sections.length).toBeGreaterThan(2);
   });
 
   it('passes over what does not fit, and keeps what comes early', async () => {
@@ -227,6 +229,6 @@ describe('a WebSocket monitor', () => {
     expect(failure?.code).toBe('DIALOGUE_FAILED');
     expect(detail.response).toMatchObject({ receivedCount: 1000, omittedCount: 800 });
     expect(detail.response?.messages).toHaveLength(200);
-    expect(webSocket.summary?.(detail).conversation).toHaveLength(201);
+    expect(saidIn(detail)).toHaveLength(201);
   });
 });

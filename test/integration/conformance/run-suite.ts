@@ -8,6 +8,7 @@ import type { RunContext } from '../../../src/checks/contract/run-context.ts';
 import type { checkTypes } from '../../../src/checks/index.ts';
 import { factsOf } from '../../../src/platform/store/details/run-facts.ts';
 import { runContext } from '../../helpers/run-context.ts';
+import { expectShown } from './expect-shown.ts';
 import type { RunSamples, SampleBody, Samples } from './samples/samples.ts';
 
 /** What the runs of every check type have in common, tried with the samples of that type. */
@@ -54,6 +55,7 @@ export function runSuite(type: (typeof checkTypes)[number]): void {
     expect(JSON.parse(JSON.stringify(outcome.detail))).toEqual(outcome.detail);
     expect(outcome.responseTimeMs).toBeGreaterThanOrEqual(0);
     expect(outcome.errorMessages.length > 0).toBe(outcome.failure !== undefined);
+    expectShown(type, outcome);
     if (!outcome.failure) return;
     const { code, message, details } = outcome.failure;
     expect(message).not.toBe('');

@@ -117,7 +117,7 @@ it('a failed run is compared with the last one that passed', async () => {
   const { status, body } = await visitor.get(`/checks/${check.id}/runs/${failed}/compare`);
   expect(status).toBe(200);
   const [different = ''] = body.split('<details>');
-  expect(textOf(different)).toMatch(/Status 200 all is well 503 all is lost/);
+  expect(textOf(different)).toMatch(/Response 200 all is well 503 all is lost/);
   expect(textOf(different)).toMatch(/Line 1 all is well all is lost/);
   expect(body).toContain(`/checks/${check.id}/runs/${passed}`);
   const none = await visitor.get(`/checks/${check.id}/runs/${passed}/compare`);

@@ -4,7 +4,7 @@ import { type FailureCode, failure, failureCatalogue } from '../../../src/checks
 import { showRootCauses } from '../../../src/cli/api/causes.ts';
 import { showLogs } from '../../../src/cli/api/checks.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
-import { runText } from '../../../src/cli/run-text.ts';
+import { runText } from '../../../src/cli/run/run-text.ts';
 import { factsOf } from '../../../src/service/alerts/facts.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../helpers/service/alert-receivers.ts';

@@ -222,7 +222,7 @@ describe('days of a certificate', () => {
     const status = await stage.call('GET', `/v1/check-statuses/${check.id}`);
     expect(status.sslDaysRemaining).toBe(left);
     const page = textOf((await reader.get(`/checks/${check.id}/runs/${run.resultId}`)).body);
-    expect(page).toContain(`the first of its chain ${expiryOf(left)}`);
+    expect(page).toContain(`First of the chain ${expiryOf(left)}`);
     const metrics = String(await stage.call('GET', '/metrics/checks'));
     const sample = new RegExp(
       `^picket_check_certificate_expiry_timestamp_seconds\\{check="${check.id}"[^\\n]*\\} ([^ \\n]+)$`,

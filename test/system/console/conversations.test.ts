@@ -37,7 +37,7 @@ it('shows the conversation of a WebSocket monitor on every screen, and its steps
       const said = window.page.locator('.conversation > .said');
       expect(await said.count()).toBeGreaterThanOrEqual(5);
       expect(await said.nth(0).textContent()).toContain('Sent after');
-      expect(await said.nth(1).textContent()).toContain('no step took it');
+      expect(await said.nth(1).textContent()).toContain('matched no step');
       expect(await window.page.locator('.said-wrong').textContent()).toContain('not what the step expects');
       expect(await window.page.locator('h2').allTextContents()).toContain('Steps');
       await fits(window);

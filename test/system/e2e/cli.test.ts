@@ -116,7 +116,7 @@ describe('picket run', () => {
   it('ends with 0 and a readable result when the check passes', async () => {
     const { code, output } = await run(`checkType: URL\nname: Home\nrequest: { url: "${origin}/" }`);
     expect(output).toMatch(/PASSED {2}Home {2}\(URL\) {2}[\d.]+ ms/);
-    expect(output).toMatch(/dns [\d.]+ ms {2}tcp [\d.]+ ms/);
+    expect(output).toMatch(/TCP connection [\d.]+ ms, Waiting for response [\d.]+ ms/);
     expect(code).toBe(0);
   });
 

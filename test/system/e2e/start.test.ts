@@ -93,7 +93,7 @@ it('npm start names the one that runs in the same folder', async () => {
 
 describe('the table of npm start', () => {
   const rows = [
-    ['check', 'type', 'location', 'verdict', 'time', 'phases (ms) or reason', 'late'],
+    ['check', 'type', 'location', 'verdict', 'time', 'phases or reason', 'late'],
     [
       'A shop with a long name',
       'BROWSER',

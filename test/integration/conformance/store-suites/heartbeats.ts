@@ -113,7 +113,9 @@ export function heartbeatSuite(stage: StoreStage): void {
     expect(result).toMatchObject({
       resultType: 'FINAL',
       failure: { owner: 'target', code: 'PING_MISSED' },
+      checkType: 'HEARTBEAT',
       apiCheckResult: null,
+      heartbeatCheckResult: { state: 'FAILING' },
     });
     const group = await stage.harness.call('GET', `/v1/error-groups/${result.errorGroupIds[0]}`);
     expect(group.body).toMatchObject({ checkId: check.id, count: 1 });

@@ -1,16 +1,11 @@
-import { section, visible } from '../elements/text.ts';
-import { type Content, html } from '../html.ts';
-
-interface LogEntry {
-  readonly time: number;
-  readonly msg: string;
-  readonly level: string;
-}
+import type { SummaryLogLine } from '../../../checks/summary/detail-summary.ts';
+import { section, visible } from '../../elements/text.ts';
+import { type Content, html } from '../../html.ts';
 
 const shownLines = 500;
 
 /** The log of a run, by the instant each line was written. */
-export function logSection(entries: readonly LogEntry[]): Content {
+export function logSection(entries: readonly SummaryLogLine[]): Content {
   if (entries.length === 0) return '';
   const rest = entries.length - shownLines;
   return section(

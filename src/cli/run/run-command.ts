@@ -1,15 +1,15 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { runCheckOnce } from '../agent/run-once.ts';
-import { readServiceSecrets } from '../agent/service-secrets.ts';
-import { readModelAccess } from '../checks/model/settings.ts';
-import { readCaDirectory } from '../lib/ca-directory.ts';
-import { AppError } from '../lib/errors.ts';
-import { withoutPassword } from '../lib/text.ts';
-import { isProxyUrl } from '../probes/connection/forward-proxy.ts';
+import { runCheckOnce } from '../../agent/run-once.ts';
+import { readServiceSecrets } from '../../agent/service-secrets.ts';
+import { readModelAccess } from '../../checks/model/settings.ts';
+import { readCaDirectory } from '../../lib/ca-directory.ts';
+import { AppError } from '../../lib/errors.ts';
+import { withoutPassword } from '../../lib/text.ts';
+import { isProxyUrl } from '../../probes/connection/forward-proxy.ts';
+import { readCheckFile } from '../check-file.ts';
 import { copyArtifacts, openArtifactFolder } from './artifact-folder.ts';
-import { readCheckFile } from './check-file.ts';
 import { runText, verdictOf } from './run-text.ts';
 import { openLocalBundle } from './suite-folder.ts';
 

@@ -7,8 +7,8 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import tar, { type Pack } from 'tar-stream';
-import { codeBundleKeyOf, maxCodeBundleBytes } from '../checks/contract/code-bundle.ts';
-import { AppError, toError } from '../lib/errors.ts';
+import { codeBundleKeyOf, maxCodeBundleBytes } from '../../checks/contract/code-bundle.ts';
+import { AppError, toError } from '../../lib/errors.ts';
 
 /** The archive of a suite on disk, with the key its content has. */
 export interface LocalBundle {

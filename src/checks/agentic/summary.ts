@@ -1,0 +1,76 @@
+import { counted } from '../../lib/figures/count.ts';
+import { durationText } from '../../lib/figures/duration.ts';
+import type { DetailSummary, SummarySection } from '../summary/detail-summary.ts';
+import { fact, inWords, volatileFact } from '../summary/parts.ts';
+import type { AgenticDetail } from './detail.ts';
+import { stepInWords } from './plan/plan.ts';
+
+const shownSteps = 100;
+const origins = {
+  found: 'The model found the steps; later runs repeat them without it.',
+  replayed: 'The steps of an earlier run were repeated, without the model.',
+  healed: 'The model replaced steps that no longer fitted the page.',
+} as const;
+
+/** What people read of the result of an agentic check: its steps, what it verified, and its use of the model. */
+export function summaryOf(detail: AgenticDetail): DetailSummary {
+  const { prompt, summary, plan, usage, assertions, suggestions, steps } = detail;
+  return {
+    assertions: assertions.map(({ condition, passed, expected, actual }) => ({
+      ...{ isMet: passed, subject: condition, error: null },
+      ...(expected === null ? { expected: '' } : { comparison: 'is', expected }),
+      found: actual ?? 'nothing',
+    })),
+    sections: [
+      {
+        title: 'Task',
+        id: 'agentic',
+        facts: [
+          fact('Prompt', prompt),
+          volatileFact('Summary', summary),
+          fact('Steps', plan && origins[plan.origin]),
+          fact('Version of the plan', plan?.version ?? null),
+          volatileFact('Model', usage ? usageWords(usage) : 'not used'),
+        ],
+        texts: plan?.fresh
+          ? [{ label: 'Steps that later runs repeat', text: plan.fresh.steps.map(stepInWords).join('\n') }]
+          : [],
+      },
+      suggestionsSection(suggestions),
+      {
+        title: 'Steps',
+        id: 'steps',
+        table: {
+          caption: 'Tool calls and their results, in their order',
+          columns: [{ title: 'Kind' }, { title: 'Content' }],
+          rows: steps.slice(0, shownSteps).map((step) => [inWords(step.type), stepText(step)]),
+        },
+      },
+    ],
+  };
+}
+
+function suggestionsSection(suggestions: AgenticDetail['suggestions']): SummarySection {
+  return {
+    title: 'Suggestions',
+    table: {
+      caption: 'Suggestions',
+      columns: [{ title: 'Suggestion' }, { title: 'New prompt' }],
+      rows: suggestions.map(({ summary, promptReplacement }) => [summary, promptReplacement]),
+    },
+  };
+}
+
+/** `click: role "button" name "Buy"`, and what came of it. */
+function stepText({ type, name, input, output }: AgenticDetail['steps'][number]): string {
+  if (type === 'tool_call' && name !== null) return stepInWords({ tool: name, input: input ?? {} });
+  if (output === null || output === undefined) return '–';
+  return typeof output === 'string' ? output : JSON.stringify(output);
+}
+
+function usageWords(usage: NonNullable<AgenticDetail['usage']>): string {
+  const { model, calls, inputTokens, outputTokens, isEstimated, waitedMs, cost } = usage;
+  const tokens = `${isEstimated ? 'about ' : ''}${inputTokens + outputTokens} tokens`;
+  const price = cost === null ? '' : `, cost ${cost.toFixed(4)}`;
+  return `${model}: ${counted(calls, 'call')}, ${tokens}, ${durationText(waitedMs)}${price}`;
+}

@@ -1,0 +1,60 @@
+import type { DetailSummary, SummaryText } from '../summary/detail-summary.ts';
+import { code, comparedText, fact } from '../summary/parts.ts';
+import { probeParts } from '../summary/probe-parts.ts';
+import type { DnsDetail, DnsJson } from './detail.ts';
+
+/** What people read of a DNS monitor's result. */
+export function summaryOf(detail: DnsDetail): DetailSummary {
+  const { request, response } = detail;
+  const { nameServerInfo: server, returnCode } = response;
+  const recordClass = request.recordClass ?? 'IN';
+  return {
+    ...probeParts(detail),
+    phases: returnCode === '' ? [] : [{ name: 'DNS response', kind: 'dns', lengthMs: response.responseTime }],
+    sections: [
+      {
+        title: 'Question',
+        facts: [
+          fact('Name', code(request.query)),
+          fact('Type', `${recordClass} ${request.recordType}`),
+          fact(
+            'Protocol',
+            response.retriedOverTcp ? `${request.protocol}, again over TCP` : request.protocol,
+          ),
+          fact('Name server', code(server && `${server.name ?? server.host}:${server.port}`)),
+          fact('Response code', returnCode),
+        ],
+      },
+      { title: 'Answer', texts: answerTexts(response, recordClass) },
+    ],
+  };
+}
+
+function answerTexts({ json, answer }: DnsDetail['response'], recordClass: string): SummaryText[] {
+  if (!json) return comparedText('Records', answer);
+  // Times to live count down, and the order of records changes.
+  const records = json.Answer.map(({ name, type, data }) => `${name} ${type} ${data}`).sort();
+  return [{ label: 'As dig prints it', text: digText(json, recordClass), compared: records.join('\n') }];
+}
+
+/** The answer as `dig` would print it. */
+function digText(json: DnsJson, recordClass: string): string {
+  const flags = (['AA', 'TC', 'RD', 'RA', 'AD', 'CD'] as const)
+    .filter((flag) => json[flag])
+    .map((flag) => flag.toLowerCase());
+  const records = (title: string, list: DnsJson['Answer'] = []) =>
+    list.length === 0
+      ? []
+      : [
+          ...['', `;; ${title}`],
+          ...list.map(({ name, TTL, type, data }) => `${name}\t${TTL}\t${recordClass}\t${type}\t${data}`),
+        ];
+  return [
+    `;; status: ${json.Status}; flags: ${flags.join(' ')}`,
+    ';; QUESTION',
+    ...json.Question.map(({ name, type }) => `;${name}\tIN\t${type}`),
+    ...records('ANSWER', json.Answer),
+    ...records('AUTHORITY', json.Authority),
+    ...records('ADDITIONAL', json.Additional),
+  ].join('\n');
+}

@@ -1,0 +1,129 @@
+import type { DetailSummary, SummaryPhase, SummarySection, SummaryText } from '../summary/detail-summary.ts';
+import { code, comparedText, fact, took, traceFact } from '../summary/parts.ts';
+import { certificateSections, probeParts } from '../summary/probe-parts.ts';
+import type { HttpDetail, HttpRedirectDetail, HttpTimingPhases } from './detail.ts';
+
+/** What people read of a result over HTTP. */
+export function summaryOf(detail: HttpDetail): DetailSummary {
+  const { request, response } = detail;
+  return {
+    ...probeParts(detail),
+    phases: phasesOf(response),
+    sections: [
+      {
+        title: 'Request',
+        id: 'request',
+        line: { text: request.method, url: request.url },
+        facts: Object.entries(request.params).map(([name, value]) => fact(name, value)),
+        headers: request.headers,
+        texts: comparedText('Request body', request.data),
+      },
+      responseSection(detail),
+      ...redirectSections(response.redirects ?? []),
+      ...certificateSections(response.certificate),
+    ],
+  };
+}
+
+function responseSection({ request, response }: HttpDetail): SummarySection {
+  const { status, statusText, href, redirectCount, readLimitBytes } = response;
+  return {
+    title: 'Response',
+    id: 'response',
+    line: {
+      text: status === 0 ? 'No response' : `${status} ${statusText}`.trim(),
+      ...(href !== request.url && { url: href }),
+    },
+    facts: [
+      fact('Address', response.ipAddress),
+      fact('Server name (SNI)', code(request.serverName)),
+      traceFact(request.traceparent),
+      fact('HTTP', response.httpVersion),
+      fact('Redirects', redirectCount > 0 ? redirectCount : null),
+      fact('Read up to', readLimitBytes === null ? null : `${readLimitBytes} bytes`),
+    ],
+    headers: response.headers ?? {},
+    texts: bodyTexts(response),
+  };
+}
+
+function bodyTexts({ body, bodyEncoding, truncated }: HttpDetail['response']): SummaryText[] {
+  const notes = [
+    ...(bodyEncoding === 'base64' ? ['The body is not text; this is its Base64.'] : []),
+    ...(truncated ? ['The agent kept only the beginning.'] : []),
+  ];
+  const text = bodyEncoding === 'base64' ? body : indented(body);
+  return comparedText('Response body', text).map((one) => ({
+    ...one,
+    compared: body,
+    note: notes.join(' '),
+  }));
+}
+
+/** JSON is easier to read with its structure; everything else stays as it came. */
+function indented(text: string): string {
+  if (text.length > 200_000 || !/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text; // It only looks like JSON.
+  }
+}
+
+/** The requests that led there, each with its response and its time. */
+function redirectSections(redirects: readonly HttpRedirectDetail[]): SummarySection[] {
+  if (redirects.length === 0) return [];
+  const time = (title: string) => ({ title, isNumber: true });
+  return [
+    {
+      title: 'Redirects',
+      id: 'redirects',
+      table: {
+        caption: 'Redirects, in their order',
+        columns: [
+          { title: 'Address', role: 'key' },
+          { title: 'Status', isNumber: true, role: 'compared' },
+          ...['DNS', 'TCP', 'TLS'].map(time),
+          { title: 'Total', isNumber: true, role: 'compared' },
+        ],
+        rows: redirects.map(({ href, status, timingPhases: { dns, tcp, tls, total } }) => [
+          ...[code(href), status],
+          ...[dns, tcp, tls, total].map(took),
+        ]),
+      },
+    },
+  ];
+}
+
+/**
+ * Each redirect is a phase of its own, before the phases of the last request: the stored phases are sums over the
+ * chain.
+ */
+function phasesOf({ timingPhases: phases, redirects = [] }: HttpDetail['response']): SummaryPhase[] {
+  if (!phases) return [];
+  const last = (name: keyof HttpTimingPhases) =>
+    Math.max(
+      0,
+      redirects.reduce((rest, { timingPhases }) => rest - timingPhases[name], phases[name]),
+    );
+  const [tls, proxy] = [last('tls'), last('proxy')];
+  return [
+    ...redirects.map(({ href, status, timingPhases }) => ({
+      name: `${status} ${URL.parse(href)?.host ?? href}`,
+      kind: 'other' as const,
+      lengthMs: timingPhases.total,
+    })),
+    { name: 'Waiting for a socket', kind: 'wait', lengthMs: last('wait') },
+    { name: 'DNS lookup', kind: 'dns', lengthMs: last('dns') },
+    { name: 'TCP connection', kind: 'tcp', lengthMs: last('tcp') },
+    { name: 'Proxy', kind: 'proxy', lengthMs: proxy },
+    { name: 'TLS handshake', kind: 'tls', lengthMs: tls },
+    // The stored phase holds those of the proxy and of TLS.
+    {
+      name: 'Waiting for response',
+      kind: 'first-byte',
+      lengthMs: Math.max(0, last('firstByte') - tls - proxy),
+    },
+    { name: 'Download', kind: 'download', lengthMs: last('download') },
+  ];
+}

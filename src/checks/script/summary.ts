@@ -1,0 +1,99 @@
+import type { DetailSummary, SummarySection, SummaryStep, SummaryValue } from '../summary/detail-summary.ts';
+import { code, fact } from '../summary/parts.ts';
+import type { BrowserDetail, MultiStepDetail, ScriptPage } from './detail.ts';
+import { errorsSection, testsSection } from './tests-section.ts';
+
+const [shownSteps, shownPageErrors] = [60, 100];
+
+/** What people read of the result of a script: what it did and where it broke. */
+export function scriptSummary(detail: MultiStepDetail): DetailSummary {
+  const { errors, tests, degradedReason, jobLog } = detail;
+  return {
+    sections: [
+      errorsSection(
+        errors.map(({ test, stack, name, message }) => ({ test, text: stack ?? `${name}: ${message}` })),
+      ),
+      { ...testsSection(tests), note: degradedReason && `Degraded: ${degradedReason}` },
+      { title: 'Steps', timeline: stepsOf(detail) },
+    ],
+    log: jobLog,
+  };
+}
+
+/** The same for a script in a browser, with the pages that it opened. */
+export function browserSummary(detail: BrowserDetail): DetailSummary {
+  const script = scriptSummary(detail);
+  return { ...script, sections: [...script.sections, pagesSection(detail), errorsOfPages(detail)] };
+}
+
+type Step = MultiStepDetail['steps'][number];
+
+/** `GET "/cart"` as newer runtimes call a request, `apiRequestContext.get(https://…)` as older ones do. */
+const request =
+  /^(?:apiRequestContext\.(\w+)\((.*)\)|(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|Fetch) ".*")$/i;
+
+/** The steps of the script, and the requests within them. */
+function stepsOf({ steps, startTime }: MultiStepDetail): SummaryStep[] {
+  return steps
+    .filter(({ depth, category, title }) => depth === 0 || (category === 'pw:api' && request.test(title)))
+    .toSorted((left, right) => left.startedAt - right.startedAt || left.depth - right.depth)
+    .slice(0, shownSteps)
+    .map((step: Step) => ({
+      name: requestName(step.title),
+      startMs: Math.max(0, step.startedAt - startTime),
+      lengthMs: step.durationMs,
+      isNested: step.depth > 0,
+      isFailed: step.error !== null,
+    }));
+}
+
+function requestName(title: string): string {
+  const [, method, address] = request.exec(title) ?? [];
+  if (method === undefined || address === undefined) return title;
+  const url = URL.parse(address);
+  return `${method.toUpperCase()} ${url ? `${url.pathname}${url.search}` : address}`;
+}
+
+const vitals = ['LCP', 'FCP', 'TTFB', 'CLS', 'TBT'] as const;
+
+function pagesSection({ pages }: BrowserDetail): SummarySection {
+  return {
+    title: 'Pages',
+    table: {
+      caption: 'Pages that the script opened, with their web vitals',
+      columns: [
+        { title: 'Address', role: 'key' },
+        ...vitals.map((title) => ({
+          ...{ title, isNumber: true },
+          ...((title === 'LCP' || title === 'TTFB') && { role: 'compared' as const }),
+        })),
+      ],
+      rows: pages.map(({ url, webVitals }) => [code(url), ...vitals.map((name) => vital(name, webVitals))]),
+    },
+  };
+}
+
+function vital(name: (typeof vitals)[number], webVitals: ScriptPage['webVitals']): SummaryValue {
+  const value = webVitals[name];
+  if (value === null) return '–';
+  const note = { GOOD: '', NEEDS_IMPROVEMENT: 'needs improvement', POOR: 'poor' }[value.score];
+  if (name === 'CLS') return note ? `${value.value.toFixed(3)} (${note})` : value.value.toFixed(3);
+  return { kind: 'duration', ms: value.value, ...(note && { note }) };
+}
+
+function errorsOfPages({ pageErrors, traceSummary }: BrowserDetail): SummarySection {
+  const { consoleErrors, networkErrors, documentErrors } = traceSummary;
+  return {
+    title: 'Console and network',
+    facts: [
+      fact('Errors in the console', consoleErrors || null),
+      fact('Errors in the network', networkErrors || null),
+      fact('Errors in documents', documentErrors || null),
+    ],
+    table: {
+      caption: 'Errors of the pages',
+      columns: [{ title: 'Kind' }, { title: 'Message' }, { title: 'Address', isMinor: true }],
+      rows: pageErrors.slice(0, shownPageErrors).map(({ kind, message, url }) => [kind, message, code(url)]),
+    },
+  };
+}

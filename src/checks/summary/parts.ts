@@ -1,0 +1,48 @@
+import { durationText } from '../../lib/figures/duration.ts';
+import { utcText } from '../../lib/figures/time.ts';
+import type { SummaryFact, SummaryText, SummaryValue } from './detail-summary.ts';
+
+export function fact(name: string, value: SummaryValue, problem: string | null = null): SummaryFact {
+  return { name, value, problem };
+}
+
+/** A fact that differs from run to run by its nature. */
+export function volatileFact(name: string, value: SummaryValue, problem: string | null = null): SummaryFact {
+  return { name, value, problem, isVolatile: true };
+}
+
+/** A name or an address: as it is, letter by letter. */
+export function code(text: string | null | undefined): SummaryValue {
+  return text ? { kind: 'code', text } : null;
+}
+
+export function took(ms: number | null | undefined): SummaryValue {
+  return ms === null || ms === undefined ? null : { kind: 'duration', ms };
+}
+
+export function instant(at: string | null): SummaryValue {
+  return at === null ? null : { kind: 'instant', at };
+}
+
+/** A text that two runs are compared by; none without letters. */
+export function comparedText(label: string, text: string | null | undefined): SummaryText[] {
+  return text ? [{ label, text, compared: text }] : [];
+}
+
+/** The id of a trace, as tracing systems look for it. */
+export function traceFact(traceparent: string | undefined): SummaryFact {
+  return volatileFact('Trace', code(traceparent?.slice(3, 35)));
+}
+
+/** `STATUS_CODE` as people say it. */
+export function inWords(name: string): string {
+  return name.toLowerCase().replaceAll('_', ' ');
+}
+
+/** A value as text: in terminals, and where runs are compared. */
+export function valueWords(value: SummaryValue): string {
+  if (value === null) return '';
+  if (typeof value !== 'object') return String(value);
+  if (value.kind === 'duration') return `${durationText(value.ms)}${value.note ? ` (${value.note})` : ''}`;
+  return value.kind === 'instant' ? utcText(value.at, 'second') : value.text;
+}

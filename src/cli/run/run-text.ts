@@ -1,0 +1,50 @@
+import { styleText } from 'node:util';
+import { resultFlags } from '../../checks/contract/failure.ts';
+import { failureWords } from '../../checks/judging/failure-words.ts';
+import { durationText } from '../../lib/figures/duration.ts';
+import type { ResultReport } from '../../protocol/agent/agent.ts';
+import { summaryOf } from '../../protocol/results/check-result.ts';
+import { summaryLines } from './summary-text.ts';
+
+export type Verdict = 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR';
+
+/** The verdict of a report, as the API's flags mean it. */
+export function verdictOf(report: ResultReport): Verdict {
+  const { hasErrors, hasFailures } = resultFlags(report.failure ?? undefined);
+  if (hasErrors) return 'ERROR';
+  if (hasFailures) return 'FAILED';
+  return report.isDegraded === true ? 'DEGRADED' : 'PASSED';
+}
+
+const colours = { PASSED: 'green', DEGRADED: 'yellow', FAILED: 'red', ERROR: 'magenta' } as const;
+
+/** A run's report as text for a terminal; colours are left out where the stream has none. */
+export function runText(
+  check: { readonly name: string; readonly checkType: string },
+  report: ResultReport,
+  stream: NodeJS.WriteStream,
+): string {
+  const verdict = verdictOf(report);
+  const paint = (format: Parameters<typeof styleText>[0], text: string) =>
+    styleText(format, text, { stream, validateStream: true });
+  const lines = [
+    `${paint(colours[verdict], verdict)}  ${paint('bold', check.name)}  (${check.checkType})  ${durationText(report.responseTimeMs)}`,
+  ];
+  if (report.failure) {
+    const { code, message } = report.failure;
+    const { sentence, whatFailed } = failureWords(report.failure);
+    lines.push(`  ${code} (${whatFailed}): ${sentence}`);
+    if (!sentence.includes(message.trim())) lines.push(`  ${message}`);
+  }
+  for (const message of report.errorMessages) {
+    if (message !== report.failure?.message) lines.push(`  ${message}`);
+  }
+  const summary = summaryOf(check.checkType, report.detail);
+  const width = stream.columns ?? 100;
+  if (summary) lines.push(...summaryLines(summary, { paint, width, isWhole: verdict !== 'PASSED' }));
+  for (const { name, sizeBytes, state, reason } of report.artifacts ?? []) {
+    const size = state === 'awaited' ? `${sizeBytes} bytes` : undefined;
+    lines.push(`  artifact ${name}: ${[size, reason].filter(Boolean).join('; ')}`);
+  }
+  return lines.join('\n');
+}
