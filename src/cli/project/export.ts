@@ -1,4 +1,4 @@
-import type { Fields, Kind } from '../../protocol/projects/kind.ts';
+import { type Fields, type Kind, titlesOf } from '../../protocol/projects/kind.ts';
 import { type Folder, kindIn, kinds } from '../../protocol/projects/kinds.ts';
 import { defaultOffset } from '../../service/checks/slots.ts';
 import { canonicalApi, sortedNames } from './canonical.ts';
@@ -93,16 +93,11 @@ function inOrder(stored: readonly Stored[]): Stored[] {
 
 function titleOf(view: Fields): string {
   const config = (view['config'] ?? {}) as Fields;
-  const channel = [config['name'], config['address'], config['channel'], config['serviceName'], view['type']];
-  const [title] = [
-    view['slugName'],
-    view['name'],
-    view['header'],
-    view['key'],
-    view['host'],
-    ...channel,
-  ].filter((one) => typeof one === 'string' && one !== '');
-  return typeof title === 'string' ? title : '';
+  const ofChannel = [config['channel'], config['serviceName'], view['type']];
+  const title = [view['slugName'], ...titlesOf(view), ...ofChannel].find(
+    (one) => typeof one === 'string' && one !== '',
+  );
+  return String(title ?? '');
 }
 
 /** An offset that the service chose by the id of the check is chosen again. */

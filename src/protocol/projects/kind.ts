@@ -132,3 +132,10 @@ export function keysOf(schema: z.ZodType): string[] {
 export function idOf({ key }: Kind, answer: Fields): string | number {
   return (answer[key] ?? answer['id']) as string | number;
 }
+
+/** What people call a resource, from what its answers show: texts, the best first. */
+export function titlesOf(view: Fields): string[] {
+  const config = (view['config'] ?? {}) as Fields;
+  const fields = [view['name'], view['title'], view['header'], view['key'], view['host']];
+  return [...fields, config['name'], config['address']].filter((one) => typeof one === 'string');
+}

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
+import { titlesOf } from './kind.ts';
 import { folders, kindIn, kinds } from './kinds.ts';
 
 it('has each kind behind those that it names', () => {
@@ -27,4 +28,9 @@ it('says the project of each in its answers', () => {
     return response.shape.project === project && response.shape.logicalId === logicalId ? [] : [type];
   });
   expect(silent, 'put ...ManagedFields into what answers show').toEqual([]);
+});
+
+it('calls resources what people call them', () => {
+  expect(titlesOf({ id: 1, title: 'On call', text: 'Ask the ring.' })).toEqual(['On call']);
+  expect(titlesOf({ type: 'EMAIL', config: { address: 'ops@example.com' } })).toEqual(['ops@example.com']);
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -144,4 +145,23 @@ it('loses nothing without a word: every field is carried over or on the list', (
   };
   const ids = /^(id|created_at|accountId)$/;
   expect(silentFields(whole, read).filter((field) => !ids.test(field))).toEqual([]);
+});
+
+it('says nothing of fields that only answers have, of any kind', () => {
+  const shown = { id: randomUUID(), created_at: '2026-01-01T00:00:00.000Z', updated_at: null };
+  const page = { ...shown, name: 'Shop', url: 'shop', cards: [], customDomain: 'status.example.com' };
+  const { losses, definitions } = importAccount([
+    {
+      folder: 'locations',
+      id: shown.id,
+      view: { ...shown, name: 'Office', slugName: 'office', health: { state: 'healthy' } },
+    },
+    {
+      folder: 'status-pages',
+      id: shown.id,
+      view: { ...page, customDomainState: { isProven: false }, whiteLabel: false, keys: [] },
+    },
+  ]);
+  expect(losses).toEqual([]);
+  expect(definitions).toHaveLength(2);
 });

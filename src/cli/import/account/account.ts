@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { findUnknownFields } from '../../../lib/names/unknown-fields.ts';
-import type { Fields } from '../../../protocol/projects/kind.ts';
+import type { Fields, Kind } from '../../../protocol/projects/kind.ts';
 import { kindIn } from '../../../protocol/projects/kinds.ts';
 import { exportAccount, type MissingValue, type Stored } from '../../project/export.ts';
 import type { Definition } from '../../project/project.ts';
@@ -11,32 +12,19 @@ export interface ImportedAccount {
   readonly losses: readonly Loss[];
 }
 
-/** What answers have besides what was written: ids, dates, what follows from other things. */
-const ofAnswers = new Set([
-  ...[
-    'id',
-    'created_at',
-    'updated_at',
-    'accountId',
-    'warnings',
-    'state',
-    'alertChannels',
-    'dashboardId',
-    'keys',
-    'agentCount',
-  ],
-  ...[
-    'lastSeen',
-    'noAgentSince',
-    'runningAgents',
-    'minAgentVersion',
-    'isDelivered',
-    'subscriptions',
-    'whiteLabel',
-  ],
-  ...['isPrivate', 'maskedKey', 'rawKey', 'project', 'logicalId'],
-  ...['subject', 'expiresAt', 'hasPassphrase'],
-]);
+/** What answers of such services have besides what was written, where those of this version have it not. */
+const ofOtherAnswers = [
+  ...['accountId', 'created_at', 'updated_at', 'alertChannels'],
+  ...['isPrivate', 'maskedKey', 'rawKey'],
+];
+
+/** The fields that answers have: ids, dates, what follows from other things, and what was written. */
+function answered({ routes: { get } }: Kind): string[] {
+  const { response } = get;
+  const options = response instanceof z.ZodDiscriminatedUnion ? response.options : [response];
+  return options.flatMap((one) => (one instanceof z.ZodObject ? Object.keys(one.shape) : []));
+}
+
 /** Services of cards are shown whole, and written by their ids. */
 const ofCards = /^cards\.\d+\.(services\.\d+\.\w+|created_at|updated_at)$/;
 /** The most fields of one thing that are taken out, one after the other, before all of it is lost. */
@@ -67,7 +55,7 @@ function acceptable({ folder, id, view }: Stored, losses: Loss[]): Fields | unde
     lose('', `Picket has nothing for ${field} ${JSON.stringify(view[field])}`);
     return undefined;
   }
-  const of = new Set([...known.keys, ...ofAnswers]);
+  const of = new Set([...known.keys, ...answered(kind), ...ofOtherAnswers]);
   for (const [key, value] of Object.entries(view)) {
     if (!of.has(key) && !isEmpty(value)) lose(key, 'Picket has no such field');
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Operations } from '../../../platform/operations/operations.ts';
 import type { Repositories } from '../../../platform/store/repositories.ts';
+import { titlesOf } from '../../../protocol/projects/kind.ts';
 import type { KindName } from '../../../protocol/projects/kinds.ts';
 import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
 import type { ImportChanges } from '../../../protocol/projects/project-import.ts';
@@ -124,16 +125,7 @@ export function assignments(
 
 /** A name made of what people call the resource, with some of its id where that is taken. */
 function freeName(type: string, id: PhysicalId, payload: Body, used: Set<string>): string {
-  const config = (payload.config ?? {}) as Body;
-  const called = [
-    payload.name,
-    payload.header,
-    payload.key,
-    payload.host,
-    config.name,
-    config.address,
-    type,
-  ].find((text): text is string => typeof text === 'string' && /[A-Za-z0-9]/.test(text));
+  const called = titlesOf(payload).find((text) => /[A-Za-z0-9]/.test(text));
   const base = (called ?? type)
     .normalize('NFKD')
     .replaceAll(/[^A-Za-z0-9]+/g, '-')
