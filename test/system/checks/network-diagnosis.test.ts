@@ -33,7 +33,10 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
     if (!run) throw new Error('no run');
     return run;
   }
-  const kept = { pcapDataUrl: 'network.pcap', jobAssets: ['traceroute.txt'] };
+  const kept = {
+    ...{ pcapDataUrl: 'network.pcap', jobAssets: ['traceroute.txt'] },
+    route: { end: expect.any(String), hops: expect.any(Array) },
+  };
   const nothing = { pcapDataUrl: null, jobAssets: null, jobLog: null };
 
   it('keeps the handshake that a port refused, and the way there', async () => {
