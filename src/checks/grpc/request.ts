@@ -1,10 +1,9 @@
 import { ProtoSyntaxError, parseProtoFile } from '../../lib/proto/proto-file.ts';
 import { fileDescriptorOf, ProtoError, ProtoMethod } from '../../lib/proto/registry.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { filledServerName } from '../http/server-name.ts';
 import { type RequestTrace, traceOf } from '../http/traceparent.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { filledAssertions, filledHostname } from '../judging/filled.ts';
+import { filledAssertions, filledHostname, filledServerName } from '../judging/filled.ts';
 import { render } from '../judging/templating.ts';
 import { clientStreamProblem, methodOf } from './problems.ts';
 import type { GrpcSpec } from './spec.ts';

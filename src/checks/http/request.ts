@@ -7,10 +7,9 @@ import { type Failure, failure } from '../contract/failure.ts';
 import type { IpFamilyName } from '../contract/ip-family.ts';
 import type { RunLog } from '../contract/run-log.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { filledAssertions, templateFailure } from '../judging/filled.ts';
+import { filledAssertions, filledServerName, templateFailure } from '../judging/filled.ts';
 import { render } from '../judging/templating.ts';
 import { locationProxy } from './location-proxy.ts';
-import { filledServerName } from './server-name.ts';
 import { type RequestTrace, traceOf } from './traceparent.ts';
 
 interface Pair {

@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../contract/failure.ts';
-import { parseHostname } from '../contract/target.ts';
+import { parseHostname, parseServerName } from '../contract/target.ts';
 import type { Assertion } from './assertion.ts';
 import { render, TemplateError } from './templating.ts';
 
@@ -15,6 +15,22 @@ export function filledHostname(
   if (hostname !== undefined) return { hostname };
   const message = `${JSON.stringify(written)} is neither a host name nor an address`;
   return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
+}
+
+/**
+ * The name for TLS with its templates filled in; undefined where the host's own counts.
+ *
+ * @throws TemplateError
+ */
+export function filledServerName(
+  written: string | null,
+  variables: Variables,
+): { readonly serverName: string | undefined } | { readonly failure: Failure } {
+  if (written === null) return { serverName: undefined };
+  const filled = render(written, variables, 'raw');
+  const serverName = parseServerName(filled);
+  if (serverName !== undefined) return { serverName };
+  return { failure: failure('HOST_INVALID', `the server name ${JSON.stringify(filled)} is no host name`) };
 }
 
 /** Assertions with the templates of their targets filled in. @throws TemplateError */

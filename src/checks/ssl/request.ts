@@ -1,7 +1,6 @@
 import type { Failure } from '../contract/failure.ts';
-import { filledServerName } from '../http/server-name.ts';
 import type { Assertion } from '../judging/assertion.ts';
-import { filledAssertions, filledHostname } from '../judging/filled.ts';
+import { filledAssertions, filledHostname, filledServerName } from '../judging/filled.ts';
 import { withUsualTarget } from './assertions.ts';
 import type { SslSpec } from './spec.ts';
 

@@ -3,7 +3,7 @@ import { type CompiledQuery, DefaultQueryExecutor, type QueryResult } from 'kyse
 
 /** Statements of one place in the code that read the same, and how often their values and rows were of how many accounts. */
 export interface ObservedStatements {
-  /** The file below `src/service` and the function that sent them: `runs/store expire`. */
+  /** The file below its package and the function that sent them: `runs/store expire`. */
   readonly from: string;
   readonly text: string;
   readonly counts: Record<'none' | 'one' | 'several', number>;
@@ -113,7 +113,7 @@ function callerOf(stack: string): string {
     const [, name = '', path = ''] =
       /^\s+at (?:async )?(?:(.*?) \()?(?:file:\/\/)?(.*?):\d+:\d+\)?$/.exec(line) ?? [];
     if (!/\/src\//.test(path) || /store\/engine\/(?!account-table)/.test(path)) continue;
-    const file = path.replace(/.*\/src\/service\//, '');
+    const file = path.replace(/.*\/src\/(?:platform|service|console)\//, '');
     return `${file.replace(/\.ts$/, '')} ${name.replace(/^.*[.#]| \[as.*$/g, '') || 'anonymous'}`;
   }
   return 'unknown';

@@ -247,7 +247,8 @@ describe('wrong fields of the agent protocol', () => {
       errorMessages: [],
       detail: null,
     };
-    const wrong = wrongValuesFor(protocol.ResultReport);
+    // Facts that this build does not know say nothing, and the result is kept: an agent may be newer.
+    const wrong = wrongValuesFor(protocol.ResultReport).filter(({ path }) => path[1] !== 'details');
     expect(wrong.length).toBeGreaterThan(50);
     const results = wrong.map(({ path, value }) => withValue(report, path, value));
     const answer = await agent.call('results', { ...agent.identity, results });
