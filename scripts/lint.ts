@@ -1,6 +1,7 @@
 /**
  * Style and structure: `npm run lint [-- --write]`. Biome checks format and lint rules (and fixes what it can with
- * `--write`), dependency-cruiser checks the import arrows of docs/explanation/architecture.md, words.ts the words.
+ * `--write`), dependency-cruiser checks the import arrows of docs/explanation/architecture.md, words.ts the words,
+ * grammar.ts the sentences of texts that people read.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ const steps: readonly (readonly [string, readonly string[]])[] = [
   [bin('biome'), isWrite ? ['check', '--write', '.'] : ['ci', '.']],
   [bin('depcruise'), ['--config', '.dependency-cruiser.mjs', 'src']],
   [process.execPath, [join(root, 'scripts', 'words.ts')]],
+  [process.execPath, [join(root, 'scripts', 'grammar.ts')]],
 ];
 let failed = 0;
 for (const [command, args] of steps) {

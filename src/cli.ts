@@ -32,7 +32,7 @@ const program = new Command('picket')
   .description('Synthetic monitoring that runs inside your own network.')
   .version(packageVersion())
   .exitOverride()
-  .showHelpAfterError('(add --help to see what is possible)');
+  .showHelpAfterError('(add --help for help)');
 
 program
   .command('agent')
@@ -76,11 +76,11 @@ service
   .description('create an API key for an account and print it; safe while the service runs')
   .requiredOption('--account <id>', 'id of the account')
   .addOption(
-    new Option('--role <role>', 'what the key may do')
+    new Option('--role <role>', 'role of the key')
       .choices(['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] satisfies KeyRole[])
       .default('READ_WRITE'),
   )
-  .option('--name <name>', 'what the key is for', 'added at the command line')
+  .option('--name <name>', 'description of the key', 'added at the command line')
   .option('--json', 'print one JSON object')
   .action(async (options: { account: string; role: KeyRole; name: string; json?: boolean }) => {
     const { addKeyCommand } = await import('./cli/account-commands.ts');
@@ -111,9 +111,9 @@ addPeopleCommands(service, process.env);
 
 service
   .command('backup')
-  .description('back up the database, and artifacts that are in a folder; safe while the service runs')
+  .description('back up the database, and artifacts in a folder; safe while the service runs')
   .argument('<folder>', 'a new folder')
-  .option('--no-artifacts', 'leave the artifacts out')
+  .option('--no-artifacts', 'without artifacts')
   .action(async (folder: string, options: { artifacts: boolean }) => {
     const { backupCommand } = await import('./cli/backup-commands.ts');
     await backupCommand(process.env, folder, options);
@@ -121,9 +121,9 @@ service
 
 service
   .command('restore')
-  .description('put a backup where DATA_DIR or DATABASE_URL says; no service may run meanwhile')
+  .description('restore a backup to DATA_DIR or DATABASE_URL; stop the service first')
   .argument('<folder>', 'the folder of the backup')
-  .option('--replace', 'move the database that is there aside (PostgreSQL: replace its tables)')
+  .option('--replace', 'move an existing database aside (PostgreSQL: replace its tables)')
   .action(async (folder: string, options: { replace?: boolean }) => {
     const { restoreCommand } = await import('./cli/backup-commands.ts');
     await restoreCommand(process.env, folder, options);
@@ -131,15 +131,12 @@ service
 
 program
   .command('run')
-  .description('run one check from a YAML or JSON file, here and now, as an agent would')
+  .description('run one check from a YAML or JSON file now, on this machine')
   .argument('<file>', 'the check: its fields as in the API, plus checkType')
   .option('--json', 'print the result as JSON')
   .option('--env <NAME=VALUE>', 'a variable for the {{templates}} of the check; may be repeated', collect, [])
   .option('--proxy <url>', "proxy for the check's requests")
-  .option(
-    '--artifacts <folder>',
-    'keep the files the run leaves behind (captures, traces, screenshots) there',
-  )
+  .option('--artifacts <folder>', 'folder for the files of the run (captures, traces, screenshots)')
   .addHelpText(
     'after',
     '\nExit code: 0 the check passed or is degraded, 1 it failed or could not be run, 2 the file or an option is wrong.',
@@ -164,7 +161,7 @@ program
 
 addLoginCommands(program, process.env);
 const apiVariables = variableHelp(describeEnvironment(ApiSettings));
-const apiHelp = `${apiVariables}\n\nExit code: 0 done, 1 the service refused or did not answer, 2 what was typed is wrong.`;
+const apiHelp = `${apiVariables}\n\nExit code: 0 done, 1 the service rejected the request or did not respond, 2 the arguments are wrong.`;
 addApiCommands(program, { environment: process.env, help: apiHelp });
 addProjectCommands(program, { environment: process.env, variables: apiVariables, help: apiHelp });
 addTestCommand(program, process.env, apiHelp);

@@ -285,7 +285,7 @@ export class Agent {
       this.#log.error({ checkType: name, reason }, 'check type failed to load and is not offered');
     }
     if (loaded.length === 0 && !this.#scripts.isWanted)
-      throw new Error('No check type could be loaded: there is nothing this agent can do');
+      throw new Error('No check type could be loaded, so this agent cannot run checks');
     this.#poller.start();
     this.#locationWatch.start();
     // In the background: no probe waits for sandboxes and runtimes to be examined.

@@ -78,7 +78,7 @@ const checkTypeNames = z
   .pipe(
     z
       .array(z.enum(runnableTypes, `must be a list of ${runnableTypes.join(', ')}, separated by commas`))
-      .min(1, 'must name one check type at least'),
+      .min(1, 'must name at least one check type'),
   )
   .default(runnableTypes)
   .meta({ defaultText: 'all' });
@@ -133,7 +133,7 @@ const settingTree = {
   healthPort: setting(
     'AGENT_HEALTH_PORT',
     wholeNumber({ min: 0, max: 65_535, default: 8081 }),
-    'Port of the health probes and metrics, on all interfaces; 0 takes any free port and logs it',
+    'Port of the health probes and metrics, on all interfaces; 0 picks a free port and logs it',
   ),
   laneSizes: {
     script: setting(
@@ -150,7 +150,7 @@ const settingTree = {
   checkTypes: setting(
     'CHECK_TYPES',
     checkTypeNames,
-    'Check types this agent offers, separated by commas; if none of them runs scripts, the sandbox is not started',
+    'Check types that this agent runs, separated by commas; without a script type, the sandbox is not started',
   ),
   logLevel: setting(
     'LOG_LEVEL',
@@ -159,7 +159,7 @@ const settingTree = {
       .transform((value) => levelAliases[value.toLowerCase()] ?? value.toLowerCase())
       .pipe(z.enum(logLevels, `must be one of ${logLevels.join(', ')}`))
       .default('info'),
-    `How much is logged: ${logLevels.join(', ')}; upper or lower case`,
+    `Minimum log level: ${logLevels.join(', ')}; upper or lower case`,
   ),
   agentId: setting(
     'AGENT_ID',
@@ -176,7 +176,7 @@ const settingTree = {
     wholeNumber({ min: 0, max: 86_400, default: 300 })
       .transform((seconds) => seconds * 1000)
       .meta({ defaultText: '300' }),
-    'How long running checks may go on after SIGTERM before they are given back',
+    'How long running checks may continue after SIGTERM before they are returned to the service',
   ),
   spoolDir: setting(
     'SPOOL_DIR',
@@ -186,12 +186,12 @@ const settingTree = {
       .optional()
       .transform((value) => value ?? tmpdir())
       .meta({ defaultText: "the system's folder for temporary files" }),
-    'Folder for results and artifacts that wait to be sent; several agents may share one. It should outlive the agent',
+    'Folder for results and artifacts that wait to be sent; several agents may share one. Keep it on storage that outlives the agent',
   ),
   spoolMaxBytes: setting(
     'SPOOL_MAX_BYTES',
     wholeBytes.pipe(z.number().min(minSpoolBytes, `must be at least ${minSpoolBytes}`)).default(2 ** 30),
-    'How much may wait there; when it is more, the oldest artifacts are dropped, then attempts, then final results',
+    'Maximum size of SPOOL_DIR; above it, the oldest artifacts are dropped, then attempts, then final results',
   ),
   spoolMaxAgeMs: setting(
     'SPOOL_MAX_AGE_HOURS',
@@ -208,7 +208,7 @@ const settingTree = {
   canaries: setting(
     'CANARY_TARGETS',
     canaryTargets,
-    'Canary hosts, such as `router.lan:443,10.0.0.53:53`. While none is reachable, check failures are attributed to the location',
+    'Canary hosts, such as `router.lan:443,10.0.0.53:53`. While all are unreachable, check failures are attributed to the location',
   ),
   proxy: {
     https: setting('HTTPS_PROXY', proxyUrl, 'Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
@@ -223,57 +223,57 @@ const settingTree = {
   caCertsDir: setting(
     'CA_CERTS_DIR',
     absolutePath,
-    'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the agent does, scripts and browsers too; read at start. See custom-ca-certificates.md',
+    'Folder of PEM files: custom CA certificates, trusted in addition to the system ones by everything in the agent, including scripts and browsers; read at start. See custom-ca-certificates.md',
   ),
   isErrorReportingOn: setting(
     'EXTERNAL_OBSERVABILITY',
     choice('on', 'off', 'on'),
-    'Whether the agent reports errors of its own to the service: message, stack, version, platform and runtime; `off` sends none',
+    'Whether the agent reports its own errors to the service: message, stack, version, platform and runtime; `off` disables this',
   ),
   egress: {
     allow: setting(
       'EGRESS_ALLOW',
       egressRules,
-      'What checks may connect to although it is closed by default or by a wider rule of EGRESS_DENY: addresses, networks (`10.0.0.0/8`) and host names (`*.example.com`), separated by commas; `*` is everything',
+      'Destinations that checks may connect to although the default or a wider EGRESS_DENY rule blocks them: addresses, networks (`10.0.0.0/8`) and host names (`*.example.com`), separated by commas; `*` allows everything',
     ),
     deny: setting(
       'EGRESS_DENY',
       egressRules,
-      'What checks must not connect to, written as for EGRESS_ALLOW; see limit-egress.md',
+      'Destinations that checks must not connect to. Same syntax as EGRESS_ALLOW; see limit-egress.md',
     ),
   },
   scripts: {
     chromiumPath: setting(
       'CHROMIUM_PATH',
       z.string().min(1, 'must not be empty').optional().meta({
-        defaultText: "the system's Chromium, else one unpacked by `npm run runtimes:install chromium`",
+        defaultText: 'the Chromium of the system, or one installed by `npm run runtimes:install chromium`',
       }),
-      'The browser of browser checks; see scripts.md, "Runtimes and browsers of an agent"',
+      'Path of the browser for browser checks; see scripts.md, "Runtimes and browsers of an agent"',
     ),
     runtimesDirectory: setting(
       'RUNTIMES_DIR',
       absolutePath
         .transform((value) => value ?? packagedRuntimes)
         .meta({ defaultText: '`runtimes` next to the program' }),
-      'Folder with the runtimes, whose packages scripts can use',
+      'Folder of the runtimes: the packages that scripts can use',
     ),
     directory: setting(
       'SCRIPTS_DIR',
       absolutePath
         .transform((value) => value ?? `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`)
         .meta({ defaultText: '`/var/tmp/picket-scripts-UID`' }),
-      'Folder for the private folders of running scripts. Several agents of one user may share one; every user must be able to pass the folders above it; not below /tmp, where scripts get none of their own',
+      'Parent folder of the private folders of running scripts. Several agents of one user may share it. Every user needs execute permission on the folders above it. Not below /tmp: scripts get a /tmp of their own',
     ),
     isUnisolatedAllowed: setting(
       'ALLOW_UNISOLATED_SCRIPTS',
       choice('true', 'false', 'false'),
-      'Runs scripts even where nothing keeps them from reading the key and files of the agent; only where all scripts are your own',
+      'Runs scripts without isolation from the key and files of the agent. Use it only if you trust all scripts',
     ),
     suites: {
       cacheMaxBytes: setting(
         'SUITE_CACHE_MAX_BYTES',
         wholeBytes.default(5_000_000_000),
-        'How much of what Playwright suites installed is kept for later runs, below SCRIPTS_DIR',
+        'Size of the cache of installed dependencies of Playwright suites, below SCRIPTS_DIR',
       ),
     },
   },
@@ -353,7 +353,7 @@ function serviceUrlProblem(value: string): string | undefined {
   const url = URL.parse(value);
   if (!url || !isHttpUrl(value)) return 'must be an http:// or https:// address';
   if (url.username || url.password)
-    return 'must not hold a user name or password; the key belongs in API_KEY';
+    return 'must not contain a user name or password; the key belongs in API_KEY';
   if (url.search || url.hash) return 'must not have a query or a fragment';
   return undefined;
 }

@@ -24,8 +24,8 @@ export async function backupCommand(
   console.log(`Backed up to ${folder}: the database${hasArtifacts ? ' and artifacts' : ', no artifacts'}.`);
   console.log(
     config.SECRETS_KEY === undefined
-      ? 'It holds secrets in clear: SECRETS_KEY is not set.'
-      : 'Its secrets are encrypted. Keep SECRETS_KEY, and keep it elsewhere.',
+      ? 'It contains secrets in clear text: SECRETS_KEY is not set.'
+      : 'Its secrets are encrypted. Store SECRETS_KEY in another place.',
   );
 }
 
@@ -47,5 +47,5 @@ export async function restoreCommand(
     open: (path) => openConfiguredStore(config, logger, path),
   });
   console.log(`Restored ${folder}.`);
-  if (movedTo !== undefined) console.log(`What was there before is in ${movedTo}.`);
+  if (movedTo !== undefined) console.log(`The previous data is in ${movedTo}.`);
 }

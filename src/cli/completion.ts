@@ -34,7 +34,7 @@ function placesOf(command: Command, path: string): Place[] {
   const words = [
     ...commands.map((one) => ({ word: one.name(), meaning: one.description() })),
     ...options.flatMap(({ long, description }) => (long ? [{ word: long, meaning: description }] : [])),
-    { word: '--help', meaning: 'show what is possible' },
+    { word: '--help', meaning: 'show help' },
   ];
   const children = commands.map((one) => one.name());
   return [

@@ -145,7 +145,8 @@ export async function resetPasswordCommand(
   await withStore(environment, async (store, { PUBLIC_URL }) => {
     const email = addressOf(address);
     const person = await store.members.personByEmail(email);
-    if (!person) throw new AppError('NOT_FOUND', `Nobody has the address ${email}. Invite them first.`);
+    if (!person)
+      throw new AppError('NOT_FOUND', `No user has the address ${email}. Send an invitation first.`);
     const token = await startReset({ store, clock: systemClock }, person, false);
     for (const { id: accountId } of await store.members.accountsOf(person.id)) {
       const of = { resource: `accounts/me/members/${person.id}`, resourceName: email };
@@ -194,7 +195,7 @@ export async function auditCommand(
       entry.resource ?? '-',
       entry.resourceName ?? '',
     ]);
-    const titles = ['when', 'who', 'from', 'what', 'outcome', 'of what', 'name'];
+    const titles = ['when', 'who', 'from', 'what', 'outcome', 'object', 'name'];
     for (const line of columns([titles, ...lines])) console.log(line);
   });
 }

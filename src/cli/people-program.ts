@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { KeyRole } from '../platform/ids/keys.ts';
 
 const roles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'];
-const ofAccount = ['--account <id>', 'id of the account; may be left out where there is one only'] as const;
+const ofAccount = ['--account <id>', 'id of the account; optional if there is only one'] as const;
 
 interface Options {
   readonly account?: string;
@@ -10,7 +10,7 @@ interface Options {
 }
 
 function roleOption(): Option {
-  return new Option('--role <role>', 'what they may do').choices(roles).default('READ_WRITE');
+  return new Option('--role <role>', 'role').choices(roles).default('READ_WRITE');
 }
 
 /** The commands of `picket service` about people, and about who changed what. */
@@ -22,14 +22,14 @@ export function addPeopleCommands(service: Command, environment: NodeJS.ProcessE
 
   members
     .command('list')
-    .description('list the members, and who is invited')
+    .description('list members and invitations')
     .option(...ofAccount)
     .option('--json', 'print one JSON array')
     .action(async (options: Options) => (await commands()).listMembersCommand(environment, options));
 
   members
     .command('add')
-    .description('make somebody a member who logs in by single sign-on; see "invite" for passwords')
+    .description('add a member who logs in with single sign-on; see "invite" for passwords')
     .argument('<mail>', 'mail address')
     .addOption(roleOption())
     .option(...ofAccount)
@@ -40,9 +40,9 @@ export function addPeopleCommands(service: Command, environment: NodeJS.ProcessE
 
   members
     .command('role')
-    .description('give a member another role; it holds from their next request on')
+    .description('change the role of a member, effective from the next request')
     .argument('<mail>', 'mail address')
-    .addArgument(service.createArgument('<role>', 'what they may do').choices([...roles]))
+    .addArgument(service.createArgument('<role>', 'role').choices([...roles]))
     .option(...ofAccount)
     .option('--json', 'print one JSON object')
     .action(async (mail: string, role: KeyRole, options: Options) =>
@@ -51,7 +51,7 @@ export function addPeopleCommands(service: Command, environment: NodeJS.ProcessE
 
   members
     .command('remove')
-    .description('remove a member; their sessions end at once')
+    .description('remove a member and end their sessions')
     .argument('<mail>', 'mail address')
     .option(...ofAccount)
     .option('--json', 'print one JSON object')
@@ -61,7 +61,7 @@ export function addPeopleCommands(service: Command, environment: NodeJS.ProcessE
 
   service
     .command('invite')
-    .description('invite somebody and print the link, which can be used once within a week')
+    .description('invite a member and print the link, which works once within a week')
     .argument('<mail>', 'mail address')
     .addOption(roleOption())
     .option(...ofAccount)
@@ -72,7 +72,7 @@ export function addPeopleCommands(service: Command, environment: NodeJS.ProcessE
 
   service
     .command('reset-password')
-    .description('print a link by which somebody chooses a new password, once within an hour')
+    .description('print a link to set a new password, which works once within an hour')
     .argument('<mail>', 'mail address')
     .option('--json', 'print one JSON object')
     .action(async (mail: string, options: Options) =>
@@ -81,10 +81,10 @@ export function addPeopleCommands(service: Command, environment: NodeJS.ProcessE
 
   service
     .command('audit')
-    .description('print who changed what, newest first, and logins that failed')
+    .description('print the audit log, newest first: changes and failed logins')
     .option('--account <id>', 'only of this account')
-    .option('--resource <name>', 'only about this, such as checks/<id>')
-    .option('--since <time>', 'only from here: an ISO 8601 date, or a Unix timestamp')
+    .option('--resource <name>', 'only this object, such as checks/<id>')
+    .option('--since <time>', 'only from this time: an ISO 8601 date or a Unix timestamp')
     .option('--limit <count>', 'at most this many', '50')
     .option('--json', 'print one JSON array')
     .action(

@@ -162,7 +162,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       if (!wantsPage(request)) return reply.callNotFound();
       const viewer = await replies.viewerOf(request);
       if (!viewer) return replies.toLogin(request, reply);
-      throw new AppError('NOT_FOUND', `There is no page ${pathOf(request).slice(0, 200)}.`);
+      throw new AppError('NOT_FOUND', `The page ${pathOf(request).slice(0, 200)} does not exist.`);
     });
   });
 }
@@ -185,11 +185,11 @@ function answerWith(
     const { viewer, token } = found;
     const answering: Answering = { request, reply, viewer };
     if (ranks[viewer.role] < ranks[page.role]) {
-      throw notAllowed(`"${page.title}" needs the role ${page.role}; you are ${viewer.role}.`);
+      throw notAllowed(`"${page.title}" needs the role ${page.role}. Your role is ${viewer.role}.`);
     }
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     if (page.method === 'POST' && !(isFromOwnPage(request) && isCsrfToken(token, form.get('csrf') ?? ''))) {
-      throw notAllowed('The form is not from this session: open the page again, and send it once more.');
+      throw notAllowed('The form belongs to another session. Reload the page and submit it again.');
     }
     const call = callOf(request, reply, { viewer, form, deps });
     // Asked before the page is made: what changes meanwhile is news.

@@ -26,34 +26,35 @@ function wordsOf({ code, statusCode }: AppError): { title: string; advice: strin
     case 'READ_ONLY_KEY':
       return {
         title: 'Not allowed',
-        advice:
-          'An admin of the account can give you another role; or log in with a key whose role allows it.',
+        advice: 'Ask an admin of the account for another role, or log in with a key whose role allows it.',
       };
     case 'STORE_UNAVAILABLE':
       return {
-        title: 'The database does not answer',
+        title: 'The database is not responding',
         advice: 'Agents keep their results and send them later. Reload this page in a moment.',
       };
     case 'STORAGE_FULL':
       return {
         title: 'The disk is full',
-        advice: 'Nothing can be stored until there is room. Agents keep their results and send them later.',
+        advice:
+          'The service cannot store anything until disk space is free. Agents keep their results and send them later.',
       };
     case 'CANNOT_RUN_NOW':
       return {
         title: 'No agent can run it now',
-        advice: 'The pages of locations say which agents are there and what each of them can run.',
+        advice: 'The pages of locations show their agents and what each agent can run.',
       };
     case 'RATE_LIMITED':
       return { title: 'Too many requests', advice: 'Wait a moment, then try again.' };
   }
   if (statusCode >= 500) {
     return {
-      title: 'Something went wrong here',
-      advice: "The fault is Picket's. The log of the service has the details under the id of this request.",
+      title: 'Internal error',
+      advice:
+        'This is a fault in Picket. The log of the service has the details under the id of this request.',
     };
   }
-  return { title: 'This cannot be done', advice: 'Go back and correct what is said above.' };
+  return { title: 'This is not possible', advice: 'Go back and correct the problem above.' };
 }
 
 /** A refusal of pages that the API does not have. */

@@ -76,8 +76,7 @@ async function readCaFile(directory: string, name: string, now: Date): Promise<C
   let bytes: Buffer;
   try {
     const found = await stat(join(directory, name));
-    if (found.isDirectory())
-      return useless('is a folder; only files that lie in CA_CERTS_DIR itself are read');
+    if (found.isDirectory()) return useless('is a folder; only files directly in CA_CERTS_DIR are read');
     if (!found.isFile()) return useless('is no file');
     if (found.size > maxFileBytes) return useless(`is larger than ${maxFileBytes} bytes`);
     bytes = await readFile(join(directory, name));
@@ -91,7 +90,7 @@ async function readCaFile(directory: string, name: string, now: Date): Promise<C
     problems.push({ kind: 'file', text: 'a certificate in it is cut off' });
   if (blocks.length === 0 && problems.length === 0) return useless(whatItIs(bytes));
   if (text.includes('PRIVATE KEY-----'))
-    problems.push({ kind: 'private-key', text: 'holds a private key, which does not belong here' });
+    problems.push({ kind: 'private-key', text: 'contains a private key, which does not belong here' });
   const certificates: CaCertificate[] = [];
   for (const [index, pem] of blocks.entries()) {
     const which = blocks.length === 1 ? '' : `certificate ${index + 1}: `;
@@ -114,7 +113,7 @@ function readCertificate(
   }
   const subject = parsed.subject?.split('\n').join(', ') || '(no subject)';
   if (!parsed.ca) {
-    const text = `${subject} is not the certificate of an authority (no CA:TRUE); not used`;
+    const text = `${subject} is not a CA certificate (no CA:TRUE); not used`;
     return { problems: [{ kind: 'no-authority', text }] };
   }
   const problems: CaProblem[] = [];
@@ -130,9 +129,9 @@ function whatItIs(bytes: Buffer): string {
   if (bytes.length === 0) return 'is empty';
   // A sequence in DER, of two bytes of length.
   if (bytes[0] === 0x30 && bytes[1] === 0x82) {
-    return 'is not PEM but DER; convert it: openssl x509 -inform der -in FILE -out FILE.pem';
+    return 'is DER, not PEM; convert it: openssl x509 -inform der -in FILE -out FILE.pem';
   }
-  return 'holds no certificate in PEM (-----BEGIN CERTIFICATE-----)';
+  return 'contains no PEM certificate (-----BEGIN CERTIFICATE-----)';
 }
 
 function dayOf(date: Date): string {

@@ -52,7 +52,7 @@ export class FinishedRuns {
       this.#namesWarnedOf.add(name);
       this.#options.log.warn(
         { variable: name },
-        `secret variable is not masked in results: its value is shorter than ${minSecretLength} characters or too common, or a word, which is masked only where it stands by itself`,
+        `secret variable is not masked in results: its value is shorter than ${minSecretLength} characters or too common, or a word, which is masked only as a separate word`,
       );
     }
   }

@@ -73,7 +73,7 @@ async function examineFolder(
     if (freeBytes < minFreeBytes)
       return problem(`${detail}, nearly full`, fixFor('ENOSPC', variable), variable);
     if (wantedBytes !== undefined && freeBytes < wantedBytes) {
-      const fix = `Give ${variable} more room, or set SPOOL_MAX_BYTES to what there is.`;
+      const fix = `Give ${variable} more space, or lower SPOOL_MAX_BYTES to the free space.`;
       return warning(`${detail}, less than SPOOL_MAX_BYTES (${sizeText(wantedBytes)})`, fix, variable);
     }
     return ok(detail, variable);

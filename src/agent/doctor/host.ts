@@ -34,7 +34,7 @@ export const memory: Examination = {
     if (limitBytes >= neededBytes) {
       if (scriptCount === 0 || limitBytes >= suiteBytes) return ok(detail);
       const fix = `Raise the memory limit to ${sizeText(suiteBytes)}, or leave them out of CHECK_TYPES.`;
-      return warning(`${detail}: too little for Playwright suites, which are then not taken`, fix);
+      return warning(`${detail}: too little for Playwright suites, so the agent does not accept them`, fix);
     }
     const fewer = Math.floor((limitBytes - ownBytes) / runMemoryBytes);
     const lower = scriptCount > 1 && fewer >= 1 ? `, or set JOB_CONCURRENCY to ${fewer}` : '';

@@ -80,7 +80,7 @@ export const tcp: Examination = {
     const fix =
       error.kind === 'connection-refused'
         ? `Nothing listens there: start ${via ? 'the proxy' : 'the service'}, or correct ${via ? 'HTTPS_PROXY / HTTP_PROXY' : 'SERVICE_URL'}.`
-        : 'A firewall or a missing route keeps packets back: open this port from here, or set HTTPS_PROXY if a proxy has to be used.';
+        : 'A firewall or a missing route blocks packets: open this port from here, or set HTTPS_PROXY if a proxy is required.';
     return problem(`${where}: ${error.message}`, fix);
   },
 };

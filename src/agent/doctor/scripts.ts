@@ -92,7 +92,7 @@ export const sandbox: Examination = {
 };
 
 const fixOfContainment =
-  'See docs/explanation/security.md, "Containment of scripts", for what the host can give.';
+  'See docs/explanation/security.md, "Containment of scripts", for the settings of the host.';
 const fixes: Readonly<Record<PartProblem['part'], string>> = {
   runtime: 'Install it again: npm run runtimes:install.',
   'browser-trust': 'Install the library of the browser that keeps certificates (Debian: libnss3).',

@@ -14,7 +14,7 @@ export const protocol: Examination = {
     switch (attitude.kind) {
       case 'known':
         if (attitude.answer.isOutdated) {
-          const detail = `the service (${attitude.answer.version}) takes this agent (${own}) for too old`;
+          const detail = `the service (${attitude.answer.version}) considers this agent (${own}) too old`;
           return problem(detail, `Upgrade the agent to version ${attitude.answer.version}.`);
         }
         return ok(`service ${attitude.answer.version}, agent ${own}`);
@@ -56,7 +56,7 @@ export const key: Examination = {
   name: 'key',
   needs: ['tcp', 'tls'],
   async examine(patient) {
-    if (!patient.hasKey) return skipped('there is no key to try: see environment');
+    if (!patient.hasKey) return skipped('no key is configured: see environment');
     const { attitude } = await patient.contact();
     switch (attitude.kind) {
       case 'known': {
@@ -91,7 +91,7 @@ export const clock: Examination = {
     const direction = skewMs > 0 ? 'ahead of' : 'behind';
     const detail = `${durationText(Math.abs(skewMs))} ${direction} the service's`;
     const fix =
-      'Synchronise the clock of the host (chrony, systemd-timesyncd); results keep right times meanwhile, certificates and scripts do not.';
+      'Synchronise the clock of the host (chrony, systemd-timesyncd); results still have correct times, but certificates and scripts do not.';
     if (surelyMs > gravestSkewMs) return problem(detail, fix);
     return surelyMs > slightSkewMs ? warning(detail, fix) : ok(detail);
   },
@@ -141,7 +141,7 @@ export const serviceStorage: Examination = {
     if (trouble === null) return ok('the service stores results');
     return problem(
       `the service stores nothing: ${trouble}`,
-      'Fix it at the service. Agents keep their results and files meanwhile, and send them afterwards.',
+      'Fix it at the service. Until then, agents keep their results and files, and send them afterwards.',
     );
   },
 };
@@ -158,7 +158,7 @@ export const serviceAnalytics: Examination = {
     if (trouble === null) return ok('the service makes reports and charts');
     return warning(
       `the service makes no reports and charts: ${trouble}`,
-      'Fix it at the service. Checks and alerts go on meanwhile.',
+      'Fix it at the service. Checks and alerts continue.',
     );
   },
 };

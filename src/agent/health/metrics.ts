@@ -47,7 +47,7 @@ const gauges: readonly (readonly [name: string, help: string, read: (source: Met
   ['waiting_results', 'Results that wait to be sent', ({ waitingResults }) => waitingResults()],
   [
     'spool_on_disk',
-    '1 while results are kept on disk, 0 while in memory alone',
+    '1 while results are stored on disk, 0 while in memory only',
     ({ spool }) => Number(spool().mode === 'disk'),
   ],
   ['spool_bytes', 'Size of the results on disk', ({ spool }) => spool().facts?.sizeBytes ?? 0],
@@ -234,7 +234,7 @@ export class AgentMetrics {
   #addLabelled(source: MetricsSource): void {
     new Counter({
       name: 'picket_agent_results_dropped_total',
-      help: 'Results dropped unsent: attempts and finals for want of room on disk, expired, or other (in memory, or while being sent)',
+      help: 'Results dropped unsent: attempts and finals because the disk is full, expired, or other (in memory, or while being sent)',
       labelNames: ['kind'],
       registers: [this.#registry],
       collect() {

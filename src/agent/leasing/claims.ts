@@ -87,7 +87,7 @@ export class Claims {
       if (!(thrown instanceof ServiceError)) throw thrown;
       this.#options.log.debug(
         { code: thrown.code },
-        'failed to give leases back that never came; they will expire',
+        'failed to return leases of lost responses; they will expire',
       );
     }
   }

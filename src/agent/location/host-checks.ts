@@ -40,9 +40,7 @@ export function eventLoopCheck(): SelfCheck {
       const p99Ms = delay.percentile(99) / 1e6;
       delay.reset();
       return p99Ms > maxLoopDelayMs
-        ? unhealthy(
-            `the main thread was up to ${Math.round(p99Ms)} ms late: there is no processor time for it`,
-          )
+        ? unhealthy(`the main thread was up to ${Math.round(p99Ms)} ms late: it lacks processor time`)
         : healthy;
     },
     stop() {
@@ -95,7 +93,7 @@ export function diskCheck(problem: () => string | undefined): SelfCheck {
     kind: 'disk',
     look() {
       const found = problem();
-      return found === undefined ? healthy : unhealthy(`results are kept in memory alone: ${found}`);
+      return found === undefined ? healthy : unhealthy(`results are kept in memory only: ${found}`);
     },
   };
 }

@@ -371,7 +371,7 @@ describe('Scrubber', () => {
     expect(JSON.parse(wholeReport(texts))).toEqual({ ...envelope, detail: { a: 1 } });
     expect(JSON.parse(wholeReport(withoutDetail(texts)))).toEqual({
       ...envelope,
-      errorMessages: [...envelope.errorMessages, expect.stringContaining('did not take the detail')],
+      errorMessages: [...envelope.errorMessages, expect.stringContaining('rejected the detail')],
       detail: null,
     });
   });

@@ -259,7 +259,7 @@ export function wholeReport({ envelopeJson, detailJson }: ReportTexts): Scrubbed
 /** The texts of a report whose detail is left out because of its size; the report says so. */
 export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
   const { errorMessages, ...rest } = JSON.parse(envelopeJson) as Envelope;
-  const note = 'The service did not take the detail of this result; it is left out.';
+  const note = 'The service rejected the detail of this result, so it was omitted.';
   return {
     envelopeJson: JSON.stringify({
       ...rest,

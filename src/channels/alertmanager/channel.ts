@@ -30,11 +30,11 @@ export const alertmanager = defineChannel({
   title: 'Prometheus Alertmanager',
   config: z.object({
     name: channelName,
-    url: httpUrl('Address of Alertmanager, as for a browser; each member of a cluster has a channel'),
+    url: httpUrl('URL of Alertmanager, as in a browser. For a cluster, create a channel for each member'),
     username: z
       .string()
       .max(255)
-      .regex(/^[^:]*$/, 'must not hold ":"')
+      .regex(/^[^:]*$/, 'must not contain ":"')
       .nullable()
       .default(null),
     password: z.string().max(512).nullable().default(null),
@@ -47,11 +47,11 @@ export const alertmanager = defineChannel({
       .describe('Instead of a username and password'),
     labels: z
       .record(
-        z.string().regex(/^(?!__)[a-zA-Z_]\w{0,127}$/, 'is not the name of a label'),
+        z.string().regex(/^(?!__)[a-zA-Z_]\w{0,127}$/, 'is not a valid label name'),
         z.string().max(1_024),
       )
       .default({})
-      .describe('Labels of every alert, such as the team that routes go by'),
+      .describe('Labels of every alert, such as a team for routing'),
   }),
   hidden: ['password', 'bearerToken'],
   address: 'url',

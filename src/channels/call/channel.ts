@@ -15,7 +15,7 @@ export const call = defineChannel({
   },
   whyUndelivered: ({ CALL_PROVIDER }) =>
     CALL_PROVIDER === undefined
-      ? 'This service has no provider for this type of channel: set CALL_PROVIDER, or use another type.'
+      ? 'The service has no call provider: set CALL_PROVIDER, or use another type of channel.'
       : undefined,
   isRefusedUndelivered: true,
   sample: { name: 'me', number: '+491701234567' },

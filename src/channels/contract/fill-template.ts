@@ -63,7 +63,8 @@ const encoded = (value: unknown) => encodeURIComponent(shown(value).toWellFormed
 
 /** Helpers can be nested, and each makes its text longer: what goes into one is never long. */
 function bounded(length: number): void {
-  if (length > maxOutputLength) throw new TemplateError('a text in it is longer than a million characters');
+  if (length > maxOutputLength)
+    throw new TemplateError('one of its strings is longer than a million characters');
 }
 
 function boundedText(value: unknown): string {

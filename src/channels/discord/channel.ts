@@ -17,7 +17,7 @@ export const discord = defineChannel({
   title: 'Discord',
   config: z.object({
     name: channelName,
-    url: httpUrl('Address of the webhook: it is all that posting takes'),
+    url: httpUrl('URL of the webhook. Anyone who has it can post'),
   }),
   hidden: ['url'],
   sender: {

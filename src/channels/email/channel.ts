@@ -33,7 +33,7 @@ export const email = defineChannel({
   },
   whyUndelivered: ({ SMTP_URL, MAIL_FROM }) =>
     SMTP_URL === undefined || MAIL_FROM === undefined
-      ? 'This service has no mail server: set SMTP_URL and MAIL_FROM, or use another type of channel.'
+      ? 'The service has no mail server: set SMTP_URL and MAIL_FROM, or use another type of channel.'
       : undefined,
   sample: { address: 'ops@example.com' },
 });

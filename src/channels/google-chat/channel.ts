@@ -15,7 +15,7 @@ export const googleChat = defineChannel({
   title: 'Google Chat',
   config: z.object({
     name: channelName,
-    url: httpUrl('Address of the webhook, with key and token: it is all that posting takes'),
+    url: httpUrl('URL of the webhook, with key and token. Anyone who has it can post'),
   }),
   hidden: ['url'],
   sender: {

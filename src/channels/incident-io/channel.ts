@@ -11,7 +11,7 @@ export const incidentIo = defineChannel({
   title: 'incident.io',
   config: z.object({
     name: channelName,
-    url: httpUrl('Address of the HTTP alert source: https://api.incident.io/v2/alert_events/http/…'),
+    url: httpUrl('URL of the HTTP alert source: https://api.incident.io/v2/alert_events/http/…'),
     token: z
       .string()
       .regex(/^[\x21-\x7e]{1,512}$/, 'must not be empty or have spaces')

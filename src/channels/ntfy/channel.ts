@@ -16,7 +16,7 @@ export const ntfy = defineChannel({
   title: 'ntfy',
   config: z.object({
     name: channelName,
-    url: httpUrl('Address of the server').default('https://ntfy.sh'),
+    url: httpUrl('URL of the server').default('https://ntfy.sh'),
     topic: z.string().regex(/^[\w-]{1,64}$/, 'must be up to 64 letters, digits, "_" and "-"'),
     token: z
       .string()

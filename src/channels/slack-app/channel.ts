@@ -25,7 +25,7 @@ export const slackApp = defineChannel({
       .array(z.string().min(1).max(80))
       .min(1)
       .max(50)
-      .describe('Names or ids of channels that the app is a member of'),
+      .describe('Names or ids of channels. The app must be a member'),
     botToken: z
       .string()
       .max(512)
@@ -33,7 +33,7 @@ export const slackApp = defineChannel({
       .nullable()
       .default(null)
       .describe(
-        'Bot token of the app (xoxb-…), with the scope chat:write; without it SLACK_BOT_TOKEN of the service',
+        'Bot token of the app (xoxb-…) with the scope chat:write. Default: SLACK_BOT_TOKEN of the service',
       ),
   }),
   hidden: ['botToken'],
@@ -55,7 +55,7 @@ export const slackApp = defineChannel({
   whyUndelivered: ({ SLACK_BOT_TOKEN }, { botToken }) =>
     botToken || SLACK_BOT_TOKEN
       ? undefined
-      : 'There is no bot token of a Slack app: set config.botToken, or SLACK_BOT_TOKEN of the service.',
+      : 'No bot token is configured: set config.botToken, or SLACK_BOT_TOKEN of the service.',
   isRefusedUndelivered: true,
   sample: { slackChannels: ['#ops'], botToken: 'xoxb-0000-0000-XXXX' },
 });

@@ -9,8 +9,8 @@ export const slack = defineChannel({
   type: 'SLACK',
   title: 'Slack',
   config: z.object({
-    url: httpUrl('Address of an incoming webhook'),
-    channel: z.string().max(80).nullable().default(null).describe('Instead of the channel of the webhook'),
+    url: httpUrl('URL of an incoming webhook'),
+    channel: z.string().max(80).nullable().default(null).describe('Overrides the channel of the webhook'),
   }),
   sender: {
     kind: 'http',

@@ -15,7 +15,7 @@ export const sms = defineChannel({
   },
   whyUndelivered: ({ SMS_PROVIDER }) =>
     SMS_PROVIDER === undefined
-      ? 'This service has no provider for this type of channel: set SMS_PROVIDER, or use another type.'
+      ? 'The service has no SMS provider: set SMS_PROVIDER, or use another type of channel.'
       : undefined,
   isRefusedUndelivered: true,
   sample: { name: 'me', number: '+491701234567' },

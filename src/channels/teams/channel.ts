@@ -16,7 +16,7 @@ export const teams = defineChannel({
   title: 'Microsoft Teams',
   config: z.object({
     name: channelName,
-    url: httpUrl('Address of the webhook of a workflow: it is all that posting takes'),
+    url: httpUrl('URL of the webhook of a workflow. Anyone who has it can post'),
   }),
   hidden: ['url'],
   sender: {

@@ -28,8 +28,8 @@ export const telegram = defineChannel({
     chatId: z
       .string()
       .regex(/^(-?\d{1,20}|@\w{1,64})$/, 'must be the id of a chat, or @name of a public channel')
-      .describe('A chat that the bot is a member of'),
-    messageThreadId: z.int().min(1).nullable().default(null).describe('Topic of a forum'),
+      .describe('Chat. The bot must be a member'),
+    messageThreadId: z.int().min(1).nullable().default(null).describe('Forum topic'),
   }),
   hidden: ['botToken'],
   sender: {

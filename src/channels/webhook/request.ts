@@ -76,12 +76,12 @@ export function templateProblems(config: WebhookConfig): { key: string; message:
       return [];
     } catch (thrown) {
       if (!(thrown instanceof TemplateError)) throw thrown;
-      return [{ key, message: `is no template that can be used: ${thrown.message}` }];
+      return [{ key, message: `is not a valid template: ${thrown.message}` }];
     }
   });
   for (const [index, { key }] of config.headers.entries()) {
     if (/^[!#$%&'*+.^_`|~\w-]+$/.test(key)) continue;
-    problems.push({ key: `config.headers.${index}.key`, message: 'is not the name of a header' });
+    problems.push({ key: `config.headers.${index}.key`, message: 'is not a valid header name' });
   }
   const sendsLocked = [...config.headers, ...config.queryParameters].some(({ locked }) => locked);
   if (sendsLocked && hasOpenOrigin(config.url)) {

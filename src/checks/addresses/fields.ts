@@ -9,18 +9,18 @@ export const AddressesField = z
   .enum(['first', 'every', 'bothFamilies'])
   .optional()
   .describe(
-    `first (when absent): one, as ever; every: each one that the name has, ${maxAddresses} at most; bothFamilies: one of IPv4 and one of IPv6, whatever ipFamily says. The run is as bad as the worst of them`,
+    `Addresses to check. first (default): one; every: all addresses of the name, at most ${maxAddresses}; bothFamilies: one IPv4 and one IPv6 address, regardless of ipFamily. The worst outcome counts`,
   );
 export type Addresses = z.infer<typeof AddressesField>;
 
 export const addressesWords = {
   label: 'Addresses of the name',
-  hint: 'With more than one, the run is as bad as the worst of them, and says which that is.',
+  hint: 'With several addresses, the worst outcome counts. The run shows which address it was.',
   words: {
     '': 'the first',
     first: 'the first',
-    every: `every one, ${maxAddresses} at most`,
-    bothFamilies: 'one of IPv4 and one of IPv6',
+    every: `all, at most ${maxAddresses}`,
+    bothFamilies: 'one IPv4 and one IPv6 address',
   },
 } as const;
 

@@ -23,19 +23,21 @@ export const AgenticSpec = z.object({
     .trim()
     .min(1)
     .max(10_000)
-    .describe('What to do and to verify. Variables reach the run only where the prompt names them: {{NAME}}'),
+    .describe(
+      'Task and expected result, in plain language. A run gets only the variables that the prompt names: {{NAME}}',
+    ),
   allowedOrigins: z
     .array(Origin)
     .max(maxOrigins)
     .default([])
-    .describe('Origins that runs may reach in addition to those of the URLs that the prompt names'),
+    .describe('Origins that runs may access in addition to those of URLs in the prompt'),
   agentRuntime: z
     .object({
       skills: z
         .array(z.string().trim().min(1).max(255))
         .max(maxSkills)
         .default([])
-        .describe('Names of skills: hints for the model that looks for the steps'),
+        .describe('Names of skills: hints for the model when it plans the steps'),
     })
     .prefault({}),
   frequency: z

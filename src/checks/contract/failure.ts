@@ -48,144 +48,132 @@ const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, i
  */
 export const failureCatalogue = {
   NAME_NOT_FOUND: {
-    ...network('The name does not exist, or has no address of the wanted family.'),
+    ...network('The name does not exist, or has no address of the requested family.'),
     fromLocation: 'resolver',
   },
   CONNECTION_REFUSED: network('The target refused the connection.'),
-  CONNECTION_RESET: viaNetwork(hungUp(network('The target broke the connection off.'))),
-  CONNECTION_TIMEOUT: viaNetwork(timed(network('No connection was made before the deadline.'))),
-  HOST_UNREACHABLE: viaNetwork(network('The network answered that the target cannot be reached.')),
-  TLS_CERTIFICATE_INVALID: network('The certificate is expired, for another name, or not trusted.'),
+  CONNECTION_RESET: viaNetwork(hungUp(network('The target closed the connection unexpectedly.'))),
+  CONNECTION_TIMEOUT: viaNetwork(timed(network('The connection was not established before the deadline.'))),
+  HOST_UNREACHABLE: viaNetwork(network('The network reported that the target is unreachable.')),
+  TLS_CERTIFICATE_INVALID: network('The certificate is expired, not trusted, or for another name.'),
   TLS_HANDSHAKE_FAILED: viaNetwork(
-    hungUp(network('The TLS handshake failed before a certificate could be judged.')),
+    hungUp(network('The TLS handshake failed before the certificate was verified.')),
   ),
-  STARTTLS_REFUSED: target('The target does not offer TLS on its plain connection, or refused to begin it.'),
+  STARTTLS_REFUSED: target('The target does not offer STARTTLS, or rejected it.'),
   TLS_CERTIFICATE_EXPIRING: target('A certificate of the target expires within failDaysBeforeExpiry.'),
   TLS_BASELINE_VIOLATED: target(
     'The protocol, cipher, key or signature of the target is weaker than the check allows.',
   ),
   RESPONSE_TIMEOUT: viaNetwork(
-    timed(network('The target accepted the request but did not finish its answer before the deadline.')),
+    timed(network('The target accepted the request but did not finish its response before the deadline.')),
   ),
-  RESPONSE_MALFORMED: network('The answer is not valid in its protocol, or its headers exceed the limit.'),
-  RESPONSE_UNDECODABLE: target('The body or message could not be decoded as its encoding says.'),
-  REDIRECT_LIMIT: target('More than 10 redirects.'),
-  REDIRECT_INVALID: target('A redirect without a usable http or https address.'),
-  DNS_NO_ANSWER: viaNetwork(timed(network('The name server of the check did not answer in time.'))),
+  RESPONSE_MALFORMED: network('The response violates the protocol, or its headers exceed the limit.'),
+  RESPONSE_UNDECODABLE: target('The body or message does not match its declared encoding.'),
+  REDIRECT_LIMIT: target('The target sent more than 10 redirects.'),
+  REDIRECT_INVALID: target('A redirect does not lead to a valid http or https URL.'),
+  DNS_NO_ANSWER: viaNetwork(timed(network('The name server of the check did not respond in time.'))),
   RESPONSE_CODE_UNEXPECTED: target('The DNS response code counts as a failure for this check.'),
   STATUS_UNEXPECTED: target(
     'The HTTP or gRPC status counts as a failure for this check, or is not the 101 of a WebSocket.',
   ),
-  SERVICE_NOT_SERVING: target('The health service of gRPC does not say SERVING.'),
+  SERVICE_NOT_SERVING: target('The gRPC health service does not report SERVING.'),
   GRPC_REFLECTION_FAILED: target(
-    'The server does not describe itself by reflection, or not the method that is to be called.',
+    'The server does not support gRPC reflection, or reflection does not list the method.',
   ),
   DIALOGUE_FAILED: target(
-    'The target answered a step of a conversation with something else than the check expects, or ended it before.',
+    'The response to a step of the conversation was not the expected one, or the target ended the conversation early.',
   ),
-  CONNECTION_UNEXPECTED: target('A connection was made, and the check expects that none can be made.'),
+  CONNECTION_UNEXPECTED: target('The target accepted a connection, but the check expects it to refuse.'),
   NO_REPLY: viaNetwork(
-    timed(network('The target answered not one echo request or probe, and nobody said why.')),
+    timed(
+      network('The target did not respond to any echo request or probe, and no router reported a reason.'),
+    ),
   ),
-  PACKET_LOSS_EXCEEDED: viaNetwork(timed(target('The packet loss reached maxPacketLossThreshold.'))),
-  REPLY_UNEXPECTED: target('The target answered, and the check expects that it does not.'),
-  ASSERTION_FAILED: target('At least one assertion did not hold.'),
-  MAX_RESPONSE_TIME_EXCEEDED: target('The response time is over maxResponseTime.'),
+  PACKET_LOSS_EXCEEDED: viaNetwork(timed(target('Packet loss reached maxPacketLossThreshold.'))),
+  REPLY_UNEXPECTED: target('The target responded, but the check expects failure.'),
+  ASSERTION_FAILED: target('At least one assertion failed.'),
+  MAX_RESPONSE_TIME_EXCEEDED: target('The response time exceeds maxResponseTime.'),
   RESOLVER_FAILED: {
-    ...timed(location('The resolver of this location did not answer, or answered with an error.')),
+    ...timed(location('The resolver of this location did not respond, or responded with an error.')),
     fromLocation: 'resolver',
   },
-  LOCATION_SICK: location(
-    'The agent found its location unhealthy while the run was under way, in a way that explains the failure.',
-  ),
+  LOCATION_SICK: location('During the run the location was unhealthy, which explains the failure.'),
   NETWORK_UNAVAILABLE: viaNetwork(location('This location has no route to that address family.')),
   ICMP_UNAVAILABLE: location(
-    'This location does not allow ICMP: neither datagram nor raw ICMP sockets can be used there.',
+    'This location does not allow ICMP: the agent can open neither datagram nor raw ICMP sockets.',
   ),
   TRACEROUTE_UNAVAILABLE: location(
-    'This location does not allow the probes that the traceroute is to send; those of another protocol may work.',
+    'This location does not allow traceroute probes of this protocol. Another protocol may work.',
   ),
   PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),
-  AGENT_STARVED: agent(
-    'The agent itself was so late that nothing can be said about the target: it had no processor time.',
-  ),
+  AGENT_STARVED: agent('The agent lacked processor time and was too late to measure the target.'),
   RUNNER_CRASHED: agent('The part of the agent that ran the check ended unexpectedly.'),
   CHECK_CRASHES_RUNNER: {
     ...agent(
-      'The run ended the part of the agent that ran it, twice and the second time alone. It is not retried, and the check runs apart from others for an hour.',
+      'The run crashed the part of the agent that ran it twice, the second time alone. It is not retried, and the check runs in isolation for an hour.',
     ),
     isFinal: true,
   },
-  RUN_ABORTED: agent('The agent shut down, or lost its right to the run, before the run was done.'),
+  RUN_ABORTED: agent('The agent shut down, or lost its lease, before the run finished.'),
   CHECK_TYPE_UNSUPPORTED: agent(
-    'This agent does not know the check type, or a field of it. Upgrade the agent.',
+    'The agent does not support the check type, or one of its fields. Upgrade the agent.',
   ),
   TEMPLATE_INVALID: config('A {{template}} of the check cannot be evaluated.'),
-  ASSERTION_INVALID: config(
-    'A JSON path, a regular expression or the target of an assertion cannot be used.',
-  ),
+  ASSERTION_INVALID: config('An assertion has an invalid JSON path, regular expression or target.'),
   ASSERTION_TOO_COSTLY: config(
-    'The assertions of the check take more work on this answer than a run may: see the limits of assertions.',
+    'The assertions take more work on this response than a run allows: see the limits of assertions.',
   ),
-  URL_INVALID: config('The URL is not http or https once its templates are filled in.'),
-  HOST_INVALID: config('The host is neither a name nor an address once its templates are filled in.'),
-  REQUEST_INVALID: config(
-    'The request cannot be sent as configured: a header, method, body or domain name is not allowed.',
-  ),
+  URL_INVALID: config('After its templates are filled in, the URL is not an http or https URL.'),
+  HOST_INVALID: config('After its templates are filled in, the host is not a valid name or address.'),
+  REQUEST_INVALID: config('The request is invalid: a header, method, body or domain name is not allowed.'),
   SCRIPT_FAILED: ifNamed(
-    target(
-      'A test of the script failed, it threw, or it ended before it was done, as process.exit() makes it.',
-    ),
+    target('A test failed, or the script threw an error or ended early, as with process.exit().'),
   ),
   SCRIPT_TIMED_OUT: ifNamed(
     target(
-      'The script ran longer than it may: 240 seconds, a setup or teardown script 10, the tests of a suite 30 minutes or their globalTimeout.',
+      'The script exceeded its time limit: 240 seconds; 10 seconds for a setup or teardown script; 30 minutes or globalTimeout for the tests of a suite.',
     ),
   ),
   SCRIPT_OUT_OF_MEMORY: target(
-    'The script and its browsers used more memory than they may: 2.7 GiB, a setup or teardown script 512 MiB, a suite 4 GiB.',
+    'The script and its browsers exceeded their memory limit: 2.7 GiB; 512 MiB for a setup or teardown script; 4 GiB for a suite.',
   ),
   SCRIPT_LIMIT_EXCEEDED: target(
-    'The script used more processor time, processes, descriptors, output or disk than it may.',
+    'The script exceeded a limit of processor time, processes, descriptors, output or disk.',
   ),
   SCRIPT_INVALID: config('The script cannot be loaded, has no tests, or does nothing.'),
   BUNDLE_INVALID: config(
-    'The code bundle of the suite is missing, cannot be unpacked, or holds what it must not hold.',
+    'The code bundle of the suite is missing, cannot be unpacked, or contains something that is not allowed.',
   ),
   INSTALL_FAILED: config(
-    'The dependencies of the suite cannot be installed: its lockfile does not fit, or a package is not to be had.',
+    'The dependencies of the suite cannot be installed: its lockfile does not match, or a package is not available.',
   ),
-  INSTALL_TIMED_OUT: config('Installing the dependencies of the suite took longer than it may, 5 minutes.'),
+  INSTALL_TIMED_OUT: config('Installing the dependencies of the suite exceeded its limit of 5 minutes.'),
   BUNDLE_UNAVAILABLE: agent('This agent could not get the code bundle of the suite from the service.'),
   PACKAGE_MANAGER_MISSING: agent('This agent does not have the package manager of the suite.'),
   RUNTIME_MISSING: agent('This agent does not have the runtime of the check.'),
   BROWSER_MISSING: agent(
-    'This agent does not have the browser that the run opens, or it does not start: nothing can be said about the target.',
+    'The browser of the run is not installed at this agent, or does not start. The target was not tested.',
   ),
-  SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),
-  PING_MISSED: target('No ping came in by the end of the grace time.'),
-  JOB_FAILED: target('The job reported by its ping that it failed.'),
-  MODEL_PROVIDER_MISSING: agent('No model provider is configured, and a prompt needs one to be followed.'),
+  SANDBOX_UNAVAILABLE: agent('This agent cannot isolate scripts at present, so it does not run them.'),
+  PING_MISSED: target('No ping arrived before the end of the grace time.'),
+  JOB_FAILED: target('The ping of the job reported a failure.'),
+  MODEL_PROVIDER_MISSING: agent('No model provider is configured. A check with a prompt needs one.'),
   MODEL_UNAVAILABLE: agent(
-    'The model gave no answer: its provider cannot be reached, refuses, or is out of order.',
+    'The model did not respond: its provider is unreachable, rejects requests, or is faulty.',
   ),
-  MODEL_ANSWER_INVALID: agent(
-    'The model answered in a way that nothing can be done with, however often it was asked.',
-  ),
+  MODEL_ANSWER_INVALID: agent('All responses of the model were unusable.'),
   MODEL_LIMIT_EXCEEDED: agent(
-    'The run, or all runs of this agent on this day, used up what they may take of the model: tokens, time, cost or turns.',
+    'The run, or all runs of this agent today, used up the budget of tokens, time, cost or turns for the model.',
   ),
-  PROMPT_NOT_FOLLOWED: target('The model found no steps that do what the prompt asks, and says why.'),
+  PROMPT_NOT_FOLLOWED: target('The model found no steps for the prompt and gave a reason.'),
   STEP_FAILED: ifNamed(
-    target(
-      'A step of the plan could not be done: what it acts on is not on the page, or the page is out of order.',
-    ),
+    target('A step of the plan failed: the page lacks the element, or the page is broken.'),
   ),
   ORIGIN_NOT_ALLOWED: config(
-    'A step reaches for an origin that the check does not allow: neither its prompt nor allowedOrigins names it.',
+    'A step accesses an origin that the check does not allow: neither its prompt nor allowedOrigins names it.',
   ),
-  EGRESS_DENIED: config('The egress policy of the agent does not allow a connection to that address.'),
+  EGRESS_DENIED: config('The egress policy of the agent blocks connections to that address.'),
 } as const satisfies Record<string, FailureEntry>;
 
 export type FailureCode = keyof typeof failureCatalogue;

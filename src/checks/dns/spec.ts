@@ -8,26 +8,26 @@ export const dnsProtocols = ['UDP', 'TCP', 'DOT', 'DOH'] as const;
 
 const DnsRequest = z
   .object({
-    query: z.string().min(1).max(100).describe('The name to ask for; for PTR an address will do'),
+    query: z.string().min(1).max(100).describe('Name to look up; PTR also accepts an address'),
     recordType: z.enum(recordTypes),
     recordClass: z
       .enum(dnsClassNames)
       .default('IN')
-      .describe('CH: what name servers say of themselves, such as version.bind; HS: Hesiod'),
+      .describe('CH: data about name servers, such as version.bind; HS: Hesiod'),
     nameServer: z
       .string()
       .min(1)
       .max(100)
       .nullable()
       .default(null)
-      .describe("Name or address of a name server; null: the location's own. Needs port"),
+      .describe('Name or address of a name server; null: the resolver of the location. Needs port'),
     port: z.int().min(1).max(65_535).nullable().default(null).describe('Needs nameServer'),
     protocol: z.enum(dnsProtocols).default('UDP'),
     recursionDesired: z
       .boolean()
       .default(true)
-      .describe('Whether the name server may ask others; false shows what it knows itself'),
-    dnssecOk: z.boolean().default(false).describe('Whether signatures are wanted, too (DO)'),
+      .describe('Whether to request recursion; false returns only data of the name server itself'),
+    dnssecOk: z.boolean().default(false).describe('Whether to request DNSSEC signatures (DO)'),
     assertions: z
       .array(assertionSchema(['RESPONSE_CODE', 'RESPONSE_TIME', 'TEXT_ANSWER', 'JSON_ANSWER'], comparisons))
       .default([]),

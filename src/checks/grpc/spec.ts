@@ -16,8 +16,8 @@ const GrpcConfig = z
     mode: z
       .enum(grpcModes)
       .default('BEHAVIOR')
-      .describe('BEHAVIOR: calls a method; HEALTH: asks the health service (grpc.health.v1)'),
-    tls: z.boolean().default(true).describe('Speak TLS on the connection'),
+      .describe('BEHAVIOR: calls a method; HEALTH: queries the health service (grpc.health.v1)'),
+    tls: z.boolean().default(true).describe('Use TLS'),
     metadata: z
       .array(
         z.object({
@@ -32,7 +32,7 @@ const GrpcConfig = z
     serviceDefinition: z
       .enum(['REFLECTION', 'PROTO_FILE'])
       .default('REFLECTION')
-      .describe('Where the types of the method are learnt: from the server, or from protoContent'),
+      .describe('Source of the message types: server reflection, or protoContent'),
     method: z
       .string()
       .max(500)
@@ -40,17 +40,13 @@ const GrpcConfig = z
         error: 'must be package.Service/Method',
       })
       .default('')
-      .describe('BEHAVIOR: what is called, such as shop.v1.Orders/Get: a unary or server-streaming method'),
+      .describe('BEHAVIOR: method to call, such as shop.v1.Orders/Get; unary or server-streaming'),
     protoContent: z
       .string()
       .max(maxProtoLength)
       .default('')
-      .describe('PROTO_FILE: the text of the .proto file that defines the service'),
-    message: z
-      .string()
-      .max(100_000)
-      .default('')
-      .describe('BEHAVIOR: the message that is sent, as JSON; empty: {}'),
+      .describe('PROTO_FILE: content of the .proto file that defines the service'),
+    message: z.string().max(100_000).default('').describe('BEHAVIOR: request message as JSON; empty: {}'),
     streamMessages: z
       .int()
       .min(1)
@@ -58,13 +54,9 @@ const GrpcConfig = z
       .nullable()
       .default(null)
       .describe(
-        'Of a method that streams: the call is left once that many messages have come; null: at its end',
+        'For a streaming method: end the call after this many messages; null: read until the stream ends',
       ),
-    service: z
-      .string()
-      .max(500)
-      .default('')
-      .describe('HEALTH: the service that is asked about; empty: the server as a whole'),
+    service: z.string().max(500).default('').describe('HEALTH: name of the service; empty: the whole server'),
   })
   .superRefine((config, context) => {
     const refuse = (path: string, message: string) =>
@@ -93,7 +85,7 @@ export const GrpcSpec = z.object({
       url: HostnameField,
       port: z.int().min(1).max(65_535),
       ipFamily: IpFamilyField,
-      skipSSL: z.boolean().default(false).describe('With tls: take any certificate'),
+      skipSSL: z.boolean().default(false).describe('Skip certificate verification (with tls)'),
       serverName: ServerName,
       traceparentHosts: TraceparentHosts,
       timeout: z
@@ -101,7 +93,7 @@ export const GrpcSpec = z.object({
         .min(1)
         .max(180)
         .default(60)
-        .describe('Seconds for the connection and the call; the server is given the deadline of it'),
+        .describe('Timeout of the connection and the call in seconds, sent to the server as its deadline'),
       grpcConfig: GrpcConfig,
       assertions: z
         .array(

@@ -9,23 +9,26 @@ const longestMs = 365 * unitMs.days;
 /** How often a job says that it is alive, and how late it may be (check model 1.7). */
 const Heartbeat = z
   .object({
-    period: z.number().min(0).describe('How often a ping is expected: every 30 seconds to every 365 days'),
+    period: z.number().min(0).describe('Expected interval between pings: 30 seconds to 365 days'),
     periodUnit: z.enum(units),
-    grace: z.number().min(0).describe('How late a ping may be before the monitor fails: at most 365 days'),
+    grace: z
+      .number()
+      .min(0)
+      .describe('Grace time: how late a ping may be before the monitor fails; at most 365 days'),
     graceUnit: z.enum(units),
     pingToken: z
       .union([z.uuid(), z.literal('')])
       .nullable()
       .default(null)
       .describe(
-        'The secret part of the ping URL; chosen by the service when null, empty or absent. In a change null chooses another, and "" is as absent. Shown to keys that may write only',
+        'Secret part of the ping URL. The service generates it when it is null, empty or absent. In an update, null generates a new one and "" keeps it. Shown only to keys with write access',
       ),
     pingUrl: z
       .string()
       .max(4096)
       .nullable()
       .default(null)
-      .describe('Where pings go: GET, POST or HEAD. Answered by the service; what a request says is ignored'),
+      .describe('URL for pings: GET, POST or HEAD. Read-only; ignored in requests'),
   })
   .superRefine((heartbeat, context) => {
     const issue = (key: string, message: string) =>

@@ -46,7 +46,7 @@ export const IcmpSpec = z
       ipFamily: IpFamilyField.unwrap()
         .nullable()
         .default('IPv4')
-        .describe('IPv4 or null: addresses of IPv6 where the name has none of IPv4; IPv6: those alone'),
+        .describe('IPv4 or null: IPv4, or IPv6 if the name has no IPv4 address; IPv6: IPv6 only'),
       addresses: AddressesField,
       pingCount: z.int().min(1).max(50).nullable().default(10).describe('null: 10'),
       packetSize: z
@@ -55,11 +55,10 @@ export const IcmpSpec = z
         .max(maxPacketBytes)
         .nullable()
         .default(defaultPacketBytes)
-        .describe('Bytes of each request with its ICMP header of 8, without the IP header; null: 64'),
-      dontFragment: z
-        .boolean()
-        .default(false)
-        .describe('Whether the requests may not be fragmented on their way'),
+        .describe(
+          'Bytes of each request, including the ICMP header of 8 bytes, without the IP header; null: 64',
+        ),
+      dontFragment: z.boolean().default(false).describe('Whether to forbid fragmentation of the requests'),
       assertions: z.array(IcmpAssertion).default([]),
     }),
     degradedResponseTime: thresholdMs({ defaultMs: 10_000, maxMs: 300_000 }),

@@ -5,7 +5,7 @@ import { codeBundleKey } from '../contract/code-bundle.ts';
 export const defaultTestCommand = 'npx playwright test';
 
 function folderProblem(path: string): string | undefined {
-  if (/[\0\\]/.test(path)) return 'must not hold backslashes or null characters';
+  if (/[\0\\]/.test(path)) return 'must not contain backslashes or null characters';
   const normal = posix.normalize(path);
   const isInside = !posix.isAbsolute(path) && normal !== '..' && !normal.startsWith('../');
   return isInside ? undefined : 'must be relative and stay within the bundle';
@@ -14,13 +14,13 @@ function folderProblem(path: string): string | undefined {
 const command = z
   .string()
   .max(4096)
-  .regex(/^[^\0]*$/, 'must not hold a null character');
+  .regex(/^[^\0]*$/, 'must not contain a null character');
 
 /** Fields of Playwright suites (check model 1.9). */
 export const PlaywrightSpec = z.object({
   codeBundlePath: z
     .string()
-    .regex(codeBundleKey, 'must be the key of a code bundle, as POST /v1/code-bundles answered it')
+    .regex(codeBundleKey, 'must be the key of a code bundle, as returned by POST /v1/code-bundles')
     .describe('Key of an uploaded archive: a tar.gz of the project with its lockfile'),
   cacheHash: z
     .string()
@@ -33,17 +33,19 @@ export const PlaywrightSpec = z.object({
     .max(50)
     .nullable()
     .default(null)
-    .describe('For display; the version that runs is that of the lockfile'),
+    .describe('For display only; the lockfile sets the version'),
   browsers: z
     .array(z.enum(['chromium', 'firefox', 'webkit']))
     .max(3)
     .default(['chromium'])
-    .describe('What the suite opens; private locations have chromium'),
+    .describe('Browsers of the suite; private locations have chromium'),
   testCommand: command
     .min(1)
     .default(defaultTestCommand)
-    .describe('Run by a shell, with options such as --config, --project and --grep'),
-  installCommand: command.default('').describe("Empty: what the lockfile's package manager does"),
+    .describe('Shell command, with options such as --config, --project and --grep'),
+  installCommand: command
+    .default('')
+    .describe('Empty: the install command of the package manager of the lockfile'),
   workingDir: z
     .string()
     .max(1000)
@@ -53,16 +55,19 @@ export const PlaywrightSpec = z.object({
     })
     .nullable()
     .default(null)
-    .describe('Folder of the bundle in which the commands run'),
+    .describe('Working folder of the commands, within the bundle'),
   engine: z.enum(['node', 'bun']).nullable().default(null).describe('null is node'),
   engineVersion: z
     .string()
     .max(20)
     .nullable()
     .default(null)
-    .describe('For display; the agent has one version of each engine'),
+    .describe('For display only; an agent has one version of each engine'),
   // Retries are Playwright's own.
-  retryStrategy: z.null().default(null).describe('A suite has the retries of its own configuration'),
-  doubleCheck: z.literal(false).default(false).describe('A suite has the retries of its own configuration'),
+  retryStrategy: z.null().default(null).describe('The Playwright configuration sets the retries of a suite'),
+  doubleCheck: z
+    .literal(false)
+    .default(false)
+    .describe('The Playwright configuration sets the retries of a suite'),
 });
 export type PlaywrightSpec = z.output<typeof PlaywrightSpec>;

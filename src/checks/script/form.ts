@@ -5,10 +5,10 @@ import type { FormLayout } from '../contract/definition/form-layout.ts';
 export const scriptForm: FormLayout = {
   script: { label: 'Script', lines: 22, isCode: true },
   scriptPath: {
-    label: 'Path of the script',
-    hint: 'Where it lies among the files below; script.ts when empty.',
+    label: 'Script path',
+    hint: 'Path of the script among the files below. Default: script.ts.',
   },
-  dependencies: { label: 'Files next to it' },
+  dependencies: { label: 'Dependencies' },
   'dependencies.*.path': { label: 'Path' },
   'dependencies.*.content': { label: 'Content', lines: 6, isCode: true },
   // As long as the file it is written in: projects and the API change it.

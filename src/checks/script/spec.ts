@@ -12,8 +12,8 @@ export const ScriptSpec = z.object({
     .string()
     .min(1)
     .max(maxScriptLength)
-    .describe('JavaScript or TypeScript: tests of Playwright Test, or a plain script'),
-  scriptPath: ScriptPath.describe('Where the script lies among its dependencies; script.ts when null'),
+    .describe('JavaScript or TypeScript: tests for Playwright Test, or a plain script'),
+  scriptPath: ScriptPath.describe('Path of the script among its dependencies; null: script.ts'),
   dependencies: Dependencies,
   runtimeId: z.enum(runtimeIds).nullable().default(null).describe('null is the newest runtime of the agent'),
   playwrightConfig: PlaywrightConfig,
@@ -25,7 +25,7 @@ export type ScriptSpec = z.output<typeof ScriptSpec>;
 /** The fields of browser checks. */
 export const BrowserSpec = ScriptSpec.extend({
   snapshots: Snapshots.describe(
-    'Pictures that toHaveScreenshot compares with, in folders like shop.spec.ts-snapshots',
+    'Reference images of toHaveScreenshot, in folders such as shop.spec.ts-snapshots',
   ),
 });
 export type BrowserSpec = z.output<typeof BrowserSpec>;

@@ -17,17 +17,17 @@ export const SecurityBaseline = z
     enabled: z.boolean().default(true),
     minTLSVersion: version('TLS1.2', 'fail'),
     minKeySizeBits: bits(2048, 'fail').describe(
-      'Of RSA; keys on curves count as the RSA keys that are as strong',
+      'Minimum RSA key size; elliptic-curve keys count as RSA keys of equal strength',
     ),
     weakSignatureAlgorithm: rule('fail').describe('MD2, MD5 or SHA-1'),
     weakCipherSuite: rule('fail').describe('NULL, EXPORT, RC2, RC4, DES, 3DES, MD5 or anonymous'),
-    knownBadCA: rule('fail').describe('An authority that browsers have withdrawn their trust from'),
+    knownBadCA: rule('fail').describe('Certificate authorities that browsers no longer trust'),
     recommendedTLSVersion: version('TLS1.3', 'ignore'),
     recommendedKeySizeBits: bits(3072, 'ignore'),
     ocspMustStapleRespected: rule('ignore').describe(
-      'A certificate that asks for a stapled OCSP response comes with one',
+      'A certificate that requires OCSP stapling has a stapled response',
     ),
-    sctPresent: rule('ignore').describe('Certificate holds a signed certificate timestamp'),
+    sctPresent: rule('ignore').describe('Certificate contains a signed certificate timestamp'),
   })
   .prefault({});
 export type SecurityBaseline = z.output<typeof SecurityBaseline>;

@@ -25,37 +25,39 @@ export const SslSpec = z.object({
           .enum(startTlsProtocols)
           .nullable()
           .default(null)
-          .describe('How the target is asked for TLS; null: it speaks TLS from the first byte'),
+          .describe('STARTTLS protocol of the target; null: TLS from the first byte'),
         alpnProtocols: z
           .array(z.string().min(1).max(255))
           .max(10)
           .default([])
-          .describe('Protocols that are offered (ALPN), the preferred one first, such as h2'),
+          .describe('ALPN protocols to offer, the preferred one first, such as h2'),
         skipChainValidation: z
           .boolean()
           .default(false)
           .describe(
-            'Take a chain that no trusted authority signed; names, dates and the baseline still count',
+            'Accept a chain that is not signed by a trusted authority; names, dates and the baseline are still verified',
           ),
         handshakeTimeoutMs: z
           .int()
           .min(1000)
           .max(30_000)
           .default(10_000)
-          .describe('How long the run waits for all its steps, at most'),
+          .describe('Timeout of the whole run'),
         alertDaysBeforeExpiry: days
           .default(20)
-          .describe('Degraded when the first certificate expires within these days; null: never'),
+          .describe('Degraded when a certificate expires within this many days; null: never'),
         failDaysBeforeExpiry: days
           .default(null)
-          .describe('Fails when the first certificate expires within these days; null: once it has expired'),
+          .describe('Failed when a certificate expires within this many days; null: when it has expired'),
         clientCertificateMode: z
           .enum(['auto'], {
             error: 'must be "auto" or null: client certificates are chosen by their host here',
           })
           .nullable()
           .default(null)
-          .describe('auto: presents the client certificate of the account for this host; null: none'),
+          .describe(
+            'auto: presents the client certificate of the account for this host; null: no client certificate',
+          ),
         securityBaseline: SecurityBaseline,
       })
       .refine(

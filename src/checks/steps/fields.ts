@@ -13,14 +13,14 @@ export function stepTimeout(types: string, maxMs: number) {
     .max(maxMs)
     .nullable()
     .default(null)
-    .describe(`${types}: how long it waits; null: ${usualStepTimeoutMs}`);
+    .describe(`${types}: timeout in milliseconds; null: ${usualStepTimeoutMs}`);
 }
 
-/** @param whatMatches `What the answer matches`. */
+/** @param whatMatches such as `EXPECT: regular expression for the line`. */
 export function stepRegex(whatMatches: string) {
   return z
     .string()
     .max(10_000)
     .default('')
-    .describe(`${whatMatches}; its named groups can be used by later steps, as {{NAME}}`);
+    .describe(`${whatMatches}; later steps can use its named groups as {{NAME}}`);
 }

@@ -12,13 +12,13 @@ const Step = z
   .object({
     type: z
       .enum(tcpStepTypes)
-      .describe('SEND: sends text; EXPECT: reads lines until one fits; START_TLS: goes on in TLS'),
+      .describe('SEND: sends text; EXPECT: reads lines until one matches; START_TLS: switches to TLS'),
     text: z
       .string()
       .max(100_000)
       .default('')
-      .describe('SEND: what is sent, line ends included; EXPECT: what the line contains'),
-    regex: stepRegex('EXPECT: what the line matches'),
+      .describe('SEND: text to send, including line ends; EXPECT: text that the line contains'),
+    regex: stepRegex('EXPECT: regular expression for the line'),
     timeoutMs: stepTimeout('EXPECT, START_TLS', 30_000),
   })
   .superRefine(({ type, text, regex, timeoutMs }, context) => {
@@ -38,18 +38,18 @@ export const TcpSpec = z.object({
     .object({
       hostname: HostnameField,
       port: z.int().min(1).max(65_535),
-      data: z.string().nullable().default(null).describe('Sent once the connection is ready'),
+      data: z.string().nullable().default(null).describe('Data to send when the connection is ready'),
       steps: z
         .array(Step)
         .max(50)
         .default([])
-        .describe('A dialogue in lines of text, step by step, in place of data'),
+        .describe('A line-based conversation, step by step, instead of data'),
       ipFamily: IpFamilyField,
       addresses: AddressesField,
-      useSSL: z.boolean().default(false).describe('Speak TLS on the connection'),
-      skipSSL: z.boolean().default(false).describe('With useSSL: take any certificate'),
+      useSSL: z.boolean().default(false).describe('Use TLS'),
+      skipSSL: z.boolean().default(false).describe('Skip certificate verification (with useSSL)'),
       serverName: ServerName.describe(
-        'Name for TLS (SNI and certificate) where it is not hostname; needs useSSL',
+        'TLS server name (SNI and certificate), if different from hostname; needs useSSL',
       ),
       assertions: z
         .array(

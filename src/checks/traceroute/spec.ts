@@ -56,34 +56,29 @@ export const TracerouteSpec = z.object({
       protocol: z
         .enum(probeProtocols)
         .default('TCP')
-        .describe('What the probes are: SYNs of connections, UDP datagrams, ICMP echo requests'),
+        .describe('Protocol of the probes: TCP SYN, UDP datagrams or ICMP echo requests'),
       port: z
         .int()
         .min(1)
         .max(65_535)
         .nullable()
         .default(null)
-        .describe('Where TCP and UDP probes go; null: 443 with TCP, 33434 with UDP'),
+        .describe('Port of TCP and UDP probes; null: 443 with TCP, 33434 with UDP'),
       ipFamily: IpFamilyField,
-      maxHops: z.int().min(1).max(64).default(30).describe('How far probes go at most'),
+      maxHops: z.int().min(1).max(64).default(30).describe('Maximum number of hops'),
       maxUnknownHops: z
         .int()
         .min(1)
         .max(30)
         .default(15)
-        .describe('After that many hops in a row without an answer the way is not followed any further'),
-      probesPerHop: z.int().min(1).max(10).default(3).describe('Rounds: how often each hop is asked'),
-      probeTimeoutMs: z
-        .int()
-        .min(100)
-        .max(5000)
-        .default(1000)
-        .describe('An answer later than that, in milliseconds, counts as none'),
+        .describe('Stop after this many consecutive hops without a response'),
+      probesPerHop: z.int().min(1).max(10).default(3).describe('Number of probes to each hop'),
+      probeTimeoutMs: z.int().min(100).max(5000).default(1000).describe('Timeout of a probe in milliseconds'),
       ptrLookup: z
         .boolean()
         .default(true)
-        .describe('Whether names of the routers are looked up (PTR records, kept for ten minutes)'),
-      timeout: z.int().min(1).max(30).default(10).describe('Seconds for all of it'),
+        .describe('Whether to look up the names of routers (PTR records, cached for ten minutes)'),
+      timeout: z.int().min(1).max(30).default(10).describe('Timeout of the whole run in seconds'),
       assertions: z.array(TracerouteAssertion).default([]),
     })
     .refine(({ protocol, port }) => port === null || protocol !== 'ICMP', {

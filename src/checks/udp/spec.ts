@@ -9,9 +9,9 @@ import { stepRegex } from '../steps/fields.ts';
 export const maxDatagramBytes = 65_507;
 
 const Step = z.object({
-  data: z.string().max(131_014).default('').describe('What the datagram carries; nothing when empty'),
-  text: z.string().max(10_000).default('').describe('What the answer contains'),
-  regex: stepRegex('What the answer matches'),
+  data: z.string().max(131_014).default('').describe('Payload of the datagram; may be empty'),
+  text: z.string().max(10_000).default('').describe('Text that the response must contain'),
+  regex: stepRegex('Regular expression for the response'),
 });
 export type UdpStep = z.output<typeof Step>;
 
@@ -22,25 +22,25 @@ export const UdpSpec = z.object({
     .object({
       hostname: HostnameField,
       port: z.int().min(1).max(65_535),
-      data: z.string().max(131_014).default('').describe('What the datagram carries; nothing when empty'),
+      data: z.string().max(131_014).default('').describe('Payload of the datagram; may be empty'),
       steps: z
         .array(Step)
         .max(20)
         .default([])
-        .describe('Several datagrams, each sent when the one before was answered, in place of data'),
+        .describe('Several datagrams instead of data; each is sent after the response to the previous one'),
       dataFormat: z
         .enum(['TEXT', 'HEX'])
         .default('TEXT')
         .describe(
-          'How data is written, and the answer in results and assertions: as text, or as hexadecimal digits',
+          'Format of data, and of the response in results and assertions: text or hexadecimal digits',
         ),
-      attempts: z.int().min(1).max(5).default(3).describe('How often it is sent until something comes back'),
+      attempts: z.int().min(1).max(5).default(3).describe('Number of attempts until a response arrives'),
       attemptTimeoutMs: z
         .int()
         .min(100)
         .max(5000)
         .default(1000)
-        .describe('How long each of them is waited for, in milliseconds'),
+        .describe('Timeout of each attempt in milliseconds'),
       ipFamily: IpFamilyField,
       assertions: z
         .array(
@@ -71,7 +71,7 @@ export const UdpSpec = z.object({
       ];
       for (const [path, text] of written) {
         if (text.includes('{{') || isHex(text)) continue;
-        refuse([...path], 'must be pairs of hexadecimal digits, with blanks between them if need be');
+        refuse([...path], 'must be pairs of hexadecimal digits, optionally separated by spaces');
       }
     }),
   degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 25_000 }),

@@ -37,11 +37,11 @@ const Step = z
       .array(assertionSchema(['TEXT_BODY', 'JSON_BODY'], comparisons))
       .max(20)
       .default([])
-      .describe('EXPECT: what has to hold for the message; none: any message'),
+      .describe('EXPECT: assertions on the message; empty: any message'),
     skipOthers: z
       .boolean()
       .default(false)
-      .describe('EXPECT: pass over messages for which that does not hold; false: the next message counts'),
+      .describe('EXPECT: skip messages that do not match; false: the next message must match'),
     timeoutMs: stepTimeout('EXPECT, EXPECT_CLOSE', maxTimeoutMs),
   })
   .superRefine((step, context) => {
@@ -60,7 +60,7 @@ const Step = z
       if (assertions.length > 0) refuse('assertions', 'belong to the type EXPECT');
       if (skipOthers) refuse('skipOthers', 'belongs to the type EXPECT');
     } else if (skipOthers && assertions.length === 0) {
-      refuse('skipOthers', 'needs assertions: without any, every message is the one');
+      refuse('skipOthers', 'needs assertions: without them, every message matches');
     }
   });
 export type WebSocketStep = z.output<typeof Step>;
@@ -86,9 +86,9 @@ export const WebSocketSpec = z.object({
             .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'must be a token: without spaces and commas'),
         )
         .max(20)
-        .refine((names) => new Set(names).size === names.length, { error: 'must name each one once' })
+        .refine((names) => new Set(names).size === names.length, { error: 'must not contain duplicates' })
         .default([])
-        .describe('Offered in this order; the server has to agree to one of them'),
+        .describe('Subprotocols to offer, in this order; the server must accept one of them'),
       skipSSL: z.boolean().default(false),
       serverName: ServerName,
       ipFamily: IpFamilyField,
@@ -98,12 +98,14 @@ export const WebSocketSpec = z.object({
         .min(1)
         .max(maxTimeoutMs / 1000)
         .default(30)
-        .describe('Seconds for the connection and the conversation'),
+        .describe('Timeout of the connection and the conversation, in seconds'),
       steps: z
         .array(Step)
         .max(50)
         .default([])
-        .describe('Done one after the other, then the connection is closed; none: the handshake alone'),
+        .describe(
+          'Steps of the conversation; the connection is closed after the last. Empty: the handshake only',
+        ),
       assertions: z
         .array(
           tcpAssertionSchema(

@@ -9,9 +9,9 @@ export function addLoginCommands(program: Command, environment: Environment): vo
   program
     .command('login')
     .description(
-      'ask for the address of a service and an API key, try them and keep them for the other commands',
+      'prompt for the address of a service and an API key, verify them and store them for the other commands',
     )
-    .option('--url <address>', 'the address, which is not asked for then')
+    .option('--url <address>', 'the address, without a prompt')
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
@@ -22,7 +22,7 @@ export function addLoginCommands(program: Command, environment: Environment): vo
     );
   program
     .command('logout')
-    .description('forget the key of "picket login"')
+    .description('delete the key that "picket login" stored')
     .action(async () => (await import('../login/login.ts')).logoutCommand(environment));
 }
 

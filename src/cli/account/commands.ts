@@ -6,23 +6,23 @@ const comment = ['--comment <text>', 'why, for the others'] as const;
 export const apiCommands: readonly ApiCommand[] = [
   {
     usage: 'status',
-    description: 'how many checks stand in each state, and those that need a look',
+    description: 'count the checks in each state, and list those that need attention',
     load: async () => (await import('../api/checks.ts')).showStatus,
   },
   {
     usage: 'checks',
-    description: 'the checks of the account with their states and ids',
+    description: 'list the checks of the account with their states and ids',
     options: [
-      ['--tag <tag...>', 'those with any of these tags'],
-      ['--search <text>', 'those with this in their names'],
+      ['--tag <tag...>', 'only checks with any of these tags'],
+      ['--search <text>', 'only checks with this text in their names'],
     ],
     load: async () => (await import('../api/checks.ts')).listChecks,
   },
   {
     usage: 'logs <check>',
-    description: 'the last runs of a check, newest first, and why they failed',
+    description: 'list the last runs of a check, newest first, and why they failed',
     options: [
-      ['--since <duration>', 'how far back: 30m, 24h, 7d (24h when absent)'],
+      ['--since <duration>', 'period: 30m, 24h, 7d (default: 24h)'],
       ['--location <slug>', 'at one location only'],
       ['--failures', 'only runs that failed'],
     ],
@@ -30,72 +30,74 @@ export const apiCommands: readonly ApiCommand[] = [
   },
   {
     usage: 'alerts',
-    description: 'what does not pass now and by what, what is not measured, which error budgets burn',
+    description:
+      'list failing and degraded checks with their causes, checks that are not measured, and burning error budgets',
     load: async () => (await import('../api/alerts.ts')).showAlerts,
   },
   {
     usage: 'causes',
-    description: 'what checks fail by now, each cause with its checks',
+    description: 'list the causes of current failures, each with its checks',
     load: async () => (await import('../api/causes.ts')).showCauses,
   },
   {
     usage: 'why <check>',
-    description: 'what the errors of a check are caused by, what it follows from, and what to do next',
+    description: 'show the causes of the errors of a check, the evidence, and the next step',
     load: async () => (await import('../api/causes.ts')).showRootCauses,
   },
   {
     usage: 'judge <analysis> <verdict>',
-    description: 'say whether an analysis of "picket why", by its id, is right or wrong',
+    description: 'rate an analysis of "picket why", by its id, as right or wrong',
     load: async () => (await import('../api/causes.ts')).judgeRootCause,
   },
   {
     usage: 'steps show <check>',
-    description: 'the steps that runs of an agentic check repeat, and what the last version changed',
+    description: 'show the steps that runs of an agentic check repeat, and the changes of the last version',
     load: async () => (await import('../steps/steps.ts')).showSteps,
   },
   {
     usage: 'steps restore <check> <version>',
-    description: 'take an older version of the steps of an agentic check back',
+    description: 'restore an older version of the steps of an agentic check',
     load: async () => (await import('../steps/steps.ts')).restoreSteps,
   },
   {
     usage: 'steps forget <check>',
-    description: 'forget the steps of an agentic check: its next run finds them anew',
+    description: 'forget the steps of an agentic check: its next run finds them again',
     load: async () => (await import('../steps/steps.ts')).forgetSteps,
   },
   {
     usage: 'ack <check>',
-    description: 'acknowledge what is open of a check, named by id or name',
-    options: [comment, ['--undo', 'take an acknowledgement back']],
+    description: 'acknowledge the open alert of a check, by id or name',
+    options: [comment, ['--undo', 'withdraw an acknowledgement']],
     load: async () => (await import('../api/alerts.ts')).acknowledge,
   },
   {
     usage: 'silence list',
-    description: 'silences that last',
+    description: 'list active silences',
     load: async () => (await import('../api/silences.ts')).listSilences,
   },
   {
     usage: 'silence add',
-    description: 'notify nobody of a check, checks with a tag, or all at a location',
+    description: 'send no notifications for a check, checks with a tag, or a location',
     options: [
       ['--check <check>', 'a check, by id or name'],
       ['--tag <tag...>', 'checks with any of these tags'],
-      ['--location <slug>', 'what fails at a location'],
-      ['--for <duration>', 'for how long: 30m, 2h, 1d'],
+      ['--location <slug>', 'all failures at a location'],
+      ['--for <duration>', 'duration: 30m, 2h, 1d'],
       comment,
     ],
     load: async () => (await import('../api/silences.ts')).addSilence,
   },
   {
     usage: 'silence end <id>',
-    description: 'end a silence now: what still fails is sent',
+    description: 'end a silence now: checks that still fail send notifications',
     load: async () => (await import('../api/silences.ts')).endSilence,
   },
   {
     usage: 'slots <check>',
-    description: 'how much of what was due of a check was measured, and why the rest was not',
+    description:
+      'show the coverage of a check: the share of due slots that were measured, and why others were not',
     options: [
-      ['--since <duration>', 'how far back: 30m, 24h, 7d (24h when absent)'],
+      ['--since <duration>', 'period: 30m, 24h, 7d (default: 24h)'],
       ['--location <slug>', 'at one location only'],
       ['--state <state>', 'list MISSED (when absent), FINAL, CANCELLED, QUEUED or LEASED slots'],
     ],
@@ -103,22 +105,22 @@ export const apiCommands: readonly ApiCommand[] = [
   },
   {
     usage: 'channel list',
-    description: 'the channels that alerts go to',
+    description: 'list the alert channels',
     load: async () => (await import('../api/channels.ts')).listChannels,
   },
   {
     usage: 'channel test <id>',
-    description: 'send a test to a channel and say whether it arrived',
+    description: 'send a test to a channel and report whether it arrived',
     load: async () => (await import('../api/channels.ts')).testChannel,
   },
   {
     usage: 'domain list',
-    description: 'the domains of status pages and dashboards, and whether they are proven',
+    description: 'list the domains of status pages and dashboards, and whether they are verified',
     load: async () => (await import('../domains/domains.ts')).listDomains,
   },
   {
     usage: 'domain check <host>',
-    description: 'look for the proof of a domain now, and say which record is missing',
+    description: 'verify a domain now, and show the missing record',
     load: async () => (await import('../domains/domains.ts')).checkDomain,
   },
 ];

@@ -18,9 +18,9 @@ export const showAlerts: Run = async (api) => {
   const lines = (width: number) => {
     const parts = [
       openAlerts.length === 0
-        ? ['No check fails or is degraded.']
+        ? ['No check is failing or degraded.']
         : table(
-            ['STATE', 'SINCE', 'WHO KNOWS', 'CHECK', 'ID'],
+            ['STATE', 'SINCE', 'NOTIFIED', 'CHECK', 'ID'],
             openAlerts.map((one) => [
               one.isFlapping ? 'FLAPPING' : one.state,
               one.since === null ? '' : agoText(one.since, now),
@@ -70,7 +70,7 @@ export const acknowledge: Run = async (api, [named = ''], { comment, undo }) => 
     await api.call(alertHandlingRoutes.withdrawAcknowledgement, { params });
     return {
       json: { checkId: id, acknowledgement: null },
-      lines: () => [`${printable(name)}: the acknowledgement is taken back.`],
+      lines: () => [`${printable(name)}: acknowledgement withdrawn.`],
     };
   }
   const body = comment === undefined ? {} : { comment };

@@ -27,15 +27,15 @@ export const showCauses: Run = async (api) => {
     ]);
     if (alone.length > 0) {
       const rows = alone.map((one) => row(one, one.since, one, now));
-      parts.push(['By a cause of its own each', ...table(titles, rows, width)]);
+      parts.push(['Separate causes', ...table(titles, rows, width)]);
     }
-    if (parts.length === 0) return ['No check fails or is degraded.'];
+    if (parts.length === 0) return ['No check is failing or degraded.'];
     return parts.flatMap((part, index) => (index === 0 ? part : ['', ...part]));
   };
   return { json: { causes, alone }, lines };
 };
 
-const titles = ['STATE', 'SINCE', 'WHO KNOWS', 'CHECK', 'ID'];
+const titles = ['STATE', 'SINCE', 'NOTIFIED', 'CHECK', 'ID'];
 
 function membersOf(cause: AlertCause, byCheck: ReadonlyMap<string, OpenAlert>, now: number): string[][] {
   return cause.members.map((member) => {
@@ -82,11 +82,11 @@ export const showRootCauses: Run = async (api, [named = '']) => {
 
 /** How many runs failed by an error. */
 function runsText(count: number): string {
-  return count === 0 ? 'no run failed by it: retries passed' : counted(count, 'run');
+  return count === 0 ? 'no run failed because of it: retries passed' : counted(count, 'run');
 }
 
 function causeLines(one: RootCauseAnalysis | undefined): string[] {
-  if (!one) return ['  Its cause has not been looked for yet.'];
+  if (!one) return ['  It has not been analysed yet.'];
   const { analysis, id, verdict } = one;
   return [
     `  ${printable(analysis.rootCause)}`,
@@ -104,7 +104,7 @@ function modelLines({ fromModel, analysis }: RootCauseAnalysis): string[] {
   const { model, causes, problem } = fromModel;
   const title = `  Possible causes, from a model (${printable(model)}):`;
   if (problem !== null) return [title, `    ${printable(problem)}`];
-  if (causes.length === 0) return [title, '    None that the evidence speaks for.'];
+  if (causes.length === 0) return [title, '    The evidence supports none.'];
   return [
     title,
     ...causes.flatMap(({ cause, next, statements }, index) => [

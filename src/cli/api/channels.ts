@@ -7,7 +7,7 @@ export const listChannels: Run = async (api) => {
   const channels = await api.all(alertChannelRoutes.listAlertChannels);
   const lines = (width: number) =>
     channels.length === 0
-      ? ['There is no alert channel: nobody is notified of anything.']
+      ? ['There are no alert channels, so no notifications are sent.']
       : table(
           ['ID', 'TYPE', 'SUBSCRIPTIONS', 'NAME', 'WARNING'],
           channels.map((channel) => [
@@ -26,7 +26,7 @@ export const listChannels: Run = async (api) => {
 export const testChannel: Run = async (api, [id = '']) => {
   const test = await api.call(alertChannelRoutes.testAlertChannel, { params: { id } });
   const isWell = test.status === 'SUCCESS';
-  const words = isWell ? 'arrived' : test.status === 'IN_PROGRESS' ? 'is still being tried' : 'failed';
+  const words = isWell ? 'arrived' : test.status === 'IN_PROGRESS' ? 'is still being retried' : 'failed';
   const said = test.result === null ? '' : `: ${test.result}`;
   return { json: test, lines: () => [`The test ${words}${said}.`], exitCode: isWell ? 0 : 1 };
 };

@@ -25,7 +25,7 @@ export const listChecks: Run = async (api, _given, { tag, search }) => {
   }));
   const lines = (width: number) =>
     rows.length === 0
-      ? ['There is no such check.']
+      ? ['The check does not exist.']
       : table(
           ['STATE', 'TYPE', 'NAME', 'ID'],
           rows.map((one) => [wordOf(one.state), one.checkType, one.name, one.id]),
@@ -46,7 +46,7 @@ export const showStatus: Run = async (api) => {
     .flatMap((state) => states.filter((one) => one.state === state));
   const lines = (width: number) => [
     checks.length === 0
-      ? 'There is no check.'
+      ? 'There are no checks.'
       : `${checks.length} checks: ${checkStates.flatMap((state) => (counts[state] ? [`${counts[state]} ${wordOf(state)}`] : [])).join(', ')}.`,
     ...(shown.length === 0
       ? []
@@ -65,7 +65,7 @@ export const showStatus: Run = async (api) => {
 /** `picket logs CHECK` */
 export const showLogs: Run = async (api, [named = ''], { since, location, failures }) => {
   const lengthMs = since === undefined ? dayMs : durationMs(String(since));
-  if (lengthMs === undefined) throw new ApiError('--since takes how far back: 30m, 24h, 7d.', true);
+  if (lengthMs === undefined) throw new ApiError('--since needs a period: 30m, 24h, 7d.', true);
   const { id, name } = await findCheck(api, named);
   const { entries } = await api.call(checkResultRoutes.listCheckResultsByCursor, {
     params: { checkId: id },
@@ -97,11 +97,11 @@ export const showLogs: Run = async (api, [named = ''], { since, location, failur
       ? []
       : [
           '',
-          `The details of ${leftOutCount} of these runs were not kept: DETAIL_OF_EVERY_NTH_PASS of the service leaves some out that passed.`,
+          `The details of ${leftOutCount} of these runs were not stored: DETAIL_OF_EVERY_NTH_PASS of the service samples passed runs.`,
         ];
   const lines = (width: number) =>
     rows.length === 0
-      ? [`${printable(name)}: no runs in that time.`]
+      ? [`${printable(name)}: no runs in that period.`]
       : [...table(['STARTED', 'RESULT', 'LOCATION', 'TIME', 'WHY'], rows, width), ...leftOut];
   return { json: { checkId: id, results: entries }, lines };
 };

@@ -46,7 +46,7 @@ export class ApiClient {
     const parsed = route.response.safeParse(text === '' ? undefined : parseJson(text));
     if (!parsed.success) {
       throw new ApiError(
-        `The answer of ${PICKET_URL} is none of this version of Picket: ${parsed.error.issues[0]?.message ?? ''}.`,
+        `The response of ${PICKET_URL} does not match this version of Picket: ${parsed.error.issues[0]?.message ?? ''}.`,
       );
     }
     return parsed.data as Answer<R>;
@@ -86,7 +86,7 @@ export class ApiClient {
         const { cause, message } = toError(thrown);
         const reason = cause === undefined ? message : toError(cause).message;
         throw new ApiError(
-          `The service at ${PICKET_URL} does not answer: ${reason}. PICKET_URL says where it is.`,
+          `The service at ${PICKET_URL} does not respond: ${reason}. PICKET_URL sets its address.`,
         );
       }
     }

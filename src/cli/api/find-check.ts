@@ -14,7 +14,7 @@ export async function findCheck(api: ApiClient, named: string): Promise<{ id: st
   const exact = found.filter(({ name }) => name.toLowerCase() === named.toLowerCase());
   const [one, other] = exact.length > 0 ? exact : found;
   if (one && !other) return { id: one.id, name: one.name };
-  if (!one) throw new ApiError(`There is no check with "${named}" in its name.`, true);
+  if (!one) throw new ApiError(`No check has "${named}" in its name.`, true);
   const some = found.slice(0, 10).map(({ id, name }) => `\n  ${id}  ${name}`);
   throw new ApiError(
     `${found.length} checks have "${named}" in their names. Name one by its id:${some.join('')}`,

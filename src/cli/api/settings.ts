@@ -7,7 +7,7 @@ export const ApiSettings = z.object({
   PICKET_URL: z
     .url({ protocol: /^https?$/, error: 'must be the http:// or https:// address of the service' })
     .default('http://127.0.0.1:8080')
-    .meta({ description: 'Address of the service, as for a browser', defaultText: 'that of picket login' }),
+    .meta({ description: 'Address of the service, as in a browser', defaultText: 'that of picket login' }),
   PICKET_API_KEY: z
     .string({
       error:

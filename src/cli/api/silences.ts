@@ -9,7 +9,7 @@ export const listSilences: Run = async (api) => {
   const silences = await api.all(alertHandlingRoutes.listSilences, { active: 'true' });
   const lines = (width: number) =>
     silences.length === 0
-      ? ['Nothing is silenced.']
+      ? ['There are no silences.']
       : table(
           ['ID', 'UNTIL', 'WHAT', 'BY', 'WHY'],
           silences.map((one) => [
@@ -27,7 +27,7 @@ export const listSilences: Run = async (api) => {
 /** `picket silence add` */
 export const addSilence: Run = async (api, _given, options) => {
   const lengthMs = typeof options.for === 'string' ? durationMs(options.for) : undefined;
-  if (lengthMs === undefined) throw new ApiError('--for takes how long it lasts: 30m, 2h, 1d.', true);
+  if (lengthMs === undefined) throw new ApiError('--for needs a duration: 30m, 2h, 1d.', true);
   const scopes = [options.check, options.tag, options.location].filter((one) => one !== undefined);
   if (scopes.length !== 1) throw new ApiError('Name one of --check, --tag and --location.', true);
   const check = typeof options.check === 'string' ? await findCheck(api, options.check) : undefined;
@@ -54,7 +54,7 @@ export const endSilence: Run = async (api, [id = '']) => {
   await api.call(alertHandlingRoutes.endSilence, { params: { id } });
   return {
     json: { endedSilenceId: id },
-    lines: () => ['The silence is over: what still fails is sent now.'],
+    lines: () => ['The silence has ended: checks that still fail send notifications now.'],
   };
 };
 

@@ -12,9 +12,9 @@ const shownAtMost = 20;
 /** `picket slots CHECK` */
 export const showSlots: Run = async (api, [named = ''], { since, location, state = 'MISSED' }) => {
   const lengthMs = since === undefined ? dayMs : durationMs(String(since));
-  if (lengthMs === undefined) throw new ApiError('--since takes how far back: 30m, 24h, 7d.', true);
+  if (lengthMs === undefined) throw new ApiError('--since needs a period: 30m, 24h, 7d.', true);
   if (!slotStates.some((one) => one === state)) {
-    throw new ApiError(`--state takes one of ${slotStates.join(', ')}.`, true);
+    throw new ApiError(`--state must be one of ${slotStates.join(', ')}.`, true);
   }
   const { id, name } = await findCheck(api, named);
   const from = new Date(Date.now() - lengthMs).toISOString();
@@ -53,9 +53,9 @@ function countsText({ due, final, missed, cancelled, onTheirWay }: SlotCounts): 
   );
   const parts = [
     `${counted(due, 'slot')} due`,
-    `${countText(final)} carried out${part === null ? '' : ` (${percentText(part)})`}`,
+    `${countText(final)} completed${part === null ? '' : ` (${percentText(part)})`}`,
     ...byReason,
-    ...(onTheirWay > 0 ? [`${countText(onTheirWay)} on their way`] : []),
+    ...(onTheirWay > 0 ? [`${countText(onTheirWay)} in progress`] : []),
   ];
   return `${parts.join(', ')}.`;
 }

@@ -27,7 +27,7 @@ export async function planAdoption(
   );
   if (known && known.resourceCount > 0) {
     throw new ApiError(
-      `There is a project ${project.logicalId} with ${known.resourceCount} resources already. --project names another.`,
+      `The project ${project.logicalId} already exists, with ${known.resourceCount} resources. Use --project to choose another name.`,
       true,
     );
   }

@@ -56,9 +56,9 @@ export async function deployCommand(
   if (deleted.length > 0 && options.yes !== true) {
     for (const line of before) console.error(line);
     const count = deleted.length === 1 ? '1 thing is' : `${deleted.length} things are`;
-    if (!(await ask(`${count} deleted with all results. Go on? [y/N] `))) {
+    if (!(await ask(`${count} deleted with all results. Continue? [y/N] `))) {
       throw new ApiError(
-        'Nothing is deployed. --yes deletes without asking, --keep keeps what left the files.',
+        'Nothing was deployed. --yes deletes without a prompt, --keep keeps resources that are no longer in the files.',
         true,
       );
     }
@@ -83,7 +83,7 @@ export async function deployCommand(
 async function carryOut(api: ApiClient, { body, project }: Plan, keep: boolean): Promise<Deployment> {
   const query = keep ? { preserveResources: 'true' } : {};
   const started = Deployment.safeParse(await api.call(projectRoutes.deployProject, { query, body }));
-  if (!started.success) throw new ApiError('The service does not say that it deploys.');
+  if (!started.success) throw new ApiError('The service did not confirm the deployment.');
   const params = { logicalId: project.logicalId, deploymentId: started.data.id };
   const progress = showProgress();
   let isInterrupted = false;

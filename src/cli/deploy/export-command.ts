@@ -76,7 +76,7 @@ function shownExport(
 /** The names of what has to be given, in a file for shells and `docker run --env-file`. */
 function environmentFile(missing: readonly MissingValue[]): string {
   const lines = missing.map(({ variable, file, field }) => `# ${file}: ${field}\n${variable}=\n`);
-  return `# Values that are not in the files. Keep the file with the values out of version control.\n${lines.join('')}`;
+  return `# Values that are not in the files. Do not commit the file with the values.\n${lines.join('')}`;
 }
 
 /** Suites come along as the archives that checks name by keys; files name them by paths. */

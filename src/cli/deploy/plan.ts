@@ -56,7 +56,7 @@ export async function makePlan(
     const { resources, unset } = resourcesOf(project, environment);
     const { logicalId, name } = project;
     const body = { project: { logicalId, name }, sharedFiles: [], resources };
-    progress.say('asking what would change');
+    progress.say('requesting the plan');
     const diff = await askDiff(api, body, keep, unset);
     requireValues(folder, diff, unset);
     const isCompared = diff.some(({ action }) => action === 'UPDATE');
@@ -83,7 +83,7 @@ async function askDiff(
   try {
     const answer = DeploymentResult.safeParse(await api.call(projectRoutes.deployProject, { query, body }));
     if (answer.success) return answer.data.diff;
-    throw new ApiError('The service does not say what would change.');
+    throw new ApiError('The service did not return a plan.');
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || !thrown.isBadInput || unset.length === 0) throw thrown;
     throw new ApiError(`${thrown.message}\n${unsetText(unset)}`, true);
@@ -101,7 +101,7 @@ function requireValues(folder: string, diff: readonly Change[], unset: readonly 
 
 function unsetText(unset: readonly UnsetValue[]): string {
   const lines = unset.map(({ variable, file }) => `\n  - ${variable}: ${file}`);
-  return `values are missing. Set these variables, or write them into .env of the folder:${lines.join('')}`;
+  return `values are missing. Set these variables, or add them to .env of the folder:${lines.join('')}`;
 }
 
 /** Variables of `.env` in the folder; those of the environment go before them. */
@@ -123,7 +123,7 @@ const longest = 60;
 /** A plan in lines: every file with its fields, how many there are of each kind, and what to be warned of. */
 export function planLines({ changes, warnings }: Pick<Plan, 'changes' | 'warnings'>): string[] {
   const warned = warningLines(warnings);
-  if (changes.length === 0) return ['No changes: the account is as the files say.', ...warned];
+  if (changes.length === 0) return ['No changes: the account matches the files.', ...warned];
   const lines = changes.flatMap(({ action, file, fields }) => [
     `${signs[action]} ${file}  ${words[action]}`,
     ...fields.map(

@@ -13,7 +13,7 @@ interface Options {
 }
 
 const json = ['--json', 'print one JSON document'] as const;
-const keep = ['--keep', 'what left the files stays in the account, without the project'] as const;
+const keep = ['--keep', 'keep resources that are no longer in the files, without the project'] as const;
 const planCodes =
   '\n\nExit code: 0 nothing would change, 1 the service refused or did not answer, 2 the files or an option are wrong, 3 something would change.';
 const values =
@@ -30,13 +30,10 @@ export function addProjectCommands(
 ): void {
   program
     .command('export')
-    .description('write everything of the account into a folder of YAML files, without secrets')
+    .description('export the account into a folder of YAML files, without secrets')
     .argument('<folder>', 'a new or empty folder')
-    .option(
-      '--project <name>',
-      'by which deployments know these files; from the name of the account when absent',
-    )
-    .option('--adopt', 'deploy the account from these files from now on: what is in it becomes the project')
+    .option('--project <name>', 'name of the project; default: from the name of the account')
+    .option('--adopt', 'manage the account with these files from now on: its resources become the project')
     .option(...json)
     .addHelpText('after', help)
     .action(async (folder: string, options: Options) => {
@@ -46,7 +43,7 @@ export function addProjectCommands(
 
   program
     .command('plan')
-    .description('show what deploying a folder would change, and where the account differs from its files')
+    .description('show the changes that a deployment of a folder would make')
     .argument('<folder>', 'a folder with picket.yaml')
     .option(...keep)
     .option(...json)
@@ -58,10 +55,10 @@ export function addProjectCommands(
 
   program
     .command('deploy')
-    .description('make the account as the files of a folder say: all of it or nothing')
+    .description('deploy a folder to the account: all changes or none')
     .argument('<folder>', 'a folder with picket.yaml')
     .option(...keep)
-    .option('--yes', 'delete what left the files without asking')
+    .option('--yes', 'delete resources that are no longer in the files, without a prompt')
     .option(...json)
     .addHelpText('after', `${values}${help}`)
     .action(async (folder: string, options: Options) => {
@@ -77,9 +74,9 @@ export function addProjectCommands(
 export function addTestCommand(program: Command, environment: Environment, help: string): void {
   program
     .command('test')
-    .description('have agents run the checks of a file or a folder, without deploying them')
+    .description('run the checks of a file or folder at agents, without deploying them')
     .argument('<path>', 'one check, as for "picket run", or a folder with picket.yaml')
-    .requiredOption('--location <slug>', 'the private location whose agents run them')
+    .requiredOption('--location <slug>', 'the private location that runs them')
     .option(...json)
     .addHelpText('after', `${values}${help}`)
     .action(async (path: string, options: Options & { readonly location: string }) => {
@@ -92,17 +89,16 @@ export function addTestCommand(program: Command, environment: Environment, help:
 export function addImportCommands(program: Command, environment: Environment): void {
   const imports = program
     .command('import')
-    .description('make a folder of YAML files of what another program monitors, and a list of what is lost');
+    .description(
+      'convert the configuration of another program to a folder of YAML files, and list what is lost',
+    );
   const from = (name: string, description: string, files: readonly (readonly [string, string])[]) => {
     const command = imports.command(name).description(description);
     for (const [argument, meaning] of files) command.argument(argument, meaning);
     return command
       .argument('<folder>', 'a new or empty folder')
-      .option(
-        '--location <slug>',
-        'a private location that is there; the folder has one of its own when absent',
-      )
-      .option('--project <name>', 'by which deployments know these files')
+      .option('--location <slug>', 'an existing private location; default: the folder defines one')
+      .option('--project <name>', 'name of the project')
       .option(...json);
   };
 
@@ -127,7 +123,7 @@ export function addImportCommands(program: Command, environment: Environment): v
   });
 
   from('account', 'from an account of a service with the same API', [])
-    .requiredOption('--url <address>', 'where its API is')
+    .requiredOption('--url <address>', 'address of its API')
     .option('--account <id>', 'id of the account, for keys that open several')
     .addHelpText('after', '\nIMPORT_API_KEY holds a key of that account; one that may only read will do.')
     .action(

@@ -56,12 +56,11 @@ export async function testCommand(
     ({ folder, fields }) =>
       folder === 'checks' && findCheckType(String(fields['checkType']))?.pings === undefined,
   );
-  if (checks.length === 0)
-    throw new AppError('CHECK_FILE_INVALID', `${path}: there is no check that can be run`);
+  if (checks.length === 0) throw new AppError('CHECK_FILE_INVALID', `${path}: no check can run`);
   if (checks.length > mostJobs) {
     throw new AppError(
       'CHECK_FILE_INVALID',
-      `${path}: ${checks.length} checks are too many at once: at most ${mostJobs}`,
+      `${path}: ${checks.length} checks are too many; the maximum is ${mostJobs}`,
     );
   }
   const body = {

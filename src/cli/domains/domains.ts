@@ -18,7 +18,7 @@ export const listDomains: Run = async (api) => {
   const domains = await domainsOf(api);
   const lines = (width: number) =>
     domains.length === 0
-      ? ['No page has a domain of its own.']
+      ? ['No page has a custom domain.']
       : table(
           ['STATE', 'DOMAIN', 'PAGE', 'PROBLEM'],
           domains.map(({ status, domain, page, problem }) => [status, domain, page, problem ?? '']),
@@ -37,7 +37,7 @@ export const checkDomain: Run = async (api, [host = '']) => {
     kind === 'dashboard'
       ? await api.call(dashboardRoutes.checkDashboardDomain, { params: { dashboardId: pageId } })
       : await api.call(statusPageRoutes.checkStatusPageDomain, { params: { statusPageId: pageId } });
-  if (!state) throw new ApiError(`The ${kind} has no domain any longer.`);
+  if (!state) throw new ApiError(`The ${kind} no longer has a domain.`);
   const isProven = state.status === 'PROVEN';
   const { record, cname, problem } = state;
   const lines = () => [

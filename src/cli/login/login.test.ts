@@ -60,7 +60,7 @@ it('asks, tries, says who one is, and keeps the key where only the user reads it
 
 it('keeps nothing when the key is refused or missing', async () => {
   await expect(login('ak_wrong\n', { url })).rejects.toThrow('No.');
-  await expect(login('\n', { url })).rejects.toThrow('nothing is changed');
+  await expect(login('\n', { url })).rejects.toThrow('Nothing was changed');
   await expect(login(key, { url: 'ftp://x' })).rejects.toThrow('http:// or https://');
   await expect(stat(loginFile(environment))).rejects.toThrow('ENOENT');
 });

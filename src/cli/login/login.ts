@@ -38,7 +38,7 @@ export async function loginCommand(
       throw new ApiError(`${url}: must be the http:// or https:// address of the service.`, true);
     }
     const apiKey = await ask.hidden('API key (it is not shown): ');
-    if (apiKey === '') throw new ApiError('No API key was given: nothing is changed.', true);
+    if (apiKey === '') throw new ApiError('No API key was entered. Nothing was changed.', true);
     settings = { PICKET_URL: url, PICKET_API_KEY: apiKey };
   } finally {
     ask.close();
@@ -66,7 +66,7 @@ export async function logoutCommand(environment: Environment): Promise<void> {
   console.log(
     wasThere
       ? `${loginFile(environment)} is removed. The key itself stays valid until it is revoked.`
-      : 'There was no login.',
+      : 'You were not logged in.',
   );
 }
 
@@ -85,7 +85,7 @@ function openPrompt({ input, output }: Terminal) {
   const line = async (question: string): Promise<string> => {
     if (isTerminal) output.write(question);
     const next = await read.next();
-    if (next.done) throw new ApiError('Nothing was typed: nothing is changed.', true);
+    if (next.done) throw new ApiError('No input. Nothing was changed.', true);
     return next.value.trim();
   };
   return {

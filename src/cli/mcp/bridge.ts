@@ -83,12 +83,13 @@ export class Bridge {
         this.#note(request, said);
         return said as JSONRPCMessage;
       }
-      const message = typeof said?.['message'] === 'string' ? said['message'] : `${place} is no MCP server.`;
+      const message =
+        typeof said?.['message'] === 'string' ? said['message'] : `${place} is not an MCP server.`;
       return refused(`The service refused (${response.status}): ${message}`);
     } catch (thrown) {
       const { cause, message } = toError(thrown);
       const reason = cause === undefined ? message : toError(cause).message;
-      return refused(`The service at ${place} does not answer: ${reason}. PICKET_URL says where it is.`);
+      return refused(`The service at ${place} does not respond: ${reason}. PICKET_URL sets its address.`);
     }
   }
 

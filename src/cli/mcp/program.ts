@@ -7,7 +7,7 @@ export function addMcpCommand(program: Command, environment: Environment, help: 
   program
     .command('mcp')
     .description('give a language model the tools of the service: an MCP server on standard input and output')
-    .option('--write', 'offer the tools that change something or run checks, too')
+    .option('--write', 'also offer tools that write or run checks')
     .addHelpText('after', help)
     .action(async (options: { readonly write?: boolean }) =>
       (await import('./mcp-command.ts')).mcpCommand(environment, options),

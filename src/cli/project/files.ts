@@ -16,7 +16,7 @@ const ProjectFields = z.strictObject({
   project: z
     .string()
     .regex(/^[\w./-]{1,100}$/, 'must be letters, digits, "_", "-", "." and "/"')
-    .describe('By it the service knows the project again'),
+    .describe('The service identifies the project by it'),
   name: z.string().min(1).max(255).optional(),
 });
 
@@ -46,7 +46,7 @@ export async function readProject(folder: string): Promise<Project> {
     (found) => found.isDirectory(),
     () => false,
   );
-  if (!isFolder) throw new AppError('CHECK_FILE_INVALID', `${folder}: there is no such folder`);
+  if (!isFolder) throw new AppError('CHECK_FILE_INVALID', `${folder}: the folder does not exist`);
   const problems: string[] = [];
   const head = await readHead(folder, problems);
   for (const { name } of (await readdir(folder, { withFileTypes: true })).filter((one) =>
@@ -61,7 +61,7 @@ export async function readProject(folder: string): Promise<Project> {
     for (const path of await filesBelow(join(folder, kind))) {
       const definition = await readDefinition(folder, kind, path, problems);
       const twin = definitions.find((one) => one.folder === kind && one.logicalId === definition?.logicalId);
-      if (definition && twin) problems.push(`${path}: there is another file of the same name`);
+      if (definition && twin) problems.push(`${path}: another file has the same name`);
       if (definition) definitions.push(definition);
     }
   }
@@ -89,7 +89,7 @@ export async function writeProject(
   if (present.some((name) => !name.startsWith('.git'))) {
     throw new AppError(
       'CHECK_FILE_INVALID',
-      `${folder}: it must be a new or empty folder, and nothing in it is replaced`,
+      `${folder}: must be a new or empty folder; existing files are not overwritten`,
     );
   }
   const texts: Record<string, string | Uint8Array> = {

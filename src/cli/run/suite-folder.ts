@@ -85,7 +85,7 @@ async function measured(path: string): Promise<LocalBundle> {
   if (sizeBytes > maxCodeBundleBytes) {
     throw new AppError(
       'CHECK_FILE_INVALID',
-      `codeBundlePath: a suite may have 150 MB packed, not ${sizeBytes} bytes`,
+      `codeBundlePath: the limit of a packed suite is 150 MB; it has ${sizeBytes} bytes`,
     );
   }
   return { key: codeBundleKeyOf({ sha256: hash.digest('hex'), sizeBytes }), path };

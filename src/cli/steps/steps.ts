@@ -14,7 +14,7 @@ export const showSteps: Run = async (api, [named = '']) => {
   const now = Date.now();
   const lines = () => {
     const [newest, before] = plans;
-    if (!newest) return [`${printable(name)} has no plan: its next run has the model find the steps.`];
+    if (!newest) return [`${printable(name)} has no plan: in its next run, the model finds the steps.`];
     const title = `Version ${newest.version} of ${plans.length}, ${newest.reason} ${agoText(newest.created_at, now)} ago`;
     const earlier = plans
       .slice(1, 11)
@@ -44,7 +44,7 @@ export const restoreSteps: Run = async (api, [named = '', given = '']) => {
   return {
     json: plan,
     lines: () => [
-      `Version ${version} is back, as version ${plan.version}: the next run of ${printable(name)} repeats it.`,
+      `Version ${version} was restored as version ${plan.version}: the next run of ${printable(name)} repeats it.`,
     ],
   };
 };
@@ -55,7 +55,7 @@ export const forgetSteps: Run = async (api, [named = '']) => {
   await api.call(checkPlanRoutes.deleteCheckPlans, { params: { checkId: id } });
   return {
     json: { id },
-    lines: () => [`Forgotten: the next run of ${printable(name)} finds its steps anew.`],
+    lines: () => [`Steps forgotten: the next run of ${printable(name)} finds them again.`],
   };
 };
 

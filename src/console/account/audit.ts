@@ -33,17 +33,17 @@ ${filterForm(filters)}
 ${
   filters.actorId === undefined
     ? ''
-    : html`<p class="small">Only by ${entries[0]?.actor.name ?? 'one key or member'}. <a href="${withQuery('/account/audit', { ...filters, actorId: undefined })}">By anybody</a></p>`
+    : html`<p class="small">Only by ${entries[0]?.actor.name ?? 'one key or member'}. <a href="${withQuery('/account/audit', { ...filters, actorId: undefined })}">By anyone</a></p>`
 }
 ${table({
   caption: 'Audit log, newest first',
   rows: entries,
-  empty: 'Nothing that fits was changed in the time that is kept.',
+  empty: 'No matching changes in the retention period.',
   columns: [
     { title: 'When', cell: ({ created_at }) => instant(created_at) },
     { title: 'Who', cell: ({ actor, address }) => who(actor, isAdmin ? address : null) },
     { title: 'What', cell: (entry) => what(entry) },
-    { title: 'Of what', cell: (entry) => ofWhat(entry) },
+    { title: 'Object', cell: (entry) => ofWhat(entry) },
     { title: 'Before and after', cell: changes },
   ],
 })}${
@@ -81,9 +81,9 @@ function filterForm({
 }: Filters): Html {
   return html`<form class="filters" method="get" action="/account/audit"><div class="filter-row">
 ${actorId === undefined ? '' : html`<input type="hidden" name="actorId" value="${actorId}">`}
-<label>Of what <input type="search" name="resource" value="${resource}" placeholder="checks/…"></label>
+<label>Object <input type="search" name="resource" value="${resource}" placeholder="checks/…"></label>
 <label>What <input type="search" name="operation" value="${operation}" placeholder="updateCheck"></label>
-<label>How it ended <select name="outcome"><option value="">any</option>${auditOutcomes.map(
+<label>Outcome <select name="outcome"><option value="">any</option>${auditOutcomes.map(
     (one) =>
       html`<option value="${one}"${one === outcome ? html` selected` : ''}>${outcomeWords[one]}</option>`,
   )}</select></label>

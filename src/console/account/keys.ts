@@ -35,7 +35,7 @@ ${problems?.fields.size === 0 ? problemNotice(problems) : ''}${made ? once(made)
 <section><h2>API keys</h2>${table({
     caption: 'API keys',
     rows: keys,
-    empty: 'There is no key.',
+    empty: 'No API keys.',
     columns: [
       { title: 'Name', cell: ({ name }) => shortened(name, 100) },
       { title: 'Key', cell: ({ maskedKey }) => html`<code>${maskedKey}</code>` },
@@ -61,21 +61,21 @@ function revocation({ id, name, maskedKey }: ApiKey, viewer: Viewer): Html {
     confirmWord: 'Revoke the key',
     viewer,
     question: isOwn
-      ? 'You are logged in with this key: you are logged out with it.'
-      : 'Programs that call with it are refused from then on, and who is logged in with it is logged out.',
+      ? 'You are logged in with this key, so you will be logged out.'
+      : 'Requests with this key are refused from now on, and people who are logged in with it are logged out.',
   });
 }
 
 function keyForm(viewer: Viewer, { problems, name = '', role = 'READ_WRITE' }: KeysState): Html {
   return html`<section><h2>Create a key</h2><form class="form" method="post" action="/account/keys">${csrfField(viewer)}
-${textField({ name: 'name', label: 'Name', isRequired: true, value: name, error: problems?.fields.get('name'), hint: 'What it is for.' })}
+${textField({ name: 'name', label: 'Name', isRequired: true, value: name, error: problems?.fields.get('name'), hint: 'Purpose of the key.' })}
 ${selectField({ name: 'role', label: 'Role', value: role, choices: roleChoices, error: problems?.fields.get('role') })}
 <div class="actions"><button class="button primary" type="submit">Create a key</button></div></form></section>`;
 }
 
 function once({ name, rawKey }: { name: string; rawKey: string }): Html {
   return html`<div class="key-once" role="status"><h2>The new key “${shortened(name, 100)}”</h2>
-<p>It is shown only now: Picket keeps no copy of it.</p>
+<p>Copy it now. It is not shown again, because Picket does not store it.</p>
 <pre class="command selectable" tabindex="0" role="region" aria-label="The key">${rawKey}</pre></div>`;
 }
 

@@ -26,7 +26,7 @@ export const accountPages: readonly Page[] = [
   { path: '/account/profile', title: 'You', role: 'READ_ONLY', handler: (call) => showProfile(call) },
   ...posts('ADMIN', {
     '/account/invites': ['Invite', sendInvite],
-    '/account/invites/:id/delete': ['Take an invitation back', withdrawInvite],
+    '/account/invites/:id/delete': ['Revoke an invitation', withdrawInvite],
     '/account/members/:id/role': ['Change a role', changeRole],
     '/account/members/:id/remove': ['Remove a member', remove],
     '/account/keys': ['Create a key', createKey],

@@ -33,7 +33,7 @@ ${problems?.fields.size === 0 ? problemNotice(problems) : ''}${invited ? invitat
 <section><h2>People</h2>${table({
     caption: 'Members and invitations',
     rows: members,
-    empty: 'Nobody logs in with a name of their own yet: all who have an API key are that key.',
+    empty: 'No members yet. People who log in with an API key act under the name of the key.',
     columns: columns(viewer, mayChange),
   })}</section>${mayChange ? inviteForm(viewer, state) : ''}`;
   return { main, ...(problems ? { statusCode: problems.statusCode } : {}) };
@@ -100,8 +100,8 @@ function removal(member: Member, viewer: Viewer): Html {
     confirmWord: isSelf ? 'Leave the account' : 'Remove the member',
     viewer,
     question: isSelf
-      ? 'You lose access at once.'
-      : `${member.email} loses access at once, wherever they are logged in. API keys that they know go on working.`,
+      ? 'You lose access immediately.'
+      : `${member.email} loses access immediately, in all sessions. API keys that they know keep working.`,
   });
 }
 
@@ -115,16 +115,16 @@ function takeBack(invite: Invite, viewer: Viewer): Html {
 }
 
 function inviteForm(viewer: Viewer, { problems, email = '', role = 'READ_WRITE' }: PeopleState): Html {
-  return html`<section><h2>Invite somebody</h2><form class="form" method="post" action="/account/invites">${csrfField(viewer)}
+  return html`<section><h2>Invite a member</h2><form class="form" method="post" action="/account/invites">${csrfField(viewer)}
 ${textField({ name: 'email', label: 'Mail address', type: 'email', isRequired: true, value: email, error: problems?.fields.get('email'), autocomplete: 'off' })}
 ${selectField({ name: 'role', label: 'Role', value: role, choices: roleChoices, error: problems?.fields.get('role') })}
 <div class="actions"><button class="button primary" type="submit">Invite</button></div></form></section>`;
 }
 
 function invitation({ email, link }: { email: string; link: string | null }): Html {
-  if (link === null) return notice(`The invitation is on its way to ${email}.`);
+  if (link === null) return notice(`The invitation was sent to ${email}.`);
   return html`<div class="key-once" role="status"><h2>The invitation of ${email}</h2>
-<p>No mail could be sent. Pass this link on: it is shown only now, can be used once, and ends in a week.</p>
+<p>The mail could not be sent. Send this link yourself. It is not shown again, works once, and expires in a week.</p>
 <pre class="command selectable" tabindex="0" role="region" aria-label="The link">${link}</pre></div>`;
 }
 

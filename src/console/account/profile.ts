@@ -32,7 +32,7 @@ ${state.said === undefined ? '' : notice(state.said)}
 <section class="stacked"><h2>You</h2>${facts([
     ['Logged in as', person ? person.email : html`the API key “${viewer.actor.name}”`],
     ['Role', roleName(viewer.role)],
-  ])}${person ? nameForm(call, person) : html`<p class="hint">All who log in with this key are the same to the audit log. An admin can invite you under your own name.</p>`}</section>
+  ])}${person ? nameForm(call, person) : html`<p class="hint">The audit log cannot distinguish people who log in with this key. Ask an admin to invite you as a member.</p>`}</section>
 ${person ? await accountsSection(call, person) : ''}
 ${person && person.password !== null ? passwordForm(call, person, state) : ''}
 <section><h2>Where ${viewer.role === 'ADMIN' ? 'people are' : 'you are'} logged in</h2>${table({
@@ -91,10 +91,10 @@ async function accountsSection({ store, viewer }: PageCall, person: PersonRow): 
         title: 'Actions',
         cell: ({ id, name }) =>
           id === viewer.accountId
-            ? 'You are here'
+            ? 'Current'
             : actionButton({
                 to: '/account/switch',
-                word: 'Go there',
+                word: 'Switch',
                 about: name,
                 viewer,
                 fields: html`<input type="hidden" name="accountId" value="${id}">`,
@@ -111,8 +111,8 @@ function passwordForm(
 ): Html {
   return html`<section><h2>Change your password</h2><form class="form" method="post" action="/account/password">${csrfField(viewer)}
 <input hidden type="email" name="username" value="${email}" autocomplete="username" readonly>
-${textField({ name: 'old', label: 'Password now', type: 'password', isRequired: true, autocomplete: 'current-password', error: oldError })}
-${textField({ name: 'new', label: 'New password', type: 'password', isRequired: true, autocomplete: 'new-password', error: newError, hint: 'At least 12 characters. Your other sessions end.' })}
+${textField({ name: 'old', label: 'Current password', type: 'password', isRequired: true, autocomplete: 'current-password', error: oldError })}
+${textField({ name: 'new', label: 'New password', type: 'password', isRequired: true, autocomplete: 'new-password', error: newError, hint: 'At least 12 characters. This ends your other sessions.' })}
 <div class="actions"><button class="button" type="submit">Change the password</button></div></form></section>`;
 }
 
@@ -137,9 +137,9 @@ export async function changePassword(call: PageCall): Promise<PageAnswer> {
     }),
   );
   if (problems) return showProfile(call, { newError: problems.fields.get('password') ?? problems.message });
-  if (!done) return showProfile(call, { oldError: 'This is not your password.' });
+  if (!done) return showProfile(call, { oldError: 'The password is wrong.' });
   await recordOwn(call, 'changePassword', {});
-  return showProfile(call, { said: 'Your password is changed, and your other sessions have ended.' });
+  return showProfile(call, { said: 'Your password was changed. Your other sessions have ended.' });
 }
 
 export async function endSession(call: PageCall): Promise<PageAnswer> {

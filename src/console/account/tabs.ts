@@ -19,10 +19,10 @@ export function accountTabs(shown: keyof typeof parts, { role }: Viewer): Html {
 }
 
 export const roleWords = {
-  ADMIN: 'Admin: people and keys too',
+  ADMIN: 'Admin: manages members and keys',
   READ_WRITE: 'Editor: changes things',
   READ_RUN: 'Runner: runs checks',
-  READ_ONLY: 'Viewer: sees things',
+  READ_ONLY: 'Viewer: reads only',
 } as const;
 
 export const roleChoices = Object.entries(roleWords)

@@ -26,6 +26,6 @@ export async function showUsage({ api, viewer }: PageCall): Promise<View> {
     ['Files of runs', counted(days.artifacts, 'day')],
     ['Numbers for analytics', counted(days.analytics, 'day')],
     ['Audit log', counted(days.auditLog, 'day')],
-  ])}<p class="hint">The operator of this service sets it: <code>RESULT_RETENTION_DAYS</code>, <code>ARTIFACT_RETENTION_DAYS</code>, <code>ANALYTICS_RETENTION_DAYS</code> and <code>AUDIT_RETENTION_DAYS</code>.</p></section>`;
+  ])}<p class="hint">The operator of this service sets these periods: <code>RESULT_RETENTION_DAYS</code>, <code>ARTIFACT_RETENTION_DAYS</code>, <code>ANALYTICS_RETENTION_DAYS</code> and <code>AUDIT_RETENTION_DAYS</code>.</p></section>`;
   return { title: 'Usage', main };
 }

@@ -14,7 +14,7 @@ const shownVersions = 10;
 /** What forms about the plan of a check do. */
 export const planPages: readonly Page[] = posts('/checks/:checkId/plans', {
   '/forget': ['Forget the steps', forgetPlans],
-  '/restore': ['Take older steps back', restorePlan],
+  '/restore': ['Restore older steps', restorePlan],
 });
 
 async function forgetPlans({ api, params }: PageCall): Promise<PageAnswer> {
@@ -27,7 +27,7 @@ async function restorePlan({ api, params, form }: PageCall): Promise<PageAnswer>
   const { checkId = '' } = params;
   const plans = await api.call(checkPlanRoutes.listCheckPlans, { params: { checkId } });
   const plan = plans.find(({ version }) => String(version) === form.get('version'));
-  if (!plan) throw new AppError('NOT_FOUND', 'There are no such steps any more.');
+  if (!plan) throw new AppError('NOT_FOUND', 'These steps no longer exist.');
   await api.call(checkPlanRoutes.restoreCheckPlan, {
     params: { checkId },
     body: { version: plan.version },
@@ -41,7 +41,7 @@ export async function planSection(call: PageCall, checkId: string, type: CheckTy
   const plans = await call.api.call(checkPlanRoutes.listCheckPlans, { params: { checkId } });
   const [newest] = plans;
   if (!newest) {
-    const text = 'The next run has the model find the steps; later runs repeat them without it.';
+    const text = 'In the next run, the model finds the steps. Later runs repeat them without the model.';
     return section('Plan', html`<p class="empty">${text}</p>`, 'plan');
   }
   const shown = plans.slice(0, shownVersions);
@@ -79,7 +79,7 @@ function restoreForm(
 ): Content {
   if (!api.allows(checkPlanRoutes.restoreCheckPlan)) return '';
   if (plan.content['prompt'] !== newest.content['prompt']) return '';
-  return html`<form method="post" action="${path`/checks/${checkId}/plans/restore`}">${csrfField(viewer)}<input type="hidden" name="version" value="${plan.version}"><button class="button" type="submit">Take version ${plan.version} back</button></form>`;
+  return html`<form method="post" action="${path`/checks/${checkId}/plans/restore`}">${csrfField(viewer)}<input type="hidden" name="version" value="${plan.version}"><button class="button" type="submit">Restore version ${plan.version}</button></form>`;
 }
 
 function forgetForm({ api, viewer }: PageCall, checkId: string): Content {

@@ -22,13 +22,13 @@ const flagWords: Words = {
   sendRecovery: { label: 'When it recovers' },
   sendDegraded: { label: 'When it is degraded' },
   sendGap: { label: 'When it is not measured', hint: '' },
-  sslExpiry: { label: 'When a certificate is about to end', hint: '' },
+  sslExpiry: { label: 'When a certificate is about to expire', hint: '' },
   groupByCause: {
     label: 'One notification for each cause',
-    hint: 'Checks that fail by one cause share it. Unticked: each check by itself.',
+    hint: 'Checks that fail for the same cause share a notification. If off, each check has its own.',
   },
-  sslExpiryThreshold: { label: 'How many days before the end of a certificate', hint: '' },
-  autoSubscribe: { label: 'Subscribe every new check', hint: '' },
+  sslExpiryThreshold: { label: 'Days before a certificate expires', hint: '' },
+  autoSubscribe: { label: 'Subscribe new checks automatically', hint: '' },
   quietHours: { isHidden: true },
 };
 
@@ -38,8 +38,8 @@ const QuietFields = z.object({ from: from.optional(), until: until.optional(), .
 const quietWords: Words = {
   'quietHours.timezone': { label: 'Time zone' },
   'quietHours.exceptFailures': {
-    label: 'Failures and their recoveries are sent anyway',
-    hint: 'Those of checks and of locations.',
+    label: 'Send failures and recoveries anyway',
+    hint: 'Of checks and locations.',
   },
 };
 
@@ -65,8 +65,8 @@ interface FormState {
 
 function fields(kind: Channel, state: FormState): Html {
   return html`<fieldset class="group"><legend>${kind.title}</legend>${configForm(kind).view(state)}</fieldset>
-<fieldset class="group"><legend>When it is notified</legend>${flagForm.view(state)}</fieldset>
-<fieldset class="group"><legend>Quiet hours</legend><p class="hint">What still holds at their end is sent then. Without times there are none.</p>${quietForm.view(state)}</fieldset>`;
+<fieldset class="group"><legend>Notifications</legend>${flagForm.view(state)}</fieldset>
+<fieldset class="group"><legend>Quiet hours</legend><p class="hint">Notifications that still apply when the quiet hours end are sent then. Leave the times empty for no quiet hours.</p>${quietForm.view(state)}</fieldset>`;
 }
 
 function bodyOf(kind: Channel<ChannelType>, form: URLSearchParams, stored?: AlertChannel) {
@@ -106,7 +106,7 @@ export function newChannel(
   const kind = findChannelKind(form.get('type') ?? query.get('type') ?? '');
   const crumbs = html`<nav class="crumbs"><a href="/alerts/channels">Channels</a></nav>`;
   if (!kind) {
-    const main = html`${crumbs}${heading('New channel')}<p class="lead soft">What shall alerts go to?</p>
+    const main = html`${crumbs}${heading('New channel')}<p class="lead soft">Choose a channel type</p>
 <ul class="choices">${channelKinds.map(({ type, title }) => html`<li><a class="button" href="${withQuery('/alerts/channels/new', { type })}">${title}</a></li>`)}</ul>`;
     return { main };
   }
@@ -149,7 +149,7 @@ export async function editChannel(
         to: `${here}/delete`,
         word: 'Delete…',
         confirmWord: 'Delete the channel',
-        question: 'Nobody is notified by it any more. Its subscriptions go with it.',
+        question: 'It sends no more notifications. Its subscriptions are deleted, too.',
         viewer,
       },
     )}</div>`,
@@ -162,7 +162,7 @@ ${await subscriptionsSection(call, channel)}`;
 
 function form(viewer: PageCall['viewer'], channel: AlertChannel, state: FormState): Html {
   const kind = findChannelKind(channel.type);
-  if (!kind) return notice('This build of Picket does not know the type of this channel.', 'refused');
+  if (!kind) return notice('This version of Picket does not support the type of this channel.', 'refused');
   return html`<form class="form" method="post" action="${path`/alerts/channels/${channel.id}`}">${csrfField(viewer)}
 ${fields(kind, state)}<div class="actions"><button class="button primary" type="submit">Save</button></div></form>`;
 }

@@ -19,7 +19,7 @@ export function channelName(channel: {
 /** What is the matter with a channel, where pages have another way out than the API. */
 export function warningWords({ code, message }: Warning): string {
   return code === 'NO_SUBSCRIBER'
-    ? 'No check and no group is subscribed to this channel, so it is notified of nothing. Its page has what to subscribe.'
+    ? 'No check or group is subscribed to this channel, so it gets no notifications. Add subscriptions on its page.'
     : message;
 }
 

@@ -36,7 +36,7 @@ export async function listChannels(
 ${table({
   caption: 'Alert channels',
   rows: channels,
-  empty: 'There is no channel yet: nobody is notified of anything.',
+  empty: 'No alert channels yet, so no notifications are sent.',
   columns: [
     {
       title: 'Channel',
@@ -46,20 +46,20 @@ ${table({
           : shortened(channelName(channel), 100),
     },
     {
-      title: 'Does it work',
+      title: 'Status',
       cell: ({ warnings }) =>
         warnings.length === 0
           ? stateBadge('passed', 'Ready')
           : warnings.map(
               (warning) =>
-                html`${stateBadge('degraded', 'Nobody is notified')}<p class="small">${warningWords(warning)}</p>`,
+                html`${stateBadge('degraded', 'No subscriptions')}<p class="small">${warningWords(warning)}</p>`,
             ),
     },
     { title: 'When', cell: whenWords },
     {
       title: 'For',
       cell: ({ subscriptions, autoSubscribe }) =>
-        `${counted(subscriptions.filter(({ activated }) => activated).length, 'check or group', 'checks and groups')}${autoSubscribe ? ', and every new one' : ''}`,
+        `${counted(subscriptions.filter(({ activated }) => activated).length, 'check or group', 'checks and groups')}${autoSubscribe ? ', and new ones automatically' : ''}`,
     },
     ...(mayWrite
       ? [
@@ -87,7 +87,7 @@ function whenWords(channel: AlertChannel): string {
     sendFailure ? 'failure' : '',
     sendDegraded ? 'degradation' : '',
     sendRecovery ? 'recovery' : '',
-    sslExpiry ? `certificates that end within ${sslExpiryThreshold} days` : '',
+    sslExpiry ? `certificates that expire within ${sslExpiryThreshold} days` : '',
   ].filter(Boolean);
   return words.length === 0 ? 'never' : words.join(', ');
 }
@@ -98,9 +98,10 @@ export async function testChannel(call: PageCall): Promise<PageAnswer> {
   const words = {
     SUCCESS: 'The test arrived.',
     FAILURE: 'The test failed.',
-    IN_PROGRESS: 'The test has not arrived yet, and is tried on: the notifications show how it ends.',
-    QUIET: 'The test was left out.',
-    RATE_LIMITED: 'The test was held back: this channel gets too many messages.',
+    IN_PROGRESS:
+      'The test has not arrived yet and is being retried. The notifications page shows the outcome.',
+    QUIET: 'The test was skipped.',
+    RATE_LIMITED: 'The test was dropped: the channel reached its rate limit.',
   } as const;
   const said = done && `${words[done.status]}${done.result === null ? '' : ` ${done.result}`}`;
   const shown = {

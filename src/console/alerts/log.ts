@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 const shownDays = 7;
 
 const statusWords = {
-  IN_PROGRESS: ['waiting', 'On its way'],
+  IN_PROGRESS: ['waiting', 'Sending'],
   SUCCESS: ['passed', 'Arrived'],
   FAILURE: ['failed', 'Failed'],
   RATE_LIMITED: ['missed', 'Held back'],
@@ -55,7 +55,7 @@ export async function showLog(call: PageCall): Promise<View> {
 ${table({
   caption: 'Notifications, newest first',
   rows: notifications,
-  empty: 'No channel was notified in this time.',
+  empty: 'No notifications in this period.',
   columns: [
     { title: 'When', cell: ({ created_at }) => instant(created_at) },
     {

@@ -48,7 +48,7 @@ export async function showOpen(call: PageCall, refused?: Problems): Promise<View
   const rows = open.map((alert): OpenRow => {
     const bad = slots.get(alert.checkId)?.find((slot) => slot.has_failures === 1 || slot.has_errors === 1);
     const resultId = bad?.result_id ?? alert.checkResultId;
-    const other = alert.state === 'DEGRADED' ? 'It is slower than it may be' : 'Show the run';
+    const other = alert.state === 'DEGRADED' ? 'Slower than allowed' : 'Show the run';
     const { sentence, whatFailed } = bad ? failureWords(bad) : { sentence: other, whatFailed: null };
     const href = path`/checks/${alert.checkId}/runs/${resultId ?? ''}`;
     return { ...alert, cause: resultId === null ? null : { sentence, whatFailed, href } };
@@ -62,7 +62,7 @@ ${await unmeasuredSection(call, now)}
 ${await burningSection(call, now)}
 <section><h2>Silences</h2>${silenceTable(call, silences, now)}
 ${api.allows(alertHandlingRoutes.createSilence) ? silenceForm(call.viewer, await store.overviews.choices(call.viewer.accountId), refused) : ''}</section>
-<section><h2>Who did what</h2>${actionTable(actions, now)}</section>`;
+<section><h2>Log</h2>${actionTable(actions, now)}</section>`;
   // Forms stand in it: it is not replaced under the hands of those who fill them in.
   return { main, ...(refused ? { statusCode: refused.statusCode } : {}) };
 }
@@ -70,9 +70,9 @@ ${api.allows(alertHandlingRoutes.createSilence) ? silenceForm(call.viewer, await
 function openTable(call: PageCall, rows: readonly OpenRow[], now: number): Html {
   const mayHandle = call.api.allows(acknowledgeAlert);
   return table({
-    caption: 'What is open',
+    caption: 'Open alerts',
     rows,
-    empty: 'Nothing is open: no check fails or is degraded.',
+    empty: 'No open alerts: no check is failing or degraded.',
     columns: [
       {
         title: 'State',
@@ -80,7 +80,7 @@ function openTable(call: PageCall, rows: readonly OpenRow[], now: number): Html 
           html`${stateBadge(states[state])}${isFlapping ? html`<br><span class="small soft">flaps</span>` : ''}`,
       },
       {
-        title: 'Check, and why',
+        title: 'Check and reason',
         cell: ({ checkId, name, cause }) =>
           html`<a href="${path`/checks/${checkId}`}"><b>${shortened(name, 120)}</b></a>${
             cause === null
@@ -92,7 +92,7 @@ function openTable(call: PageCall, rows: readonly OpenRow[], now: number): Html 
         title: 'Since',
         cell: ({ since }) => (since === null ? '–' : html`${ago(Date.parse(since), now)}`),
       },
-      { title: 'Who knows', cell: (alert) => knownBy(alert, now) },
+      { title: 'Notified', cell: (alert) => knownBy(alert, now) },
       ...(mayHandle ? [{ title: 'Actions', cell: (alert: OpenRow) => handling(call, alert) }] : []),
     ],
   });
@@ -123,7 +123,7 @@ function handling({ viewer }: PageCall, { checkId, name, acknowledgement, silenc
   const about = shortened(name, 60);
   return html`<div class="row-actions">${
     acknowledgement
-      ? actionButton({ to: `${here}/withdraw`, word: 'Take it back', about, viewer })
+      ? actionButton({ to: `${here}/withdraw`, word: 'Undo', about, viewer })
       : acknowledgeForm(viewer, `${here}/acknowledge`, about)
   }${silencedUntil === null ? silenceOfForm(viewer, checkId, about) : ''}</div>`;
 }
@@ -131,9 +131,9 @@ function handling({ viewer }: PageCall, { checkId, name, acknowledgement, silenc
 function silenceTable({ api, viewer }: PageCall, silences: readonly Silence[], now: number): Html {
   const mayEnd = api.allows(alertHandlingRoutes.endSilence);
   return table({
-    caption: 'Silences that last',
+    caption: 'Active silences',
     rows: silences,
-    empty: 'Nothing is silenced.',
+    empty: 'No active silences.',
     columns: [
       { title: 'What', cell: scopeOf },
       { title: 'Until', cell: ({ endsAt }) => instant(endsAt) },
@@ -152,7 +152,7 @@ function silenceTable({ api, viewer }: PageCall, silences: readonly Silence[], n
                   to: path`/alerts/silences/${id}/end`,
                   word: 'End…',
                   confirmWord: 'End the silence now',
-                  question: 'What fails then is notified.',
+                  question: 'Checks that are failing then send notifications.',
                   viewer,
                 }),
             },
@@ -189,13 +189,13 @@ function actionTable(
   return table({
     caption: 'Acknowledgements and silences, newest first',
     rows: actions,
-    empty: 'Nobody acknowledged or silenced anything yet.',
+    empty: 'No acknowledgements or silences yet.',
     columns: [
       { title: 'When', cell: ({ created_at }) => ago(Date.parse(created_at), now) },
       {
         title: 'Who',
         cell: ({ by }) =>
-          `${shortened(by.name, 60)}${by.kind === 'LINK' ? ' (by the link of a message)' : ''}`,
+          `${shortened(by.name, 60)}${by.kind === 'LINK' ? ' (from the link in a message)' : ''}`,
       },
       {
         title: 'What',

@@ -14,7 +14,7 @@ const lengths = [
 /** Acknowledging, with what one wants to say about it. */
 export function acknowledgeForm(viewer: Viewer, to: string, about: string): Html {
   return html`<details class="confirm"><summary class="button" aria-label="Acknowledge: ${about}">Acknowledge…</summary><form class="confirm-box calm" method="post" action="${to}">${csrfField(viewer)}
-<p>No reminders and no escalation until it has recovered.</p>${comment()}
+<p>Stops reminders and escalation until the check recovers.</p>${comment()}
 <button class="button primary" type="submit">Acknowledge</button></form></details>`;
 }
 
@@ -26,7 +26,7 @@ export function silenceOfForm(viewer: Viewer, checkId: string, about: string): H
 }
 
 function comment(): Html {
-  return html`<label>Why (others read it) <input name="comment" maxlength="1000"></label>`;
+  return html`<label>Reason (visible to others) <input name="comment" maxlength="1000"></label>`;
 }
 
 /** Silencing all checks with a tag, or a location. */
@@ -43,6 +43,6 @@ export function silenceForm(
   return html`<details${refused ? html` open` : ''}><summary>Silence a tag or a location</summary><form class="form" method="post" action="/alerts/silences">${csrfField(viewer)}
 ${selectField({ name: 'scope', label: 'What', choices: scopes, error: refused?.fields.get('checkId') })}
 ${selectField({ name: 'minutes', label: 'For', choices: lengths, error: refused?.fields.get('endsAt') })}
-${textField({ name: 'comment', label: 'Why', hint: 'Others read it.', error: refused?.fields.get('comment') })}
+${textField({ name: 'comment', label: 'Why', hint: 'Visible to others.', error: refused?.fields.get('comment') })}
 <button class="button primary" type="submit">Silence</button></form></details>`;
 }

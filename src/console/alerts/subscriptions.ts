@@ -31,10 +31,10 @@ export async function subscriptionsSection(call: PageCall, channel: AlertChannel
         ? `Group ${groupNames.get(one.groupId ?? 0) ?? one.groupId}`
         : String(subscribed.get(one.checkId)?.definition['name'] ?? one.checkId),
   }));
-  return html`<section><h2>What it is notified of</h2>${table({
+  return html`<section><h2>Subscriptions</h2>${table({
     caption: 'Subscriptions',
     rows,
-    empty: 'No check and no group: nobody is notified by this channel.',
+    empty: 'No subscriptions: this channel gets no notifications.',
     columns: [
       {
         title: 'Check or group',
@@ -59,8 +59,8 @@ export async function subscriptionsSection(call: PageCall, channel: AlertChannel
           }),
       },
     ],
-  })}${channel.subscriptions.length > mostRows ? html`<p class="hint">The first ${mostRows} of ${channel.subscriptions.length}; the API has all of them.</p>` : ''}
-<div class="filter-row after">${actionButton({ to, word: 'Subscribe every check', viewer, fields: html`<input type="hidden" name="all" value="true">` })}
+  })}${channel.subscriptions.length > mostRows ? html`<p class="hint">The first ${mostRows} of ${channel.subscriptions.length}. The API returns all.</p>` : ''}
+<div class="filter-row after">${actionButton({ to, word: 'Subscribe all checks', viewer, fields: html`<input type="hidden" name="all" value="true">` })}
 ${choice(
   call,
   to,

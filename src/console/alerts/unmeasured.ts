@@ -10,7 +10,7 @@ export async function unmeasuredSection({ api, store }: PageCall, now: number): 
   if (gaps.length === 0) return '';
   const checks = await store.checks.findMany(gaps.map(({ checkId }) => checkId));
   return html`<section><h2>Not measured</h2>${table({
-    caption: 'Monitoring gaps: checks that are not measured at a location',
+    caption: 'Checks that are not measured at a location',
     rows: gaps,
     empty: '',
     columns: [
@@ -20,7 +20,7 @@ export async function unmeasuredSection({ api, store }: PageCall, now: number): 
           html`<a href="${path`/checks/${checkId}`}"><b>${shortened(checks.get(checkId)?.name ?? checkId, 120)}</b></a>`,
       },
       { title: 'Location', cell: ({ location }) => html`<code>${shortened(location, 64)}</code>` },
-      { title: 'Why, and what to do', cell: ({ explanation }) => shortened(explanation, 300) },
+      { title: 'Reason and action', cell: ({ explanation }) => shortened(explanation, 300) },
       { title: 'Since', cell: ({ since }) => ago(Date.parse(since), now) },
     ],
   })}</section>`;

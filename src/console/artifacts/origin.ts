@@ -8,6 +8,6 @@ export function isElsewhere(artifactsUrl: string): (request: FastifyRequest) => 
   const { host } = new URL(artifactsUrl);
   return ({ host: asked, url }) =>
     asked.toLowerCase() === host && !/^\/(?:artifacts|trace-viewer)\//.test(url)
-      ? 'This is the address of files of runs. The pages and the API are at another one.'
+      ? 'This host serves files of runs only. The pages and the API are at another host.'
       : undefined;
 }

@@ -50,13 +50,13 @@ export function addFilePages(app: FastifyInstance, deps: FilePagesDeps): void {
       const { params } = request;
       // A worker would stay, and answer for other files of its folder.
       if (request.headers['service-worker'] !== undefined) {
-        throw new AppError('BAD_LINK', 'No file of a run becomes a service worker.');
+        throw new AppError('BAD_LINK', 'A file of a run cannot be a service worker.');
       }
       const accountId = await deps.links.accountOf(params);
       if (accountId === null) {
         throw new AppError(
           'BAD_LINK',
-          'This address has ended. Open the file again from the page of its run.',
+          'This link has expired. Open the file again from the page of its run.',
         );
       }
       const { checkId, resultId } = params;

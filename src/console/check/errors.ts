@@ -39,7 +39,7 @@ export function errorSection(errors: readonly ErrorInRange[], now: number): Cont
   return section(
     'Failures by error',
     table<ErrorInRange>({
-      caption: 'Errors that runs of this range ended with, those of most runs first',
+      caption: 'Errors of runs in this range, the most frequent first',
       rows: errors,
       empty: '',
       columns: [

@@ -16,7 +16,7 @@ const minuteMs = 60_000;
 
 /** Phases that follow each other and add up to the response time, as types call them. */
 const stacked: Readonly<Record<string, readonly [name: string, kind: Phase['kind']]>> = {
-  wait: ['Waiting for a socket', 'wait'],
+  wait: ['Waiting for a connection', 'wait'],
   dns: ['Name (DNS)', 'dns'],
   tcp: ['Connection', 'tcp'],
   connection: ['Connection', 'tcp'],
@@ -151,7 +151,7 @@ function chartSection(
     )}${markLegend(marks)}${used.map(
       (name) =>
         html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="phase-${stacked[name]?.[1] ?? 'other'}" width="10" height="10" rx="2"/></svg>${stacked[name]?.[0] ?? name}</li>`,
-    )}</ul><p class="hint">Drag over a stretch to look closer; by keyboard: focus the chart, arrows move an end of the stretch (with Shift the other one), Enter shows it.</p>`,
+    )}</ul><p class="hint">Drag to zoom. Keyboard: focus the chart, use the arrow keys (with Shift for the other end), press Enter.</p>`,
     'response-time',
   );
 }

@@ -108,7 +108,7 @@ function rangeLinks(checkId: string, range: Range): Html {
     (name) =>
       html`<li><a href="${withQuery(path`/checks/${checkId}`, { range: name })}"${range.name === name ? html` aria-current="true"` : ''}>${ranges[name].word}</a></li>`,
   )}</ul>${range.name === null ? html`<span class="soft">${instant(range.from)} to ${instant(range.to)}</span>` : ''}
-<details class="own-range"><summary>Other range</summary><form method="get" action="${path`/checks/${checkId}`}">${rangeField('from', 'From (UTC)', range.from)}${rangeField('to', 'To (UTC)', range.to)}<button class="button" type="submit">Show it</button></form></details></nav>`;
+<details class="own-range"><summary>Other range</summary><form method="get" action="${path`/checks/${checkId}`}">${rangeField('from', 'From (UTC)', range.from)}${rangeField('to', 'To (UTC)', range.to)}<button class="button" type="submit">Show</button></form></details></nav>`;
 }
 
 /** The value holds its seconds and its zone: what is sent is read as it is. */
@@ -129,7 +129,7 @@ async function sessionNotice({ api }: PageCall, checkId: string, id: string | nu
         ],
   );
   const isOver = session.stoppedAt !== null;
-  return html`<p class="notice" role="status">${isOver ? 'The run that you asked for has ended.' : 'The run that you asked for is on its way.'}${links}${isOver && links.length === 0 ? ' No agent took it in time.' : ''}</p>`;
+  return html`<p class="notice" role="status">${isOver ? 'The run has finished.' : 'The run is in progress.'}${links}${isOver && links.length === 0 ? ' No agent picked it up in time.' : ''}</p>`;
 }
 
 function configuration(
@@ -162,7 +162,7 @@ function configuration(
           ? html`${instant(check['updated_at'])}${lastAuthor(changes)}`
           : '',
       ],
-    ])}${list}<details><summary>As the API has it</summary>${block('Definition of the check', JSON.stringify(check, null, 2))}</details>`,
+    ])}${list}<details><summary>JSON</summary>${block('Definition of the check', JSON.stringify(check, null, 2))}</details>`,
     'configuration',
   );
 }

@@ -43,7 +43,7 @@ export async function slotsIn(
 /** Every slot of the range as one bar, one strip for each place. */
 export function slotSection({ slots, areMore }: { slots: readonly SlotFacts[]; areMore: boolean }): Content {
   if (slots.length === 0)
-    return section('Every run', html`<p class="empty">No run was due in this range.</p>`, 'runs');
+    return section('Every run', html`<p class="empty">No runs were due in this range.</p>`, 'runs');
   const places = [...Map.groupBy(slots, ({ location }) => location)].sort(([left], [right]) =>
     left < right ? -1 : 1,
   );
@@ -54,7 +54,7 @@ export function slotSection({ slots, areMore }: { slots: readonly SlotFacts[]; a
         html`<div class="strip">${places.length > 1 ? html`<h3>${visible(place)}</h3>` : ''}${lines(list.toReversed())}</div>`,
     )}${legend(slots)}${
       areMore
-        ? html`<p class="hint">These are the newest ${counted(slots.length, 'run')} of the range: choose a shorter one to see the others.</p>`
+        ? html`<p class="hint">The newest ${counted(slots.length, 'run')} runs. Choose a shorter range to see others.</p>`
         : ''
     }`,
     'runs',
@@ -85,14 +85,14 @@ function legend(slots: readonly SlotFacts[]): Html {
   return html`<ul class="legend">${[...counts].map(
     ([state, list]) =>
       html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="bar-${state}" width="10" height="10" rx="2"/></svg>${legendWord(state)} ${countText(list.length)}</li>`,
-  )}${asked === 0 ? '' : html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><path class="bar-asked" d="M0 0h10l-5 8z"/></svg>On demand ${countText(asked)}, no part of the availability</li>`}</ul>`;
+  )}${asked === 0 ? '' : html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><path class="bar-asked" d="M0 0h10l-5 8z"/></svg>On demand ${countText(asked)}, not counted in availability</li>`}</ul>`;
 }
 
 function legendWord(state: keyof typeof states): string {
   const words: Partial<Record<keyof typeof states, string>> = {
     passed: 'Passed',
     failed: 'Failed',
-    waiting: 'On its way',
+    waiting: 'In progress',
   };
   return words[state] ?? states[state].word;
 }

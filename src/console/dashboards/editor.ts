@@ -19,26 +19,26 @@ const base = '/pages/dashboards';
 
 const words: Words = {
   header: { label: 'Name', hint: 'The text at the top.' },
-  customUrl: { label: 'Address', hint: 'The dashboard is at /dashboards/ and this. Empty: it gets one.' },
+  customUrl: { label: 'Address', hint: 'Last part of the address /dashboards/…. Empty: generated.' },
   customDomain: {
     label: 'Custom domain',
-    hint: 'Such as wall.example.com. It leads to the dashboard once a DNS record proves the name.',
+    hint: 'For example wall.example.com. It works after a DNS record proves that you own the name.',
   },
-  isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },
+  isPrivate: { label: 'Private', hint: 'Viewers need a key, which is shown once.' },
   description: { lines: 3 },
-  tags: { label: 'Checks with these tags', hint: 'One in a line. None: all checks.' },
-  useTagsAndOperator: { label: 'A check needs all of the tags', hint: '' },
-  refreshRate: { label: 'Seconds until it reloads', hint: '' },
-  paginationRate: { label: 'Seconds until it turns the page', hint: '' },
+  tags: { label: 'Checks with these tags', hint: 'One per line. Empty: all checks.' },
+  useTagsAndOperator: { label: 'Checks must have all of the tags', hint: '' },
+  refreshRate: { label: 'Reload every (seconds)', hint: '' },
+  paginationRate: { label: 'Turn the page every (seconds)', hint: '' },
   paginate: { label: 'In pages' },
-  checksPerPage: { label: 'Checks on a page', hint: 'Empty: 15.' },
-  link: { label: 'The logo leads to', hint: '' },
-  logo: { label: 'Logo', hint: 'Address of an image.' },
-  favicon: { label: 'Icon', hint: 'Address of an image.' },
+  checksPerPage: { label: 'Checks per page', hint: 'Empty: 15.' },
+  link: { label: 'Link of the logo', hint: '' },
+  logo: { label: 'Logo', hint: 'URL of an image.' },
+  favicon: { label: 'Icon', hint: 'URL of an image.' },
   enableIncidents: { label: 'Show incidents' },
   showCheckRunLinks: { label: 'Link to the pages of runs' },
   showHeader: { label: 'Show the name and the logo' },
-  customCSS: { label: 'Style of its own', lines: 6, hint: 'CSS.' },
+  customCSS: { label: 'Custom CSS', lines: 6, hint: 'CSS.' },
 };
 const whole = new Form(DashboardInput, words);
 const identity = {
@@ -83,7 +83,7 @@ export async function dashboardEditor(call: PageCall, shown: DashboardForm = {})
 ${what.view(state)}
 <details${looks.hasProblem(problems) ? html` open` : ''}><summary>Looks</summary>${looks.view(state)}</details>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the dashboard'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
-${previewFrame('The dashboard as it would be')}</div>
+${previewFrame('Preview of the dashboard')}</div>
 ${stored ? customDomainSection(stored, `${here}/domain`, viewer) : ''}${stored?.isPrivate ? pageKeys('dashboard', stored.keys) : ''}`;
   return {
     title: name ?? 'New dashboard',
@@ -98,7 +98,8 @@ function actions(viewer: PageCall['viewer'], { customUrl }: Dashboard, here: str
       to: `${here}/delete`,
       word: 'Delete…',
       confirmWord: 'Delete the dashboard',
-      question: 'Its address answers no more, and its keys and incidents go with it. Checks stay.',
+      question:
+        'Visitors get a 404 at its address. Its keys and incidents are deleted, too. Checks are kept.',
       viewer,
     },
   )}</div>`;

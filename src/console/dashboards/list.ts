@@ -22,11 +22,11 @@ export async function listDashboards({ api, query }: PageCall): Promise<View> {
       ? html`<div class="actions"><a class="button primary" href="/pages/dashboards/new">New dashboard</a></div>`
       : '',
   )}${statusTabs('/pages/dashboards')}
-<p class="lead soft">Checks by their tags, for screens on walls and for people without a key of the account.</p>
+<p class="lead soft">Checks selected by tags, for wall screens and for people without an account.</p>
 ${table({
   caption: 'Dashboards, newest first',
   rows: dashboards,
-  empty: html`There is no dashboard. ${mayWrite ? html`<a href="/pages/dashboards/new">Make one</a>.` : 'Somebody whose key may write can make one.'}`,
+  empty: html`No dashboards yet. ${mayWrite ? html`<a href="/pages/dashboards/new">Create one</a>.` : 'A member with the role Editor can create one.'}`,
   columns: [
     {
       title: 'Dashboard',
@@ -41,9 +41,9 @@ ${table({
         html`<a href="${path`/dashboards/${customUrl}`}">/dashboards/${customUrl}</a>${customDomain === null ? '' : html`<br><code>${customDomain}</code>`}`,
     },
     {
-      title: 'Who may see it',
+      title: 'Visibility',
       cell: ({ isPrivate }) =>
-        isPrivate ? stateBadge('off', 'Who has its key') : stateBadge('passed', 'Everybody'),
+        isPrivate ? stateBadge('off', 'With a key') : stateBadge('passed', 'Everybody'),
     },
     { title: 'Checks', cell: shownWords },
   ],

@@ -84,7 +84,7 @@ export function lostSecrets(
   return masked.flatMap(({ path, flags }) => {
     const name = path.join('.');
     const [now, before] = [valueAt(draft, path), valueAt(stored, path)];
-    const message = 'must be typed again: its stored value is not shown here';
+    const message = 'must be entered again: its stored value is hidden';
     if (!flags) return isCopy && now === '' ? [{ key: name, message }] : [];
     const hidden = entriesOf(before).filter((entry) => isFlagged(entry, flags));
     const isKept = (entry: Entry) =>

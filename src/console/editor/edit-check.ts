@@ -68,10 +68,10 @@ export async function saveCheck(call: PageCall): Promise<PageAnswer> {
 
 function deletedMeanwhile(call: PageCall): Promise<View> {
   const type = findCheckType(call.form.get('$type') ?? '');
-  if (!type) throw new AppError('NOT_FOUND', 'There is no such check any more.');
+  if (!type) throw new AppError('NOT_FOUND', 'This check no longer exists.');
   const draft = typedDraft(checkPlan(type).fields, call.form);
   const said =
-    'This check was deleted after you opened it. What you typed is kept below: saving makes a new check.';
+    'This check was deleted after you opened it. Your input is kept below. Saving creates a new check.';
   return newForm(call, type, { draft, said });
 }
 
@@ -142,7 +142,7 @@ function otherActions({ viewer }: PageCall, check: Entry, here: string): Html {
     to: `${here}/delete`,
     word: 'Delete…',
     confirmWord: 'Delete the check',
-    question: 'Its results, its alerts and its history go with it. Nothing brings them back.',
+    question: 'Its results, alerts and history are deleted, too. This cannot be undone.',
     viewer,
   })}</div>`;
 }

@@ -50,7 +50,7 @@ function withCurl(draft: Draft, plan: FormPlan, text: string): ChangedForm {
     name: draft.definition['name'] || (URL.parse(request.url)?.host ?? ''),
     request: { ...(typeof before === 'object' ? before : {}), ...request, queryParameters: [] },
   };
-  const said = html`<p>The request is filled in from the command.</p>${notes.length === 0 ? '' : html`<ul>${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`;
+  const said = html`<p>The form was filled in from the command.</p>${notes.length === 0 ? '' : html`<ul>${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`;
   return { draft: draftOf(plan.fields, definition), said };
 }
 
@@ -76,7 +76,7 @@ export function curlBox(
 ): Html {
   const text = form instanceof URLSearchParams ? (form.get('$curl') ?? '') : '';
   const error = problems?.fields.get('$curl');
-  return html`<details class="group folded"${error ? html` open` : ''}><summary>Paste a curl command</summary><div class="field code${error ? ' field-wrong' : ''}"><label for="field-curl">The command, as a terminal or a browser's network panel has it</label>
+  return html`<details class="group folded"${error ? html` open` : ''}><summary>Paste a curl command</summary><div class="field code${error ? ' field-wrong' : ''}"><label for="field-curl">Command, as copied from a terminal or from the network panel of a browser</label>
 <textarea id="field-curl" name="$curl" rows="4" spellcheck="false"${error ? html` aria-invalid="true" aria-describedby="field-curl-error"` : ''}>
 ${text}</textarea>${error ? html`<p class="error" id="field-curl-error">${error}</p>` : ''}</div><button class="button" type="submit" name="$do" value="curl" formnovalidate${partial}>Fill in the form</button></details>`;
 }

@@ -68,7 +68,7 @@ function isWrong(name: string, problems: Problems | undefined): boolean {
 /** Everything that is wrong, with links to where it is. */
 function problemSummary(problems: Problems | undefined, { layout }: FormPlan): Html | '' {
   if (!problems) return '';
-  const ofForm: Readonly<Record<string, string>> = { $tryAt: 'Try it', $curl: 'Command' };
+  const ofForm: Readonly<Record<string, string>> = { $tryAt: 'Test run', $curl: 'Command' };
   const labelOf = (path: string) => {
     if (ofForm[path]) return ofForm[path];
     const pattern = path.replaceAll(/\.\d+(?=\.|$)/g, '.*');

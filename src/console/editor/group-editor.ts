@@ -29,14 +29,17 @@ const plan: FormPlan = groupPlan();
 function groupPlan(): FormPlan {
   const layout = {
     ...commonForm,
-    activated: { label: 'Its checks run' },
-    muted: { label: 'Mute: notify nobody of any of its checks' },
-    tags: { label: 'Tags of all its checks', hint: 'One in a line.', lines: 2 },
-    privateLocations: { label: 'Locations', hint: 'Where all its checks run; none: where each check says.' },
-    runParallel: { label: 'At all locations at once', words: { '': 'as each check says' } },
-    runtimeId: { label: 'Runtime', hint: 'For checks that name none.', words: { '': 'the newest' } },
+    activated: { label: 'Active' },
+    muted: { label: 'Mute: send no notifications for its checks' },
+    tags: { label: 'Tags for all its checks', hint: 'One per line.', lines: 2 },
+    privateLocations: {
+      label: 'Locations',
+      hint: 'All its checks run at these locations. Empty: the locations of each check.',
+    },
+    runParallel: { label: 'Run at all locations at once', words: { '': 'as each check says' } },
+    runtimeId: { label: 'Runtime', hint: 'For checks without a runtime.', words: { '': 'the newest' } },
     useGlobalAlertSettings: {
-      label: 'With the alert settings of the account',
+      label: 'Use the alert settings of the account',
       hint: '',
       words: { '': 'as each check says' },
     },
@@ -45,16 +48,16 @@ function groupPlan(): FormPlan {
       words: { '': 'none of its own', object: 'its own' },
     },
     doubleCheck: {
-      label: 'Try once more at another location',
+      label: 'Retry once at another location',
       hint: '',
       words: { '': 'as each check says' },
     },
     alertChannelSubscriptions: {
-      label: 'Who is notified',
-      hint: 'Of all its checks; none: as each check says.',
+      label: 'Alert channels',
+      hint: 'For all its checks. Empty: the channels of each check.',
     },
     browserCheckDefaults: { isHidden: true },
-    'apiCheckDefaults.url': { label: 'Base URL', hint: 'What {{GROUP_BASE_URL}} stands for in its checks.' },
+    'apiCheckDefaults.url': { label: 'Base URL', hint: 'Value of {{GROUP_BASE_URL}} in its checks.' },
     'apiCheckDefaults.basicAuth': {
       label: 'Basic authentication',
       words: { '': 'none', object: 'user and password' },
@@ -75,11 +78,11 @@ export async function listGroups(call: PageCall, problems?: Problems): Promise<V
     mayWrite
       ? html`<div class="actions"><a class="button primary" href="/groups/new">New group</a></div>`
       : '',
-  )}${problemNotice(problems)}<p class="lead soft">What a group sets holds for all of its checks.</p>
+  )}${problemNotice(problems)}<p class="lead soft">The settings of a group apply to all of its checks.</p>
 ${table({
   caption: 'Groups of checks',
   rows: groups,
-  empty: 'There is no group yet.',
+  empty: 'No groups yet.',
   columns: [
     {
       title: 'Name',
@@ -145,7 +148,7 @@ export async function saveGroup(call: PageCall): Promise<PageAnswer> {
   const group = await ifThere(storedGroup(call));
   if (!group) {
     const said =
-      'This group was deleted after you opened it. What you typed is kept below: saving makes a new one.';
+      'This group was deleted after you opened it. Your input is kept below. Saving creates a new group.';
     return groupForm(call, undefined, { draft: typedDraft(plan.fields, form), said });
   }
   const draft = typedDraft(plan.fields, form, group);

@@ -62,8 +62,7 @@ async function copyOf(call: PageCall, id: string): Promise<View> {
     ...(check['frequency'] === 0 ? { frequencyOffset } : {}),
     ...(type.pings?.addressed(type.spec.parse(check), { token: null, url: null }) ?? {}),
   };
-  const said =
-    'This is a copy that is not saved yet. Values that are not shown were not copied: type them again.';
+  const said = 'This copy is not saved yet. Hidden values were not copied. Enter them again.';
   return newForm(call, type, { draft: draftOf(checkPlan(type).fields, definition), said }, id);
 }
 
@@ -108,7 +107,7 @@ async function ownProblems(
     if (!places.some((list) => Array.isArray(list) && list.length > 0)) {
       found.push({
         key: 'privateLocations',
-        message: 'needs one at least: without a location it never runs',
+        message: 'needs at least one: without a location the check never runs',
       });
     }
   }

@@ -18,7 +18,8 @@ export async function storedCheck({ api }: PageCall, id: string): Promise<Entry>
 
 export function typeOf(check: Entry): CheckType {
   const type = findCheckType(String(check['checkType']));
-  if (!type) throw new AppError('NOT_FOUND', 'This build of Picket does not know the type of this check.');
+  if (!type)
+    throw new AppError('NOT_FOUND', 'This version of Picket does not support the type of this check.');
   return type;
 }
 
@@ -49,7 +50,7 @@ export function overtaken({ clock }: PageCall, stored: Entry, changes: Entry): H
     const text = JSON.stringify(stored[key]) ?? 'nothing';
     return html`<li><b>${key}</b> is stored as <code>${visible(shortened(text, 300))}</code></li>`;
   });
-  return html`<p>Somebody changed this ${changedAt(stored, clock.wallMs())}, after you opened it. What you typed is kept below, and not saved. Saving again replaces what is stored now:</p><ul>${rows}</ul>`;
+  return html`<p>Another user changed this ${changedAt(stored, clock.wallMs())} after you opened it. Your input is kept below but is not saved. Saving again overwrites these stored values:</p><ul>${rows}</ul>`;
 }
 
 /** When something was changed for the last time. */

@@ -33,18 +33,18 @@ export function tryFields(
 ): Html | '' {
   if (type.pings || !call.api.allows(runDefinitions)) return '';
   if (shown.locations.length === 0) {
-    return html`<fieldset class="group"><legend>Try it</legend><p class="soft">There is no private location yet. <a href="/locations/new">Make one</a> to try this here.</p></fieldset>`;
+    return html`<fieldset class="group"><legend>Test run</legend><p class="soft">No private locations yet. <a href="/locations/new">Create one</a> to test the check.</p></fieldset>`;
   }
   const field = selectField({
     name: '$tryAt',
-    label: 'At the location',
+    label: 'Location',
     // Most want to know of a place where it will run.
     value: shown.values.get('$tryAt') ?? shown.chosen ?? shown.locations[0]?.value,
     choices: shown.locations,
     error: shown.problems?.fields.get('$tryAt'),
-    hint: 'Runs it once as it stands here, and saves nothing. What comes of it counts nowhere.',
+    hint: 'Runs the check once with the values above, without saving. The result does not count.',
   });
-  return html`<fieldset class="group try-fields" id="try-fields"><legend>Try it</legend>${field}<button class="button" type="submit" name="$do" value="try" formnovalidate${shown.partial}>Try it</button></fieldset>`;
+  return html`<fieldset class="group try-fields" id="try-fields"><legend>Test run</legend>${field}<button class="button" type="submit" name="$do" value="try" formnovalidate${shown.partial}>Test run</button></fieldset>`;
 }
 
 /** Runs a draft that is not saved; the id of its session, or why it cannot be run. */
@@ -90,7 +90,7 @@ export async function tryPanel({ api }: PageCall, sessionId: string): Promise<Ht
   const here = path`/tries/${sessionId}`;
   const isOver = session.stoppedAt !== null;
   const final = session.results.find(({ resultType }) => resultType === 'FINAL');
-  const waits = html`<p>${stateBadge('waiting', 'On its way')} at ${visible(session.runLocation)} for ${duration(session.timeElapsed)}</p><p class="small soft">It changes by itself. <a href="${here}">Show it again</a></p>`;
+  const waits = html`<p>${stateBadge('waiting', 'In progress')} at ${visible(session.runLocation)} for ${duration(session.timeElapsed)}</p><p class="small soft">This page updates automatically. <a href="${here}">Reload</a></p>`;
   const follow = isOver
     ? ''
     : html` hx-get="${here}" hx-trigger="every 1s" hx-target="#try" hx-select="#try" hx-swap="outerHTML"`;
@@ -127,7 +127,7 @@ ${facts([
   ['Where', visible(result.runLocation)],
   ['Response time', duration(result.responseTime)],
 ])}</div>
-<p><a href="${path`/sessions/tests/${sessionId}/results/${resultId}`}">Everything of this run</a></p>${sections}${log}`;
+<p><a href="${path`/sessions/tests/${sessionId}/results/${resultId}`}">Details of this run</a></p>${sections}${log}`;
 }
 
 /** The same as a page of its own, for browsers without scripts. */

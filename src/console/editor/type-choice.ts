@@ -9,9 +9,9 @@ import { curlBox, curlType } from './form-actions.ts';
 export function chooseType({ viewer, form }: PageCall): View {
   const type = curlType();
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>${heading('New check')}
-<p class="lead soft">What shall be checked?</p>
+<p class="lead soft">Choose a check type</p>
 <ul class="choices">${checkTypes.map(({ name, title }) => html`<li><a class="button" href="${withQuery('/checks/new', { type: name })}">${title}</a></li>`)}</ul>
 ${type ? html`<form class="form after" method="post" action="/checks/new">${csrfField(viewer)}<input type="hidden" name="$type" value="${type.name}">${curlBox(form, undefined, '')}</form>` : ''}
-<p class="soft">Checks that belong together can share settings: <a href="/groups">groups</a>.</p>`;
+<p class="soft">Related checks can share settings in <a href="/groups">groups</a>.</p>`;
   return { title: 'New check', main };
 }

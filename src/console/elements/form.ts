@@ -122,7 +122,7 @@ export function boxes(
     html`<li><input type="checkbox" id="${id}-${index}" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}><label for="${id}-${index}">${word}${note ? html` <span class="soft">${note}</span>` : ''}</label></li>`;
   const list =
     all.length === 0
-      ? html`<p class="soft">There is nothing to choose from.</p>`
+      ? html`<p class="soft">No options available.</p>`
       : html`<ul class="boxes">${all.map(box)}</ul>`;
   const isFolded = options.isFoldable && choices.length > mostUnfolded && chosen.length === 0;
   return html`<fieldset class="field${options.error ? ' field-wrong' : ''}" id="${id}"${described(id, options)}><legend>${label}</legend>${

@@ -36,7 +36,7 @@ export function slotState({ verdict, isOnItsWay }: Pick<SlotFacts, 'verdict' | '
   return isOnItsWay ? 'waiting' : 'missed';
 }
 
-/** Where a slot is explained: its run, or why there was none; null while it is on its way. */
+/** Where a slot is explained: its run, or why there was none; null while it is in progress. */
 export function slotHref(slot: SlotFacts): string | null {
   if (slot.resultId !== null) return path`/checks/${slot.checkId}/runs/${slot.resultId}`;
   if (slot.isOnItsWay) return null;
@@ -46,7 +46,7 @@ export function slotHref(slot: SlotFacts): string | null {
 /** Why a slot was not measured, in words. */
 export function reasonWords(reason: string | null): string {
   const known: Readonly<Record<string, string>> = slotReasons;
-  return reason === null ? 'Nothing says why.' : (known[reason as SlotReason] ?? reason);
+  return reason === null ? 'The reason is unknown.' : (known[reason as SlotReason] ?? reason);
 }
 
 export function slotBar(slot: SlotFacts): Bar {
@@ -60,7 +60,7 @@ export function slotBar(slot: SlotFacts): Bar {
 }
 
 function saying(slot: SlotFacts, state: State): string {
-  if (state === 'waiting') return 'on its way';
+  if (state === 'waiting') return 'in progress';
   if (state === 'missed') {
     const several = slot.count > 1 ? `${countText(slot.count)} runs ` : '';
     return `${several}not measured. ${reasonWords(slot.reason)}`;

@@ -22,5 +22,5 @@ const statusParts = [
 
 /** The pages of what customers see. */
 export function statusTabs(shown: string): Html {
-  return tabs('What customers see', statusParts, shown);
+  return tabs('Customer view', statusParts, shown);
 }

@@ -25,7 +25,7 @@ export function block(label: string, text: string): Html {
   const isCut = text.length > shownLetters;
   return html`<pre tabindex="0" role="region" aria-label="${label}">${visible(isCut ? text.slice(0, shownLetters) : text)}</pre>${
     isCut
-      ? html`<p class="hint">The first ${shownLetters / 1024} KiB of ${(text.length / 1024).toFixed(0)}; the API has all of it.</p>`
+      ? html`<p class="hint">The first ${shownLetters / 1024} KiB of ${(text.length / 1024).toFixed(0)}. The API returns all of it.</p>`
       : ''
   }`;
 }

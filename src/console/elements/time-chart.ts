@@ -55,7 +55,7 @@ export function timeChart(chart: TimeChart): Html {
   const sums = buckets.map(({ parts }) => parts.reduce((sum, { ms }) => sum + ms, 0));
   const most = Math.max(...sums, ...buckets.flatMap(({ linesMs }) => linesMs.map((ms) => ms ?? 0)), 0);
   // An axis of nothing but 0 says less than these words.
-  if (most === 0) return html`<p class="empty">Nothing in this range took any time.</p>`;
+  if (most === 0) return html`<p class="empty">No response times in this range.</p>`;
   const highest = niceCeiling(most);
   const plot = { width: width - left, height: height - bottom - 6 };
   const y = (ms: number) => 6 + plot.height - (ms / highest) * plot.height;

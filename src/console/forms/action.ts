@@ -41,6 +41,6 @@ export function notice(message: Content, kind: 'done' | 'refused' = 'done'): Htm
 
 export function problemNotice(problems: Problems | undefined): Html | '' {
   if (!problems) return '';
-  const said = problems.message === '' ? 'It was not saved: see the fields below.' : problems.message;
+  const said = problems.message === '' ? 'Not saved. Check the fields below.' : problems.message;
   return notice(said, 'refused');
 }

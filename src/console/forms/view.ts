@@ -97,7 +97,7 @@ function fieldView(field: Field, name: string, view: FormView): Html | '' {
         return boxes({ ...common, error, choices, chosen, isFoldable: view.isLong === true });
       }
       const lines = view.values.getAll(name).join('\n');
-      const hint = common.hint ?? (view.isLong ? undefined : 'One in a line.');
+      const hint = common.hint ?? (view.isLong ? undefined : 'One per line.');
       return textArea({ ...common, value: lines, rows: own.lines ?? 3, error, hint });
     }
     case 'rows':
@@ -169,7 +169,7 @@ ${add}${hint ? html`<p class="hint">${hint}</p>` : ''}${partial ? '' : html`<p c
 
 function emptyRows({ fields }: Field & { kind: 'rows' }): string {
   const hasLock = fields.some(({ key }) => key === 'locked');
-  return `Rows left empty are ignored.${hasLock ? ' Values that are locked are never shown again.' : ''}`;
+  return `Empty rows are ignored.${hasLock ? ' Locked values are never shown again.' : ''}`;
 }
 
 /** An object, with a box where it may be absent. */
@@ -228,7 +228,7 @@ function withPresent(choices: readonly Choice[], value: string): readonly Choice
 function hintOf(field: Field, name: string, view: FormView): Content {
   if (view.hidden.has(name)) {
     const note = view.notes?.get(name);
-    return html`Not shown. Left empty, the stored one stays.${note === undefined ? '' : html` <strong>${note}</strong>`}`;
+    return html`Hidden. Leave empty to keep the stored value.${note === undefined ? '' : html` <strong>${note}</strong>`}`;
   }
   return view.layout[field.pattern]?.hint ?? field.description;
 }

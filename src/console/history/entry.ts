@@ -42,7 +42,7 @@ export function changes({ before, after, secrets }: AuditEntry): Content {
   const list = html`<dl class="changes">${names.map(
     (name) =>
       html`<div><dt>${name}</dt><dd>${value(before?.[name], 'del')}${value(after?.[name], 'ins')}</dd></div>`,
-  )}${secrets.map((name) => html`<div><dt>${name}</dt><dd>written, and not shown</dd></div>`)}</dl>`;
+  )}${secrets.map((name) => html`<div><dt>${name}</dt><dd>changed, value hidden</dd></div>`)}</dl>`;
   const letters = JSON.stringify([before, after]).length;
   if (names.length <= 3 && letters <= longestOpen) return list;
   return html`<details><summary>${counted(names.length, 'field')}</summary>${list}</details>`;

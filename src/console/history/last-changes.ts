@@ -23,8 +23,8 @@ export function lastAuthor([last]: readonly AuditEntry[]): Content {
 /** What was changed since, by whom and how, folded; the way to the rest. */
 export function changeList(resource: string, entries: readonly AuditEntry[], now: number): Html | '' {
   if (entries.length === 0) return '';
-  return html`<details class="last-changes"><summary>What was changed, and by whom</summary><ol>${entries.map(
+  return html`<details class="last-changes"><summary>Recent changes</summary><ol>${entries.map(
     (entry) =>
       html`<li><p>${ago(Date.parse(entry.created_at), now)}: ${what(entry)}, by ${who(entry.actor, null)}</p>${changes(entry)}</li>`,
-  )}</ol><p><a class="small" href="${withQuery('/account/audit', { resource })}">The whole history</a></p></details>`;
+  )}</ol><p><a class="small" href="${withQuery('/account/audit', { resource })}">Full history</a></p></details>`;
 }

@@ -17,7 +17,7 @@ const prefix = 'impact.';
 const mostShown = 300;
 
 const impactChoices = [
-  { value: '', word: 'Not concerned' },
+  { value: '', word: 'Not affected' },
   ...componentImpacts.map((value) => ({ value, word: impactWord(value) })),
 ];
 

@@ -29,15 +29,15 @@ export async function incidentFields(
   const error = (name: string) => problems?.fields.get(name);
   const wrong = [...(problems?.fields ?? [])].find(([name]) => name.startsWith('services'))?.[1];
   const components = await componentFields(call, values, problems);
-  return html`${textField({ name: 'name', label: 'What is wrong', value: values.get('name') ?? '', isRequired: true, error: error('name') })}
+  return html`${textField({ name: 'name', label: 'Title', value: values.get('name') ?? '', isRequired: true, error: error('name') })}
 ${selectField({ name: 'severity', label: 'Severity', value: values.get('severity') ?? 'MINOR', choices: severityChoices, error: error('severity') })}
 ${boxes({
   name: 'services',
   label: 'Services',
   hint:
     services.entries.length === 0 && components === ''
-      ? html`Incidents are about services. <a href="/pages/services">Make one</a> first.`
-      : 'Status pages that show any of them show the incident.',
+      ? html`Incidents affect services. <a href="/pages/services">Create one</a> first.`
+      : 'Status pages with any of these services show the incident.',
   error: wrong,
   choices: services.entries.map(({ id, name }) => ({ value: id, word: visible(shortened(name, 80)) })),
   chosen: values.getAll('services'),
@@ -50,7 +50,7 @@ export function updateFields(prefix: string, values: URLSearchParams, problems?:
   const of = (name: string) => `${prefix}${name}`;
   const error = (name: string) => problems?.fields.get(of(name));
   return html`${selectField({ name: of('status'), label: 'Status', value: values.get(of('status')) ?? 'INVESTIGATING', choices: statusChoices, error: error('status') })}
-${textArea({ name: of('description'), label: 'What is known', value: values.get(of('description')) ?? '', rows: 4, error: error('description') })}
+${textArea({ name: of('description'), label: 'Message', value: values.get(of('description')) ?? '', rows: 4, error: error('description') })}
 ${checkbox({
   name: of('notifySubscribers'),
   label: 'Mail the subscribers of its status pages',
@@ -83,7 +83,7 @@ export async function newIncident(call: PageCall, refused?: Refused): Promise<Vi
 ${problemNotice(problems)}<form class="form" method="post" action="/pages/incidents/new">${csrfField(call.viewer)}
 ${await incidentFields(call, values, problems)}
 <fieldset class="group"><legend>The first update</legend>${updateFields(first, values, problems)}</fieldset>
-<div class="actions"><button class="button primary" type="submit">Publish it</button><a class="button" href="/pages/incidents">Cancel</a></div></form>`;
+<div class="actions"><button class="button primary" type="submit">Publish incident</button><a class="button" href="/pages/incidents">Cancel</a></div></form>`;
   return { main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 

@@ -46,7 +46,8 @@ export async function showIncident(call: PageCall, refused?: Refused): Promise<V
           to: `${here}/delete`,
           word: 'Delete…',
           confirmWord: 'Delete the incident',
-          question: 'Status pages forget it: its time counts as up again. To end it, resolve it.',
+          question:
+            'It disappears from status pages, and its time counts as up. To end an incident, resolve it instead.',
           viewer,
         })
       : '',
@@ -102,7 +103,7 @@ async function forms(
 ${updateFields('', update?.values ?? next, update?.problems)}
 <div class="actions"><button class="button primary" type="submit">Post the update</button>${
     incident.duration === null
-      ? html`<button class="button" type="submit" name="resolve" value="true">Post it and resolve</button>`
+      ? html`<button class="button" type="submit" name="resolve" value="true">Post and resolve</button>`
       : ''
   }</div></form></section>
 <details${changed ? html` open` : ''}><summary>Change name, severity, services or components</summary><form class="form" method="post" action="${here}">${csrfField(viewer)}
@@ -123,10 +124,10 @@ function timeline(
         mayWrite && !isOnly
           ? html`<div class="row-actions">${confirmed({
               to: `${here}/updates/${encodeURIComponent(id)}/delete`,
-              word: 'Take it back…',
+              word: 'Retract…',
               about: `${statusWord(status)}, ${at}`,
-              confirmWord: 'Take it back',
-              question: 'Pages forget it. Mails that were sent stay sent.',
+              confirmWord: 'Retract',
+              question: 'It disappears from pages. Mails that were already sent cannot be recalled.',
               viewer,
             })}</div>`
           : ''

@@ -24,11 +24,11 @@ export async function listIncidents({ api, query }: PageCall): Promise<View> {
       ? html`<div class="actions"><a class="button primary" href="/pages/incidents/new">New incident</a></div>`
       : '',
   )}${statusTabs('/pages/incidents')}
-<p class="lead soft">What status pages say is wrong. Checks open some by themselves; people publish the rest.</p>
+<p class="lead soft">Incidents on status pages. Checks open some automatically; people publish the others.</p>
 ${table({
   caption: 'Incidents, newest first',
   rows: incidents.entries,
-  empty: html`There is no incident. ${mayWrite ? html`<a href="/pages/incidents/new">Publish one</a>.` : ''}`,
+  empty: html`No incidents. ${mayWrite ? html`<a href="/pages/incidents/new">Publish one</a>.` : ''}`,
   columns: [
     { title: 'State', cell: incidentBadge },
     {

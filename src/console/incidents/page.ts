@@ -13,7 +13,7 @@ export const incidentPages: readonly Page[] = [
     '/new': ['New incident', createOne],
     '/:id': ['Change incident', saveIncident],
     '/:id/updates': ['Update an incident', postUpdate],
-    '/:id/updates/:update/delete': ['Take an update back', takeBack],
+    '/:id/updates/:update/delete': ['Retract an update', takeBack],
     '/:id/delete': ['Delete incident', deleteOne],
   }),
 ];

@@ -24,9 +24,9 @@ ${command(
     '--security-opt seccomp=deploy/seccomp/picket.json',
   ]),
 )}
-<h3>With npm, in a folder that holds Picket</h3>
+<h3>With npm, in a folder with Picket</h3>
 ${command('npm command', npm)}
-<p class="hint"><code>picket doctor</code> with the same two settings says what an agent lacks where it runs.</p>`;
+<p class="hint"><code>picket doctor</code> with the same two settings shows what is missing on the host.</p>`;
 }
 
 function command(label: string, text: string): Html {

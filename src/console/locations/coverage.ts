@@ -19,21 +19,21 @@ export function coverageSection({ days, coverage }: LocationCoverage, createdAt:
   if (coverage.due === 0) return html``;
   const lacking = days.filter((day) => isLacking(day)).toReversed();
   const label = `Coverage of the last ${days.length} days, ${days[0]?.date} to ${days.at(-1)?.date}`;
-  return html`<section><h2>Coverage of the last ${days.length} days</h2><p class="lead">${shareOf(coverage)} of what was due was measured and could be judged.</p>
-<div class="day-bars location-days"><p class="hidden">${label}: ${lacking.length === 0 ? 'all of it was measured.' : `something is missing on ${countText(lacking.length)} of them.`}</p><svg viewBox="0 0 ${days.length * barWidth} ${barHeight}" preserveAspectRatio="none" aria-hidden="true">${days.map(
+  return html`<section><h2>Coverage of the last ${days.length} days</h2><p class="lead">${shareOf(coverage)} of the slots that were due were measured.</p>
+<div class="day-bars location-days"><p class="hidden">${label}: ${lacking.length === 0 ? 'complete.' : `incomplete on ${countText(lacking.length)} of them.`}</p><svg viewBox="0 0 ${days.length * barWidth} ${barHeight}" preserveAspectRatio="none" aria-hidden="true">${days.map(
     (day, index) => bar(day, index * barWidth, createdAt),
   )}</svg><p class="ends small soft" aria-hidden="true"><span>${days[0]?.date}</span><span>${days.at(-1)?.date}</span></p></div>${
     lacking.length === 0
       ? ''
-      : html`<details><summary>Days that lack something (${lacking.length})</summary>${table({
-          caption: 'Days on which something was not measured, newest first',
+      : html`<details><summary>Incomplete days (${lacking.length})</summary>${table({
+          caption: 'Days with missing measurements, newest first',
           rows: lacking,
           empty: '',
           columns: [
             { title: 'Day (UTC)', cell: ({ date }) => date },
             { title: 'Measured', isNumber: true, cell: (day) => shareOf(day.coverage) },
             { title: 'Due', isNumber: true, cell: (day) => countText(day.coverage.due) },
-            { title: 'What most of it lacks', cell: (day) => mainReason(day.coverage) },
+            { title: 'Main reason', cell: (day) => mainReason(day.coverage) },
           ],
         })}</details>`
   }</section>`;

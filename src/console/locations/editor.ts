@@ -15,10 +15,10 @@ import { showLocation } from './location.ts';
 
 const { createPrivateLocation, getPrivateLocation, updatePrivateLocation } = privateLocationRoutes;
 const words: Words = {
-  name: { hint: 'What people call it, such as "Office Berlin".' },
+  name: { hint: 'Shown in lists and alerts, such as "Office Berlin".' },
   slugName: {
     label: 'Short name',
-    hint: 'What checks say. 1 to 30 letters, digits and dashes; it cannot change later.',
+    hint: 'Used in check definitions. 1 to 30 letters, digits and dashes. It cannot be changed later.',
   },
   icon: { isHidden: true },
   proxyUrl: { label: 'Proxy' },
@@ -34,7 +34,7 @@ export function newAnswer(
   const main = html`<nav class="crumbs"><a href="/locations">Locations</a></nav>${heading('New location')}
 ${problemNotice(problems)}<form class="form" method="post" action="/locations/new">${csrfField(viewer)}
 ${newForm.view(state)}
-<div class="actions"><button class="button primary" type="submit">Create it, and its first key</button><a class="button" href="/locations">Cancel</a></div></form>`;
+<div class="actions"><button class="button primary" type="submit">Create location and first key</button><a class="button" href="/locations">Cancel</a></div></form>`;
   return { main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 

@@ -21,7 +21,7 @@ export function healthBadge({ health, lastSeen }: Known, now: number): Html {
     health.since !== null
       ? html`since ${ago(Date.parse(health.since), now)}`
       : silentMs > quietMs
-        ? `last heard ${Math.round(silentMs / 1000)} s ago`
+        ? `last seen ${Math.round(silentMs / 1000)} s ago`
         : '';
   return html`${stateBadge(state, word)}${more === '' ? '' : html` <span class="small soft">${more}</span>`}`;
 }
@@ -31,13 +31,13 @@ type Known = Pick<PrivateLocation, 'health' | 'lastSeen'>;
 /** What can be wrong with a location, in words. */
 export function kindWords(kind: string): string {
   const known: Readonly<Record<string, string>> = {
-    resolver: 'Its resolver does not answer',
-    network: 'Its network is down',
-    service: 'It does not reach this service',
+    resolver: 'The resolver does not respond',
+    network: 'The network is down',
+    service: 'The agent cannot reach this service',
     'event-loop': 'The agent gets too little processor time',
-    memory: 'The agent is short of memory',
-    disk: 'The agent is short of disk',
-    descriptors: 'The agent is short of file descriptors',
+    memory: 'The agent is low on memory',
+    disk: 'The agent is low on disk space',
+    descriptors: 'The agent is low on file descriptors',
   };
   return known[kind] ?? kind;
 }

@@ -13,7 +13,7 @@ export const keysSection = { once, table: tableOfKeys };
 /** A key that was just made: the only time that it is shown. */
 function once(request: FastifyRequest, rawKey: string): Html {
   return html`<div class="key-once" role="status"><h2>The new key of this location</h2>
-<p>It is shown only now: Picket keeps no copy of it.</p>
+<p>Copy it now. It is not shown again, because Picket does not store it.</p>
 <pre class="command selectable" tabindex="0" role="region" aria-label="The key">${rawKey}</pre>
 ${startCommands(request, rawKey)}</div>`;
 }
@@ -27,7 +27,7 @@ function tableOfKeys({ api, viewer }: PageCall, location: PrivateLocation, now: 
 ${table({
   caption: 'Keys of the location',
   rows: keys,
-  empty: 'There is no key: no agent can call.',
+  empty: 'No keys, so no agent can connect.',
   columns: [
     { title: 'Key', cell: ({ maskedKey }) => html`<code>${maskedKey}</code>` },
     { title: 'Made', cell: ({ created_at }) => instant(created_at) },
@@ -66,17 +66,17 @@ ${
     ? html`<div class="actions after">${
         keys.length < mostKeys
           ? actionButton({ to: `${here}/keys`, word: 'Create a key', viewer, isPrimary: keys.length === 0 })
-          : html`<p class="hint">A location has at most ${mostKeys} keys: the one in use, and the next one while agents change over. Revoke one to make another.</p>`
+          : html`<p class="hint">A location has at most ${mostKeys} keys: the current one, and the next one during a rotation. Revoke one to create another.</p>`
       }</div>`
     : ''
 }</section>`;
 }
 
 function revocation(agentCount: number, isLast: boolean): string {
-  if (agentCount === 0) return 'No agent calls with it now. It cannot be used again.';
+  if (agentCount === 0) return 'No agent uses it now. It cannot be used again.';
   const agents = counted(agentCount, 'agent');
   const then = isLast
-    ? 'It is the last key: checks of this location stop until you make another one.'
-    : 'Give them the other key first.';
-  return `${agents} that ${agentCount === 1 ? 'calls' : 'call'} with it now will get no more work. ${then}`;
+    ? 'It is the last key: checks at this location stop until you create another one.'
+    : 'Switch them to the other key first.';
+  return `${agents} that ${agentCount === 1 ? 'calls' : 'call'} this key now will get no more work. ${then}`;
 }

@@ -25,11 +25,11 @@ export async function listLocations({ api, store, viewer, clock }: PageCall): Pr
       ? html`<div class="actions"><a class="button primary" href="/locations/new">New location</a></div>`
       : '',
   )}
-<p class="lead soft">Where agents of your own run. A check that names a location is measured by the agents there.</p>
+<p class="lead soft">Places where you run agents. The agents of a location run the checks that select it.</p>
 ${table({
   caption: 'Private locations',
   rows,
-  empty: html`There is no private location yet. ${mayWrite ? html`<a href="/locations/new">Make one</a>: you get a key and the command that starts an agent.` : 'Somebody whose key may write can make one.'}`,
+  empty: html`No private locations yet. ${mayWrite ? html`<a href="/locations/new">Create one</a>: you get a key and the command that starts an agent.` : 'A member with the role Editor can create one.'}`,
   columns: [
     {
       title: 'Name',

@@ -53,7 +53,7 @@ ${problemNotice(done.problems)}
 <p class="lead">${healthBadge(location, now)}</p>
 ${done.newKey === undefined ? '' : keysSection.once(call.request, done.newKey)}
 ${facts([
-  ['Short name, as checks say it', html`<code>${location.slugName}</code>`],
+  ['Short name, used in check definitions', html`<code>${location.slugName}</code>`],
   ['Last seen', location.lastSeen === null ? 'never' : ago(Date.parse(location.lastSeen), now)],
   ['Proxy', location.proxyUrl === null ? null : html`<code>${withoutPassword(location.proxyUrl)}</code>`],
   ['Made', instant(location.created_at)],
@@ -66,11 +66,11 @@ ${queueSection(
 ${coverageSection(month, location.created_at)}
 ${slotsSection(day, week)}
 <section><h2>Unhealthy times</h2>${table({
-    caption: 'Times in which agents found the location unhealthy',
+    caption: 'Periods in which agents reported the location as unhealthy',
     rows: events,
-    empty: 'No agent found anything wrong with this location.',
+    empty: 'No agent reported problems at this location.',
     columns: [
-      { title: 'What was wrong', cell: ({ kind }) => kindWords(kind) },
+      { title: 'Problem', cell: ({ kind }) => kindWords(kind) },
       { title: 'From', cell: ({ startedAt }) => instant(startedAt) },
       {
         title: 'For',
@@ -79,7 +79,7 @@ ${slotsSection(day, week)}
             ? html`<b>${duration(now - Date.parse(startedAt))}, still</b>`
             : duration(Date.parse(endedAt) - Date.parse(startedAt)),
       },
-      { title: 'What the agent found', cell: ({ evidence }) => shortened(evidence, 400) },
+      { title: 'Findings of the agent', cell: ({ evidence }) => shortened(evidence, 400) },
       {
         title: 'Runs not judged',
         isNumber: true,
@@ -106,7 +106,7 @@ function actions({ api, viewer }: PageCall, location: PrivateLocation): Content 
     word: 'Delete…',
     confirmWord: 'Delete the location',
     viewer,
-    question: `Its keys stop working and its agents get no more work. It must not be named by any check. This cannot be undone.`,
+    question: `Its keys stop working, and its agents get no more work. First remove it from all checks. This cannot be undone.`,
   })}</div>`;
 }
 
@@ -117,9 +117,9 @@ function agentTable({ api, clock }: PageCall, location: PrivateLocation, agents:
     location.runningAgents.filter(({ isOutdated }) => isOutdated).map(({ version }) => version),
   );
   return table({
-    caption: 'Agents that run',
+    caption: 'Running agents',
     rows: agents,
-    empty: html`No agent runs here${location.noAgentSince === null ? '' : html`: runs are missed since ${instant(location.noAgentSince)}`}. ${mayMakeKeys ? 'A new key, below, comes with the command that starts one. ' : ''}If one was started, its log says why it does not get here.`,
+    empty: html`No agent is connected${location.noAgentSince === null ? '' : html`: runs are missed since ${instant(location.noAgentSince)}`}. ${mayMakeKeys ? 'To start one, create a new key below and run the command shown with it. ' : ''}If you started one, its log says why it cannot connect.`,
     columns: [
       {
         title: 'Agent',
@@ -132,7 +132,7 @@ function agentTable({ api, clock }: PageCall, location: PrivateLocation, agents:
           html`${shortened(version, 24)}${outdated.has(version) ? html`<br>${stateBadge('degraded', 'Outdated')}` : ''}`,
       },
       { title: 'Last seen', cell: ({ last_seen }) => ago(last_seen, now) },
-      { title: 'What it can run', cell: (agent) => abilities(agent) },
+      { title: 'Capabilities', cell: (agent) => abilities(agent) },
       {
         title: 'Results lost',
         isNumber: true,

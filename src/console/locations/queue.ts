@@ -57,14 +57,14 @@ function course(minutes: readonly LocationMinuteRow[], events: readonly Location
   });
   const most = Math.max(...minutes.map(({ queue_size }) => queue_size));
   if (buckets.every(({ linesMs }) => (linesMs[0] ?? 0) === 0)) {
-    return html`<p class="after">No run had to wait in the last 24 hours.</p>`;
+    return html`<p class="after">No run waited in the last 24 hours.</p>`;
   }
   return html`<h3 class="after">The longest wait in the last 24 hours</h3>${timeChart({
-    label: 'How long the run had waited that waited longest, over the last 24 hours',
+    label: 'Longest waiting time of a run, over the last 24 hours',
     from: first,
     to: now,
     buckets,
     lines: ['p95'],
     marks,
-  })}<p class="hint">At most ${counted(most, 'run')} waited at once.${marks.length === 0 ? '' : ' Bars below: agents found the location unhealthy.'} Nothing is drawn where the service did not run.</p>`;
+  })}<p class="hint">At most ${counted(most, 'run')} waited at once.${marks.length === 0 ? '' : ' Bars below: agents reported the location as unhealthy.'} Periods without a running service are blank.</p>`;
 }

@@ -18,24 +18,24 @@ export function slotsSection(day: SlotCounts, week: SlotCounts): Html {
     ...rowsOf('missed', day.missed, week.missed),
     ...rowsOf('taken back', day.cancelled, week.cancelled),
   ];
-  return html`<section><h2>Runs that were due</h2>${facts([
+  return html`<section><h2>Scheduled runs</h2>${facts([
     ['Last 24 hours', words(day)],
     ['Last 7 days', words(week)],
   ])}
 <div class="after">${table({
-    caption: 'Runs that were not carried out, by reason',
+    caption: 'Runs that did not happen, by reason',
     rows,
     empty:
       week.due === 0
-        ? 'No run was due here in the last 7 days.'
-        : 'Every run that was due in the last 7 days was carried out, or is on its way.',
+        ? 'No runs were due here in the last 7 days.'
+        : 'All runs that were due in the last 7 days ran or are in progress.',
     columns: [
       {
-        title: 'Why it was not carried out',
+        title: 'Reason',
         cell: ({ reason }) =>
           html`<code>${reason}</code><br><span class="small">${reasonWords(reason)}</span>`,
       },
-      { title: 'What became of it', cell: ({ kind }) => kind },
+      { title: 'Outcome', cell: ({ kind }) => kind },
       { title: '24 hours', isNumber: true, cell: ({ day: count }) => countText(count) },
       { title: '7 days', isNumber: true, cell: ({ week: count }) => countText(count) },
     ],
@@ -46,7 +46,7 @@ function words({ due, final, onTheirWay }: SlotCounts): string {
   if (due === 0) return 'none was due';
   const ended = due - onTheirWay;
   const part = shareOf(final, ended);
-  return `${countText(final)} of ${countText(ended)} were carried out${part === null ? '' : ` (${percent(part)})`}`;
+  return `${countText(final)} of ${countText(ended)} ran${part === null ? '' : ` (${percent(part)})`}`;
 }
 
 function rowsOf(

@@ -101,7 +101,7 @@ export class Entrance {
    * @throws AppError when it was sent from elsewhere.
    */
   formOf(request: FastifyRequest): URLSearchParams {
-    if (!isFromOwnPage(request)) throw notAllowed('Only the pages of this service can log you in.');
+    if (!isFromOwnPage(request)) throw notAllowed('Logins are accepted only from the pages of this service.');
     return request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
   }
 

@@ -55,7 +55,7 @@ ${textField({
   error: passwordError,
 })}
 <button class="button primary" type="submit">Log in</button>
-<p><a href="/login/forgotten">Forgotten your password?</a></p></form>`;
+<p><a href="/login/forgotten">Forgot your password?</a></p></form>`;
 }
 
 function keyForm({ next, keyError }: LoginView): Html {
@@ -67,11 +67,11 @@ ${textField({
   isRequired: true,
   autocomplete: 'off',
   error: keyError,
-  hint: html`What you may do here is what the key may do.`,
+  hint: html`Your permissions are those of the key.`,
 })}
 <button class="button primary" type="submit">Log in</button></form>
 <details><summary>Where is my key?</summary>
-<p>The first key of a new service is in the file <code>api-key</code> of its data folder; <code>npm start</code> keeps it in <code>.picket/api-key</code>. <code>picket service add-key</code> makes more, with the roles they need.</p></details>`;
+<p>The first key of a new service is in the file <code>api-key</code> of its data folder; <code>npm start</code> stores it in <code>.picket/api-key</code>. <code>picket service add-key</code> creates more keys, each with a role.</p></details>`;
 }
 
 export interface SetPasswordView {
@@ -101,7 +101,7 @@ ${textField({
   isRequired: true,
   autocomplete: isNew ? 'new-password' : 'current-password',
   error,
-  hint: isNew ? 'At least 12 characters. A few words are easier to keep in mind than signs.' : undefined,
+  hint: isNew ? 'At least 12 characters. A few words are easier to remember than symbols.' : undefined,
 })}
 <button class="button primary" type="submit">${word}</button></form></div>`;
 }
@@ -120,17 +120,17 @@ export function offeredMain(offers: readonly Offer[], next: string | null): Html
     ({ invitation, accountName, token }) =>
       html`<form method="post" action="/login/sso/join"><p>${invitation.invited_by} invites <strong>${invitation.email}</strong> to the account “${accountName}” as ${roleName(invitation.role).toLowerCase()}.</p>
 <input type="hidden" name="offer" value="${token}"><button class="button primary" type="submit">Join “${accountName}”</button></form>`,
-  )}<p class="hint">Join accounts of people you know only: their admins see what you do there.</p><p><a href="${next ?? '/login'}">${next === null ? 'Back to the login' : 'Not now'}</a></p></div>`;
+  )}<p class="hint">Join only accounts of people you know. Their admins can see your actions.</p><p><a href="${next ?? '/login'}">${next === null ? 'Back to the login' : 'Not now'}</a></p></div>`;
 }
 
 /** Where somebody asks for a link that sets their password. */
 export function forgottenMain({ canMail }: { readonly canMail: boolean }): Html {
   return html`<div class="login"><h1>A new password</h1>${
     canMail
-      ? html`<p>Give your mail address: if it is a member's, a link is sent to it.</p>
+      ? html`<p>Enter your mail address. If it belongs to a member, you will get a link.</p>
 <form method="post" action="/login/forgotten">
 ${textField({ name: 'email', label: 'Mail address', type: 'email', isRequired: true, autocomplete: 'username' })}
 <button class="button primary" type="submit">Send the link</button></form>`
-      : html`<p>This service has no mail server. Its operator can make a link: <code>picket service reset-password</code>.</p>`
+      : html`<p>This service has no mail server. Its operator can create a link: <code>picket service reset-password</code>.</p>`
   }<p><a href="/login">Back to the login</a></p></div>`;
 }

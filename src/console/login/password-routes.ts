@@ -22,8 +22,8 @@ interface Exchange {
   readonly reply: FastifyReply;
 }
 
-const staleInvitation = 'This invitation was taken already, was taken back, or is older than a week.';
-const staleReset = 'This link was used already, or is older than an hour.';
+const staleInvitation = 'This invitation was already used, was revoked, or is older than a week.';
+const staleReset = 'This link was already used, or is older than an hour.';
 
 /**
  * Logging in as a member with a password, taking an invitation, and choosing a new password by mail. Whether
@@ -52,8 +52,8 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
       });
       const passwordError = person
         ? accounts.length > 0
-          ? 'Groups at single sign-on let you in here: log in there.'
-          : 'You are no longer a member of an account here.'
+          ? 'Your access comes from groups at single sign-on. Log in there.'
+          : 'You are no longer a member of any account.'
         : 'The mail address or the password is wrong.';
       return replies.send(await entrance.page({ next, email, passwordError }, 422), { request, reply });
     }
@@ -77,7 +77,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     if (canMail(deps) && (await entrance.mayMailReset(email, reply))) void mailReset(email, request);
     for (const name of ['limit', 'remaining', 'reset']) reply.removeHeader(`x-ratelimit-${name}`);
     reply.removeHeader('retry-after');
-    const message = `If ${email} is a member's address, a link is on its way to it. It can be used for an hour.`;
+    const message = `If ${email} is the address of a member, a link was sent to it. The link is valid for an hour.`;
     const view = await entrance.page({ next: '/', said: { message, kind: 'done' } });
     return replies.send(view, { request, reply });
   });
@@ -108,7 +108,8 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     if (problems) return showReset({ request, reply }, problems.fields.get('password') ?? problems.message);
     if (!person) return refused({ request, reply }, 'reset', staleReset);
     await entrance.recordReset(person, request);
-    const message = 'Your password is changed, and you are logged out everywhere. Log in with the new one.';
+    const message =
+      'Your password was changed, and all your sessions have ended. Log in with the new password.';
     const view = await entrance.page({ next: '/', email: person.email, said: { message, kind: 'done' } });
     return replies.send(view, { request, reply });
   });
@@ -118,7 +119,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     if (!person) return refused({ request, reply }, 'reset', staleReset);
     const main = setPasswordMain({
       title: 'A new password',
-      lead: html`For <strong>${person.email}</strong>. You are logged out everywhere when you change it.`,
+      lead: html`For <strong>${person.email}</strong>. Changing it ends all your sessions.`,
       action: request.url,
       email: person.email,
       word: 'Change the password',
@@ -152,7 +153,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     if (!done) {
       const error = problems
         ? (problems.fields.get('password') ?? problems.message)
-        : 'This is not the password that you have here.';
+        : 'The password is wrong.';
       if (!problems) {
         const { email } = open.invitation;
         await entrance.refuse('invitation', request, { name: email, person: open.person });
@@ -173,12 +174,12 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const isNew = proof === 'new-password';
     const main =
       proof === 'single-sign-on'
-        ? html`<div class="login"><h1>You are invited</h1><p>${lead}</p><p>You log in here without a password. Log in as you always do, then join.</p><p class="actions"><a class="button primary" href="/login/sso">Continue with single sign-on</a></p></div>`
+        ? html`<div class="login"><h1>You are invited</h1><p>${lead}</p><p>You log in without a password. Log in as usual, then join.</p><p class="actions"><a class="button primary" href="/login/sso">Continue with single sign-on</a></p></div>`
         : setPasswordMain({
             title: 'You are invited',
             lead: isNew
               ? html`${lead} Choose a password to log in with.`
-              : html`${lead} You have a password here already: give it to join.`,
+              : html`${lead} You already have a password. Enter it to join.`,
             action: request.url,
             email: invitation.email,
             word: 'Join the account',

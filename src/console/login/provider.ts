@@ -61,7 +61,7 @@ export class Provider {
     const refused = current.searchParams.get('error');
     if (refused !== null && current.searchParams.get('state') === part(secret, 'state')) {
       const why = current.searchParams.get('error_description') ?? refused;
-      throw new LoginRefused(`${name} did not let you in: ${why.slice(0, 300)}`);
+      throw new LoginRefused(`${name} rejected the login: ${why.slice(0, 300)}`);
     }
     try {
       const tokens = await oidc.authorizationCodeGrant(configuration, current, {
@@ -80,7 +80,7 @@ export class Provider {
     } catch (thrown) {
       if (thrown instanceof LoginRefused) throw thrown;
       const error = toError(thrown);
-      throw new LoginRefused(`The answer of ${name} cannot be taken: ${reasonOf(error)}. Log in again.`, {
+      throw new LoginRefused(`The response of ${name} is not valid: ${reasonOf(error)}. Log in again.`, {
         cause: error,
       });
     }
@@ -110,7 +110,7 @@ export class Provider {
       return configuration;
     } catch (thrown) {
       const error = toError(thrown);
-      throw new LoginRefused(`${name} cannot be asked who you are: ${reasonOf(error)}. Try again later.`, {
+      throw new LoginRefused(`${name} cannot be reached: ${reasonOf(error)}. Try again later.`, {
         cause: error,
       });
     }

@@ -24,7 +24,7 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
     const session = await sessions.open((form.get('key') ?? '').trim(), originOf(request));
     if (!session) {
       await entrance.refuse('key', request, { name: 'an API key' });
-      const keyError = 'There is no such API key. It may have been revoked.';
+      const keyError = 'The API key does not exist. It may have been revoked.';
       return replies.send(await entrance.page({ next, keyError }, 422), { request, reply });
     }
     await entrance.begin(session, 'key', { request, reply });
@@ -34,10 +34,10 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
   // For programs on this machine that show a person the way in, such as npm start.
   app.post('/login/links', async (request, reply) => {
     if (!isFromThisMachine(request))
-      throw notAllowed('Login links are made on the machine of the service only.');
+      throw notAllowed('Login links can be created only on the host of the service.');
     await entrance.spend(request, reply);
     const link = await sessions.makeLink(bearerKey(request.headers.authorization));
-    if (!link) throw new AppError('BAD_TOKEN', 'Bad Token: there is no such API key.');
+    if (!link) throw new AppError('BAD_TOKEN', 'Bad Token: the API key does not exist.');
     return reply
       .code(201)
       .type('application/json')
@@ -53,7 +53,7 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
       const session = isHere ? await sessions.redeem(request.params.token, originOf(request)) : null;
       if (!session) {
         await entrance.refuse('link', request, { name: 'a login link' });
-        const keyError = 'This link was used already, is older than ten minutes, or is for another machine.';
+        const keyError = 'This link was already used, is older than ten minutes, or is for another machine.';
         return replies.send(await entrance.page({ next: '/', keyError }, 422), { request, reply });
       }
       await entrance.begin(session, 'link', { request, reply });
@@ -68,7 +68,7 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
     if (found) {
       const { viewer, token } = found;
       if (!isFromOwnPage(request) || !isCsrfToken(token, form.get('csrf') ?? '')) {
-        throw notAllowed('The form is not from this session.');
+        throw notAllowed('The form belongs to another session.');
       }
       await sessions.close(viewer);
     }

@@ -37,7 +37,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
     keep(request, reply, '', 0);
     try {
       if (secret === '') {
-        throw new LoginRefused('This login was begun in another browser, or too long ago. Log in again.');
+        throw new LoginRefused('This login was started in another browser, or too long ago. Log in again.');
       }
       const claims = await provider.finish(new URL(request.url, 'http://own.invalid').search, secret);
       const admission = await admit(deps, provider.settings, claims);
@@ -65,8 +65,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
     await entrance.spend(request, reply);
     const taken = await sessions.takeOffer(form.get('offer') ?? '');
     if (!taken) {
-      const words =
-        'This invitation was taken already, was taken back, or is from too long ago. Log in again.';
+      const words = 'This invitation was already used, was revoked, or has expired. Log in again.';
       return refused(new LoginRefused(words), request, reply);
     }
     await begin(taken, request, reply);
@@ -101,8 +100,11 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
       if (before !== 'ADMIN' || after === 'ADMIN') continue;
       const all = await deps.store.members.ofAccount(accountId);
       if (all.some(({ role }) => role === 'ADMIN')) continue;
-      const advice = 'give one: picket service members role MAIL ADMIN, or with an API key of that role';
-      deps.logger.warn({ accountId, advice }, 'groups at single sign-on left an account without an ADMIN');
+      const advice = 'assign one: picket service members role MAIL ADMIN, or use an API key with that role';
+      deps.logger.warn(
+        { accountId, advice },
+        'the groups of single sign-on left an account without an ADMIN',
+      );
     }
   }
 

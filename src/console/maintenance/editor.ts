@@ -40,21 +40,21 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
     api.call(statusPageComponentRoutes.listStatusPageComponents, { query: { limit: mostChoices } }),
   ]);
   const known = choices.tags.slice(0, 20).map((tag) => visible(shortened(tag, 40)));
-  const tagHint = `One in a line.${known.length === 0 ? '' : ` There are: ${known.join(', ')}.`}`;
+  const tagHint = `One per line.${known.length === 0 ? '' : ` Existing tags: ${known.join(', ')}.`}`;
   const named = (list: readonly { readonly id: string; readonly name: string }[]) =>
     list.map(({ id, name }) => ({ value: id, word: visible(shortened(name, 80)) }));
   const visibility = 'statusPageVisibility';
   return {
     description: { lines: 3 },
-    startsAt: { label: 'Starts', type: 'datetime-local', hint: 'On the clocks of the time zone below.' },
+    startsAt: { label: 'Starts', type: 'datetime-local', hint: 'Local time in the time zone below.' },
     endsAt: { label: 'Ends', type: 'datetime-local' },
     timezone: { label: 'Time zone', suggestions: zones },
-    repeatInterval: { label: 'Repeat every', hint: 'Empty: it does not repeat.' },
+    repeatInterval: { label: 'Repeat every', hint: 'Empty: no repetition.' },
     repeatUnit: { label: 'Unit', words: { DAY: 'Days', WEEK: 'Weeks', MONTH: 'Months' } },
     repeatEndsAt: {
       label: 'No repetition after',
       type: 'datetime-local',
-      hint: 'Empty: it goes on for ever.',
+      hint: 'Empty: repeats indefinitely.',
     },
     tags: { label: 'Pause checks with any of these tags', hint: tagHint },
     pauseAllChecks: { label: 'Pause every check' },
@@ -63,20 +63,20 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
     [visibility]: { label: 'On status pages', boxLabel: 'Show it on status pages' },
     [`${visibility}.enabled`]: { isHidden: true },
     [`${visibility}.severity`]: { label: 'Severity', words: severityWords },
-    [`${visibility}.affectAllServices`]: { label: 'It concerns every service and component of the pages' },
+    [`${visibility}.affectAllServices`]: { label: 'Affects all services and components of the pages' },
     [`${visibility}.notifyOnStart`]: { label: 'Mail subscribers when it begins' },
-    [`${visibility}.notifyOnEnd`]: { label: 'Mail subscribers when it is over' },
-    [`${visibility}.suppressAutoIncidents`]: { label: 'Checks open no incidents meanwhile' },
+    [`${visibility}.notifyOnEnd`]: { label: 'Mail subscribers when it ends' },
+    [`${visibility}.suppressAutoIncidents`]: { label: 'Checks do not open incidents during the window' },
     [`${visibility}.reminderMinutesBefore`]: {
       label: 'Remind subscribers before',
-      hint: 'Minutes, 60 to 10080, one in a line; at most three.',
+      hint: 'Minutes, 60 to 10080, one per line, at most three.',
     },
-    [`${visibility}.autoStart`]: { label: 'It begins by itself at its start' },
-    [`${visibility}.autoEnd`]: { label: 'It is over by itself at its end' },
+    [`${visibility}.autoStart`]: { label: 'Begin automatically' },
+    [`${visibility}.autoEnd`]: { label: 'End automatically' },
     [`${visibility}.statusPageIds`]: {
       label: 'Status pages',
       choices: named(pages.entries),
-      hint: 'None: every page that shows one of its services or components.',
+      hint: 'Empty: all pages with one of its services or components.',
     },
     [`${visibility}.serviceIds`]: { label: 'Services', choices: named(services.entries) },
     [`${visibility}.componentIds`]: {
@@ -87,7 +87,7 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
           return { id, name: page === undefined ? name : `${name} (${page})` };
         }),
       ),
-      hint: 'Each with what is in it.',
+      hint: 'A group includes its components.',
     },
   };
 }
@@ -151,7 +151,7 @@ export async function windowEditor(call: PageCall, shown: WindowForm = {}): Prom
   }</nav>${heading(title)}${problemNotice(problems)}
 <div class="editing"><form class="form" id="window-form" method="post" action="${here}">${csrfField(viewer)}${id === undefined ? '' : html`<input type="hidden" name="id" value="${id}">`}
 ${form.view({ values, problems })}
-<div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the window'}</button><button class="button" type="submit" formaction="/pages/maintenance/preview" formnovalidate>What would it do?</button><a class="button" href="/pages/maintenance">Cancel</a></div></form>
+<div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the window'}</button><button class="button" type="submit" formaction="/pages/maintenance/preview" formnovalidate>Preview</button><a class="button" href="/pages/maintenance">Cancel</a></div></form>
 ${isPreviewed ? await effectPreview(call, bodyOf(form, values)) : emptyPreview()}</div>`;
   return { title, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }

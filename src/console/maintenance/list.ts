@@ -32,11 +32,11 @@ export async function listWindows({ api, store, viewer, clock, query }: PageCall
       ? html`<div class="actions"><a class="button primary" href="/pages/maintenance/new">New window</a></div>`
       : '',
   )}${statusTabs('/pages/maintenance')}
-<p class="lead soft">Times in which checks pause, alerts stay silent, or status pages say that work is done.</p>
+<p class="lead soft">Periods in which checks pause, alerts are silent, or status pages announce maintenance.</p>
 ${table({
   caption: 'Maintenance windows',
   rows,
-  empty: html`There is no maintenance window. ${mayWrite ? html`<a href="/pages/maintenance/new">Plan one</a>.` : 'Somebody whose key may write can plan one.'}`,
+  empty: html`No maintenance windows. ${mayWrite ? html`<a href="/pages/maintenance/new">Plan one</a>.` : 'A member with the role Editor can plan one.'}`,
   columns: [
     {
       title: 'Window',

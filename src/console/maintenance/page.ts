@@ -27,6 +27,6 @@ export const maintenancePages: readonly Page[] = [
     '/:id/delete': ['Delete window', deleteWindow],
     '/:id/occurrences/:occurrence/update': ['Update a maintenance', postUpdate],
     '/:id/occurrences/:occurrence/move': ['Move a maintenance', moveOccurrence],
-    '/:id/occurrences/:occurrence/skip': ['Leave a maintenance out', skipOccurrence],
+    '/:id/occurrences/:occurrence/skip': ['Skip a maintenance', skipOccurrence],
   }),
 ];

@@ -14,20 +14,18 @@ export async function effectPreview(call: PageCall, body: Readonly<Record<string
   const parsed = MaintenanceWindowInput.safeParse(body);
   if (!parsed.success) {
     const missing = parsed.error.issues.map(({ path: parts, message }) => `${parts.join('.')} ${message}`);
-    return panel(
-      html`<p class="soft">It cannot be saved as it is: ${shortened(missing.join('; '), 400)}.</p>`,
-    );
+    return panel(html`<p class="soft">It cannot be saved: ${shortened(missing.join('; '), 400)}.</p>`);
   }
   return panel(await effects(call, parsed.data));
 }
 
 /** The place of a preview before there is anything to preview. */
 export function emptyPreview(): Html {
-  return panel(html`<p class="soft">What the window would do is shown here.</p>`);
+  return panel(html`<p class="soft">Preview of the effects of the window.</p>`);
 }
 
 function panel(content: Content): Html {
-  return html`<section class="preview" id="preview" aria-live="polite" hx-post="/pages/maintenance/preview" hx-trigger="input delay:500ms from:#window-form" hx-include="#window-form" hx-target="#preview" hx-select="#preview" hx-swap="outerMorph"><h2>What it does</h2>${content}</section>`;
+  return html`<section class="preview" id="preview" aria-live="polite" hx-post="/pages/maintenance/preview" hx-trigger="input delay:500ms from:#window-form" hx-include="#window-form" hx-target="#preview" hx-select="#preview" hx-swap="outerMorph"><h2>Effects</h2>${content}</section>`;
 }
 
 async function effects({ store, viewer, clock }: PageCall, definition: WindowDefinition): Promise<Html> {
@@ -45,13 +43,13 @@ async function effects({ store, viewer, clock }: PageCall, definition: WindowDef
   const next = new MaintenanceCalendar(definition, []).from(now, { limit: occurrencesShown, offset: 0 });
   return html`${
     next.length === 0
-      ? html`<p>It is over already: nothing comes of it any more.</p>`
+      ? html`<p>It has already ended, so it has no effect.</p>`
       : html`<h3>The next ${next.length === 1 ? 'time' : `${next.length} times`}</h3><ol class="occurrences">${next.map(
           ({ startsAt, endsAt }) =>
             html`<li>${bothTimes(startsAt, zone)} <span class="small soft">for ${duration(endsAt - startsAt)}</span></li>`,
         )}</ol>`
   }${affected('Do not run', paused, pauseAllChecks || tags.length > 0)}
-${affected('Alert nobody', silenced, silenceAllAlerts || silenceAlertsTags.length > 0)}
+${affected('Send no alerts', silenced, silenceAllAlerts || silenceAlertsTags.length > 0)}
 ${statusPageVisibility?.enabled ? html`<h3>Status pages</h3><p>Shown as maintenance, severity ${statusPageVisibility.severity.toLowerCase()}.</p>` : ''}`;
 }
 
@@ -64,7 +62,7 @@ function affected(
   const more = checks.length - checksShown;
   return html`<h3>${title}</h3>${
     checks.length === 0
-      ? html`<p>No check has these tags: nothing changes.</p>`
+      ? html`<p>No check has these tags, so the window has no effect.</p>`
       : html`<p>${counted(checks.length, 'check')}</p><ul class="plain small">${checks
           .slice(0, checksShown)
           .map(

@@ -54,7 +54,7 @@ export async function showWindow(call: PageCall, problems?: Problems): Promise<V
           to: `${here}/delete`,
           word: 'Delete…',
           confirmWord: 'Delete the window',
-          question: 'Nothing pauses, and nothing is silent because of it any more. Its updates go with it.',
+          question: 'It no longer pauses checks or silences alerts. Its updates are deleted, too.',
           viewer,
         })}</div>`
       : '',
@@ -68,7 +68,7 @@ ${facts([
 ${section(
   'Occurrences',
   occurrences.length === 0
-    ? html`<p class="empty">All of them are over.</p>`
+    ? html`<p class="empty">All occurrences have ended.</p>`
     : occurrences.map((one) => occurrenceCard(one, { window, viewer, here, mayWrite })),
 )}`;
   return { title: name, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
@@ -92,10 +92,11 @@ ${timeline(one)}${
         one.status === 'SCHEDULED'
           ? confirmed({
               to: `${here}/occurrences/${one.id}/skip`,
-              word: 'Leave out…',
+              word: 'Skip…',
               about: `occurrence ${one.id}`,
-              confirmWord: 'Leave it out',
-              question: 'This time nothing pauses, and nobody is notified. The others stay.',
+              confirmWord: 'Skip',
+              question:
+                'This occurrence does not happen, and subscribers are not notified. Other occurrences are kept.',
               viewer,
             })
           : ''
@@ -115,8 +116,8 @@ function timeline({ updates }: One): Content {
 function updateForm({ id }: One, viewer: PageCall['viewer'], here: string): Html {
   const choices = MaintenanceStatus.options.map((value) => ({ value, word: stateOf[value][1] }));
   return html`<details class="confirm"><summary class="button" aria-label="Post an update about occurrence ${id}">Post an update…</summary><form class="confirm-box calm" method="post" action="${`${here}/occurrences/${id}/update`}">${csrfField(viewer)}
-${selectField({ name: 'status', id: `status-${id}`, label: 'Status', choices: [{ value: '', word: 'Stays as it is' }, ...choices] })}
-${textArea({ name: 'description', id: `description-${id}`, label: 'What is new', rows: 3 })}
+${selectField({ name: 'status', id: `status-${id}`, label: 'Status', choices: [{ value: '', word: 'Unchanged' }, ...choices] })}
+${textArea({ name: 'description', id: `description-${id}`, label: 'Message', rows: 3 })}
 ${checkbox({ name: 'notifySubscribers', id: `notify-${id}`, label: 'Mail subscribers', isChecked: true })}
 <button class="button primary" type="submit">Post it</button></form></details>`;
 }
@@ -124,10 +125,10 @@ ${checkbox({ name: 'notifySubscribers', id: `notify-${id}`, label: 'Mail subscri
 function moveForm(one: One, { timezone }: Window, viewer: PageCall['viewer'], here: string): Html {
   const { id } = one;
   return html`<details class="confirm"><summary class="button" aria-label="Move occurrence ${id}">Move…</summary><form class="confirm-box calm" method="post" action="${`${here}/occurrences/${id}/move`}">${csrfField(viewer)}
-<p>On the clocks of ${timezone}. The others stay.</p>
+<p>Local time in ${timezone}. Other occurrences are kept.</p>
 ${textField({ name: 'startsAt', id: `starts-${id}`, label: 'Starts', type: 'datetime-local', value: localText(one.startsAt, timezone) })}
 ${textField({ name: 'endsAt', id: `ends-${id}`, label: 'Ends', type: 'datetime-local', value: localText(one.endsAt, timezone) })}
-<button class="button primary" type="submit">Move it</button></form></details>`;
+<button class="button primary" type="submit">Move occurrence</button></form></details>`;
 }
 
 /** What a form of an occurrence does; then the window again. */

@@ -66,7 +66,7 @@ ${select(
   choices.locations.map((name) => [name, name]),
 )}
 <button class="button" type="submit">Filter</button>
-${choices.groups.length > 0 ? html`<a class="small" href="${withQuery('/', { ...query, by: isByGroup ? undefined : 'group' })}">${isByGroup ? 'As one list' : 'By group'}</a>` : ''}
+${choices.groups.length > 0 ? html`<a class="small" href="${withQuery('/', { ...query, by: isByGroup ? undefined : 'group' })}">${isByGroup ? 'Single list' : 'By group'}</a>` : ''}
 ${isFiltered ? html`<a class="small" href="/">Clear · ${total} found</a>` : ''}
 </form></div>`;
 }

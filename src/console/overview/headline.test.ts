@@ -18,7 +18,7 @@ it('says in its first line how many checks are not measured', () => {
 it('says that all pass only where each has run', () => {
   expect(shown({ passed: 3, off: 1 })).toContain('headline-passed"><h1>All 3 checks pass<');
   expect(shown({ passed: 1, waiting: 2 })).toContain(
-    'headline-waiting"><h1>1 of 3 checks passes, none fails<',
+    'headline-waiting"><h1>1 of 3 checks passes, none failing<',
   );
   expect(shown({ waiting: 2 })).toContain('headline-waiting"><h1>No check has run yet<');
   expect(shown({ off: 1 })).toContain('headline-waiting"><h1>Nothing is being checked yet<');

@@ -21,9 +21,11 @@ export function headline(
   const isUnknown = state === 'passed' && (passed === 0 || of('waiting') > 0);
   const rest: Content[] = [];
   if (failed > 0 && unsure > 0)
-    rest.push(`${counted(unsure, 'other')} could not be judged: that is ours, not the targets'.`);
+    rest.push(
+      `${counted(unsure, 'other')} could not be judged, for reasons of the monitoring, not of the targets.`,
+    );
   if (state !== 'degraded' && degraded > 0) rest.push(`${counted(degraded, 'check')} degraded.`);
-  if (of('waiting') > 0) rest.push(`${counted(of('waiting'), 'check')} had no run yet.`);
+  if (of('waiting') > 0) rest.push(`${counted(of('waiting'), 'check')} did not run yet.`);
   if (of('off') > 0) rest.push(`${counted(of('off'), 'check')} paused.`);
   return html`<div class="headline headline-${isUnknown ? 'waiting' : state}"><h1>${sentence(state, { active, passed, failed, unsure, degraded })}${unmeasured === 0 ? '' : html`; <a href="/alerts">${counted(unmeasured, 'check')} not measured</a>`}</h1>
 <p>${failed > 0 ? longest(shown, now) : ''} ${rest.map((part) => html`${part} `)}</p></div>`;
@@ -53,7 +55,7 @@ function sentence(
       if (passed === 0) return 'No check has run yet';
       return passed === active
         ? `All ${checks} ${active === 1 ? 'passes' : 'pass'}`
-        : `${countText(passed)} of ${checks} ${passed === 1 ? 'passes' : 'pass'}, none fails`;
+        : `${countText(passed)} of ${checks} ${passed === 1 ? 'passes' : 'pass'}, none failing`;
   }
 }
 
@@ -64,5 +66,5 @@ function longest(shown: readonly ShownCheck[], now: number): Html | '' {
     .sort((left, right) => left.since - right.since);
   if (!first) return '';
   const { row, since } = first;
-  return html`For longest: <a href="${path`/checks/${row.id}`}">${shortened(row.name, 60)}</a>, for ${duration(now - since)}.`;
+  return html`Longest: <a href="${path`/checks/${row.id}`}">${shortened(row.name, 60)}</a>, for ${duration(now - since)}.`;
 }

@@ -81,7 +81,7 @@ ${
     : html`${filters(filter, choices, { counts, total, isByGroup })}
 <div id="rows">${
         rows.length === 0
-          ? html`<p class="empty">No check fits these filters. <a href="/">Show all ${all}</a></p>`
+          ? html`<p class="empty">No checks match these filters. <a href="/">Show all ${all}</a></p>`
           : byGroup
             ? groupedRows(shown, byGroup, now)
             : html`<ul class="checks">${shown.map((check) => checkRow(check, now))}</ul>`
@@ -112,8 +112,8 @@ const unfinished = html`<p data-unfinished hidden></p>`;
 
 function emptyAccount(mayWrite: boolean) {
   if (mayWrite)
-    return html`<p class="empty">There is no check yet. <a href="/checks/new">Make the first one</a>.</p>`;
-  return html`<p class="empty">There is no check yet. Somebody whose key may write can make one.</p>`;
+    return html`<p class="empty">No checks yet. <a href="/checks/new">Create the first one</a>.</p>`;
+  return html`<p class="empty">No checks yet. A member with the role Editor can create one.</p>`;
 }
 
 function filterOf(query: URLSearchParams): OverviewFilter {

@@ -62,7 +62,7 @@ function cause(
     const isLate = newest !== undefined && newest.verdict !== null;
     const words =
       warning ??
-      (isLate ? 'No run that was due since has ended yet' : newest ? reasonWords(newest.reason) : undefined);
+      (isLate ? 'No run since then has finished' : newest ? reasonWords(newest.reason) : undefined);
     const href = newest && slotHref(newest);
     if (words === undefined) return '';
     return html`<p class="cause">${href ? html`<a href="${href}">${words}</a>` : words}</p>`;
@@ -102,7 +102,7 @@ function spoken(slots: readonly SlotFacts[]): string {
     failed: 'failed',
     error: 'not judged',
     missed: 'not measured',
-    waiting: 'on the way',
+    waiting: 'in progress',
     off: '',
   };
   const parts = [...counts].map(([state, list]) => `${list.length} ${words[state]}`);

@@ -26,7 +26,7 @@ const words: Readonly<Record<Kind, string>> = {
   measured: 'Measured, no incident',
   partly: 'Measured in part, no incident',
   incident: 'Incident',
-  announced: 'No incident announced, nothing measures it',
+  announced: 'No incident announced, not measured by checks',
   unmeasured: 'Not measured',
   before: 'No data yet',
 };

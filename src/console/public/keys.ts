@@ -53,7 +53,7 @@ export function askForKey(
   assets: Assets,
   { noun, action, isWrong }: { noun: PrivatePage['noun']; action: string; isWrong: boolean },
 ): FastifyReply {
-  const error = isWrong ? `This key does not open the ${noun}. It may have been replaced.` : undefined;
+  const error = isWrong ? `This key is not valid for the ${noun}. It may have been replaced.` : undefined;
   return reply
     .code(isWrong ? 403 : 401)
     .header('cache-control', 'private, no-store')
@@ -61,7 +61,7 @@ export function askForKey(
     .send(
       publicNotice(assets, {
         title: `This ${noun} is private`,
-        text: 'It opens with one of its keys. Ask who sent you the link.',
+        text: 'Enter its key. The person who sent you the link has it.',
         more: html`<form method="post" action="${action}">${textField({
           name: 'key',
           label: 'Key',

@@ -25,7 +25,7 @@ const address = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 /** @throws AppError NOT_FOUND for what cannot be the address of a page. */
 export function knownAddress(named: string, noun: string): string {
   const known = named.toLowerCase();
-  if (!address.test(known)) throw new AppError('NOT_FOUND', `There is no ${noun} at this address.`);
+  if (!address.test(known)) throw new AppError('NOT_FOUND', `This address has no ${noun}.`);
   return known;
 }
 

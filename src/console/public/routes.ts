@@ -76,7 +76,7 @@ function addStatusKeys(
   }: PublicPagesDeps & { readonly source: StatusPageSource; readonly hosts: OwnHosts },
 ): void {
   app.post<{ Params: { address: string } }>('/status/:address/key', async (request, reply) => {
-    if (!isFromOwnPage(request)) throw notAllowed('Only the status page itself can send its key.');
+    if (!isFromOwnPage(request)) throw notAllowed('Keys are accepted only from the status page itself.');
     const page = {
       noun: 'status page',
       address: knownAddress(request.params.address, 'status page'),
@@ -144,14 +144,14 @@ export function sendPublicError(
 
 function wordsOf({ code, message, statusCode }: AppError): { title: string; text: string } {
   if (code === 'NOT_FOUND') {
-    return { title: 'Not found', text: `${message} It may have moved, or the address has a typing error.` };
+    return { title: 'Not found', text: `${message} It may have moved, or the address is mistyped.` };
   }
   if (code === 'RATE_LIMITED') return { title: 'Too many requests', text: message };
   if (statusCode >= 500) {
     return {
-      title: 'This page cannot be shown at the moment',
-      text: 'Reload it in a minute. It says nothing about the services that the page is about.',
+      title: 'This page is temporarily unavailable',
+      text: 'Reload it in a minute. This says nothing about the state of the services.',
     };
   }
-  return { title: 'This cannot be done', text: message };
+  return { title: 'This is not possible', text: message };
 }

@@ -123,7 +123,7 @@ function footerLinks(page: StatusPageData['page']) {
 
 /** What stands over a page that could not be made anew. */
 export function staleNotice(generatedAt: string) {
-  return html`<p class="notice" role="status">This is how things were as of ${instant(generatedAt)}. The present state is not known here at the moment.</p>`;
+  return html`<p class="notice" role="status">State as of ${instant(generatedAt)}. The current state is not available at the moment.</p>`;
 }
 
 export function sizeOf({ page, stale, atom, rss, json }: StatusPageFiles): number {

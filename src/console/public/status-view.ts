@@ -57,14 +57,14 @@ export function statusMain(data: StatusPageData, more: Content): Html {
 <p class="overall overall-${state}">${stateBadge(state, word)}</p>
 ${data.page.description ? html`<p class="prose soft">${visible(data.page.description)}</p>` : ''}
 ${part('Open incidents', open.map(incidentNotice).map(openNotice))}
-${part('Maintenance going on', running.map(maintenanceNotice).map(openNotice))}
+${part('Ongoing maintenance', running.map(maintenanceNotice).map(openNotice))}
 ${data.cards.map((card) => cardSection(card, open))}
 ${componentCards(data.components, availability)}
 ${dayLegend(shown)}
 ${part('Planned maintenance', planned.map(maintenanceNotice).map(openNotice))}
 <section><h2>History</h2>${
     past.length + over.length === 0
-      ? html`<p class="soft">No incident in the last 90 days.</p>`
+      ? html`<p class="soft">No incidents in the last 90 days.</p>`
       : [...past.map(incidentNotice), ...over.map(maintenanceNotice)].map(pastNotice)
   }</section>${more}`;
 }
@@ -87,11 +87,11 @@ function headline(
     if (running.length > 0) return { state: 'degraded', word: `Maintenance is going on${of}` };
     return { state: severityStates[state], word: `${severityWords[state]}${of}` };
   }
-  if (services.size === 0) return { state: 'missed', word: 'This page shows no services yet' };
+  if (services.size === 0) return { state: 'missed', word: 'This page has no services yet' };
   const all = [...services.values()];
   if (!all.some(isBlind)) return { state: 'passed', word: 'All services operational' };
   const which = blindWords(all, (count) => counted(count, 'service'));
-  return { state: 'missed', word: `No known incident; ${which}` };
+  return { state: 'missed', word: `No known incidents; ${which}` };
 }
 
 function standingOf(service: Service, open: readonly Incident[]): Standing {

@@ -36,7 +36,7 @@ export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyIn
   const assets = readAssets();
   const copies = new PublicCopies(artifactStore);
   const away = async (): Promise<never> => {
-    throw new AppError('STORE_UNAVAILABLE', 'The service waits for its database.');
+    throw new AppError('STORE_UNAVAILABLE', 'The service is waiting for its database.');
   };
   const source = new StatusPageSource({
     ...{ assets, clock, publicUrl, copies, logger },
@@ -67,7 +67,7 @@ export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyIn
     reply.code(503).header('retry-after', '5').send({
       statusCode: 503,
       error: 'Service Unavailable',
-      message: 'The service waits for its database.',
+      message: 'The service is waiting for its database.',
     }),
   );
   return app;

@@ -20,7 +20,7 @@ export const reportPages: readonly Page[] = [
     title: 'Report as a table',
     role: 'READ_ONLY',
     handler: async ({ api, query, reply, params }) => {
-      if (params.file !== csvFile) throw new AppError('NOT_FOUND', 'There is no such page.');
+      if (params.file !== csvFile) throw new AppError('NOT_FOUND', 'The page does not exist.');
       const text = await api.call(reportingRoutes.getReportAsCsv, { query: choiceOf(query).query });
       await reply.type('text/csv; charset=utf-8').send(text);
       return 'answered';
@@ -36,23 +36,23 @@ async function showReport(call: PageCall): Promise<View> {
   const main = html`${heading('Report')}${problem === null ? '' : notice(problem, 'refused')}
 ${form(choice, tags)}
 <p class="lead">${periodOf(choice, call.clock.wallMs())}${fields.tag === '' ? '' : html`, checks tagged <span class="tag">${shortened(fields.tag, 60)}</span>`}.
-<a class="button" href="${withQuery(`/report/${csvFile}`, fields)}">As a table (CSV)</a></p>
+<a class="button" href="${withQuery(`/report/${csvFile}`, fields)}">Download CSV</a></p>
 ${reportTable(reports)}
-<p class="small soft">Every slot that was due is counted once: the columns from "Evaluated" on add up to "Due". Slots belong to a period by when they were due,
-results by when they came in. "Succeeded" is the share of the evaluated runs that did not fail. What was not measured counts neither way.</p>`;
+<p class="small soft">Each due slot is counted once: the columns from "Evaluated" on add up to "Due". Slots are assigned to a period by due time, results by arrival
+time. "Succeeded" is the share of evaluated runs that did not fail. Slots that were not measured count neither as success nor as failure.</p>`;
   return { main };
 }
 
 /** On paper a named range means nothing without its dates. */
 function periodOf({ fields: { range, first, last, zone }, query }: ReportChoice, now: number): Html {
   if (query.from !== undefined) {
-    return html`<b>${first} to ${last}</b>, whole days by the clocks of ${zone}`;
+    return html`<b>${first} to ${last}</b>, whole days in ${zone}`;
   }
   const { from, to } = namedWindow(range, now, zone);
   const [begin, end] = [from, to].map((at) =>
     localTime(at, zone).toString({ smallestUnit: 'minute' }).replace('T', ' '),
   );
-  return html`<b>${rangeWords[range]}</b>: ${begin} to ${end}, by the clocks of ${zone}`;
+  return html`<b>${rangeWords[range]}</b>: ${begin} to ${end}, local time in ${zone}`;
 }
 
 function form({ fields }: ReportChoice, tags: readonly string[]): Html {

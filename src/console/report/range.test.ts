@@ -20,7 +20,7 @@ it('is whole days by the calendar of the zone, also where clocks change', () => 
 it('says what is wrong, and shows something anyway', () => {
   expect(choice({ zone: 'Berlin' })).toMatchObject({
     query: { timezone: 'UTC' },
-    problem: expect.stringMatching(/no time zone Berlin/),
+    problem: expect.stringMatching(/time zone Berlin does not exist/),
   });
   const wrong: Readonly<Record<string, string>>[] = [
     { first: '2026-06-31', last: '2026-07-01' },
@@ -29,7 +29,7 @@ it('says what is wrong, and shows something anyway', () => {
   for (const query of wrong) {
     expect(choice(query)).toMatchObject({
       query: { quickRange: 'lastMonth' },
-      problem: expect.stringMatching(/Both days/),
+      problem: expect.stringMatching(/both days/),
     });
   }
   expect(choice({ first: '2026-07-02', last: '2026-07-01' }).problem).toMatch(/before the first/);

@@ -42,11 +42,11 @@ export function choiceOf(query: URLSearchParams): ReportChoice {
   const days = first !== null && last !== null && !isReversed ? { first, last } : null;
   const problem =
     asked !== '' && asked !== zone
-      ? `There is no time zone ${asked}: the times below are UTC.`
+      ? `The time zone ${asked} does not exist. The times below are UTC.`
       : isReversed
-        ? 'The last day is before the first: the named range is shown.'
+        ? 'The last day is before the first. The report shows the named range instead.'
         : days === null && (given('first') !== '' || given('last') !== '')
-          ? 'Both days are needed, such as 2026-07-01 and 2026-07-31: the named range is shown.'
+          ? 'Enter both days, such as 2026-07-01 and 2026-07-31. The report shows the named range instead.'
           : null;
   const tag = given('tag');
   return {

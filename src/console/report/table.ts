@@ -26,11 +26,11 @@ export function reportTable(reports: readonly CheckReport[]): Html {
     }),
   );
   const total = addedCoverage(rows.map(({ coverage }) => coverage));
-  const whole: Row = { name: html`<b>All together</b>`, succeeded: null, p95Ms: null, coverage: total };
+  const whole: Row = { name: html`<b>Total</b>`, succeeded: null, p95Ms: null, coverage: total };
   return table({
-    caption: 'What was due of each check, and what became of it',
+    caption: 'Due slots of each check and their outcomes',
     rows: rows.length > 1 ? [...rows, whole] : rows,
-    empty: 'No check fits.',
+    empty: 'No checks match.',
     columns: [
       { title: 'Check', cell: ({ name }) => name },
       {

@@ -35,17 +35,17 @@ async function showServices(
   const mayWrite = api.allows(createService);
   const { problems } = refused ?? {};
   const main = html`${heading('Services')}${statusTabs(base)}
-<p class="lead soft">The parts of what you offer, as your customers know them. Status pages show them, incidents are about them, and a check can open incidents of one.</p>
+<p class="lead soft">The parts of your product, as your customers know them. Status pages show services, incidents affect them, and a check can open incidents for one.</p>
 ${problemNotice(problems)}
 ${
   mayWrite
-    ? html`<form class="form filter-row" method="post" action="${base}">${csrfField(viewer)}${textField({ name: 'name', label: 'New service', value: refused?.name ?? '', isRequired: true, error: refused?.name === undefined ? undefined : problems?.fields.get('name') })}<button class="button primary" type="submit">Create it</button></form>`
+    ? html`<form class="form filter-row" method="post" action="${base}">${csrfField(viewer)}${textField({ name: 'name', label: 'New service', value: refused?.name ?? '', isRequired: true, error: refused?.name === undefined ? undefined : problems?.fields.get('name') })}<button class="button primary" type="submit">Create service</button></form>`
     : ''
 }
 ${table({
   caption: 'Services, newest first',
   rows: services.entries,
-  empty: 'There is no service yet.',
+  empty: 'No services yet.',
   columns: [
     { title: 'Service', cell: ({ name }) => visible(shortened(name, 120)) },
     { title: 'Made', isMinor: true, cell: ({ created_at: at }) => instant(at) },
@@ -59,7 +59,8 @@ ${table({
                 word: 'Delete…',
                 about: shortened(name, 60),
                 confirmWord: 'Delete the service',
-                question: 'Status pages and incidents lose it, and checks open no incidents of it any more.',
+                question:
+                  'It is removed from status pages and incidents, and checks open no more incidents for it.',
                 viewer,
               })}</div>`,
           },
@@ -71,7 +72,7 @@ ${table({
 }
 
 function renameForm(viewer: PageCall['viewer'], id: string, name: string): Html {
-  return html`<details class="confirm"><summary class="button" aria-label="Rename: ${shortened(name, 60)}">Rename…</summary><form class="confirm-box calm" method="post" action="${path`/pages/services/${id}`}">${csrfField(viewer)}${textField({ name: 'name', id: `name-${id}`, label: 'Name', value: name, isRequired: true })}<button class="button primary" type="submit">Rename it</button></form></details>`;
+  return html`<details class="confirm"><summary class="button" aria-label="Rename: ${shortened(name, 60)}">Rename…</summary><form class="confirm-box calm" method="post" action="${path`/pages/services/${id}`}">${csrfField(viewer)}${textField({ name: 'name', id: `name-${id}`, label: 'Name', value: name, isRequired: true })}<button class="button primary" type="submit">Rename</button></form></details>`;
 }
 
 async function create(call: PageCall): Promise<PageAnswer> {

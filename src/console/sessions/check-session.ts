@@ -22,14 +22,14 @@ export async function showCheckSession({ api, params, viewer }: PageCall): Promi
 ${facts([
   ['Check', html`<a href="${path`/checks/${session.checkId}`}">${name}</a>`],
   ['Begun', instant(session.startedAt)],
-  [isOver ? 'Took' : 'Runs for', duration(session.timeElapsed)],
-  ['Asked by', session.runSource.toLowerCase().replaceAll('_', ' ')],
+  [isOver ? 'Took' : 'Duration', duration(session.timeElapsed)],
+  ['Requested by', session.runSource.toLowerCase().replaceAll('_', ' ')],
   ['Locations', session.runLocations.join(', ')],
 ])}
 <section><h2>Runs</h2>${table({
     caption: 'Runs of the session',
     rows: session.results,
-    empty: 'No run has ended yet.',
+    empty: 'No run has finished yet.',
     columns: [
       { title: 'State', cell: resultBadge },
       { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },

@@ -39,15 +39,15 @@ export async function listSessions(
 ${done.started === undefined ? '' : startedList(done.started)}
 ${api.allows(triggerCheckSessions) ? await runForm(call) : ''}
 <section><h2>Test sessions</h2>
-<p class="lead soft">Checks that were tried out, such as from a pipeline. They count in no availability and alert nobody.</p>
+<p class="lead soft">Trial runs of checks, such as from a pipeline. They do not count in availability and send no alerts.</p>
 <form class="filter-row lead" method="get" action="/sessions" role="search"><label>Name <input type="search" name="q" value="${search}" placeholder="at least 3 letters"></label><button class="button" type="submit">Search</button></form>
 ${table({
   caption: 'Test sessions, newest first',
   rows: sessions.entries,
   empty:
     search === ''
-      ? 'There is no test session yet.'
-      : html`No test session has this name. <a href="/sessions">Show all</a>`,
+      ? 'No test sessions yet.'
+      : html`No test sessions have this name. <a href="/sessions">Show all</a>`,
   columns: [
     { title: 'State', cell: ({ status }) => statusBadge(status) },
     {
@@ -71,8 +71,8 @@ async function runForm({ store, viewer }: PageCall): Promise<Html> {
   const { tags } = await store.overviews.choices(viewer.accountId);
   if (tags.length === 0) return html``;
   return html`<section><h2>Run checks now</h2>
-<p class="lead soft">Their results count as those of the schedule do.</p>
-<form class="filter-row" method="post" action="/sessions">${csrfField(viewer)}<label>All checks tagged <select name="tag">${tags.map((tag) => html`<option value="${tag}">${shortened(tag, 60)}</option>`)}</select></label><button class="button" type="submit">Run them</button></form></section>`;
+<p class="lead soft">Their results count like scheduled ones.</p>
+<form class="filter-row" method="post" action="/sessions">${csrfField(viewer)}<label>All checks tagged <select name="tag">${tags.map((tag) => html`<option value="${tag}">${shortened(tag, 60)}</option>`)}</select></label><button class="button" type="submit">Run checks</button></form></section>`;
 }
 
 function startedList(started: readonly Started[]): Html {
@@ -89,7 +89,7 @@ function startedList(started: readonly Started[]): Html {
 export async function runNow(call: PageCall): Promise<PageAnswer> {
   const { api, form } = call;
   const [checkId, tag] = [form.get('checkId'), form.get('tag')];
-  if (!checkId && !tag) return listSessions(call, { refused: 'Choose a tag: nothing was run.' });
+  if (!checkId && !tag) return listSessions(call, { refused: 'Choose a tag. Nothing was run.' });
   const target = checkId ? { checkId } : { matchTags: [[tag ?? '']] };
   const { done, problems } = await attempt(() => api.call(triggerCheckSessions, { body: { target } }));
   if (!done) return listSessions(call, { refused: problems.message });

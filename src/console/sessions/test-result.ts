@@ -34,7 +34,7 @@ ${facts([
   ['Attempt', result.attempts > 0 ? `${result.attempts + 1}` : ''],
   ['Code', result.failure ? html`<code>${result.failure.code}</code>` : ''],
 ])}</div>
-<p class="soft">It counts in no availability, and nobody was notified.</p>
+<p class="soft">It does not count in availability, and no notifications were sent.</p>
 ${rootCause}${sections}${evidence}${log}`;
   return { title: `${verdict.word}: ${name}`, main };
 }

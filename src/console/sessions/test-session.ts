@@ -12,7 +12,7 @@ import { following, resultBadge, statusBadge } from './words.ts';
 export async function linkedTestSession({ params, viewer }: PageCall): Promise<PageAnswer> {
   const { account = '', id = '' } = params;
   if (account !== viewer.accountId) {
-    throw new AppError('NOT_FOUND', 'The link is for another account: log in there, and open it again.');
+    throw new AppError('NOT_FOUND', 'The link is for another account. Log in there and open it again.');
   }
   return { goTo: path`/sessions/tests/${id}` };
 }
@@ -32,7 +32,7 @@ export async function showTestSession({ api, params, store, viewer }: PageCall):
   )}<p class="lead">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/tests/${id}`)}
 ${facts([
   ['Begun', instant(session.startedAt)],
-  [isOver ? 'Took' : 'Runs for', duration(session.timeElapsed)],
+  [isOver ? 'Took' : 'Duration', duration(session.timeElapsed)],
   ['Location', html`<code>${shortened(session.runLocation, 64)}</code>`],
   ['Project', session.projectId === null ? null : shortened(session.projectId, 120)],
   ...from.map(([name, value]) => [metadataWords[name] ?? name, shortened(String(value), 300)] as const),
@@ -40,7 +40,7 @@ ${facts([
 <section><h2>Checks</h2>${table({
     caption: 'Checks of the session',
     rows: session.results,
-    empty: 'No check fitted what was asked for.',
+    empty: 'No check matched the request.',
     columns: [
       { title: 'State', cell: resultBadge },
       {
@@ -72,7 +72,7 @@ const metadataWords: Readonly<Record<string, string>> = {
   commitMessage: 'Message',
   branchName: 'Branch',
   provider: 'Started by',
-  askedLocation: 'Asked for, where the client was given no location',
+  askedLocation: 'Requested, if the client set no location',
 };
 
 export async function cancelTestRuns({ api, params }: PageCall): Promise<PageAnswer> {

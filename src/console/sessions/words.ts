@@ -5,7 +5,7 @@ import { type Html, html } from '../html.ts';
 type Status = (typeof checkSessionStatusNames)[number] | 'RUNNING';
 
 const statuses: Readonly<Record<Status, readonly [State, string]>> = {
-  STARTED: ['waiting', 'Waits for an agent'],
+  STARTED: ['waiting', 'Waiting for an agent'],
   PROGRESS: ['waiting', 'Running'],
   RUNNING: ['waiting', 'Running'],
   PROGRESS_FAILED: ['failed', 'Running, failed in part'],
@@ -23,7 +23,7 @@ export function statusBadge(status: Status): Html {
 
 /** Keeps a page up to date while its session lasts: results of test sessions are no change of any check. */
 export function following(here: string): Html {
-  return html`<p class="small soft lead" hx-get="${here}" hx-trigger="every 3s" hx-target="#main" hx-select="#main" hx-swap="outerMorph">It changes by itself. <a href="${here}">Show it again</a></p>`;
+  return html`<p class="small soft lead" hx-get="${here}" hx-trigger="every 3s" hx-target="#main" hx-select="#main" hx-swap="outerMorph">This page updates automatically. <a href="${here}">Reload</a></p>`;
 }
 
 /** What became of one run of a session. */
@@ -37,8 +37,8 @@ export function resultBadge(result: {
 }): Html {
   if (result.isCancelled) return stateBadge('off', 'Cancelled');
   if (result.aborted) return stateBadge('missed', 'No agent ran it');
-  if (result.resultType === 'PENDING') return stateBadge('waiting', 'On its way');
-  const word = (verdict: string) => (result.resultType === 'ATTEMPT' ? `${verdict}, tried again` : verdict);
+  if (result.resultType === 'PENDING') return stateBadge('waiting', 'In progress');
+  const word = (verdict: string) => (result.resultType === 'ATTEMPT' ? `${verdict}, retrying` : verdict);
   if (result.hasErrors) return stateBadge('error', word('Not judged'));
   if (result.hasFailures) return stateBadge('failed', word('Failed'));
   return result.isDegraded ? stateBadge('degraded', word('Degraded')) : stateBadge('passed', word('Passed'));

@@ -9,9 +9,9 @@ const isHidden = ({ locked, secret }: Shown) => locked === true || secret === tr
 export const appearances: Readonly<Record<string, Appearance>> = {
   windows: { hasOwnPages: true },
   variables: {
-    lead: 'Values for {{KEY}} in checks, and for scripts, of all checks of the account. Secrets are written once and never shown again.',
+    lead: 'Values for {{KEY}} and scripts in all checks of the account. Secrets are never shown again.',
     words: {
-      key: { label: 'Key', hint: 'Letters, digits, "_", "." and "-". It cannot change later.' },
+      key: { label: 'Key', hint: 'Letters, digits, "_", "." and "-". It cannot be changed later.' },
       value: { lines: 3 },
       locked: { label: 'Locked' },
       secret: { label: 'Secret' },
@@ -23,12 +23,12 @@ export const appearances: Readonly<Record<string, Appearance>> = {
     more: usesOfVariable,
   },
   snippets: {
-    lead: 'Pieces of script that checks share: setup, teardown, and parts of other scripts.',
+    lead: 'Scripts that checks share: setup, teardown, and parts of other scripts.',
     words: { script: { lines: 16, isCode: true } },
     more: usesOfSnippet,
   },
   certificates: {
-    lead: 'What checks present to hosts that ask for a certificate. Keys are never shown again.',
+    lead: 'Client certificates that checks present to hosts that request one. Keys are never shown again.',
     words: {
       cert: { label: 'Certificate' },
       key: { label: 'Private key', isSecret: true, lines: 8 },
@@ -40,16 +40,16 @@ export const appearances: Readonly<Record<string, Appearance>> = {
   slos: {
     title: 'Objectives',
     noun: 'objective',
-    lead: 'How many of the runs that were due are to succeed, and how much of the budget of failures is left.',
+    lead: 'Target share of successful runs, and the remaining error budget.',
     unlisted: ['description', 'checkId', 'groupId', 'tags', 'alertChannelIds'],
     words: {
       target: { label: 'Target in percent' },
       windowDays: { label: 'Window in days' },
-      burnAlert: { label: 'Spent too fast' },
+      burnAlert: { label: 'Burns too fast' },
       'burnAlert.enabled': { label: 'Notify the channels' },
-      'burnAlert.percentInHour': { label: 'Percent in an hour' },
-      'burnAlert.percentInSixHours': { label: 'Percent in six hours' },
-      'burnAlert.minFailedRuns': { label: 'Failed runs at least' },
+      'burnAlert.percentInHour': { label: 'Percent per hour' },
+      'burnAlert.percentInSixHours': { label: 'Percent per six hours' },
+      'burnAlert.minFailedRuns': { label: 'Minimum failed runs' },
       alertChannelIds: { label: 'Channels' },
     },
     wordsFor: sloSubjects,

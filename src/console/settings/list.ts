@@ -32,7 +32,7 @@ export async function listTable(call: PageCall, table: Table): Promise<View> {
 ${tableOf({
   caption: title,
   rows,
-  empty: html`There is none yet. ${mayWrite ? html`<a href="${path}/new">Make one</a>.` : 'Somebody whose key may write can make one.'}`,
+  empty: html`None yet. ${mayWrite ? html`<a href="${path}/new">Create one</a>.` : 'A member with the role Editor can create one.'}`,
   columns: names.map((name) => ({
     title: words[name]?.label ?? (name === 'updated_at' ? 'Changed' : labelOf(name)),
     isMinor: name === 'updated_at',

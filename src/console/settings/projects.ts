@@ -19,11 +19,11 @@ export async function showProjects({ api, clock }: PageCall): Promise<View> {
   const projects = await api.call(projectRoutes.listProjects, {});
   const now = clock.wallMs();
   const main = html`${heading('Settings')}${settingsTabs('/settings/projects')}
-<p class="lead soft">Resources that are kept as code. What people change of them here is overwritten by the next deployment.</p>
+<p class="lead soft">Resources that are managed as code. The next deployment overwrites changes made here.</p>
 ${table<Project>({
   caption: 'Projects by name',
   rows: projects,
-  empty: 'Nothing is kept as code yet. POST /v1/projects/deploy makes a project.',
+  empty: 'No projects yet. POST /v1/projects/deploy creates one.',
   columns: [
     { title: 'Project', cell: ({ name }) => visible(shortened(name, 80)) },
     { title: 'Logical id', cell: ({ logicalId }) => html`<code>${logicalId}</code>` },

@@ -30,11 +30,11 @@ export async function showRuntimes({ api }: PageCall): Promise<View> {
     agents: runningAgents.flatMap(({ agents }) => agents),
   }));
   const main = html`${heading('Settings')}${settingsTabs('/settings/runtimes')}
-<p class="lead soft">The Node.js version and packages that scripts run with. An agent has those of its image; a check whose runtime no agent of its location has does not run there.</p>
+<p class="lead soft">The Node.js version and packages for scripts. An agent has the runtimes of its image. A check runs at a location only if an agent there has its runtime.</p>
 ${table({
   caption: 'Runtimes, newest first',
   rows: runtimes,
-  empty: 'This build knows no runtime.',
+  empty: 'This version of Picket has no runtimes.',
   columns: [
     { title: 'Runtime', cell: ({ name }) => html`<code>${name}</code>` },
     {
@@ -44,7 +44,7 @@ ${table({
     },
     { title: 'Node.js', cell: ({ nodeJsVersion }) => nodeJsVersion },
     { title: 'Multi-step', cell: ({ multiStepSupport }) => (multiStepSupport ? 'yes' : 'no') },
-    { title: 'Agents have it at', cell: ({ name }) => placesWith(name, places) },
+    { title: 'Available at', cell: ({ name }) => placesWith(name, places) },
     { title: 'Packages', cell: packages },
   ],
 })}`;

@@ -41,15 +41,15 @@ export async function sloSubjects({ api, store, viewer, clock }: PageCall): Prom
         word: shortened(channelName(channel), 80),
       })),
     },
-    tags: { hint: 'Checks with any of these. One in a line.' },
+    tags: { hint: 'Checks with any of these tags. One per line.' },
   };
 }
 
 const words: Readonly<Record<string, readonly [State, string]>> = {
   MET: ['passed', 'Met'],
-  UNPROVEN: ['degraded', 'Met as far as was measured'],
+  UNPROVEN: ['degraded', 'Met, as far as measured'],
   BREACHED: ['failed', 'Breached'],
-  UNKNOWN: ['missed', 'Nothing was measured'],
+  UNKNOWN: ['missed', 'Not measured'],
 };
 
 /** How an objective stands now. */
@@ -63,16 +63,16 @@ export async function sloStanding({ api }: PageCall, { id }: Shown): Promise<Con
       ? undefined
       : `${leftText(leftPercent)} (at worst ${leftText(leftPercentAtWorst ?? leftPercent)})`;
   return section(
-    'How it stands',
+    'Status',
     facts([
       ['State', stateBadge(badge, word)],
       ['Checks', counted(checkIds.length, 'check')],
       ['Availability', availability === null ? undefined : percent(shareOfPercent(availability))],
       ['Measured', coverageText(coverage) ?? 'all of it'],
-      ['Failed runs', `${countText(failedRuns)} of ${decimalText(allowedRuns, 1)} that the target allows`],
+      ['Failed runs', `${countText(failedRuns)} of ${decimalText(allowedRuns, 1)} allowed by the target`],
       ['Error budget left', left],
       [
-        'Spent how fast',
+        'Burn rate',
         burnRates.flatMap(({ hours, rate }) =>
           rate === null ? [] : [html`<span class="figure">${hours} h: ${decimalText(rate, 2)}×</span> `],
         ),

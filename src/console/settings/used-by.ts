@@ -69,13 +69,13 @@ async function usesOf(
   };
   const all = Object.entries(places).flatMap(([kind, list]) => list.map((place) => ({ kind, ...place })));
   return section(
-    'Where it is used',
+    'Used by',
     all.length === 0
-      ? html`<p class="soft">No check, group or snippet names it.</p>`
+      ? html`<p class="soft">No check, group or snippet uses it.</p>`
       : html`<ul class="plain">${all.map(
           ({ kind, name, href }) =>
             html`<li>${kind} <a href="${href}">${visible(shortened(name, 120))}</a></li>`,
-        )}</ul>${checks.length > mostShown ? html`<p class="hint">These are the first ${counted(mostShown, 'check')}; there are more.</p>` : ''}`,
+        )}</ul>${checks.length > mostShown ? html`<p class="hint">The first ${counted(mostShown, 'check')}. There are more.</p>` : ''}`,
     'uses',
   );
 }

@@ -17,7 +17,7 @@ export function cardFields(
   problems: Problems | undefined,
 ): Html {
   return html`<fieldset class="group" id="cards"><legend>Cards</legend>
-<p class="hint">Each is a heading with the services beneath it. ${services.length === 0 ? html`There is no service yet: <a href="/pages/services">make one</a> first.` : ''}</p>
+<p class="hint">A card is a heading with services below it. ${services.length === 0 ? html`No services yet: <a href="/pages/services">create one</a> first.` : ''}</p>
 ${cards.map((card, index) => cardField(card, index, { services, problems, count: cards.length }))}
 ${problems?.fields.has('cards') ? html`<p class="error">${problems.fields.get('cards')}</p>` : ''}
 ${arrangeButton('add', 'Add a card', 'Add a card')}</fieldset>`;

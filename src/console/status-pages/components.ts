@@ -32,14 +32,14 @@ const {
 
 const words: Words = {
   name: { label: 'Name' },
-  description: { lines: 2, hint: 'Stands under the name.' },
+  description: { lines: 2, hint: 'Shown below the name.' },
   hidden: {
     label: 'Hidden',
-    hint: 'The page leaves it out, with what is in it. Incidents and rules may name it anyway.',
+    hint: 'The page hides it and its components. Incidents and rules can still use it.',
   },
   configuration: { label: 'On the page' },
   'configuration.showHistoricalData': { label: 'Show its days and uptime', hint: '' },
-  'configuration.expandedByDefault': { label: 'Show what is in it at once', hint: 'Groups only.' },
+  'configuration.expandedByDefault': { label: 'Show its components expanded', hint: 'Groups only.' },
 };
 const fields = StatusPageComponentInput.pick({
   name: true,
@@ -77,11 +77,11 @@ export async function componentSections(call: PageCall, page: StatusPage): Promi
   ).entries;
   return html`${section(
     'Components',
-    html`<p class="hint">What the page shows, in this order.</p>
+    html`<p class="hint">The page shows these components in this order.</p>
 ${table({
   caption: 'Components in their order',
   rows: components,
-  empty: 'The page shows nothing yet: add a component, or a group for several.',
+  empty: 'No components yet. Add a component, or a group for several.',
   columns: [
     {
       title: 'Component',
@@ -114,11 +114,11 @@ ${table({
   )}
 ${section(
   'Automation rules',
-  html`<p class="hint">Checks with some tags open incidents here when they fail, and resolve them when they recover.</p>
+  html`<p class="hint">Checks with certain tags open incidents on this page when they fail, and resolve them when they recover.</p>
 ${table({
   caption: 'Automation rules, newest first',
   rows: rules,
-  empty: 'Incidents are announced by hand.',
+  empty: 'No rules: people publish incidents.',
   columns: [
     {
       title: 'Rule',
@@ -169,7 +169,7 @@ export async function componentEditor(call: PageCall, shown: Shown = {}): Promis
           to: `${here}/delete`,
           word: 'Delete…',
           confirmWord: 'Delete the component',
-          question: 'Incidents and rules lose it. What is in a group stays where the group was.',
+          question: 'It is removed from incidents and rules. Components of a group take its place.',
           viewer,
         })
       : '',
@@ -181,7 +181,7 @@ ${
         name: 'type',
         label: 'Kind',
         value: values.get('type') ?? 'SERVICE',
-        hint: 'A service has a state of its own; a group holds others.',
+        hint: 'A service has its own state; a group contains components.',
         choices: [
           { value: 'SERVICE', word: 'Service' },
           { value: 'GROUP', word: 'Group' },
@@ -196,7 +196,7 @@ ${
   error: problems?.fields.get('parentId') ?? problems?.fields.get('statusPageId'),
 })}
 ${(stored?.type === 'SERVICE' ? serviceForm : form).view({ values, problems })}
-<div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Add it'}</button><a class="button" href="${home}">Cancel</a></div></form>`;
+<div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Add component'}</button><a class="button" href="${home}">Cancel</a></div></form>`;
   return { title, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 
@@ -247,7 +247,7 @@ export async function moveComponent(call: PageCall, by: -1 | 1): Promise<PageAns
 export async function componentPage({ api, params }: PageCall): Promise<StatusPage> {
   const { id: statusPageId = '' } = params;
   const page = await api.call(statusPageRoutes.getStatusPage, { params: { statusPageId } });
-  if (page.version !== 3) throw new AppError('NOT_FOUND', 'The page has cards, no components.');
+  if (page.version !== 3) throw new AppError('NOT_FOUND', 'The page has cards, not components.');
   return page;
 }
 

@@ -34,32 +34,32 @@ const base = '/pages/status';
 
 const words: Words = {
   name: { label: 'Name' },
-  url: { label: 'Address', hint: 'The page is at /status/ and this. Letters, digits and dashes.' },
+  url: { label: 'Address', hint: 'Last part of the address /status/…. Letters, digits and dashes.' },
   customDomain: {
     label: 'Custom domain',
-    hint: 'Such as status.example.com. The page answers there once a DNS record proves the name.',
+    hint: 'For example status.example.com. It works after a DNS record proves that you own the name.',
   },
-  isPrivate: { label: 'Private', hint: 'It opens with a key only, which is shown once.' },
+  isPrivate: { label: 'Private', hint: 'Visitors need a key, which is shown once.' },
   description: { lines: 3 },
-  logo: { label: 'Logo', hint: 'Address of an image.' },
-  redirectTo: { label: 'The logo leads to' },
-  favicon: { label: 'Icon', hint: 'Address of an image.' },
+  logo: { label: 'Logo', hint: 'URL of an image.' },
+  redirectTo: { label: 'Link of the logo' },
+  favicon: { label: 'Icon', hint: 'URL of an image.' },
   defaultTheme: {
     label: 'Light or dark',
-    words: { AUTO: 'As the reader has it', LIGHT: 'Light', DARK: 'Dark' },
+    words: { AUTO: 'System setting', LIGHT: 'Light', DARK: 'Dark' },
   },
-  themeColors: { label: 'Colours', boxLabel: 'Colours of its own' },
+  themeColors: { label: 'Colours', boxLabel: 'Custom colours' },
   cards: { isHidden: true },
   version: { isHidden: true },
-  logoDark: { label: 'Logo on a dark page', hint: 'Address of an image.' },
+  logoDark: { label: 'Logo on a dark page', hint: 'URL of an image.' },
   footerText: { label: 'Text in the footer', lines: 2 },
-  supportLink: { label: 'Support', hint: 'Address, linked in the footer.' },
-  privacyPolicyLink: { label: 'Privacy policy', hint: 'Address, linked in the footer.' },
-  termsOfServiceLink: { label: 'Terms of service', hint: 'Address, linked in the footer.' },
-  allowIndexing: { label: 'Search engines may list it' },
+  supportLink: { label: 'Support', hint: 'URL, linked in the footer.' },
+  privacyPolicyLink: { label: 'Privacy policy', hint: 'URL, linked in the footer.' },
+  termsOfServiceLink: { label: 'Terms of service', hint: 'URL, linked in the footer.' },
+  allowIndexing: { label: 'Allow search engines to index it' },
   googleAnalyticsTag: {
     label: 'Google Analytics tag',
-    hint: 'Such as G-XXXXXXXXXX: readers load a script of Google, which counts them.',
+    hint: 'For example G-XXXXXXXXXX. Visitors load a Google script that counts them.',
   },
   ...Object.fromEntries(colourNames.map((name) => [name, { type: 'color' as const }])),
 };
@@ -150,7 +150,7 @@ ${version === 3 ? html`<input type="hidden" name="version" value="3">` : cardFie
 <details${looks.hasProblem(problems) ? html` open` : ''}><summary>Looks</summary>${looks.view(state)}</details>
 <details${around.hasProblem(problems) ? html` open` : ''}><summary>Footer and search engines</summary>${around.view(state)}</details>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Create the page'}</button><button class="button" type="submit" formaction="${base}/preview" formtarget="preview" formnovalidate>Preview</button><a class="button" href="${base}">Cancel</a></div></form>
-${previewFrame('The page as it would be')}</div>
+${previewFrame('Preview of the page')}</div>
 ${stored?.version === 3 ? await componentSections(call, stored) : ''}
 ${stored ? customDomainSection(stored, `${here}/domain`, viewer) : ''}${stored?.isPrivate ? pageKeys('page', stored.keys) : ''}`;
   return {
@@ -169,7 +169,8 @@ ${confirmed({
   to: `${here}/delete`,
   word: 'Delete…',
   confirmWord: 'Delete the page',
-  question: 'Its address answers no more, and its subscribers are forgotten. Services and incidents stay.',
+  question:
+    'Visitors get a 404 at its address. Its subscribers are deleted. Services and incidents are kept.',
   viewer,
 })}</div>`;
 }

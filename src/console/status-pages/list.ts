@@ -24,11 +24,11 @@ export async function listPages({ api, query }: PageCall): Promise<View> {
       ? html`<div class="actions"><a class="button primary" href="/pages/status/new?version=3">New page of components</a><a class="button" href="/pages/status/new">New page of cards</a></div>`
       : '',
   )}${statusTabs('/pages/status')}
-<p class="lead soft">What your customers see: your services, their incidents and maintenance, and how much of it was measured.</p>
+<p class="lead soft">Pages for your customers: your services, their incidents and maintenance, and their measured uptime.</p>
 ${table({
   caption: 'Status pages, newest first',
   rows: pages.entries,
-  empty: html`There is no status page. ${mayWrite ? html`<a href="/pages/status/new?version=3">Make one</a>.` : 'Somebody whose key may write can make one.'}`,
+  empty: html`No status pages yet. ${mayWrite ? html`<a href="/pages/status/new?version=3">Create one</a>.` : 'A member with the role Editor can create one.'}`,
   columns: [
     {
       title: 'Page',
@@ -43,9 +43,9 @@ ${table({
         html`<a href="${path`/status/${url}`}">/status/${url}</a>${customDomain === null ? '' : html`<br><code>${customDomain}</code>`}`,
     },
     {
-      title: 'Who may see it',
+      title: 'Visibility',
       cell: ({ isPrivate }) =>
-        isPrivate ? stateBadge('off', 'Who has its key') : stateBadge('passed', 'Everybody'),
+        isPrivate ? stateBadge('off', 'With a key') : stateBadge('passed', 'Everybody'),
     },
     { title: 'Shows', cell: shownWords },
     {

@@ -20,22 +20,22 @@ const { createAutomationRule, deleteAutomationRule, getAutomationRule, updateAut
   automationRuleRoutes;
 
 const words: Words = {
-  name: { label: 'Name', hint: 'Its incidents are called like this.' },
-  enabled: { label: 'On', hint: 'Off, it opens no incidents; those that are open are still resolved.' },
+  name: { label: 'Name', hint: 'Title of its incidents.' },
+  enabled: { label: 'On', hint: 'If off, the rule opens no incidents. It still resolves open ones.' },
   tags: {
     label: 'Tags of checks',
-    hint: 'One in a line: checks with any of them, their own or their group’s.',
+    hint: 'One per line. Checks with any of these tags, their own or of their group.',
   },
-  firstUpdate: { label: 'What is said when they fail', lines: 3, hint: 'The first update of the incident.' },
+  firstUpdate: { label: 'Message on failure', lines: 3, hint: 'The first update of the incident.' },
   lastUpdate: {
-    label: 'What is said when they recover',
+    label: 'Message on recovery',
     lines: 3,
     hint: 'The update that resolves it.',
   },
-  notifySubscribers: { label: 'Mail both to the subscribers', hint: '' },
+  notifySubscribers: { label: 'Mail both to subscribers', hint: '' },
   coolDownWindowMinutes: {
     label: 'Minutes between incidents',
-    hint: 'After one ended. What still fails by then opens the next.',
+    hint: 'Pause after an incident ends. Checks that still fail after it open the next one.',
   },
 };
 const form = new Form(AutomationRuleInput.omit({ statusPageId: true, components: true }), words);
@@ -68,13 +68,13 @@ export async function ruleEditor(call: PageCall, shown: Shown = {}): Promise<Vie
           to: `${here}/delete`,
           word: 'Delete…',
           confirmWord: 'Delete the rule',
-          question: 'It opens no more incidents. One that is open is still resolved when its checks recover.',
+          question: 'It opens no more incidents. An open incident is still resolved when its checks recover.',
           viewer,
         })
       : '',
   )}${problemNotice(problems)}<form class="form" method="post" action="${here}">${csrfField(viewer)}
 ${form.view({ values, problems })}
-<fieldset class="group"><legend>Components</legend><p class="hint">How each of them is while an incident of the rule is open.</p>${
+<fieldset class="group"><legend>Components</legend><p class="hint">State of each component while an incident of the rule is open.</p>${
     wrong === undefined ? '' : html`<p class="error">${wrong}</p>`
   }${components.map((one) => impactField(one, values))}</fieldset>
 <div class="actions"><button class="button primary" type="submit">${stored ? 'Save' : 'Add the rule'}</button><a class="button" href="${home}">Cancel</a></div></form>`;

@@ -35,11 +35,11 @@ export async function showSubscribers(
   const name = visible(shortened(page.name, 80));
   const main = html`<nav class="crumbs"><a href="/pages/status">Status pages</a> / ${mayWrite ? html`<a href="${path`/pages/status/${page.id}`}">${name}</a>` : name}</nav>${heading('Subscribers')}
 ${done.said === undefined ? '' : notice(done.said)}${problemNotice(done.problems)}
-<p class="lead soft">${counted(counts.VERIFIED, 'address', 'addresses')} mailed of incidents and maintenance${counts.PENDING === 0 ? '' : `, ${counts.PENDING} not confirmed yet`}.</p>
+<p class="lead soft">${counted(counts.VERIFIED, 'address', 'addresses')} subscribed to incidents and maintenance${counts.PENDING === 0 ? '' : `, ${counts.PENDING} not confirmed yet`}.</p>
 ${table({
   caption: 'Subscribers, newest first',
   rows: found.entries,
-  empty: 'Nobody has subscribed to this page yet.',
+  empty: 'No subscribers yet.',
   columns: [
     { title: 'Address', cell: ({ address }) => visible(shortened(address, 120)) },
     {
@@ -58,7 +58,7 @@ ${table({
                 word: 'Remove…',
                 about: shortened(address, 60),
                 confirmWord: 'Remove the address',
-                question: 'It is mailed nothing more of this page. Its owner may subscribe again.',
+                question: 'The address gets no more mails about this page. Its owner can subscribe again.',
                 viewer,
               }),
           },
@@ -84,8 +84,8 @@ function addForm(
     return line === undefined ? said : `Line ${Number(line) + 1}: ${said}`;
   });
   return html`<form class="form" method="post" action="${here}">${csrfField(viewer)}
-${textArea({ name: 'addresses', label: 'Addresses', value: addresses, rows: 4, error: wrong[0], hint: 'One in a line, at most 100. They are mailed without being asked: add only those whose consent you have.' })}
-<button class="button primary" type="submit">Subscribe them</button></form>`;
+${textArea({ name: 'addresses', label: 'Addresses', value: addresses, rows: 4, error: wrong[0], hint: 'One per line, at most 100. They get mails without confirmation, so add only people who have agreed.' })}
+<button class="button primary" type="submit">Subscribe addresses</button></form>`;
 }
 
 export async function addSubscribers(call: PageCall): Promise<PageAnswer> {
@@ -98,7 +98,7 @@ export async function addSubscribers(call: PageCall): Promise<PageAnswer> {
     call.api.call(createSubscriptions, { params: idOf(call), body: { subscriptions } }),
   );
   if (problems) return showSubscribers(call, { problems, addresses });
-  const skipped = done.skipped === 0 ? '' : ` ${done.skipped} were subscribed before.`;
+  const skipped = done.skipped === 0 ? '' : ` ${done.skipped} were already subscribed.`;
   return showSubscribers(call, {
     said: `${counted(done.created, 'address', 'addresses')} subscribed.${skipped}`,
   });

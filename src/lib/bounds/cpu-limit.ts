@@ -13,7 +13,7 @@ export class CpuLimitExceeded extends Error {
 /** This thread got no processor time: nothing can be said about the work. */
 export class ThreadStarved extends Error {
   constructor() {
-    super('the agent got too little processor time to judge the answer');
+    super('the agent got too little processor time to evaluate the response');
     this.name = 'ThreadStarved';
   }
 }

@@ -37,11 +37,11 @@ export function weakReason(secret: string): WeakReason | undefined {
 const reasons: Readonly<Record<WeakReason, string>> = {
   short: `is not masked in results and logs: it is shorter than ${minSecretLength} characters`,
   long: 'is not masked in results and logs: it is longer than 128 KiB',
-  common: 'is not masked in results and logs: it stands in most of them anyway',
-  word: 'is masked in results and logs only where it stands by itself: it is one short word',
+  common: 'is not masked in results and logs: it is too common there',
+  word: 'is masked in results and logs only as a separate word: it is one short word',
 };
 
 /** What people read of such a value, without the value. @param name of the variable or the field. */
 export function weakSecretText(name: string, reason: WeakReason): string {
-  return `The value of ${name} ${reasons[reason]}. Choose another one where it is a secret.`;
+  return `The value of ${name} ${reasons[reason]}. If it is a secret, choose another value.`;
 }

@@ -28,9 +28,7 @@ export class WorkBudget {
   spend(steps: number): void {
     this.#stepCount += steps;
     if (this.#stepCount > this.#maxSteps) {
-      throw new WorkExceeded(
-        `it takes more than the ${this.#maxSteps} steps that the assertions of a run have`,
-      );
+      throw new WorkExceeded(`it exceeds the limit of ${this.#maxSteps} steps for the assertions of a run`);
     }
   }
 

@@ -6,7 +6,7 @@ import { dayText, utcDay, utcText } from './time.ts';
 
 describe('a share', () => {
   it.each([6.45, 100, 1.000001, -0.01, Number.NaN, Number.POSITIVE_INFINITY])('is not %s', (value) => {
-    expect(() => share(value)).toThrow('is no share');
+    expect(() => share(value)).toThrow('is not a share');
   });
 
   it('of nothing is not known, and comes from parts or from a percentage of the API', () => {
@@ -14,7 +14,7 @@ describe('a share', () => {
     expect(shareOf(1, 3)).toBe(1 / 3);
     expect(shareOfPercent(6.45)).toBe(0.0645);
     expect(shareOfPercent(null)).toBeNull();
-    expect(() => shareOfPercent(645)).toThrow('is no share');
+    expect(() => shareOfPercent(645)).toThrow('is not a share');
   });
 
   it.each([

@@ -9,7 +9,7 @@ export type Share = number & { readonly [isShare]: true };
  * @throws RangeError for less than 0, more than 1 and NaN: such a number is no share, and printing it would be a lie.
  */
 export function share(value: number): Share {
-  if (!(value >= 0 && value <= 1)) throw new RangeError(`${value} is no share: a share is 0 to 1`);
+  if (!(value >= 0 && value <= 1)) throw new RangeError(`${value} is not a share: a share is from 0 to 1`);
   return value as Share;
 }
 

@@ -5,7 +5,7 @@ import { ExactNumber, isDouble } from './exact-number.ts';
 /** A JSON text with more values than fit into the memory of a thread. */
 export class JsonTooLarge extends Error {
   constructor() {
-    super(`it has more than ${maxValues} values, more than memory is there for`);
+    super(`it has more than ${maxValues} values, which exceeds the memory limit`);
     this.name = 'JsonTooLarge';
   }
 }

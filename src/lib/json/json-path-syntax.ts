@@ -110,7 +110,7 @@ function withPlainNumbers(path: string): string {
   });
 }
 
-const tooDeep = 'its parts are nested too deep';
+const tooDeep = 'it is nested too deeply';
 
 class Translation {
   hasRegex = false;
@@ -136,7 +136,7 @@ class Translation {
     if (selector instanceof selectors.FilterSelector) {
       return { kind: 'filter', condition: this.#condition(selector.expression, depth + 1) };
     }
-    throw new Error('it has a selector that RFC 9535 does not know');
+    throw new Error('it has a selector that RFC 9535 does not define');
   }
 
   #condition(expression: Expression, depth: number): Condition {
@@ -173,7 +173,7 @@ class Translation {
         };
       }
     }
-    throw new Error('a filter of it is neither true nor false');
+    throw new Error('one of its filters is not a logical expression');
   }
 
   #operand(expression: Expression, depth: number): Operand {
@@ -196,7 +196,7 @@ class Translation {
         return { kind: name, query: this.#filterQuery(of, depth) };
       }
     }
-    throw new Error('a filter of it compares what has no value');
+    throw new Error('one of its filters compares an expression that has no value');
   }
 
   #filterQuery(expression: InstanceType<typeof expressions.FilterQuery>, depth: number): Query {

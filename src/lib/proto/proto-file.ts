@@ -73,7 +73,7 @@ const label = { optional: 1, required: 2, repeated: repeatedLabel } as const;
  */
 export function parseProtoFile(text: string): ProtoFile {
   if (text.length > maxProtoLength) {
-    throw new ProtoSyntaxError(`the file has ${text.length} characters, ${maxProtoLength} are possible`);
+    throw new ProtoSyntaxError(`the file has ${text.length} characters, the maximum is ${maxProtoLength}`);
   }
   return new FileReader(new ProtoTokens(text)).read();
 }
@@ -101,7 +101,7 @@ class FileReader {
       if (tokens.takeIf(';')) continue;
       const keyword = tokens.identifier();
       if (keyword === 'syntax') this.#readSyntax();
-      else if (keyword === 'edition') throw tokens.problem('editions are not known here: use proto3');
+      else if (keyword === 'edition') throw tokens.problem('editions are not supported: use proto3');
       else if (keyword === 'import') imports.add(this.#readImport());
       else if (keyword === 'package') {
         this.#package = tokens.path();
@@ -128,7 +128,7 @@ class FileReader {
     this.#tokens.expect('=');
     const syntax = this.#tokens.string();
     if (syntax !== 'proto2' && syntax !== 'proto3') {
-      throw this.#tokens.problem(`the syntax ${JSON.stringify(syntax)} is not known: use proto3`);
+      throw this.#tokens.problem(`the syntax ${JSON.stringify(syntax)} is not supported: use proto3`);
     }
     this.#isProto3 = syntax === 'proto3';
     this.#tokens.expect(';');
@@ -143,7 +143,7 @@ class FileReader {
 
   #readMessage(scope: string, depth: number): Message {
     const tokens = this.#tokens;
-    if (depth > maxDepth) throw tokens.problem(`messages are nested more than ${maxDepth} deep`);
+    if (depth > maxDepth) throw tokens.problem(`messages are nested more than ${maxDepth} levels deep`);
     const name = tokens.identifier();
     const ownScope = this.#define(scope, name, 'message');
     const message: Message = { name, field: [], nestedType: [], enumType: [], oneofDecl: [] };
@@ -189,7 +189,7 @@ class FileReader {
     const tokens = this.#tokens;
     const written = /^(optional|required|repeated)$/.test(tokens.peek()) ? tokens.take() : 'optional-by-rule';
     const typeName = tokens.path();
-    if (typeName === 'group') throw tokens.problem('groups are not known here: use a message');
+    if (typeName === 'group') throw tokens.problem('groups are not supported: use a message');
     const isMap = typeName === 'map' && tokens.takeIf('<');
     const entry = isMap ? this.#readMapTypes() : undefined;
     const name = tokens.identifier();
@@ -359,7 +359,7 @@ class FileReader {
       if (outer === '') break;
     }
     throw new ProtoSyntaxError(
-      `the type ${name} is not in the file; of imports only those of google/protobuf are known: write its definition into the file`,
+      `the type ${name} is not defined in the file; only imports of google/protobuf are supported: add its definition to the file`,
     );
   }
 }

@@ -74,7 +74,7 @@ export class ProtoMethod {
     });
     const found = this.#registry.getService(service);
     const wanted = found?.methods.find(({ name }) => name === method);
-    if (!found) throw new ProtoError(`there is no service ${service}`);
+    if (!found) throw new ProtoError(`the service ${service} does not exist`);
     if (!wanted) {
       const names = found.methods.map(({ name }) => name).join(', ');
       throw new ProtoError(`${service} has no method ${method}; it has ${names || 'none'}`);
@@ -112,7 +112,7 @@ export class ProtoMethod {
   /** An answer as JSON, with its fields in the way of ProtoJSON. @throws ProtoError */
   decode(bytes: Uint8Array): unknown {
     const { output } = this.#method;
-    return guarded(`the answer is no ${output.typeName}`, () =>
+    return guarded(`the response is not a valid ${output.typeName}`, () =>
       toJson(output, fromBinary(output, bytes), { registry: this.#registry, alwaysEmitImplicit: true }),
     );
   }

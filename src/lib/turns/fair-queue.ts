@@ -238,7 +238,7 @@ export class FairQueue {
 
   #drop(): AppError {
     this.#dropped += 1;
-    return new AppError('CALLER_GONE', 'The caller hung up before the answer was made.');
+    return new AppError('CALLER_GONE', 'The client disconnected before the response was ready.');
   }
 }
 
@@ -261,7 +261,7 @@ function isBefore(one: Lane, other: Lane): boolean {
 function tooMany(most: number): AppError {
   return new AppError(
     'RATE_LIMITED',
-    `Too many requests wait for an answer: ${most} may wait at once. Try again in a second.`,
+    `Too many requests are waiting: the limit is ${most}. Try again in a second.`,
     { attributes: { limit: most, retryAfterSeconds: 1 } },
   );
 }

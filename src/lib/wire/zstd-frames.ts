@@ -114,7 +114,7 @@ export class ZstdFrames extends Transform {
       start = end;
     }
     if (start < piece.length) this.push(piece.subarray(start));
-    done(this.#watch.isMalformed ? dataError('Z_DATA_ERROR', 'bytes that are no Zstandard frame') : null);
+    done(this.#watch.isMalformed ? dataError('Z_DATA_ERROR', 'the data is not a Zstandard frame') : null);
   }
 
   override _flush(done: TransformCallback): void {

@@ -75,26 +75,26 @@ export const ServiceConfig = z
       .optional()
       .meta({ secret: true, defaultText: 'none' })
       .describe(
-        'PostgreSQL connection URL; of several hosts (`a:5432,b:5432`) the one that takes writes is used. Without it the service uses an SQLite database under DATA_DIR',
+        'PostgreSQL connection URL; with several hosts (`a:5432,b:5432`), the service connects to the primary. Without it the service uses an SQLite database under DATA_DIR',
       ),
     DATABASE_DIRECT_URL: z
       .string()
       .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
       .optional()
-      .meta({ secret: true, defaultText: 'none: DATABASE_URL keeps sessions' })
+      .meta({ secret: true, defaultText: 'none: DATABASE_URL preserves sessions' })
       .describe(
-        'Where the database itself is, when DATABASE_URL leads to a pooler in transaction mode such as PgBouncer. One connection of each process goes there, and backups',
+        'Direct connection URL of the database, if DATABASE_URL is a pooler in transaction mode such as PgBouncer. Each process opens one connection to it; backups use it, too',
       ),
     DATABASE_REPLICA_URL: z
       .string()
       .regex(
         /^postgres(ql)?:\/\/[^,]+$/,
-        'must start with postgres:// or postgresql://, and name one host: a balancer may have several behind it',
+        'must start with postgres:// or postgresql://, and name one host, such as that of a load balancer for several replicas',
       )
       .optional()
       .meta({ secret: true, defaultText: 'none' })
       .describe(
-        'A streaming replica of the database. Lists of results, analytics, reports and public pages are read there while it is at most 5 s behind',
+        'Connection URL of a streaming replica. Lists of results, analytics, reports and public pages are read from it while it is at most 5 s behind',
       ),
     DATABASE_POOL_SIZE: z.coerce
       .number()
@@ -102,14 +102,16 @@ export const ServiceConfig = z
       .min(2)
       .max(1_000)
       .default(10)
-      .describe('Most connections of a process to PostgreSQL for requests and jobs. It needs two more'),
+      .describe(
+        'Maximum PostgreSQL connections of a process for requests and jobs. It opens two more for other purposes',
+      ),
     DATABASE_WAIT_SECONDS: z.coerce
       .number()
       .int()
       .min(0)
       .max(86_400)
       .default(60)
-      .describe('How long a starting service waits for PostgreSQL to be reachable. 0: not at all'),
+      .describe('How long a starting service waits for PostgreSQL to be reachable. 0: it does not wait'),
     ...natsSettings,
     DATA_DIR: z
       .string()
@@ -121,7 +123,7 @@ export const ServiceConfig = z
       .optional()
       .meta({ secret: true, defaultText: 'none: secrets are stored in clear' })
       .describe(
-        'Key that secrets in the database are encrypted with: 32 bytes as Base64 or hex, such as `openssl rand -base64 32` prints. Without it they are lost',
+        'Key that encrypts secrets in the database: 32 bytes as Base64 or hex, such as from `openssl rand -base64 32`. If you lose the key, you lose the secrets',
       ),
     SECRETS_OLD_KEYS: z
       .string()
@@ -129,7 +131,7 @@ export const ServiceConfig = z
       .optional()
       .meta({ secret: true, defaultText: 'none' })
       .describe(
-        'Keys that SECRETS_KEY replaced, separated by commas or spaces. At start, what they encrypted is encrypted with SECRETS_KEY',
+        'Keys that SECRETS_KEY replaced, separated by commas or spaces. At start, secrets that they encrypted are encrypted again with SECRETS_KEY',
       ),
     ARTIFACT_STORE: z
       .string()
@@ -161,7 +163,7 @@ export const ServiceConfig = z
       .optional()
       .meta({ secret: true, defaultText: 'none' })
       .describe(
-        'Access key for the bucket. Without it the AWS variables, profile or role of the machine apply',
+        'Access key for the bucket. Without it, the service uses the AWS variables, profile or role of the machine',
       ),
     S3_SECRET_ACCESS_KEY: z
       .string()
@@ -179,18 +181,18 @@ export const ServiceConfig = z
       .optional()
       .meta({ defaultText: 'none' })
       .describe(
-        "Another host name of the service, at which files of runs open: `https://picket-files.example.com`. Playwright's trace viewer needs it. It must serve no other site",
+        'Separate host name of the service for files of runs: `https://picket-files.example.com`. The trace viewer of Playwright needs it. It must not serve any other site',
       ),
     ...customDomainSettings,
     PAGES: z
       .enum(['on', 'off'])
       .default('on')
-      .describe('Whether the service has pages for browsers. off: it is an API only'),
+      .describe('Whether the service has web pages. off: it serves the API only'),
     MCP: z
       .enum(['on', 'read-only', 'off'])
       .default('on')
       .describe(
-        'Whether programs with a language model may use the API as tools at `/mcp`. Tools that change something are offered to clients that ask for them; read-only: to nobody',
+        'Whether programs with a language model may use the API as tools at `/mcp`. on: clients can also request tools that write; read-only: they cannot',
       ),
     RATE_LIMIT_PER_MINUTE: z.coerce
       .number()
@@ -199,7 +201,7 @@ export const ServiceConfig = z
       .max(1_000_000)
       .default(600)
       .describe(
-        'Requests per minute that one API key (on public pages: one address) may send to one service process. Some operations have a lower limit. 0 disables all rate limits',
+        'Maximum requests per minute of one API key (on public pages: of one address) to one service process. Some operations have a lower limit. 0 disables all rate limits',
       ),
     TRUSTED_PROXIES: z
       .string()
@@ -214,9 +216,7 @@ export const ServiceConfig = z
       })
       .default('')
       .meta({ defaultText: 'none' })
-      .describe(
-        'Proxies in front of the service whose `X-Forwarded-For` header is trusted for the client address',
-      ),
+      .describe('Reverse proxies whose `X-Forwarded-For` header is trusted for the client address'),
     STATIC_IPS: staticIpSetting('4'),
     STATIC_IPV6S: staticIpSetting('6'),
     BOOTSTRAP_API_KEY: z
@@ -236,16 +236,16 @@ export const ServiceConfig = z
       .describe('Mail server for alerts by e-mail. E-mail is off unless this and MAIL_FROM are set'),
     MAIL_FROM: z
       .string()
-      .regex(/^[^\r\n]*[^\s@]+@[^\s@]+$/, 'must hold an e-mail address')
+      .regex(/^[^\r\n]*[^\s@]+@[^\s@]+$/, 'must contain an e-mail address')
       .optional()
       .meta({ defaultText: 'none' })
       .describe('Sender of e-mail alerts: an address, or `Name <address>`'),
     ...oidcSettings,
     EGRESS_ALLOW: egressRules.describe(
-      'Destinations that notifications, and questions to a model, may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
+      'Destinations that notifications and model requests may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
     ),
     EGRESS_DENY: egressRules.describe(
-      'Destinations that neither notifications nor questions to a model may reach. Same syntax as EGRESS_ALLOW',
+      'Destinations that notifications and model requests must not reach. Same syntax as EGRESS_ALLOW',
     ),
     // Read by modelOf() alone, whose types are those of the settings.
     ...(shapeOf(serviceModelSettings) as Record<never, never>),
@@ -258,27 +258,25 @@ export const ServiceConfig = z
       .optional()
       .meta({ defaultText: 'none' })
       .describe(
-        'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the service connects to; read at start',
+        'Folder of PEM files: custom CA certificates, trusted for all outgoing connections in addition to the system ones; read at start',
       ),
     PAGERDUTY_URL: httpUrl
       .default('https://events.pagerduty.com')
-      .describe('Events API of PagerDuty; https://events.eu.pagerduty.com for accounts in the EU'),
+      .describe('URL of the PagerDuty Events API; https://events.eu.pagerduty.com for accounts in the EU'),
     OPSGENIE_URL: httpUrl
       .optional()
       .meta({ defaultText: "that of the channel's region" })
       .describe('URL of the Opsgenie Alert API, to override the default of the region of a channel'),
     TELEGRAM_URL: httpUrl
       .default('https://api.telegram.org')
-      .describe('Bot API of Telegram, for those who run a server of it themselves'),
-    SLACK_URL: httpUrl.default('https://slack.com').describe('Where the Web API of Slack is'),
+      .describe('URL of the Telegram Bot API, to use a self-hosted server'),
+    SLACK_URL: httpUrl.default('https://slack.com').describe('URL of the Slack Web API'),
     SLACK_BOT_TOKEN: z
       .string()
       .regex(/^[\x21-\x7e]+$/, 'must not have spaces')
       .optional()
       .meta({ secret: true, defaultText: 'none' })
-      .describe(
-        'Bot token of a Slack app for channels of type SLACK_APP that name none. Every account may post with it',
-      ),
+      .describe('Default bot token for channels of type SLACK_APP. All accounts can post with it'),
     SMS_PROVIDER: phoneProvider('text messages'),
     CALL_PROVIDER: phoneProvider('phone calls'),
     ALERTS_PER_MINUTE: z.coerce
@@ -287,9 +285,9 @@ export const ServiceConfig = z
       .min(0)
       .max(10_000)
       .default(60)
-      .describe('Notifications a channel gets per minute. Further ones wait up to ten minutes. 0: no limit'),
+      .describe('Maximum notifications per minute of a channel. Others wait up to ten minutes. 0: no limit'),
     RESULT_RETENTION_DAYS: days(30).describe(
-      'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur; on PostgreSQL results go by the day, up to a day later',
+      'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur; on PostgreSQL results are deleted in whole days, up to a day later',
     ),
     DETAIL_OF_EVERY_NTH_PASS: z.coerce
       .number()
@@ -298,7 +296,7 @@ export const ServiceConfig = z
       .max(1_000_000)
       .default(1)
       .describe(
-        'Of how many scheduled runs in a row that passed one keeps its detail (headers, body, phases, log), for each check and location. 1: all do. Failures, degraded and repeated runs, the first pass after one, one pass a day and runs that somebody started always do; numbers of all runs stay',
+        'Sampling of details (headers, body, phases, log) of passed scheduled runs, for each check and location: every n-th keeps them. 1: all. Failed, degraded and repeated runs, the first pass after one, one pass a day and manual runs always keep them. Metrics of all runs are kept',
       ),
     ARTIFACT_RETENTION_DAYS: days(30).describe('Days to keep artifacts of runs'),
     CODE_BUNDLE_QUOTA_BYTES: z.coerce
@@ -308,9 +306,9 @@ export const ServiceConfig = z
       .max(2 ** 50)
       .default(10 * 2 ** 30)
       .meta({ defaultText: '10737418240 (10 GiB)' })
-      .describe('Most bytes of code bundles of an account'),
+      .describe('Maximum bytes of code bundles of an account'),
     ANALYTICS_RETENTION_DAYS: days(400).describe(
-      'Days that analytics can look back. They take about 20 bytes per result',
+      'Days that analytics cover. They take about 20 bytes per result',
     ),
     ...clickHouseSettings,
     SESSION_MAX_HOURS: z.coerce
@@ -320,7 +318,7 @@ export const ServiceConfig = z
       .max(8_760)
       .default(720)
       .describe(
-        'Hours after which a login session ends, however much it is used; without use it ends after a week. Roles by group (`OIDC_ROLES`) are read at each login: this is how long a group that was taken away still counts',
+        'Maximum hours of a login session. An unused session ends after a week. Roles by group (`OIDC_ROLES`) are read at login only, so a removed group stays effective for this long',
       ),
     AUDIT_RETENTION_DAYS: days(400).describe('Days to keep the audit log: who changed what'),
     METRICS_TOKEN: z
@@ -330,7 +328,7 @@ export const ServiceConfig = z
       .optional()
       .meta({ secret: true, defaultText: 'none' })
       .describe(
-        'Bearer token that sees all accounts on `/metrics` and `/metrics/checks`. An API key always sees its own account there',
+        'Bearer token that gives access to all accounts on `/metrics` and `/metrics/checks`. An API key gives access to its own account',
       ),
     ...otlpSettings,
     ...remoteWriteSettings,
@@ -347,24 +345,24 @@ export const ServiceConfig = z
   })
   .refine(({ DATABASE_URL: url, DATABASE_REPLICA_URL: copy }) => copy === undefined || url !== undefined, {
     path: ['DATABASE_REPLICA_URL'],
-    error: 'needs DATABASE_URL: the database that it is a replica of',
+    error: 'needs DATABASE_URL: the primary of the replica',
   })
   .refine(({ DATABASE_URL: database, NATS_URL: url }) => url === undefined || database !== undefined, {
     path: ['NATS_URL'],
-    error: 'needs DATABASE_URL: only on PostgreSQL there are processes to wake',
+    error: 'needs DATABASE_URL: only PostgreSQL supports several service processes',
   })
   .refine(
     ({ NATS_URL: url, NATS_CREDENTIALS: credentials }) => credentials === undefined || url !== undefined,
     {
       path: ['NATS_CREDENTIALS'],
-      error: 'needs NATS_URL: the servers that they are for',
+      error: 'needs NATS_URL: the servers to authenticate to',
     },
   )
   .refine(
     ({ REMOTE_WRITE_URL: url, REMOTE_WRITE_HEADERS: headers }) => headers === undefined || url !== undefined,
     {
       path: ['REMOTE_WRITE_HEADERS'],
-      error: 'needs REMOTE_WRITE_URL: the receiver that they are for',
+      error: 'needs REMOTE_WRITE_URL: the receiver of the headers',
     },
   )
   .refine(
@@ -372,7 +370,7 @@ export const ServiceConfig = z
       pages === undefined || files === undefined || new URL(pages).hostname !== new URL(files).hostname,
     {
       path: ['ARTIFACTS_URL'],
-      error: 'must have another host name than PUBLIC_URL: a port alone does not keep cookies apart',
+      error: 'must have a different host name than PUBLIC_URL: cookies ignore ports',
     },
   );
 export type ServiceConfig = z.output<typeof ServiceConfig>;

@@ -16,14 +16,14 @@ export const customDomainSettings = {
     .superRefine((text, context) => {
       for (const entry of entries(text)) {
         if (entryOf(entry) !== undefined) continue;
-        const message = `"${entry}" is neither a host name such as status.example.com nor one such as *.example.com`;
+        const message = `"${entry}" is not a host name such as status.example.com or *.example.com`;
         context.addIssue({ code: 'custom', message });
       }
     })
     .default('')
     .meta({ defaultText: 'none' })
     .describe(
-      'Host names that pages of any account may answer at without a proof in DNS, separated by commas or spaces: `status.example.com`, or `*.example.com` for every name below ([custom-domain.md](../how-to/custom-domain.md))',
+      'Custom domains that any account may use without proof in DNS, separated by commas or spaces: `status.example.com`, or `*.example.com` for every name below ([custom-domain.md](../how-to/custom-domain.md))',
     ),
 };
 

@@ -14,7 +14,7 @@ describe('the address of the service', () => {
       ['https://example.com/picket', /must have no path: "\/picket"/],
       ['https://example.com/?a=1', /no "\?"/],
       ['https://example.com/#a', /no "#"/],
-      ['https://me:secret@example.com', /no user name/],
+      ['https://me:secret@example.com', /not contain a user name/],
       ['ftp://example.com', /http or https/],
     ] as const) {
       expect(problemsOf({ [name]: text })).toEqual([[name, expect.stringMatching(reason)]]);

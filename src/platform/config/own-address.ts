@@ -10,9 +10,9 @@ export const ownAddress = z
     const url = URL.parse(text);
     if (!url) return;
     const refuse = (message: string) => context.addIssue({ code: 'custom', message });
-    if (url.username !== '' || url.password !== '') refuse('must have no user name or password');
+    if (url.username !== '' || url.password !== '') refuse('must not contain a user name or password');
     if (url.pathname !== '/') {
       refuse(`must have no path: "${url.pathname}" does not work. Give the service a host name of its own`);
     }
-    if (url.search !== '' || url.hash !== '') refuse('must end behind the host: no "?" and no "#"');
+    if (url.search !== '' || url.hash !== '') refuse('must end after the host: no "?" and no "#"');
   });

@@ -7,15 +7,15 @@ export const remoteWriteSettings = {
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine(
       (text) => new URL(text).username === '',
-      'must have no user: REMOTE_WRITE_HEADERS takes credentials',
+      'must not contain a user name: put credentials into REMOTE_WRITE_HEADERS',
     )
     .optional()
     .meta({ defaultText: 'none: nothing is written' })
     .describe(
-      'Receiver of Prometheus remote write that gets the metrics of `/metrics/checks`, of all accounts, such as `http://prometheus:9090/api/v1/write`',
+      'URL of a Prometheus remote-write receiver for the metrics of `/metrics/checks` of all accounts, such as `http://prometheus:9090/api/v1/write`',
     ),
   REMOTE_WRITE_HEADERS: headerListSetting().describe(
-    'Headers for it, such as `authorization=Bearer%20…` or `x-scope-orgid=lab`: values are percent-encoded',
+    'Request headers for the receiver, such as `authorization=Bearer%20…` or `x-scope-orgid=lab`: values are percent-encoded',
   ),
   REMOTE_WRITE_INTERVAL_SECONDS: z.coerce
     .number()
@@ -23,5 +23,5 @@ export const remoteWriteSettings = {
     .min(1)
     .max(3_600)
     .default(60)
-    .describe('How often the metrics are written'),
+    .describe('Interval between writes'),
 };

@@ -8,7 +8,7 @@ export const oidcSettings = {
     .optional()
     .meta({ defaultText: 'none' })
     .describe(
-      'Issuer of OpenID Connect that people log in by. It sends them back to `PUBLIC_URL/login/sso/callback`',
+      'OpenID Connect issuer for single sign-on. Its redirect URI is `PUBLIC_URL/login/sso/callback`',
     ),
   OIDC_CLIENT_ID: z
     .string()
@@ -21,22 +21,22 @@ export const oidcSettings = {
     .min(1)
     .optional()
     .meta({ secret: true, defaultText: 'none' })
-    .describe('Client secret at the issuer; without it the client is a public one'),
+    .describe('Client secret at the issuer; without it the client is public'),
   OIDC_NAME: z
     .string()
     .min(1)
     .max(60)
     .default('single sign-on')
-    .describe('What the issuer is called on the login page'),
-  OIDC_SCOPES: z.string().min(1).default('openid email profile').describe('Scopes that are asked for'),
-  OIDC_EMAIL_CLAIM: z.string().min(1).default('email').describe('Claim that holds the mail address'),
+    .describe('Name of the issuer on the login page'),
+  OIDC_SCOPES: z.string().min(1).default('openid email profile').describe('Scopes to request'),
+  OIDC_EMAIL_CLAIM: z.string().min(1).default('email').describe('Claim with the mail address'),
   OIDC_UNVERIFIED_MAIL: z
     .enum(['refuse', 'trust'])
     .default('refuse')
     .describe(
-      'What an address is worth that the issuer does not call verified. trust: only where people cannot choose it themselves',
+      'How to treat mail addresses that the issuer does not mark as verified. trust: only if users cannot choose their address themselves',
     ),
-  OIDC_GROUPS_CLAIM: z.string().min(1).default('groups').describe('Claim that lists the groups of somebody'),
+  OIDC_GROUPS_CLAIM: z.string().min(1).default('groups').describe('Claim with the groups of a user'),
   OIDC_ROLES: z
     .string()
     .superRefine((text, context) => {
@@ -45,18 +45,18 @@ export const oidcSettings = {
     .default('')
     .meta({ defaultText: 'none' })
     .describe(
-      'Roles by group, the first that fits: `ops=ADMIN,dev=READ_WRITE,*=READ_ONLY`. Groups named here need no invitation; roles follow them at each login, up and down',
+      'Roles by group, the first match wins: `ops=ADMIN,dev=READ_WRITE,*=READ_ONLY`. Members of these groups need no invitation. Each login updates the role',
     ),
   OIDC_DOMAINS: z
     .string()
     .default('')
-    .meta({ defaultText: 'none: only who is invited' })
-    .describe('Mail domains whose people need no invitation, separated by commas'),
+    .meta({ defaultText: 'none: invited users only' })
+    .describe('Mail domains whose users need no invitation, separated by commas'),
   OIDC_ACCOUNT: z
     .uuid()
     .optional()
     .meta({ defaultText: 'the first account' })
-    .describe('Account that people without an invitation come into'),
+    .describe('Account of users who join without an invitation'),
 };
 
 /** `ops=ADMIN,*=READ_ONLY`; entries that are none are left out, `roleProblems` names them. */

@@ -25,7 +25,7 @@ export function readStaticIps(
     const addresses = list.split(',');
     for (const address of addresses) {
       if (!isAddress(address, family)) {
-        problems.push(`"${address}" is no IPv${family} address or network`);
+        problems.push(`"${address}" is not an IPv${family} address or network`);
       }
     }
     byLocation[location] = [...(byLocation[location] ?? []), ...addresses];

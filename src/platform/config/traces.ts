@@ -8,10 +8,10 @@ export const otlpSettings = {
     .optional()
     .meta({ defaultText: 'none: no traces are sent' })
     .describe(
-      'Collector of OpenTelemetry that gets a trace of each run, and a record of each failure. Over HTTP `/v1/traces` and `/v1/logs` are added',
+      'URL of an OpenTelemetry collector for a trace of each run and a log record of each failure. With HTTP, `/v1/traces` and `/v1/logs` are appended',
     ),
   OTEL_EXPORTER_OTLP_HEADERS: headerListSetting().describe(
-    'Headers for the collector, such as `authorization=Bearer%20…`: values are percent-encoded',
+    'Request headers for the collector, such as `authorization=Bearer%20…`: values are percent-encoded',
   ),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
     .enum(['http/json', 'http/protobuf', 'grpc'], {
@@ -19,7 +19,7 @@ export const otlpSettings = {
     })
     .default('http/json')
     .describe(
-      'How the collector is spoken to. Most take HTTP at port 4318 and gRPC at 4317; https:// is TLS for each',
+      'Protocol of the collector. Most listen for HTTP on port 4318 and for gRPC on 4317. Use https:// for TLS with each protocol',
     ),
   OTEL_EXPORTER_OTLP_TIMEOUT: z.coerce
     .number()
@@ -27,6 +27,6 @@ export const otlpSettings = {
     .min(100)
     .max(60_000)
     .default(10_000)
-    .describe('Milliseconds that a request to the collector may take'),
+    .describe('Timeout of a request to the collector, in milliseconds'),
   OTEL_SERVICE_NAME: z.string().min(1).max(200).default('picket').describe('`service.name` of the traces'),
 };

@@ -29,7 +29,7 @@ function needlessBodyIssues(body: unknown): Issue[] {
     return issuesOf(findUnknownFields([z.object({})], body), 'field');
   }
   return [
-    { code: 'custom', path: [], input: undefined, message: 'is of no use: this operation takes no body' },
+    { code: 'custom', path: [], input: undefined, message: 'is not allowed: this operation has no body' },
   ];
 }
 

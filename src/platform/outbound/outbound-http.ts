@@ -118,7 +118,7 @@ export class OutboundHttp {
   #refusal(url: string): string | undefined {
     if (!URL.canParse(url)) return 'the URL is not valid';
     const { protocol, hostname, port } = new URL(url);
-    if (protocol !== 'http:' && protocol !== 'https:') return 'only http and https URLs are called';
+    if (protocol !== 'http:' && protocol !== 'https:') return 'only http and https URLs are supported';
     return this.#policy.refusal({
       hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
       port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
@@ -130,13 +130,13 @@ export class OutboundHttp {
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 const meanings: Readonly<Record<number, string>> = {
-  400: 'the receiver refuses the message',
-  401: 'the receiver does not accept the key or token of the channel',
-  403: 'the receiver does not accept the key or token of the channel',
-  404: 'there is nothing at the address of the channel; it may have been deleted',
-  410: 'there is nothing at the address of the channel any more',
+  400: 'the receiver rejected the message',
+  401: 'the receiver rejected the key or token of the channel',
+  403: 'the receiver rejected the key or token of the channel',
+  404: 'the address of the channel does not exist; it may have been deleted',
+  410: 'the address of the channel no longer exists',
   413: 'the message is too long for the receiver',
-  422: 'the receiver refuses the message',
+  422: 'the receiver rejected the message',
 };
 
 function judge(

@@ -9,8 +9,10 @@ export const Account = z
     id: z.uuid(),
     name: z.string(),
     plan: z.literal('SELF_HOSTED'),
-    settings: z.record(z.string(), z.unknown()).describe('Nothing but what other fields show'),
-    runtimeId: z.enum(runtimeIds).describe('Runtime of checks when neither they nor their group name one'),
+    settings: z.record(z.string(), z.unknown()).describe('No additional information'),
+    runtimeId: z
+      .enum(runtimeIds)
+      .describe('Default runtime of checks, if neither the check nor its group sets one'),
     alertSettings: AlertSettings.describe('For checks that use the global alert settings'),
   })
   .meta({ id: 'Account' });
@@ -20,7 +22,7 @@ export const Entitlements = z
   .object({
     plan: z.literal('SELF_HOSTED'),
     planDisplayName: z.string(),
-    addons: z.record(z.string(), z.never()).describe('Always empty: nothing is sold'),
+    addons: z.record(z.string(), z.never()).describe('Always empty: the product has no paid add-ons'),
     locations: z.object({
       all: z.array(
         z.object({
@@ -38,7 +40,7 @@ export const Entitlements = z
         description: z.string(),
         type: z.enum(['flag', 'metered']),
         enabled: z.boolean(),
-        quantity: z.int().optional().describe('How many; absent without a limit, and for flags'),
+        quantity: z.int().optional().describe('Limit; absent if unlimited, and for flags'),
       }),
     ),
   })
@@ -53,8 +55,8 @@ export const Usage = z
     activeChecks: count,
     privateLocations: count,
     members: count,
-    results: count.describe('Results of runs that are kept with their details'),
-    artifacts: count.describe('Files of runs that are kept'),
+    results: count.describe('Stored results, with details'),
+    artifacts: count.describe('Stored files of runs'),
     artifactBytes: count,
     codeBundleBytes: count,
     retentionDays: z.object({
@@ -78,7 +80,7 @@ function usageByContract<const Name extends string>(name: Name, what: string, qu
     method: 'GET',
     path: `/v1/usage/${name}`,
     operationId: `getUsage${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-    summary: `${what}: always 404 with the code NO_USAGE_TERMS, as there is none`,
+    summary: `${what}: always 404 with the code NO_USAGE_TERMS, because a self-hosted service has no contract`,
     tag: 'Accounts',
     credential: 'account',
     query: z.object({ to: z.iso.date().optional(), ...query }),
@@ -92,7 +94,7 @@ export const accountRoutes = {
     method: 'GET',
     path: '/v1/accounts',
     operationId: 'listAccounts',
-    summary: 'The accounts that the API key opens: its own',
+    summary: 'Accounts of the API key: its own',
     tag: 'Accounts',
     credential: 'account',
     success: successful,
@@ -102,7 +104,7 @@ export const accountRoutes = {
     method: 'GET',
     path: '/v1/accounts/{accountId}',
     operationId: 'getAccount',
-    summary: 'An account that the API key opens',
+    summary: 'An account of the API key',
     tag: 'Accounts',
     credential: 'account',
     params: z.object({ accountId: z.uuid() }),
@@ -113,7 +115,7 @@ export const accountRoutes = {
     method: 'GET',
     path: '/v1/accounts/me/entitlements',
     operationId: 'getEntitlements',
-    summary: 'What the account of the API key may use, and how much of it',
+    summary: 'Features and limits of the account of the API key',
     tag: 'Accounts',
     credential: 'account',
     success: successful,
@@ -123,15 +125,15 @@ export const accountRoutes = {
     method: 'GET',
     path: '/v1/accounts/me/usage',
     operationId: 'getUsage',
-    summary: 'How much the account of the API key has stored, and how long it is kept',
+    summary: 'Storage use of the account of the API key, and retention periods',
     tag: 'Accounts',
     credential: 'account',
     success: successful,
     response: Usage,
   }),
   getUsageTerms: usageByContract('terms', 'The terms of a contract', {}),
-  getUsageSummary: usageByContract('summary', 'What a contract was used for', usageRange),
-  getUsageSeries: usageByContract('series', 'What a contract was used for, by time', {
+  getUsageSummary: usageByContract('summary', 'Usage of a contract', usageRange),
+  getUsageSeries: usageByContract('series', 'Usage of a contract over time', {
     ...usageRange,
     interval: z.enum(['total', 'day', 'week', 'month']).optional(),
     groupBy: z.string().optional(),

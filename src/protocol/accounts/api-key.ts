@@ -11,7 +11,7 @@ const ApiKey = z
     name: z.string(),
     role: Role,
     maskedKey: z.string().describe('Its last characters'),
-    lastUsedAt: DateTime.nullable().describe('To the minute; null when it never was'),
+    lastUsedAt: DateTime.nullable().describe('To the minute; null if never used'),
     created_at: DateTime,
   })
   .meta({ id: 'ApiKey' });
@@ -19,7 +19,7 @@ export type ApiKey = z.output<typeof ApiKey>;
 
 export const ApiKeyInput = z
   .object({
-    name: z.string().min(1).max(200).describe('What it is for'),
+    name: z.string().min(1).max(200).describe('Purpose of the key'),
     role: Role.default('READ_WRITE'),
   })
   .meta({ id: 'ApiKeyInput' });
@@ -44,10 +44,10 @@ export const apiKeyRoutes = {
     method: 'POST',
     path: '/v1/api-keys',
     operationId: 'createApiKey',
-    summary: 'Create an API key; the answer shows it this once',
+    summary: 'Create an API key; only this response contains the key',
     body: ApiKeyInput,
     success: created,
-    response: ApiKey.extend({ rawKey: z.string().describe('The key itself, shown only now') }).meta({
+    response: ApiKey.extend({ rawKey: z.string().describe('The key itself; not shown again') }).meta({
       id: 'CreatedApiKey',
     }),
   }),

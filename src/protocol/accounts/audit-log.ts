@@ -11,10 +11,10 @@ const AuditActor = z
     kind: z
       .enum(auditActorKinds)
       .describe(
-        'LINK: the holder of a link in a mail or notification; COMMAND: somebody at the command line of the service; NOBODY: a login that failed',
+        'LINK: a person with a link from a mail or notification; COMMAND: an operator at the command line of the service; NOBODY: a failed login',
       ),
     id: z.string().nullable().describe('Of the key or the member'),
-    name: z.string().describe('As it was called then'),
+    name: z.string().describe('Its name at that time'),
   })
   .meta({ id: 'AuditActor' });
 
@@ -28,16 +28,16 @@ const AuditEntry = z
     address: z
       .string()
       .nullable()
-      .describe('Where the request came from; null for commands, and where the reader is no ADMIN'),
+      .describe('Client address; null for commands, and if the reader is not ADMIN'),
     operation: z.string().describe('The operationId, or `login`'),
-    resource: z.string().nullable().describe('What it was about: `checks/<id>`'),
-    resourceName: z.string().nullable().describe('As it was called then'),
+    resource: z.string().nullable().describe('Object: `checks/<id>`'),
+    resourceName: z.string().nullable().describe('Its name at that time'),
     outcome: z
       .enum(auditOutcomes)
-      .describe('REFUSED: a login that failed; UNKNOWN: the service stopped, or failed, on the way'),
-    before: shown.describe('The fields that changed, as they were; null where there was nothing'),
-    after: shown.describe('The same as they are since; null where nothing is left'),
-    secrets: z.array(z.string()).describe('Fields that were written and are never shown'),
+      .describe('REFUSED: a failed login; UNKNOWN: the service stopped or failed during the operation'),
+    before: shown.describe('Old values of the changed fields; null for a new object'),
+    after: shown.describe('New values of the changed fields; null for a deleted object'),
+    secrets: z.array(z.string()).describe('Changed fields whose values are never shown'),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.output<typeof AuditEntry>;
@@ -53,8 +53,8 @@ export const auditLogRoutes = {
     credential: 'account',
     query: z.object({
       ...CursorPaging,
-      resource: z.string().min(1).max(300).optional().describe('Only about this: `checks/<id>`'),
-      actorId: z.uuid().optional().describe('Only by this API key or member'),
+      resource: z.string().min(1).max(300).optional().describe('Only this object: `checks/<id>`'),
+      actorId: z.uuid().optional().describe('Only changes by this API key or member'),
       operation: z
         .string()
         .min(1)

@@ -21,16 +21,16 @@ const Member = z
     email: z.string(),
     role: Role,
     givenRole: Role.nullable().describe(
-      'By an admin, an invitation or the operator; null for members whom only single sign-on lets in',
+      'Role set by an admin, an invitation or the operator; null for members whose access comes from single sign-on only',
     ),
     groupRole: Role.nullable().describe(
-      'By groups or domain at the last login by single sign-on. The higher one of the two is the role',
+      'Role from groups or domain at the last single sign-on. The higher of the two roles applies',
     ),
     status: z.literal('ACTIVE'),
     createdAt: DateTime,
     updatedAt: DateTime,
-    ssoEnabled: z.boolean().describe('Whether they have logged in by single sign-on'),
-    mfaEnabled: z.boolean().describe('Always false: a second factor is the business of the single sign-on'),
+    ssoEnabled: z.boolean().describe('Whether the member has used single sign-on'),
+    mfaEnabled: z.boolean().describe('Always false: the single sign-on provider handles second factors'),
     isSupportMembership: z.literal(false),
   })
   .meta({ id: 'Member' });
@@ -77,7 +77,7 @@ const listQuery = z.object({
 const listAnswer = z.object({
   members: z.array(z.discriminatedUnion('type', [Member, Invite])),
   length: z.int().describe('Items on this page'),
-  nextId: z.string().nullable().describe('Where the next page begins; null on the last one'),
+  nextId: z.string().nullable().describe('Cursor of the next page; null on the last page'),
 });
 
 export const MemberPatch = z.object({ role: Role }).meta({ id: 'MemberPatch' });
@@ -97,7 +97,7 @@ export const memberRoutes = {
     method: 'GET',
     path: '/v1/accounts/me/members',
     operationId: 'listOwnMembers',
-    summary: 'Members of the account of the API key, and invitations that nobody has taken, newest first',
+    summary: 'Members of the account of the API key, and open invitations, newest first',
     query: listQuery,
     success: successful,
     response: listAnswer,
@@ -107,7 +107,7 @@ export const memberRoutes = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/members',
     operationId: 'listMembers',
-    summary: 'The same of an account that the API key opens',
+    summary: 'The same for a given account of the API key',
     params: z.object({ accountId: z.uuid() }),
     query: listQuery,
     success: successful,
@@ -126,7 +126,7 @@ export const memberRoutes = {
     method: 'PATCH',
     operationId: 'updateMember',
     summary:
-      'Give a member another role, which holds from their next request on; one that may less ends their sessions',
+      'Change the role of a member, effective from the next request. A lower role ends the sessions of the member',
     isAdmin: true,
     body: MemberPatch,
     otherErrors: [409],
@@ -137,7 +137,7 @@ export const memberRoutes = {
     ...ofMember,
     method: 'DELETE',
     operationId: 'deleteMember',
-    summary: 'Remove a member; their sessions end at once',
+    summary: 'Remove a member and end their sessions immediately',
     isAdmin: true,
     otherErrors: [409],
     success: noContent,
@@ -147,19 +147,14 @@ export const memberRoutes = {
     method: 'POST',
     path: '/v1/accounts/me/invites',
     operationId: 'createInvite',
-    summary: 'Invite somebody by mail; an earlier invitation of the same address ends',
+    summary: 'Invite a member by mail; this replaces an earlier invitation of the same address',
     isAdmin: true,
     body: InviteInput,
     otherErrors: [409],
     success: created,
     response: Invite.extend({
-      link: z
-        .string()
-        .nullable()
-        .describe(
-          'The link of the invitation, shown only now; null when it was mailed to the address itself',
-        ),
-      mailResult: z.string().nullable().describe('What the mail server answered; null without one'),
+      link: z.string().nullable().describe('Link of the invitation, not shown again; null if it was mailed'),
+      mailResult: z.string().nullable().describe('Response of the mail server; null without a mail server'),
     }).meta({ id: 'CreatedInvite' }),
   }),
   getInvite: defineRoute({
@@ -177,7 +172,7 @@ export const memberRoutes = {
     method: 'DELETE',
     path: '/v1/accounts/me/invites/{id}',
     operationId: 'deleteInvite',
-    summary: 'Take an invitation back: its link leads nowhere',
+    summary: 'Revoke an invitation: its link stops working',
     isAdmin: true,
     params: z.object({ id: z.uuid() }),
     success: noContent,
@@ -189,15 +184,13 @@ const Session = z
     id: z.uuid(),
     actor: z
       .object({ kind: z.enum(['API_KEY', 'MEMBER']), id: z.string(), name: z.string() })
-      .describe('The member, or the API key that was shown at the login')
+      .describe('The member or API key of the login')
       .meta({ id: 'SessionActor' }),
-    address: z.string().nullable().describe('Where it was begun from'),
-    browser: z.string().nullable().describe('What the browser said it is'),
+    address: z.string().nullable().describe('Client address at login'),
+    browser: z.string().nullable().describe('User agent of the browser'),
     createdAt: DateTime,
     lastSeenAt: DateTime.describe('To the minute'),
-    expiresAt: DateTime.describe(
-      'Unless it is used before; never later than SESSION_MAX_HOURS after its begin',
-    ),
+    expiresAt: DateTime.describe('Extended by use; at most SESSION_MAX_HOURS after the login'),
   })
   .meta({ id: 'LoginSession' });
 export type Session = z.output<typeof Session>;
@@ -211,8 +204,7 @@ export const loginSessionRoutes = {
     method: 'GET',
     path: '/v1/accounts/me/sessions',
     operationId: 'listLoginSessions',
-    summary:
-      'Browsers that are logged in with the caller’s key or as the caller, for ADMIN all of the account',
+    summary: 'Browser sessions of the caller or the API key; for ADMIN, all of the account',
     success: successful,
     response: z.array(Session),
   }),
@@ -221,7 +213,7 @@ export const loginSessionRoutes = {
     method: 'DELETE',
     path: '/v1/accounts/me/sessions/{id}',
     operationId: 'endLoginSession',
-    summary: 'End a session: one’s own, for ADMIN any of the account',
+    summary: 'End a session of the caller; for ADMIN, any session of the account',
     isOwn: true,
     params: z.object({ id: z.uuid() }),
     success: noContent,

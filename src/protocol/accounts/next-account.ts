@@ -7,10 +7,10 @@ const NextAccount = z
   .object({
     id: z.uuid(),
     name: z.string(),
-    runtimeId: z.enum(runtimeIds).describe('Runtime of checks that name none'),
+    runtimeId: z.enum(runtimeIds).describe('Default runtime of checks'),
     planDisplayName: z.string(),
-    addons: z.record(z.string(), z.never()).describe('Always empty: nothing is sold'),
-    features: z.array(z.string()).describe('Always empty: everything this build can do is on'),
+    addons: z.record(z.string(), z.never()).describe('Always empty: the product has no paid add-ons'),
+    features: z.array(z.string()).describe('Always empty: all features are enabled'),
   })
   .meta({ id: 'NextAccount' });
 
@@ -22,14 +22,14 @@ export const nextAccountRoutes = {
     ...common,
     path: '/next/accounts',
     operationId: 'listNextAccounts',
-    summary: 'The accounts that the API key opens, as existing command lines ask for them',
+    summary: 'Accounts of the API key, in the format of existing command-line clients',
     response: z.array(NextAccount),
   }),
   getNextAccount: defineRoute({
     ...common,
     path: '/next/accounts/{accountId}',
     operationId: 'getNextAccount',
-    summary: 'An account that the API key opens, as existing command lines ask for it',
+    summary: 'An account of the API key, in the format of existing command-line clients',
     params: z.object({ accountId: z.uuid() }),
     response: NextAccount,
   }),
@@ -37,7 +37,7 @@ export const nextAccountRoutes = {
     ...common,
     path: '/next/users/me',
     operationId: 'getNextUser',
-    summary: 'Who calls: the API key, or the member who is logged in',
+    summary: 'The caller: the API key, or the logged-in member',
     response: z.object({ id: z.string(), name: z.string() }).meta({ id: 'NextUser' }),
   }),
 };

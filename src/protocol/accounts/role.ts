@@ -4,6 +4,6 @@ import { z } from 'zod';
 export const Role = z
   .enum(['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'])
   .describe(
-    'READ_ONLY: see; READ_RUN: run checks too; READ_WRITE: change things too; ADMIN: people and keys',
+    'READ_ONLY: read; READ_RUN: also run checks; READ_WRITE: also write; ADMIN: also manage members and keys',
   );
 export type Role = z.output<typeof Role>;

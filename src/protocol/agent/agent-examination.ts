@@ -8,17 +8,17 @@ export const Examination = z
   .object({
     serverTime: z.number().int().min(0),
     version: z.string().describe('Version of the service'),
-    location: z.object({ slugName: z.string(), name: z.string() }).describe('Where the key belongs'),
-    isOutdated: z.boolean().describe('Whether the service takes this version of the agent for too old'),
+    location: z.object({ slugName: z.string(), name: z.string() }).describe('Location of the key'),
+    isOutdated: z.boolean().describe('Whether this version of the agent is too old for the service'),
     storageProblem: z
       .string()
       .nullish()
-      .describe('Why the service stores nothing at the moment; null when it does'),
+      .describe('Why the service cannot store data at present; null if it can'),
     analyticsProblem: z
       .string()
       .nullish()
-      .describe('Why reports and charts cannot be made at the moment; null when they can'),
-    receivedBytes: z.int().min(0).describe('How much of the body arrived'),
+      .describe('Why reports and charts are unavailable at present; null if they are available'),
+    receivedBytes: z.int().min(0).describe('Received bytes of the body'),
   })
   .meta({ id: 'Examination' });
 export type Examination = z.output<typeof Examination>;
@@ -26,7 +26,7 @@ export type Examination = z.output<typeof Examination>;
 export const LocationNeed = z
   .object({
     checkType: z.string(),
-    runtimeId: z.string().nullable().describe('The runtime of its scripts; null: it needs none'),
+    runtimeId: z.string().nullable().describe('Runtime of its scripts; null: not needed'),
     checkCount: z.int().min(1),
     checkNames: z.array(z.string()).max(3).describe('Of the oldest of them'),
   })
@@ -38,7 +38,7 @@ export const locationNeedRoutes = {
     method: 'GET',
     path: '/v1/agent/needs',
     operationId: 'listLocationNeeds',
-    summary: 'What an agent must be able to run for the checks of its location that are switched on',
+    summary: 'Capabilities that the active checks of the location need',
     tag: 'Agent protocol',
     credential: 'location',
     success: successful,
@@ -52,7 +52,7 @@ export const examinationRoutes = {
     path: '/v1/agent/examinations',
     operationId: 'examineConnection',
     summary:
-      'Whether key, versions, clocks and uploads of an agent are in order; changes nothing, the body is thrown away',
+      'Examine key, version, clock and uploads of an agent; has no side effects, the body is discarded',
     tag: 'Agent protocol',
     credential: 'location',
     query: z.object({ agentVersion: z.string().max(64) }),

@@ -21,7 +21,7 @@ const label = (maxLength: number) =>
   z
     .string()
     .max(maxLength)
-    .regex(/^\P{C}+$/u, 'must not be empty or hold control characters');
+    .regex(/^\P{C}+$/u, 'must not be empty or contain control characters');
 
 /** Short texts by check type. */
 const facts = (description: string) =>
@@ -51,15 +51,15 @@ export const ClaimRequest = z
     version: label(64),
     platform: label(128),
     runtimes: z.array(label(64)).max(100).default([]),
-    checkTypes: z.array(label(64)).max(100).describe('What this agent can run'),
-    backends: facts('Which of several ways check types found to do their work, by type'),
-    unavailable: facts('Why check types that this agent knows do not work where it runs, by type'),
+    checkTypes: z.array(label(64)).max(100).describe('Check types that this agent can run'),
+    backends: facts('Methods that check types use at this agent, by type'),
+    unavailable: facts('Why check types do not work at this agent, by type'),
     droppedResults: z
       .int()
       .min(0)
       .default(0)
       .describe(
-        'Results this agent had to drop since it began, for want of room or because they grew too old',
+        'Results that this agent dropped since its start, because its spool was full or they were too old',
       ),
     freeSlots: z
       .object(
@@ -68,23 +68,21 @@ export const ClaimRequest = z
           z.ZodDefault<z.ZodInt>
         >,
       )
-      .describe('How many more runs each lane can take'),
+      .describe('Free capacity of each lane'),
     fullCheckTypes: z
       .array(label(64))
       .max(100)
       .default([])
       .describe(
-        'Of `checkTypes` those that the agent has no room for now, such as suites where memory is short',
+        'Those of `checkTypes` that the agent cannot take at present, such as suites when memory is low',
       ),
-    waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait for work when there is none'),
-    claimNumber: z.int().min(1).optional().describe('Tells this claim from the others of its session'),
+    waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait if no work is due'),
+    claimNumber: z.int().min(1).optional().describe('Distinguishes this claim from others of its session'),
     lostClaims: z
       .array(z.int().min(1))
       .max(100)
       .default([])
-      .describe(
-        'Earlier claims of the session whose answers never came: what was leased for them is not held by anybody',
-      ),
+      .describe('Earlier claims of the session whose responses never arrived: no agent holds their leases'),
   })
   .meta({ id: 'ClaimRequest' });
 export type ClaimRequest = z.output<typeof ClaimRequest>;
@@ -98,13 +96,13 @@ export const ClientCertificateMaterial = z.object({
 });
 
 const LifecycleScript = z.object({
-  name: z.string().describe('Where the script is from, for logs'),
+  name: z.string().describe('Source of the script, for logs'),
   script: z.string().describe('Node.js code'),
-  path: z.string().optional().describe('Where it lies among its files'),
+  path: z.string().optional().describe('Its path among its files'),
   files: z
     .array(z.object({ path: z.string(), content: z.string() }))
     .optional()
-    .describe('What it loads, by paths below the same folder'),
+    .describe('Files it imports, by paths below the same folder'),
 });
 export type LifecycleScript = z.output<typeof LifecycleScript>;
 
@@ -113,13 +111,13 @@ export const LeasedRun = z
   .object({
     runId: z.uuid(),
     leaseNumber: z.int().min(1),
-    resultId: z.uuid().describe('The id the result of this attempt will have'),
+    resultId: z.uuid().describe('Id of the result of this attempt'),
     slotAt: EpochMs.describe('When the run was due, by the service’s clock'),
     attempt: z.int().min(0),
     mayBeRetried: z
       .boolean()
       .default(false)
-      .describe('Whether a failed result may be an ATTEMPT; agents without room drop those first'),
+      .describe('Whether a failed result may be an ATTEMPT; agents with a full spool drop attempts first'),
     sequenceId: z.uuid(),
     checkRunId: z.int(),
     accountId: z.string(),
@@ -144,7 +142,7 @@ export const LeasedRun = z
     lifecycle: z
       .object({ setup: z.array(LifecycleScript), teardown: z.array(LifecycleScript) })
       .default({ setup: [], teardown: [] })
-      .describe('Scripts before and after the run, each list in the order they run'),
+      .describe('Setup and teardown scripts, in order of execution'),
     snippets: z
       .array(z.object({ id: z.int(), name: z.string(), script: z.string() }))
       .default([])
@@ -152,16 +150,16 @@ export const LeasedRun = z
     clientCertificates: z
       .array(ClientCertificateMaterial)
       .default([])
-      .describe('Newest first; only for types that present them'),
+      .describe('Newest first; only for types that use client certificates'),
     updatesSnapshots: z
       .boolean()
       .default(false)
-      .describe('Pictures that the script compares with are made anew, and sent'),
+      .describe('Creates new reference screenshots, and sends them'),
     plan: z
       .object({ version: z.int().min(1), content: z.unknown() })
       .nullable()
       .default(null)
-      .describe('What an earlier run of the check left for later ones; null where there is nothing'),
+      .describe('Data that an earlier run saved for later runs; null if none'),
     isTestSession: z.boolean().default(false).describe('Part of a test session: the run gets CI=true'),
   })
   .meta({ id: 'LeasedRun' });
@@ -170,13 +168,15 @@ export type LeasedRun = z.output<typeof LeasedRun>;
 export const ClaimResponse = z
   .object({
     serverTime: EpochMs,
-    leaseTtlMs: DurationMs.describe('The leases end this long after the answer was sent, unless renewed'),
+    leaseTtlMs: DurationMs.describe(
+      'Unless renewed, the leases expire this long after the response was sent',
+    ),
     runs: z.array(LeasedRun),
     cancelledRunIds: z
       .array(z.uuid())
       .default([])
       .describe(
-        'News: runs of this session that were cancelled while the poll waited. Renewing is authoritative',
+        'Hint: runs of this session that were cancelled during the poll. The renewal is authoritative',
       ),
   })
   .meta({ id: 'ClaimResponse' });
@@ -193,7 +193,7 @@ export const RenewResponse = z
     leaseTtlMs: DurationMs,
     lostRunIds: z
       .array(z.uuid())
-      .describe('No longer this agent’s: stop them, their results would be fenced'),
+      .describe('Leases that this agent lost: stop the runs, their results would be fenced'),
     cancelledRunIds: z.array(z.uuid()),
   })
   .meta({ id: 'RenewResponse' });
@@ -206,7 +206,9 @@ export const ReleaseRequest = z
     isLeaving: z
       .boolean()
       .default(false)
-      .describe('The agent stops and claims nothing more: its location is without it at once'),
+      .describe(
+        'The agent stops and claims no more runs; the service removes it from its location immediately',
+      ),
   })
   .meta({ id: 'ReleaseRequest' });
 export type ReleaseRequest = z.output<typeof ReleaseRequest>;
@@ -234,33 +236,29 @@ export const ResultReport = z
     stoppedAt: EpochMs,
     hostStartedAt: EpochMs.nullable()
       .default(null)
-      .describe(
-        'The start as the clock of the agent’s host showed it, however wrong; null where there was none',
-      ),
+      .describe('The start by the clock of the agent’s host, uncorrected; null if unknown'),
     responseTimeMs: DurationMs,
-    startDelayMs: DurationMs.describe('From having the lease to starting the probe'),
-    agentLagMs: DurationMs.describe('How late the agent itself was while the probe ran, at most'),
+    startDelayMs: DurationMs.describe('From lease to start of the probe'),
+    agentLagMs: DurationMs.describe('Maximum lag of the agent during the probe'),
     agentOverheadMs: DurationMs.default(0).describe(
-      'What the agent itself spent between the phases; part of none, and not of the response time',
+      'Time of the agent between the phases; not part of any phase or of the response time',
     ),
     isTimingDoubtful: z
       .boolean()
       .default(false)
-      .describe('The times are stamps of an agent that was late itself: they may be too long'),
+      .describe('The agent lagged during the probe, so its times may be too long'),
     certificateExpiresAt: EpochMs.nullable()
       .default(null)
-      .describe('When the certificate of the target expires; null without TLS, and where it was not seen'),
+      .describe('Expiry of the certificate of the target; null without TLS, or if unknown'),
     isDegraded: z.boolean().nullable(),
     overMaxResponseTime: z.boolean().nullable(),
     failure: ReportedFailure.nullable(),
     errorMessages: z.array(z.string()).max(200),
-    artifacts: ReportedArtifacts.optional().describe(
-      'The files the run left behind; those awaited are sent afterwards',
-    ),
+    artifacts: ReportedArtifacts.optional().describe('Files of the run; awaited ones are sent afterwards'),
     detail: z
       .unknown()
       .describe(
-        'null when the runner did not get far enough to have one; one that does not fit is left out and the result kept',
+        'null if the run ended before there was one; an invalid one is dropped, and the result is kept',
       ),
   })
   .meta({ id: 'ResultReport' });
@@ -275,7 +273,7 @@ export const ResultsRequest = z
       .array(z.unknown())
       .min(1)
       .max(maxResultsPerCall)
-      .describe('ResultReport objects; one that is not valid is rejected by itself, the others are taken'),
+      .describe('ResultReport objects; each is validated separately, and only invalid ones are rejected'),
   })
   .meta({ id: 'ResultsRequest' });
 export type ResultsRequest = z.output<typeof ResultsRequest>;
@@ -286,7 +284,7 @@ export const ResultReceipt = z
     status: z
       .enum(['accepted', 'duplicate', 'stale', 'rejected'])
       .describe(
-        'accepted: stored; duplicate: was stored before; stale: fenced, kept as evidence, never counted; rejected: see reason',
+        'accepted: stored; duplicate: already stored; stale: fenced, kept as evidence, never counted; rejected: see reason',
       ),
     reason: z.string().nullable(),
   })
@@ -313,7 +311,7 @@ export const agentRoutes = {
     ...agentRoute,
     path: '/v1/agent/claims',
     operationId: 'claimRuns',
-    summary: 'Lease due runs; waits when there are none',
+    summary: 'Lease due runs; waits if none are due',
     body: ClaimRequest,
     response: ClaimResponse,
   }),
@@ -321,7 +319,7 @@ export const agentRoutes = {
     ...agentRoute,
     path: '/v1/agent/leases/renew',
     operationId: 'renewLeases',
-    summary: 'Keep all held leases; learn which are lost or cancelled',
+    summary: 'Renew all held leases; returns lost and cancelled ones',
     body: RenewRequest,
     response: RenewResponse,
   }),
@@ -329,7 +327,7 @@ export const agentRoutes = {
     ...agentRoute,
     path: '/v1/agent/leases/release',
     operationId: 'releaseLeases',
-    summary: 'Give unstarted leases back at once; say goodbye',
+    summary: 'Return unstarted leases immediately; sign off',
     body: ReleaseRequest,
     response: ReleaseResponse,
   }),

@@ -7,10 +7,10 @@ const DateTime = z.iso.datetime();
 const kind = z
   .string()
   .describe(
-    'What the members share: location, resolver, hop, address, host, certificate, egress, parent; check where nothing',
+    'The common property of the members: location, resolver, hop, address, host, certificate, egress, parent; check: nothing',
   );
 const evidence = z.string().describe('Which one: an address, a host, a location, …');
-const reason = z.string().describe('Why they are taken as one, in one sentence');
+const reason = z.string().describe('Why the checks share a cause, in one sentence');
 
 /** What an alert shows of its cause. */
 export const CauseOfAlert = z
@@ -36,8 +36,10 @@ export const AlertCause = z
     closedAt: DateTime.nullable().describe('When all members had recovered; null while it is open'),
     isLocationsOwn: z
       .boolean()
-      .describe('True when an unhealthy location explains it: its own alert is the notification'),
-    members: z.array(AlertCauseMember).describe('The checks that fail by it, and those that have recovered'),
+      .describe('True if an unhealthy location explains it: the alert of the location is the notification'),
+    members: z
+      .array(AlertCauseMember)
+      .describe('Checks that fail because of it, and those that have recovered'),
   })
   .meta({ id: 'AlertCause' });
 export type AlertCause = z.output<typeof AlertCause>;
@@ -50,10 +52,10 @@ export const alertCauseRoutes = {
     method: 'GET',
     path: '/v1/alert-causes',
     operationId: 'listAlertCauses',
-    summary: 'What checks fail by: causes with the checks that fail by them, newest first',
+    summary: 'Causes of failing checks, each with its checks, newest first',
     query: z.object({
       ...Paging,
-      isOpen: QueryBoolean.optional().describe('Only those that are open, or only those that are over'),
+      isOpen: QueryBoolean.optional().describe('true: only open ones; false: only resolved ones'),
     }),
     success: successful,
     response: z.array(AlertCause),
@@ -63,7 +65,7 @@ export const alertCauseRoutes = {
     method: 'GET',
     path: '/v1/alert-causes/{id}',
     operationId: 'getAlertCause',
-    summary: 'One cause with the checks that fail by it',
+    summary: 'One cause with its failing checks',
     params: z.object({ id: z.uuid() }),
     success: successful,
     response: AlertCause,

@@ -14,15 +14,15 @@ export const ChannelFlags = z.object({
   sendDegraded: z.boolean().default(false),
   sendGap: z.boolean().default(true).describe('Whether to notify when a check is not measured'),
   sslExpiry: z.boolean().default(false).describe('Whether to warn about certificates that expire'),
-  sslExpiryThreshold: z.int().min(1).max(30).default(30).describe('Days before the end of a certificate'),
+  sslExpiryThreshold: z.int().min(1).max(30).default(30).describe('Days before a certificate expires'),
   groupByCause: z
     .boolean()
     .default(true)
-    .describe('Whether checks that fail by one cause are one notification; false: one for each check'),
-  autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed by themselves'),
+    .describe('Whether checks that fail for the same cause share a notification; false: one for each check'),
+  autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed automatically'),
   quietHours: QuietHours.nullable()
     .default(null)
-    .describe('When it is not notified: what still holds at their end is sent then'),
+    .describe('Quiet hours: notifications that still apply when they end are sent then'),
 });
 
 const SubscriptionFields = {
@@ -38,7 +38,7 @@ const InputFields = z.object({
     .max(10_000)
     .optional()
     .describe(
-      'All of its subscriptions, each with exactly one of checkId and groupId; absent: none, or the present',
+      'All of its subscriptions, each with exactly one of checkId and groupId; absent: none, or unchanged',
     ),
 });
 
@@ -69,17 +69,17 @@ const ShownFields = z.object({
   id: z.int(),
   ...ManagedFields,
   ...ChannelFlags.shape,
-  isDelivered: z
-    .boolean()
-    .describe('False where this service lacks what it needs to deliver to it; `warnings` say what'),
+  isDelivered: z.boolean().describe('False if the service lacks a setting to deliver to it; see `warnings`'),
   subscriptions: z.array(Subscription),
-  warnings: z.array(Warning).describe('Why nobody is notified by it as things are; empty when somebody is'),
+  warnings: z
+    .array(Warning)
+    .describe('Why the channel cannot send notifications at present; empty if it can'),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
 });
 
 export const AlertChannel = anyChannel('AlertChannel', ShownFields.shape, ({ shownConfig }) =>
-  shownConfig.describe('As written; secrets and locked values are ""'),
+  shownConfig.describe('As stored; secrets and locked values are ""'),
 );
 export type AlertChannel = z.output<typeof AlertChannel>;
 
@@ -160,7 +160,7 @@ export const alertChannelRoutes = {
     method: 'PUT',
     path: '/v1/alert-channels/{id}/subscriptions',
     operationId: 'updateAlertChannelSubscriptions',
-    summary: 'Subscribe a check or a group to a channel, or switch its subscription on or off',
+    summary: 'Subscribe a check or a group to a channel, or activate or deactivate its subscription',
     params,
     body: z.object(SubscriptionFields).meta({
       id: 'AlertChannelSubscriptionInput',
@@ -181,8 +181,8 @@ export const alertChannelRoutes = {
     success: successful,
     response: z
       .object({
-        checks: z.int().describe('Checks that are subscribed now, or not any more'),
-        groups: z.int().describe('Groups whose channels count instead of those of their checks'),
+        checks: z.int().describe('Checks whose subscription changed'),
+        groups: z.int().describe('Groups whose channels override those of their checks'),
         warnings: z.array(Warning),
       })
       .meta({ id: 'AlertChannelBulkSubscribed' }),
@@ -192,7 +192,7 @@ export const alertChannelRoutes = {
     method: 'POST',
     path: '/v1/alert-channels/{id}/test',
     operationId: 'testAlertChannel',
-    summary: 'Send a test notification to a channel and say how it went; waits up to 25 seconds',
+    summary: 'Send a test notification to a channel and return the outcome; waits up to 25 seconds',
     params,
     success: successful,
     rateLimit: { requests: 10, windowSeconds: 60 },
@@ -201,8 +201,8 @@ export const alertChannelRoutes = {
         notificationId: z.string(),
         status: z
           .enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET'])
-          .describe('IN_PROGRESS: it is tried on; `GET /v1/alert-notifications` shows how it ends'),
-        result: z.string().nullable().describe('What the receiver answered, or why it could not be reached'),
+          .describe('IN_PROGRESS: retries continue; `GET /v1/alert-notifications` shows the outcome'),
+        result: z.string().nullable().describe('Response of the receiver, or why it could not be reached'),
       })
       .meta({ id: 'AlertChannelTest' }),
   }),

@@ -7,7 +7,7 @@ const comment = z.string().max(1000).nullable().default(null);
 
 const Actor = z
   .object({
-    kind: z.enum(['API_KEY', 'MEMBER', 'LINK']).describe('LINK: the holder of the link in a notification'),
+    kind: z.enum(['API_KEY', 'MEMBER', 'LINK']).describe('LINK: a person with the link from a notification'),
     id: z.string().describe('Id of the API key, the member or the notification'),
     name: z.string(),
   })
@@ -23,10 +23,10 @@ const OpenAlert = z
     name: z.string(),
     state: z
       .enum(['FAILING', 'DEGRADED', 'PASSING'])
-      .describe('As its last runs say; PASSING: it flaps, and is not stable yet'),
+      .describe('State of its last runs; PASSING: it flaps and is not stable yet'),
     isFlapping: z.boolean(),
-    since: DateTime.nullable().describe('When the first run was due that did not pass'),
-    isNotified: z.boolean().describe('Whether a channel was notified of it, or is being notified'),
+    since: DateTime.nullable().describe('Due time of the first run that did not pass'),
+    isNotified: z.boolean().describe('Whether a notification was sent or is being sent'),
     notified: z
       .object({
         words: z
@@ -40,12 +40,15 @@ const OpenAlert = z
           }),
         ),
       })
-      .describe('Which channels were notified, by the log of notifications'),
+      .describe('Notified channels, according to the log of notifications'),
     remindersSent: z.int(),
-    checkResultId: z.string().nullable().describe('The result it alerted with last'),
+    checkResultId: z.string().nullable().describe('Result of its last alert'),
     acknowledgement: Acknowledgement.nullable(),
     silencedUntil: DateTime.nullable(),
-    suppressedBy: z.enum(['muted', 'maintenance']).nullable().describe('Why nobody is notified now'),
+    suppressedBy: z
+      .enum(['muted', 'maintenance'])
+      .nullable()
+      .describe('Why no notifications are sent at present'),
   })
   .meta({ id: 'OpenAlert' });
 export type OpenAlert = z.output<typeof OpenAlert>;
@@ -66,19 +69,21 @@ const scope = {
     .min(1)
     .max(64)
     .optional()
-    .describe('All that fails at a region, or at a private location by its slugName; its outages too'),
+    .describe(
+      'All failures at a region, or at a private location by its slugName, including outages of the location',
+    ),
 };
 
 const SilenceInput = z
   .object({
     ...scope,
-    endsAt: OffsetDateTime.optional().describe('Until when: at most 366 days ahead. This, or minutes'),
+    endsAt: OffsetDateTime.optional().describe('End time, at most 366 days ahead. Either this or minutes'),
     minutes: z
       .int()
       .min(1)
       .max(maxSilenceMs / 60_000)
       .optional()
-      .describe('For how long from now'),
+      .describe('Duration from now'),
     comment,
   })
   .superRefine((silence, context) => {
@@ -102,7 +107,7 @@ const Silence = z
     isActive: z.boolean(),
     createdBy: Actor,
     created_at: DateTime,
-    endsAt: DateTime.describe('Of one that was ended early: then'),
+    endsAt: DateTime.describe('For a silence that was ended early: the time of that'),
   })
   .meta({ id: 'Silence' });
 export type Silence = z.output<typeof Silence>;
@@ -111,7 +116,7 @@ const AlertAction = z
   .object({
     id: z.string(),
     action: z.enum(['ACKNOWLEDGED', 'UNACKNOWLEDGED', 'SILENCED', 'SILENCE_ENDED']),
-    checkId: z.string().nullable().describe('null when it was about no one check'),
+    checkId: z.string().nullable().describe('null if it did not concern a single check'),
     silenceId: z.string().nullable(),
     comment: z.string().nullable(),
     by: Actor,
@@ -146,8 +151,7 @@ export const alertHandlingRoutes = {
     method: 'GET',
     path: '/v1/open-alerts',
     operationId: 'listOpenAlerts',
-    summary:
-      'Checks that do not pass now or flap, whether somebody was notified and whether it is acknowledged',
+    summary: 'Checks that fail, are degraded or flap, with their notifications and acknowledgements',
     query: z.object(Paging),
     success: successful,
     response: z.array(OpenAlert),
@@ -157,7 +161,7 @@ export const alertHandlingRoutes = {
     method: 'PUT',
     path: '/v1/checks/{id}/acknowledgement',
     operationId: 'acknowledgeAlert',
-    summary: 'Acknowledge what is open of a check: no reminders and no escalation until it has recovered',
+    summary: 'Acknowledge the open alert of a check: stops reminders and escalation until it recovers',
     params: checkParams,
     otherErrors: [409],
     isBodyOptional: true,
@@ -170,7 +174,7 @@ export const alertHandlingRoutes = {
     method: 'DELETE',
     path: '/v1/checks/{id}/acknowledgement',
     operationId: 'withdrawAcknowledgement',
-    summary: 'Take an acknowledgement back: reminders and escalation go on',
+    summary: 'Withdraw an acknowledgement: reminders and escalation continue',
     params: checkParams,
     otherErrors: [409],
     success: noContent,
@@ -180,7 +184,7 @@ export const alertHandlingRoutes = {
     method: 'GET',
     path: '/v1/alert-actions',
     operationId: 'listAlertActions',
-    summary: 'Who acknowledged and silenced what, newest first',
+    summary: 'Log of acknowledgements and silences, newest first',
     query: z.object(Paging),
     success: successful,
     response: z.array(AlertAction),
@@ -193,7 +197,7 @@ export const alertHandlingRoutes = {
     summary: 'Silences of the account, newest first',
     query: z.object({
       ...Paging,
-      active: QueryBoolean.optional().describe('Only those that last, or only others'),
+      active: QueryBoolean.optional().describe('true: only active ones; false: only ended ones'),
     }),
     success: successful,
     response: z.array(Silence),
@@ -203,7 +207,8 @@ export const alertHandlingRoutes = {
     method: 'POST',
     path: '/v1/silences',
     operationId: 'createSilence',
-    summary: 'Notify nobody of a check, of checks with a tag, or of what fails at a location, until a time',
+    summary:
+      'Send no notifications for a check, for checks with a tag, or for failures at a location, until a given time',
     body: SilenceInput,
     success: created,
     response: Silence,
@@ -223,7 +228,8 @@ export const alertHandlingRoutes = {
     method: 'DELETE',
     path: '/v1/silences/{id}',
     operationId: 'endSilence',
-    summary: 'End a silence now: what fails by then is notified. It stays in the list',
+    summary:
+      'End a silence now: checks that are failing then send notifications. The silence stays in the list',
     params: checkParams,
     success: noContent,
   }),
@@ -232,13 +238,13 @@ export const alertHandlingRoutes = {
     method: 'GET',
     operationId: 'showAlertPage',
     summary:
-      'What a notification said, and how its check is now, as a page; everybody with the link may read it. With the signature of the link it offers to acknowledge and to silence',
+      'A page with the content of a notification and the current state of its check, readable by anyone with the link. With the signature of the link it offers to acknowledge and to silence',
   }),
   handleAlertByPage: defineRoute({
     ...page,
     method: 'POST',
     operationId: 'handleAlertByPage',
-    summary: 'What the form of the page sends: acknowledge, or silence for some minutes',
+    summary: 'Form submission of the page: acknowledge, or silence for some minutes',
     otherErrors: [403],
     bodyContentType: 'application/x-www-form-urlencoded',
     body: z

@@ -27,12 +27,12 @@ const CheckAlert = z
     suppressedBy: z
       .enum(suppressionNames)
       .nullable()
-      .describe('Why nobody was notified of it; null when channels were, as far as they want such news'),
-    silenceId: z.string().nullable().describe('The silence that kept it from being notified'),
+      .describe('Why no notification was sent; null if the subscribed channels were notified'),
+    silenceId: z.string().nullable().describe('The silence that suppressed it'),
     created_at: DateTime,
     startedAt: DateTime.nullable().describe('When the run that caused it started'),
     cause: CauseOfAlert.nullable().describe(
-      'What it fails by; null while that is not known, and for what nothing else could fail by',
+      'Cause of the failure; null if it is not known or does not apply',
     ),
   })
   .meta({ id: 'CheckAlert' });
@@ -42,20 +42,20 @@ const AlertNotification = z
     id: z.string(),
     status: z
       .enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET'])
-      .describe('QUIET: the quiet hours of the channel left nothing of it to say'),
-    notificationResult: z.string().nullable().describe('How the last try ended'),
+      .describe('QUIET: suppressed by the quiet hours of the channel'),
+    notificationResult: z.string().nullable().describe('Outcome of the last attempt'),
     tries: z.int(),
     alertChannelId: z.int(),
     alertConfig: z
       .object({ type: z.enum(channelTypes), config: z.record(z.string(), z.unknown()) })
-      .describe('The channel when the alert was made, without its secrets'),
+      .describe('The channel at the time of the alert, without its secrets'),
     checkAlertId: z.string(),
     checkResultId: z.string().nullable(),
     checkId: z
       .string()
       .describe('Id of the check, or of the private location or the test that the alert is about'),
     checkName: z.string(),
-    checkType: z.enum(checkTypeNames).nullable().describe('null when the alert is about no check'),
+    checkType: z.enum(checkTypeNames).nullable().describe('null if the alert is not about a check'),
     alertType: z.string(),
     type: z.enum(channelTypes).describe('Type of the channel'),
     created_at: DateTime,
@@ -73,7 +73,7 @@ const alertQuery = z.object({
   ...Paging,
   ...window('6 hours'),
   includeSuppressed: QueryBoolean.default(false).describe(
-    'Whether to list alerts that nobody was notified of, too: of checks that were muted, in maintenance, silenced or acknowledged',
+    'Whether to include suppressed alerts: of checks that were muted, in maintenance, silenced or acknowledged',
   ),
 });
 
@@ -110,7 +110,9 @@ export const alertRoutes = {
       ...Paging,
       ...window('24 hours'),
       alertChannelId: NumericId.optional(),
-      hasFailures: QueryBoolean.optional().describe('Only notifications of failures, or only others'),
+      hasFailures: QueryBoolean.optional().describe(
+        'true: only notifications of failures; false: only others',
+      ),
     }),
     success: successful,
     response: z.array(AlertNotification),

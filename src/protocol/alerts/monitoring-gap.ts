@@ -6,11 +6,11 @@ const MonitoringGap = z
   .object({
     checkId: z.string(),
     location: z.string().describe('A region, or the slugName of a private location'),
-    since: z.iso.datetime().describe('When the first slot was due that was not measured'),
-    slots: z.int().describe('How many slots in a row were not measured'),
+    since: z.iso.datetime().describe('Due time of the first slot that was not measured'),
+    slots: z.int().describe('Number of consecutive slots that were not measured'),
     reason: z
       .enum(['no-agent', 'over-capacity', 'expired', 'agent-lost', 'unsupported', 'error'])
-      .describe('Of the last of them; error: its run ended with an error of the agent or the location'),
+      .describe('Reason of the last one; error: its run ended with an error of the agent or the location'),
     explanation: z.string().describe('The reason in words, and what to do'),
   })
   .meta({ id: 'MonitoringGap' });
@@ -20,8 +20,7 @@ export const monitoringGapRoutes = {
     method: 'GET',
     path: '/v1/monitoring-gaps',
     operationId: 'listMonitoringGaps',
-    summary:
-      'Checks that are not measured at a location now, for as long as their alert settings allow or longer',
+    summary: 'Checks that are not measured at a location for at least as long as their alert settings allow',
     tag: 'Alerts',
     credential: 'account',
     query: z.object(Paging),

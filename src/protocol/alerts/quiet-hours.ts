@@ -6,9 +6,9 @@ const clockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time 
 /** A part of every day in which a channel is not notified. */
 export const QuietHours = z
   .object({
-    from: clockTime.describe('When they begin, by the clocks of the zone, such as 22:00'),
-    until: clockTime.describe('When they end, such as 07:00; earlier than "from": on the next day'),
-    timezone: TimeZone.default('UTC').describe('The time zone of the two, such as Europe/Berlin'),
+    from: clockTime.describe('Start in local time of the zone, such as 22:00'),
+    until: clockTime.describe('End, such as 07:00; on the next day if earlier than "from"'),
+    timezone: TimeZone.default('UTC').describe('Time zone, such as Europe/Berlin'),
     exceptFailures: z
       .boolean()
       .default(false)

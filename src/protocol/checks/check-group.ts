@@ -34,11 +34,11 @@ const typeDefaults = Object.fromEntries(
  */
 const GroupFields = z.object({
   name: z.string().min(1).max(255).describe('Name of the group'),
-  activated: z.boolean().default(true).describe('When false none of its checks runs'),
-  muted: z.boolean().default(false).describe('When true no notifications are sent for any of its checks'),
+  activated: z.boolean().default(true).describe('If false, none of its checks run'),
+  muted: z.boolean().default(false).describe('If true, no notifications are sent for any of its checks'),
   tags: common.tags.describe('Added to the tags of its checks'),
   locations: common.locations.describe(
-    'With privateLocations: where its checks run, when there is any in the two lists',
+    'Together with privateLocations: locations of its checks, unless both lists are empty',
   ),
   privateLocations: common.privateLocations,
   concurrency: z
@@ -46,18 +46,16 @@ const GroupFields = z.object({
     .min(1)
     .max(1000)
     .default(3)
-    .describe('How many checks run at once when the group is triggered'),
+    .describe('Number of checks that run in parallel when the group is triggered'),
   runParallel: z.boolean().nullable().default(null),
-  runtimeId: common.runtimeId.describe('For checks that name none'),
+  runtimeId: common.runtimeId.describe('Default for checks that set none'),
   environmentVariables: common.environmentVariables.describe(
-    'In addition to those of the check, which win, and of the account, which lose',
+    'Merged with those of the check, which take precedence, and of the account, which do not',
   ),
-  browserCheckDefaults: z.string().nullable().default(null).describe('Stored, of no effect'),
+  browserCheckDefaults: z.string().nullable().default(null).describe('Stored, without effect'),
   useGlobalAlertSettings: z.boolean().nullable().default(null),
   alertSettings: AlertSettings.nullable().default(null),
-  alertChannelSubscriptions: common.alertChannelSubscriptions.describe(
-    'For all its checks, when there is any',
-  ),
+  alertChannelSubscriptions: common.alertChannelSubscriptions.describe('For all its checks, if set'),
   setupSnippetId: common.setupSnippetId.describe('Runs before the setup of the check'),
   tearDownSnippetId: common.tearDownSnippetId.describe('Runs after the teardown of the check'),
   localSetupScript: common.localSetupScript,
@@ -71,7 +69,7 @@ const GroupFields = z.object({
     .union([RetryStrategy, z.literal('FALLBACK')])
     .nullable()
     .default('FALLBACK')
-    .describe('"FALLBACK" and null: each check’s own'),
+    .describe('"FALLBACK" and null: the settings of each check'),
 });
 
 const AllGroupFields = GroupFields.extend(typeDefaults as Readonly<Record<never, never>>);
@@ -95,7 +93,7 @@ export type GroupDefinition = z.output<typeof GroupFields> & Record<string, unkn
 
 export const CheckGroup = AllGroupFields.extend({
   id: z.int(),
-  warnings: z.array(Warning).describe('Which of its secrets are not masked; empty when all are'),
+  warnings: z.array(Warning).describe('Secrets that are not masked; empty if all are'),
   ...ManagedFields,
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
@@ -137,7 +135,7 @@ export const checkGroupRoutes = alsoIn(['v2'], {
         .union([z.string().min(1), z.array(z.string().min(1))])
         .optional()
         .describe('Groups with any of these tags'),
-      name: z.string().max(255).optional().describe('Part of the name, in any case'),
+      name: z.string().max(255).optional().describe('Part of the name, case-insensitive'),
     }),
     success: successful,
     response: z.array(CheckGroup),
@@ -189,7 +187,7 @@ export const checkGroupRoutes = alsoIn(['v2'], {
     path: '/v1/check-groups/{id}',
     operationId: 'deleteCheckGroup',
     otherErrors: [409],
-    summary: 'Delete a group that no check is in',
+    summary: 'Delete a group without checks',
     params,
     success: noContent,
   }),

@@ -7,12 +7,12 @@ const CheckPlan = z
     reason: z
       .string()
       .describe(
-        'found: by the model; healed: steps that no longer fitted were replaced by the model; restored: somebody took an older version back',
+        'found: by the model; healed: the model replaced steps that no longer matched; restored: a user restored an older version',
       ),
     created_at: z.iso.datetime(),
     checkResultId: z
       .string()
-      .describe('The result of the run that it came with; of a restored one, the first time'),
+      .describe('Result of the run that created it; for a restored one, of the original'),
     content: z
       .record(z.string(), z.unknown())
       .describe(
@@ -42,10 +42,9 @@ export const checkPlanRoutes = {
     ...planRoute,
     method: 'POST',
     operationId: 'restoreCheckPlan',
-    summary:
-      'Take an older version of the steps of an agentic check back: it becomes the newest, which runs use',
+    summary: 'Restore an older version of the steps of an agentic check: runs use it from now on',
     body: z
-      .object({ version: z.int().min(1).describe('The version to take back') })
+      .object({ version: z.int().min(1).describe('The version to restore') })
       .meta({ id: 'CheckPlanRestoring' }),
     success: created,
     response: CheckPlan,
@@ -54,7 +53,7 @@ export const checkPlanRoutes = {
     ...planRoute,
     method: 'DELETE',
     operationId: 'deleteCheckPlans',
-    summary: 'Forget the steps of an agentic check: the next run has the model find them anew',
+    summary: 'Forget the steps of an agentic check: in the next run, the model finds them again',
     success: noContent,
   }),
 };

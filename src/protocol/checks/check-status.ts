@@ -17,7 +17,7 @@ export const CheckStatus = z
     notMeasuredAt: z
       .array(z.string())
       .describe(
-        'Locations of a check that runs in parallel that are not measured now; the others make its state',
+        'For a check that runs in parallel: locations that are not measured at present; the others determine its state',
       ),
     longestRun: z.number().nullable(),
     shortestRun: z.number().nullable(),
@@ -27,8 +27,8 @@ export const CheckStatus = z
       .int()
       .nullable()
       .describe('Whole days until the certificate expires, negative once it has; null without TLS'),
-    warnings: z.array(Warning).describe('Why the check does not run as things are; empty when it does'),
-    coverage: Coverage.describe('How much of what was due in the last 24 hours was measured'),
+    warnings: z.array(Warning).describe('Why the check cannot run at present; empty if it can'),
+    coverage: Coverage.describe('Coverage of the last 24 hours: share of due slots that were measured'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
   })
@@ -50,7 +50,7 @@ export const checkStatusRoutes = {
     summary: 'The state of every check that has run',
     query: z.object({
       neverRun: QueryBoolean.default(false).describe(
-        'Also checks that have not run yet, with the reason why they cannot',
+        'Include checks that have not run yet, with the reason if they cannot',
       ),
     }),
     response: z.array(CheckStatus),
@@ -59,7 +59,7 @@ export const checkStatusRoutes = {
     ...statusRoute,
     path: '/v1/check-statuses/{checkId}',
     operationId: 'getCheckStatus',
-    summary: 'The state of one check; null when it has not run yet and nothing keeps it from running',
+    summary: 'The state of one check; null if it has not run yet and can run',
     params: z.object({ checkId: z.uuid() }),
     response: CheckStatus.nullable(),
   }),

@@ -38,7 +38,7 @@ const ServiceFields = {
   warnings: z
     .array(Warning)
     .describe(
-      'Why it does not run as things are, what of it has no effect, and which of its secrets are not masked; empty when all is well',
+      'Problems: why it cannot run, fields without effect, and secrets that are not masked; empty if none',
     ),
   state: CheckState,
 };
@@ -77,7 +77,7 @@ const autoAssign = z.object({
   ),
 });
 const applyGroupSettings = QueryBoolean.default(false).describe(
-  'Show what is in effect: the check with the settings of its group',
+  'Show the effective settings: the check merged with its group',
 );
 const includeDependencies = QueryBoolean.default(true).describe(
   'Show `dependencies`, the files next to the script of a check; they may be large',
@@ -85,7 +85,7 @@ const includeDependencies = QueryBoolean.default(true).describe(
 export const unchangedSince = z.iso
   .datetime()
   .optional()
-  .describe('The updated_at that was read (created_at where it is null): 409 when it was changed since then');
+  .describe('The updated_at that the client read (created_at if null): 409 if the check changed since');
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
 /** Marks that clients of comparable systems put on assertions, for their own editors. */
@@ -141,11 +141,11 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
         .optional()
         .describe('Checks with any of these tags'),
       checkType: z.enum(checkTypeNames).optional(),
-      search: z.string().max(255).optional().describe('Part of the name, in any case'),
+      search: z.string().max(255).optional().describe('Part of the name, case-insensitive'),
       status: z
         .enum(['passing', 'failing', 'degraded'])
         .optional()
-        .describe('By its state; failing: also those not judged'),
+        .describe('State of the check; failing includes not-judged'),
       state: CheckState.optional(),
       apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
       applyGroupSettings,

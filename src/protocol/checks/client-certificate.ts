@@ -11,8 +11,8 @@ export const ClientCertificate = z
     host: z.string(),
     cert: z.string(),
     ca: z.string().nullable(),
-    subject: z.string().describe('Whom the certificate names'),
-    expiresAt: z.iso.datetime().nullable().describe('When it ends; null where it cannot be read'),
+    subject: z.string().describe('Subject of the certificate'),
+    expiresAt: z.iso.datetime().nullable().describe('Expiry; null if it cannot be read'),
     hasPassphrase: z.boolean().describe('Whether its key is encrypted'),
     created_at: z.iso.datetime(),
     ...ManagedFields,
@@ -27,12 +27,17 @@ export const ClientCertificateInput = z
       .max(253)
       .regex(/^[A-Za-z0-9*]([A-Za-z0-9*_.-]*[A-Za-z0-9*])?$/, 'must be a host name without scheme and port')
       .describe(
-        'Host name without scheme; `*` stands for any characters. An exact name goes before one with `*`',
+        'Host name without scheme; `*` stands for any characters. An exact name takes precedence over one with `*`',
       ),
     cert: pem.describe('PEM, with its line breaks; intermediate certificates may follow the first one'),
     key: pem.describe('PEM of the private key; never shown'),
-    ca: pem.nullable().default(null).describe('PEM of the authority to trust for these hosts'),
-    passphrase: z.string().max(1024).nullable().default(null).describe('Of an encrypted key; never shown'),
+    ca: pem.nullable().default(null).describe('PEM of the CA certificate to trust for these hosts'),
+    passphrase: z
+      .string()
+      .max(1024)
+      .nullable()
+      .default(null)
+      .describe('Passphrase of an encrypted key; never shown'),
   })
   .meta({ id: 'ClientCertificateInput' });
 

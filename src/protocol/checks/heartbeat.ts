@@ -10,7 +10,7 @@ const HeartbeatEvent = z
     id: z.string(),
     state: z.enum(pingStates),
     timestamp: DateTime,
-    source: z.string().nullable().describe('How and from where the ping came; null for FAILING'),
+    source: z.string().nullable().describe('Method and origin of the ping; null for FAILING'),
     userAgent: z.string().nullable(),
   })
   .meta({ id: 'HeartbeatEvent' });
@@ -25,7 +25,7 @@ const Stats = z.object({
 
 const HeartbeatStats = z
   .object({ last24Hours: Stats, last7Days: Stats })
-  .meta({ id: 'HeartbeatStats', description: 'How many of the events were no missed pings' });
+  .meta({ id: 'HeartbeatStats', description: 'Share of events that are not missed pings' });
 
 const heartbeatRoute = {
   method: 'GET',
@@ -52,7 +52,10 @@ const pingRoute = {
       .pipe(z.enum(['up', 'down']))
       .default('up')
       .describe('`down`: the job failed, which is a failure of the check at once'),
-    msg: z.string().default('').describe('What the job says of a failure; the first 500 characters are kept'),
+    msg: z
+      .string()
+      .default('')
+      .describe('Message of the job about a failure; the first 500 characters are stored'),
   }),
   // Jobs behind one NAT share an address.
   limitedBy: 'pingToken',
@@ -87,7 +90,7 @@ export const heartbeatRoutes = {
     ...heartbeatRoute,
     path: '/v1/checks/heartbeats/{checkId}/availability',
     operationId: 'getHeartbeatAvailability',
-    summary: 'How many of the events of some time were no missed pings',
+    summary: 'Availability: share of events in a period that are not missed pings',
     params: checkParams,
     query: z.object(window),
     response: z.object({
@@ -99,12 +102,12 @@ export const heartbeatRoutes = {
     ...pingRoute,
     method: 'GET',
     operationId: 'ping',
-    summary: 'A job says that it is alive; HEAD works too',
+    summary: 'Ping of a job; HEAD works, too',
   }),
   pingByPost: defineRoute({
     ...pingRoute,
     method: 'POST',
     operationId: 'pingByPost',
-    summary: 'A job says that it is alive; whatever body comes is ignored',
+    summary: 'Ping of a job; the body is ignored',
   }),
 };

@@ -33,5 +33,5 @@ export const snippetApi = defineResourceApi({
   shown: Snippet,
   input: SnippetInput,
   patch: SnippetPatch,
-  deleteNote: 'setup and teardown phases that still name it fail and say so',
+  deleteNote: 'setup and teardown phases that still use it fail with a clear error',
 });

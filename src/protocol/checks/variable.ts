@@ -8,7 +8,7 @@ const key = z
   .min(1)
   .max(255)
   // Dots alone are places in a path: no client could ask for such a variable.
-  .regex(/^(?!\.{1,2}$)[A-Za-z0-9_.-]+$/, 'must be letters, digits, "_", "." and "-", and not dots alone');
+  .regex(/^(?!\.{1,2}$)[A-Za-z0-9_.-]+$/, 'must be letters, digits, "_", "." and "-", and not only dots');
 const value = z.string().max(32_768);
 
 /** A variable of the account, for `{{KEY}}` templates and scripts of all its checks. */
@@ -21,7 +21,7 @@ export const Variable = z
     secret: z.boolean(),
     warnings: z
       .array(Warning)
-      .describe('Whether it is locked or secret, and not masked in results and logs; empty when it is'),
+      .describe('Warnings if it is locked or secret but not masked in results and logs; empty otherwise'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
     ...ManagedFields,
@@ -42,10 +42,10 @@ export const VariableInput = z
 
 export const VariablePatch = z
   .object({
-    key: key.optional().describe('Cannot change: the present one, or left out'),
-    value: value.optional().describe('"" keeps a value that is not shown'),
+    key: key.optional().describe('Immutable: omit it or repeat the current value'),
+    value: value.optional().describe('"" keeps a hidden value'),
     locked: z.boolean().optional(),
-    secret: z.boolean().optional().describe('Once true it stays true'),
+    secret: z.boolean().optional().describe('Once true, it stays true'),
   })
   .meta({ id: 'VariablePatch' });
 

@@ -12,7 +12,7 @@ export const CursorPaging = {
   limit: z.coerce.number().int().min(1).max(100).default(20).describe('Items per page'),
   nextId: z
     .string()
-    .regex(/^\d{1,15}\.[0-9a-f-]{36}$/, 'must be the nextId of an answer')
+    .regex(/^\d{1,15}\.[0-9a-f-]{36}$/, 'must be the nextId of a previous response')
     .optional()
     .describe('`nextId` of the page before'),
 };
@@ -22,7 +22,7 @@ export function cursorPage<Item extends z.ZodType>(item: Item) {
   return z.object({
     length: z.int().describe('Items on this page'),
     entries: z.array(item),
-    nextId: z.string().nullable().describe('Where the next page begins; null on the last one'),
+    nextId: z.string().nullable().describe('Cursor of the next page; null on the last page'),
   });
 }
 

@@ -115,11 +115,11 @@ export const ErrorBody = z
   .object({
     statusCode: z.int(),
     error: z.string().describe('The HTTP phrase'),
-    message: z.string().describe('What is wrong, where, and how to fix it'),
-    code: z.string().optional().describe('The name of the error, for those that clients look for by name'),
-    errorCode: z.string().optional().describe('What some errors are known by to programs'),
+    message: z.string().describe('The problem, its place and a fix'),
+    code: z.string().optional().describe('Name of the error, if clients use names'),
+    errorCode: z.string().optional().describe('Machine-readable code of some errors'),
     attributes: z.record(z.string(), z.unknown()).optional(),
-    deploymentId: z.string().optional().describe('The deployment in the way, with 409'),
+    deploymentId: z.string().optional().describe('The conflicting deployment, with 409'),
     validation: z
       .object({
         source: z.enum(['payload', 'query', 'params', 'headers']),

@@ -15,8 +15,8 @@ export const Warning = z
         'NOT_MASKED',
       ])
       .describe('Stable, for programs'),
-    field: z.string().optional().describe('The field that it is about, when it is about one'),
-    message: z.string().describe('What has no effect, why, and what to do'),
+    field: z.string().optional().describe('The field concerned, if any'),
+    message: z.string().describe('The setting without effect, the reason and a fix'),
   })
   .meta({ id: 'Warning' });
 export type Warning = z.output<typeof Warning>;

@@ -19,9 +19,9 @@ export type UnhealthyKind = (typeof unhealthyKinds)[number];
 const kind = z
   .string()
   .regex(/^[a-z-]{1,32}$/, 'must be lower-case letters and dashes')
-  .describe(`What is wrong: ${unhealthyKinds.join(', ')}`);
-const evidence = z.string().max(1000).describe('What the agent found when it looked at itself');
-const affectedRuns = z.int().min(0).describe('Runs that ended as errors of the location because of it');
+  .describe(`The problem: ${unhealthyKinds.join(', ')}`);
+const evidence = z.string().max(1000).describe('Findings of the agent about itself');
+const affectedRuns = z.int().min(0).describe('Runs that ended as errors of the location for this reason');
 
 /**
  * A time in which an agent found its location unhealthy. Reported again, with the same id, when something
@@ -60,7 +60,7 @@ export const locationEventRoutes = {
     method: 'POST',
     path: '/v1/agent/location-events',
     operationId: 'reportLocationEvents',
-    summary: 'Report that the agent finds its location unhealthy, or healthy again; idempotent by event id',
+    summary: 'Report that the location is unhealthy, or healthy again; idempotent by event id',
     tag: 'Agent protocol',
     credential: 'location',
     body: z.object({
@@ -74,7 +74,7 @@ export const locationEventRoutes = {
     method: 'GET',
     path: '/v1/private-locations/{id}/events',
     operationId: 'listLocationEvents',
-    summary: 'Times in which agents found a private location unhealthy, newest first',
+    summary: 'Periods in which agents reported a private location as unhealthy, newest first',
     tag: 'Private locations',
     credential: 'account',
     params: z.object({ id: z.uuid() }),

@@ -12,7 +12,7 @@ export const PrivateLocationMetrics = z
     queueSize: z.array(z.number()).describe('Runs that waited for an agent'),
     oldestScheduledCheckRun: z
       .array(z.number())
-      .describe('How long the run had waited that waited longest, in seconds; 0 when none did'),
+      .describe('Longest waiting time of a run, in seconds; 0 if none waited'),
   })
   .meta({ id: 'PrivateLocationMetrics' });
 

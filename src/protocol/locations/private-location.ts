@@ -9,7 +9,7 @@ const slugPattern =
 
 const LocationKey = z.object({
   id: z.string(),
-  rawKey: z.string().describe('In full only in the answer that creates the key, masked afterwards'),
+  rawKey: z.string().describe('In full only in the response that creates the key, masked afterwards'),
   maskedKey: z.string(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
@@ -34,16 +34,16 @@ export const PrivateLocation = z
     noAgentSince: z.iso
       .datetime()
       .nullable()
-      .describe('The first slot that was missed because no agent is there; null while one is'),
-    agentCount: z.int().describe('Agents that were seen in the last two minutes and did not say goodbye'),
+      .describe('The first slot that was missed because no agent is connected; null while one is'),
+    agentCount: z.int().describe('Agents that were seen in the last two minutes and did not sign off'),
     health: z.object({
       state: z
         .enum(['healthy', 'unhealthy', 'no-agent', 'never-seen'])
         .describe(
-          'no-agent: none is there now, because it stopped or has not called for 45 seconds; unhealthy: an agent there found something wrong',
+          'no-agent: no agent is connected: it stopped or has not called for 45 seconds; unhealthy: an agent reported a problem',
         ),
       since: z.iso.datetime().nullable(),
-      presentAgents: z.int().describe('Agents that are there now'),
+      presentAgents: z.int().describe('Connected agents'),
     }),
     minAgentVersion: z.string().nullable(),
     runningAgents: z.array(
@@ -55,10 +55,10 @@ export const PrivateLocation = z
           z.object({
             id: z.string(),
             lastSeenAt: z.iso.datetime(),
-            keyId: z.string().nullable().describe('The key it calls with'),
+            keyId: z.string().nullable().describe('The key that it uses'),
             backends: z
               .record(z.string(), z.string())
-              .describe('Which of several ways check types found to do their work, by type'),
+              .describe('Methods that check types use at this agent, by type'),
             unavailable: z
               .record(z.string(), z.string())
               .describe('Why check types do not work where the agent runs, by type'),
@@ -66,7 +66,7 @@ export const PrivateLocation = z
             droppedResults: z
               .int()
               .describe(
-                'Results the agent had to drop since it began, for want of room or because they grew too old',
+                'Results that the agent dropped since its start, because its spool was full or they were too old',
               ),
           }),
         ),
@@ -89,7 +89,7 @@ const proxyUrl = z
   .regex(/^((https?|socks5h?):\/\/\S+|\{\{.+\}\}\S*)$/, 'must start with http://, https:// or socks5://')
   .nullable()
   .describe(
-    'Proxy for what checks send: http:// and https:// for API checks, URL and WebSocket monitors and scripts, socks5:// for TCP, SSL and gRPC monitors, too; may hold credentials and {{VARIABLES}}',
+    'Proxy for requests of checks: http:// and https:// for API checks, URL and WebSocket monitors and scripts, socks5:// for TCP, SSL and gRPC monitors, too; may contain credentials and {{VARIABLES}}',
   );
 
 export const PrivateLocationInput = z
@@ -106,7 +106,7 @@ export const PrivateLocationInput = z
 export const PrivateLocationPatch = z
   .object({
     name: name.optional(),
-    slugName: z.string().optional().describe('Cannot change: the present one, or left out'),
+    slugName: z.string().optional().describe('Immutable: omit it or repeat the current value'),
     icon: icon.optional(),
     proxyUrl: proxyUrl.optional(),
   })
@@ -189,7 +189,7 @@ export const privateLocationRoutes = {
     path: '/v1/private-locations/{id}/keys/{keyId}',
     operationId: 'deletePrivateLocationKey',
     otherErrors: [409],
-    summary: 'Revoke a key; agents using it stop leasing',
+    summary: 'Revoke a key; its agents stop leasing runs',
     params: z.object({ id: z.uuid(), keyId: z.uuid() }),
     query: z.object({
       force: QueryBoolean.default(false).describe('Revoke the last key even if agents run with it'),

@@ -9,8 +9,8 @@ const text = z.string().min(1).max(10_000);
 const fields = {
   name: z.string().min(1).max(255).describe('Also the name of the incidents it opens'),
   enabled: z.boolean().default(true).describe('false: it opens no incidents; open ones are still resolved'),
-  firstUpdate: text.describe('What the update says that opens an incident'),
-  lastUpdate: text.describe('What the update says that resolves it'),
+  firstUpdate: text.describe('Message of the update that opens an incident'),
+  lastUpdate: text.describe('Message of the update that resolves it'),
   notifySubscribers: z.boolean().default(true).describe('Whether subscribers are mailed both updates'),
   tags: z
     .array(z.string().min(1).max(255))
@@ -23,13 +23,13 @@ const fields = {
     .max(10_080)
     .default(5)
     .describe(
-      'Minutes after one of its incidents ended before it opens the next; what still fails by then opens it. 0: none',
+      'Pause in minutes after one of its incidents ends. Checks that still fail after it open the next one. 0: no pause',
     ),
   components: z
     .array(z.object({ componentId: z.uuid(), targetImpact: ComponentImpact }))
     .min(1)
     .max(100)
-    .describe('The components of the page that its incidents concern, and how'),
+    .describe('Components of the page that its incidents affect, with their states'),
 };
 
 export const AutomationRuleInput = z
@@ -40,7 +40,7 @@ export const AutomationRuleInput = z
   .meta({ id: 'AutomationRuleInput' });
 export type AutomationRuleInput = z.output<typeof AutomationRuleInput>;
 export const AutomationRulePatch = patchOf({
-  statusPageId: z.uuid().describe('The page it is of already'),
+  statusPageId: z.uuid().describe('The page of the rule'),
   ...fields,
 }).meta({ id: 'AutomationRulePatch' });
 
@@ -85,7 +85,7 @@ export const automationRuleRoutes = {
     path: base,
     operationId: 'createAutomationRule',
     otherErrors: [404],
-    summary: 'Have checks with some tags open and resolve incidents on a status page',
+    summary: 'Create a rule: checks with certain tags open and resolve incidents on a status page',
     body: AutomationRuleInput,
     success: created,
     response: AutomationRule,

@@ -26,7 +26,7 @@ const options = {
   useTagsAndOperator: z
     .boolean()
     .nullable()
-    .describe('Whether a check needs all of the tags to be shown, not just one')
+    .describe('Whether a check must have all of the tags to be shown, not only one')
     .default(false),
   hideTags: z.boolean().default(false),
   enableIncidents: z.boolean().default(false),
@@ -55,12 +55,12 @@ const address = {
   customUrl: PageUrl.describe('Subdomain; unique. Without it the dashboardId'),
   customDomain: CustomDomain.nullable()
     .describe(
-      'A domain of your own; unique among the pages of all kinds and accounts. The page answers there once it is proven: see `customDomainState`',
+      'A domain of your own; unique among the pages of all kinds and accounts. The page is available there once it is verified: see `customDomainState`',
     )
     .default(null),
   isPrivate: z
     .boolean()
-    .describe('A private dashboard opens with a key only, which the service makes')
+    .describe('A private dashboard needs a key, which the service generates')
     .default(false),
 };
 
@@ -154,7 +154,7 @@ export const dashboardRoutes = {
     method: 'POST',
     path: '/v1/dashboards/{dashboardId}/custom-domain/check',
     operationId: 'checkDashboardDomain',
-    summary: 'Look for the proof of the custom domain of a dashboard now',
+    summary: 'Verify the custom domain of a dashboard now',
     rateLimit: domainCheckLimit,
     params,
     success: successful,

@@ -36,12 +36,12 @@ const fields = {
   services: z
     .array(z.object({ id: z.uuid() }))
     .max(100)
-    .describe('What pages of cards show')
+    .describe('Affected services, for pages of cards')
     .default([]),
   components: z
     .array(z.object({ componentId: z.uuid(), impact: ComponentImpact }))
     .max(100)
-    .describe('What pages of components show, and how they are while the incident is open')
+    .describe('Affected components, for pages of components, with their states while the incident is open')
     .default([]),
 };
 export const IncidentInput = z
@@ -83,7 +83,7 @@ export const Incident = z
     severity: z.enum(incidentSeverities),
     services: z.array(Service),
     components: z.array(IncidentComponent),
-    automationRuleId: z.string().nullable().describe('The rule that opened it; null: none did'),
+    automationRuleId: z.string().nullable().describe('The rule that opened it; null: not opened by a rule'),
     incidentUpdates: z.array(IncidentUpdate).describe('The newest 100, newest first'),
     lastUpdateStatus: z.enum(incidentStatuses),
     duration: z
@@ -150,7 +150,7 @@ export const incidentRoutes = {
     method: 'PATCH',
     path: `${base}/{incidentId}`,
     operationId: 'patchIncident',
-    summary: 'The same as PUT, as existing clients send it',
+    summary: 'The same as PUT, for existing clients',
     params,
     body: IncidentPatch,
     success: successful,
@@ -180,7 +180,7 @@ export const incidentRoutes = {
     method: 'POST',
     path: `${base}/{incidentId}/incident-updates`,
     operationId: 'createIncidentUpdate',
-    summary: 'Tell what is new; RESOLVED ends the incident, any other status opens it again',
+    summary: 'Post an update; RESOLVED ends the incident, any other status reopens it',
     params,
     body: IncidentUpdateInput,
     success: successful,
@@ -201,7 +201,7 @@ export const incidentRoutes = {
     method: 'PUT',
     path: `${base}/{incidentId}/incident-updates/{incidentUpdateId}`,
     operationId: 'updateIncidentUpdate',
-    summary: 'Correct an update of an incident; nobody is mailed',
+    summary: 'Correct an update of an incident; no mails are sent',
     params: updateParams,
     body: IncidentUpdatePatch,
     success: successful,
@@ -212,7 +212,7 @@ export const incidentRoutes = {
     method: 'DELETE',
     path: `${base}/{incidentId}/incident-updates/{incidentUpdateId}`,
     operationId: 'deleteIncidentUpdate',
-    summary: 'Take an update of an incident back; the last one cannot be',
+    summary: 'Retract an update of an incident, except the last one',
     params: updateParams,
     success: noContent,
   }),

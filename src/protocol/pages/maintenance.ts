@@ -20,7 +20,7 @@ const MaintenanceDates = z
 export const MaintenanceUpdateInput = z
   .object({
     description: z.string().min(1).max(5000),
-    status: MaintenanceStatus.optional().describe('What the status is from now on; absent: it stays'),
+    status: MaintenanceStatus.optional().describe('New status; absent: unchanged'),
     notifySubscribers: z.boolean().default(false).describe('Mail the subscribers of the pages that show it'),
     dateAdjustments: MaintenanceDates.optional().describe('Dates that change along with it'),
   })

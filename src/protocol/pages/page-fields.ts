@@ -43,7 +43,7 @@ export const CustomDomainState = z
     method: z
       .enum(['TXT', 'CNAME', 'OPERATOR'])
       .nullable()
-      .describe('What proves it: a record, or the setting CUSTOM_DOMAINS of the service'),
+      .describe('Proof of ownership: a record, or the setting CUSTOM_DOMAINS of the service'),
     record: z
       .object({ type: z.literal('TXT'), name: z.string(), value: z.string() })
       .describe('The record that proves the domain'),
@@ -53,7 +53,7 @@ export const CustomDomainState = z
       .describe(
         'A CNAME record of the domain with this target proves it, too; null: the service has no PUBLIC_URL',
       ),
-    problem: z.string().nullable().describe('What the last check found instead'),
+    problem: z.string().nullable().describe('Finding of the last check'),
     checkedAt: z.iso.datetime().nullable(),
     servesUntil: z.iso.datetime().nullable().describe('Of a domain whose proof is gone'),
   })

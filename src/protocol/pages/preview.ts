@@ -22,7 +22,7 @@ export const previewRoutes = {
     path: '/v1/status-pages/preview',
     operationId: 'previewStatusPage',
     otherErrors: [404],
-    summary: 'What a status page would show if it were saved so; nothing is stored',
+    summary: 'Preview of a status page with unsaved settings; nothing is stored',
     query: z.object({
       statusPageId: z
         .uuid()
@@ -37,7 +37,7 @@ export const previewRoutes = {
     tag: 'Dashboards',
     path: '/v1/dashboards/preview',
     operationId: 'previewDashboard',
-    summary: 'The first page of what a dashboard would show if it were saved so; nothing is stored',
+    summary: 'Preview of the first page of a dashboard with unsaved settings; nothing is stored',
     body: DashboardInput,
     response: DashboardData,
   }),

@@ -36,9 +36,7 @@ const DashboardCheck = z.object({
         state: RunVerdict,
         responseTime: z.number().describe('Milliseconds'),
         runLocation: z.string(),
-        isOnDemand: z
-          .boolean()
-          .describe('Somebody asked for it: it is no part of the schedule, nor of any success ratio'),
+        isOnDemand: z.boolean().describe('Run on demand: not part of the schedule or of any success ratio'),
         resultUrl: z
           .string()
           .nullable()
@@ -91,13 +89,13 @@ const uptimeSince = z.iso
     'When the first slot was due that was measured, or when the service was made where no check opens incidents of it; at most 90 days ago',
   );
 const serviceCoverage = Coverage.nullable().describe(
-  'How much of what was due in the last 90 days was measured; null where no check opens incidents of it',
+  'Coverage of the last 90 days; null if no check opens its incidents',
 );
 
 const measuredNow = Measurement.nullable()
   .default(null)
   .describe(
-    'Whether the checks that open its incidents are measured now: FULL all, PARTIAL some, NONE none of them; null where no check opens them. What is not FULL is not called operational by pages and badges',
+    'Whether the checks that open its incidents are measured now: FULL: all, PARTIAL: some, NONE: no check; null if no check opens its incidents. Pages and badges call it operational only if FULL',
   );
 
 /** What a status page says of a component: the worst of its open incidents, and of what is in it. */
@@ -190,7 +188,7 @@ export const StatusPageData = z
       .array(
         Maintenance.omit({ updates: true }).extend({
           description: z.string().nullable(),
-          severity: z.enum(incidentSeverities).describe('What its services are shown with while it goes on'),
+          severity: z.enum(incidentSeverities).describe('State of its services during the maintenance'),
           services: z.array(z.object({ id: z.string(), name: z.string() })),
           components: z.array(z.object({ id: z.string(), name: z.string() })).default([]),
           updates: z.array(
@@ -224,7 +222,7 @@ export const publicPageRoutes = {
     path: '/v1/public/dashboards/{address}',
     operationId: 'getDashboardData',
     summary:
-      'What a dashboard shows, by its customUrl or customDomain; a private one needs its key as bearer token or `key`',
+      'Content of a dashboard, by its customUrl or customDomain; a private one needs its key as bearer token or `key`',
     params,
     query: z.object({
       page: z.coerce.number().int().min(1).max(1_000_000).default(1),
@@ -240,7 +238,7 @@ export const publicPageRoutes = {
     path: '/v1/public/status-pages/{address}',
     operationId: 'getStatusPageData',
     summary:
-      'What a status page shows, by its url or customDomain; a private one needs its key as bearer token or `key`',
+      'Content of a status page, by its url or customDomain; a private one needs its key as bearer token or `key`',
     params,
     query: z.object(pageKey),
     success: successful,
@@ -253,7 +251,7 @@ export const publicPageRoutes = {
     path: '/v1/public/status-pages/{address}/subscriptions',
     operationId: 'subscribe',
     summary:
-      'Ask to be mailed of incidents and maintenance: a mail asks to confirm it within two days. The answer is the same for every mail address, whether it is subscribed or not. A private page needs its key',
+      'Subscribe to mails about incidents and maintenance: a mail with a confirmation link is sent, valid for two days. The response is the same for every mail address, whether it is subscribed or not. A private page needs its key',
     params,
     query: z.object(pageKey),
     body: z

@@ -58,7 +58,7 @@ export const StatusPageComponentPatch = z
   .object({
     statusPageId: z.uuid().optional().describe('The page it is on already'),
     parentId: parentId.optional(),
-    type: z.enum(componentTypes).optional().describe('What it is already'),
+    type: z.enum(componentTypes).optional().describe('Immutable: omit it or repeat the current value'),
     name: fields.name.optional(),
     description: fields.description.unwrap().optional(),
     hidden: fields.hidden.unwrap().optional(),

@@ -76,7 +76,7 @@ const ProjectResource = z
   .meta({ id: 'ProjectResource' });
 export type ProjectResource = z.output<typeof ProjectResource>;
 
-const RepoInfo = z.looseObject({}).nullish().describe('What the caller knows of its repository');
+const RepoInfo = z.looseObject({}).nullish().describe('Repository of the caller');
 
 export const DeploymentInput = z
   .object({
@@ -112,7 +112,7 @@ export const Change = z
     physicalId: z.union([z.int(), z.string()]).optional().describe('Absent for what is yet to be created'),
     action: z
       .enum(['CREATE', 'UPDATE', 'DELETE', 'DETACHED'])
-      .describe('DETACHED: it stays in the account and is not of the project any more'),
+      .describe('DETACHED: it stays in the account, but no longer belongs to the project'),
   })
   .meta({ id: 'ProjectChange' });
 export type Change = z.output<typeof Change>;
@@ -120,7 +120,7 @@ export type Change = z.output<typeof Change>;
 export const DeploymentResult = z
   .object({
     project: DeployedProject,
-    diff: z.array(Change).describe('What differs; resources that are as they should be are not in it'),
+    diff: z.array(Change).describe('Differences; unchanged resources are omitted'),
   })
   .meta({ id: 'DeploymentResult' });
 export type DeploymentResult = z.output<typeof DeploymentResult>;
@@ -135,7 +135,7 @@ export const Deployment = z
     dryRun: z.literal(false),
     progress: z.int().min(0).max(100).describe('Percent'),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
-    result: DeploymentResult.nullable().describe('What was changed; null before it has succeeded'),
+    result: DeploymentResult.nullable().describe('Changes; null until it has succeeded'),
     createdAt: z.iso.datetime(),
     startedAt: z.iso.datetime().nullable(),
     endedAt: z.iso.datetime().nullable(),
@@ -152,7 +152,7 @@ export const Project = z
     repoUrl: z.string().nullable(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
-    resourceCount: z.int().describe('How many resources are of it'),
+    resourceCount: z.int().describe('Number of its resources'),
     lastDeployment: Deployment.omit({ result: true }).nullable(),
   })
   .meta({ id: 'Project' });
@@ -162,9 +162,9 @@ const route = { tag: 'Projects', credential: 'account' } as const;
 const ofProject = z.object({ logicalId: LogicalId });
 const ofDeployment = z.object({ logicalId: LogicalId, deploymentId: z.uuid() });
 const deploymentPath = '/v1/projects/{logicalId}/deployments/{deploymentId}';
-const dryRun = QueryBoolean.default(false).describe('Only say what would change');
+const dryRun = QueryBoolean.default(false).describe('Only return the planned changes');
 const preserveResources = QueryBoolean.default(false).describe(
-  'What is not in the project any more stays in the account, instead of being deleted',
+  'Keep resources in the account that are no longer in the project, instead of deleting them',
 );
 
 export const projectRoutes = {
@@ -173,8 +173,7 @@ export const projectRoutes = {
     method: 'POST',
     path: '/v1/projects/deploy',
     operationId: 'deployProject',
-    summary:
-      'Make what an account has of a project as the project says: all of it or nothing. With dryRun: 200 and what would change',
+    summary: 'Deploy a project to the account: all changes or none. With dryRun: 200 and the planned changes',
     query: z.object({
       dryRun,
       preserveResources,
@@ -240,7 +239,7 @@ export const projectRoutes = {
     method: 'DELETE',
     path: '/v1/projects/{logicalId}',
     operationId: 'deleteProject',
-    summary: 'Delete a project and what is of it, as a deployment; 200 where there is no such project',
+    summary: 'Delete a project and its resources, as a deployment; 200 if the project does not exist',
     params: ofProject,
     query: z.object({ dryRun, preserveResources }),
     otherErrors: [409],

@@ -124,14 +124,12 @@ export const AnalyticsAnswer = z
     from: z.iso.datetime(),
     to: z.iso.datetime(),
     tags: z.array(z.string()),
-    coverage: Coverage.describe('How much of what was due in the window was measured, whatever the filter'),
-    coverageByLocation: z
-      .record(z.string(), Coverage)
-      .describe('The same by the location that slots were for'),
+    coverage: Coverage.describe('Coverage of the window, regardless of the filter'),
+    coverageByLocation: z.record(z.string(), Coverage).describe('Coverage by location'),
     coverageIntervals: z
       .array(z.object({ timestamp: z.iso.datetime(), coverage: Coverage }))
       .optional()
-      .describe('With aggregationInterval: every interval in which anything was due, also without results'),
+      .describe('With aggregationInterval: all intervals with due slots, including those without results'),
     series: z
       .array(z.looseObject({ data: z.array(Row) }))
       .describe('One for each group, with the key of the group; one without groups'),
@@ -193,7 +191,7 @@ export function typedAnalyticsRoute(type: Pick<CheckType, 'analytics' | 'title'>
     ...analyticsRoute,
     path: `/v1/analytics/${type.analytics.route}/{id}`,
     operationId: `get${words.join('')}Analytics`,
-    summary: `What the results of a check amount to: ${type.title}`,
+    summary: `Metrics of the results of a check: ${type.title}`,
     params: z.object({ id: z.uuid() }),
     query: analyticsQuery(type),
     // There are few events, and they are counted in a moment.
@@ -236,7 +234,9 @@ export const analyticsRoutes = {
     summary: 'Availability and main metrics of up to 100 checks',
     isReadOnly: true,
     rateLimit,
-    query: z.object({ quickRange: z.enum(quickRanges).optional().describe('Wins over that of the body') }),
+    query: z.object({
+      quickRange: z.enum(quickRanges).optional().describe('Takes precedence over the one of the body'),
+    }),
     body: z
       .object({ checkIds: z.array(z.uuid()).min(1).max(100), quickRange: QuickRange })
       .meta({ id: 'AnalyticsOverviewInput' }),

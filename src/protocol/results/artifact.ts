@@ -38,9 +38,9 @@ export const ReportedArtifact = z
     name: z
       .string()
       .max(maxArtifactNameLength)
-      .regex(/^\P{C}+$/u, 'must not be empty or hold control characters'),
+      .regex(/^\P{C}+$/u, 'must not be empty or contain control characters'),
     contentType: z.string().max(255),
-    sizeBytes: z.int().min(0).nullable().describe('null where it was not found out'),
+    sizeBytes: z.int().min(0).nullable().describe('null if unknown'),
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
@@ -49,14 +49,14 @@ export const ReportedArtifact = z
     state: z
       .enum(['awaited', 'refused', 'withheld'])
       .describe(
-        'awaited: the agent sends it after the result; refused: too large, too many, no regular file; withheld: it may hold secrets that cannot be removed',
+        'awaited: the agent sends it after the result; refused: too large, too many, no regular file; withheld: it may contain secrets that cannot be removed',
       ),
     reason: z
       .string()
       .max(500)
       .nullable()
-      .describe('Why it is not sent; of an archive that is, which files within it are left out, and why'),
-    scrub: ScrubReport.nullish().describe('What was done to remove secrets'),
+      .describe('Why it is not sent; for an archive, which files were omitted, and why'),
+    scrub: ScrubReport.nullish().describe('How secrets were removed'),
   })
   .refine(
     ({ state, name, contentType, sizeBytes, sha256 }) =>
@@ -75,7 +75,7 @@ export const ReportedArtifacts = z.array(ReportedArtifact).max(maxArtifactEntrie
 
 export const ArtifactReceipt = z
   .object({
-    status: z.enum(['stored', 'duplicate']).describe('duplicate: it was there already'),
+    status: z.enum(['stored', 'duplicate']).describe('duplicate: already stored'),
     sizeBytes: z.int(),
     sha256: z.string(),
   })
@@ -88,7 +88,7 @@ export const artifactRoutes = {
     path: '/v1/agent/runs/{runId}/artifacts/{name}',
     operationId: 'putArtifact',
     otherErrors: [409, 422],
-    summary: 'Send an artifact that an accepted result names; idempotent, visible only when whole',
+    summary: 'Upload an artifact of an accepted result; idempotent, visible only when complete',
     tag: 'Agent protocol',
     credential: 'location',
     params: z.object({
@@ -156,7 +156,7 @@ const artifactName = z.string().max(maxArtifactNameLength);
 
 const AssetQuery = z.object({
   type: z.enum(assetTypes).optional(),
-  name: z.string().min(1).max(255).optional().describe('Only names that fit; `*` stands for any characters'),
+  name: z.string().min(1).max(255).optional().describe('Only matching names; `*` stands for any characters'),
 });
 export type AssetQuery = z.output<typeof AssetQuery>;
 
@@ -167,7 +167,7 @@ export const assetRoutes = {
     method: 'GET',
     path: '/v1/check-results/{checkId}/{checkResultId}/assets',
     operationId: 'listAssets',
-    summary: 'The artifacts of a result that are there in whole',
+    summary: 'Complete artifacts of a result',
     tag: 'Check results',
     credential: 'account',
     params: z.object(resultParams),
@@ -179,7 +179,7 @@ export const assetRoutes = {
     method: 'GET',
     path: '/v1/check-results/{checkId}/{checkResultId}/assets/{name}',
     operationId: 'getAsset',
-    summary: 'Download an artifact; one range of bytes may be asked for',
+    summary: 'Download an artifact; supports a single byte range',
     tag: 'Check results',
     credential: 'account',
     params: z.object({ ...resultParams, name: artifactName }),
@@ -191,7 +191,7 @@ export const assetRoutes = {
     method: 'GET',
     path: '/v1/test-sessions/{id}/results/{resultId}/assets',
     operationId: 'listTestSessionAssets',
-    summary: 'The artifacts of a result of a test session that are there in whole',
+    summary: 'Complete artifacts of a result of a test session',
     tag: 'Test sessions',
     credential: 'account',
     params: z.object(sessionResultParams),
@@ -203,7 +203,7 @@ export const assetRoutes = {
     method: 'GET',
     path: '/v1/test-sessions/{id}/results/{resultId}/assets/{name}',
     operationId: 'getTestSessionAsset',
-    summary: 'Download an artifact of a result of a test session; one range of bytes may be asked for',
+    summary: 'Download an artifact of a result of a test session; supports a single byte range',
     tag: 'Test sessions',
     credential: 'account',
     params: z.object({ ...sessionResultParams, name: artifactName }),

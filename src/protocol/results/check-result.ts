@@ -45,16 +45,16 @@ export const CheckResult = z
     errorGroupIds: z.array(z.string()),
     scheduledAt: DateTime.describe('When the run was due'),
     hostStartedAt: DateTime.nullable().describe(
-      'The start as the clock of the agent’s host showed it; `startedAt` is corrected to the service’s clock',
+      'The start by the clock of the agent’s host; `startedAt` is corrected to the service’s clock',
     ),
     startDelayMs: z.number().describe('From lease to start of the probe, on the agent'),
-    agentLagMs: z.number().describe('How late the agent itself was while the probe ran'),
+    agentLagMs: z.number().describe('Lag of the agent during the probe'),
     agentOverheadMs: z
       .number()
-      .describe('What the agent itself spent between the phases; not part of the response time'),
+      .describe('Time of the agent between the phases; not part of the response time'),
     isTimingDoubtful: z
       .boolean()
-      .describe('The agent was late itself, so the times may be too long; they made nothing fail'),
+      .describe('The agent lagged, so the times may be too long; they did not cause a failure'),
     isDetailLeftOut: z
       .boolean()
       .describe(
@@ -65,16 +65,14 @@ export const CheckResult = z
         owner: z.string(),
         code: z.string(),
         message: z.string(),
-        whatFailed: z
-          .string()
-          .describe('What failed, in words, as far as the run by itself shows: `the target`'),
-        sentence: z.string().describe('Why, in one line: what every page, message and command says of it'),
+        whatFailed: z.string().describe('The failed part in words, as far as this run shows: `the target`'),
+        sentence: z.string().describe('The reason in one line, as on pages, in messages and in commands'),
         details: FailureDetails.describe(
-          'The facts of the failure, for programs: which fields there are depends on its code',
+          'Facts of the failure for programs; the code decides which fields there are',
         ),
       })
       .nullable()
-      .describe('Why the run did not pass, and what failed'),
+      .describe('Why the run did not pass, and which part failed'),
     artifacts: z
       .array(
         z.object({
@@ -87,12 +85,10 @@ export const CheckResult = z
           reason: z
             .string()
             .nullable()
-            .describe(
-              'Why it is not there; of an archive that is, which files within it are left out, and why',
-            ),
+            .describe('Why it is missing; for an archive, which files were omitted, and why'),
         }),
       )
-      .describe('The files the run left behind, and those that could not be kept'),
+      .describe('Files of the run, and those that could not be stored'),
   })
   .meta({ id: 'CheckResult' });
 export type CheckResult = z.output<typeof CheckResult> & Readonly<Record<DetailKey, unknown>>;
@@ -168,7 +164,7 @@ export const checkResultRoutes = {
     method: 'GET',
     path: '/v2/check-results/{checkId}',
     operationId: 'listCheckResultsByCursor',
-    summary: 'Results of a check, newest first, by cursor: results that come meanwhile move nothing',
+    summary: 'Results of a check, newest first, by cursor: new results do not shift pages',
     tag: 'Check results',
     credential: 'account',
     rateLimit,

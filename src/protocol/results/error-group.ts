@@ -8,17 +8,17 @@ const DateTime = z.iso.datetime();
 const GroupFields = {
   id: z.string(),
   errorHash: z.string().describe('SHA-256 of the cleaned message'),
-  rawErrorMessage: z.string().nullable().describe('As it was the first time'),
-  cleanedErrorMessage: z.string().describe('Without what changes from one time to the next'),
+  rawErrorMessage: z.string().nullable().describe('At the first occurrence'),
+  cleanedErrorMessage: z.string().describe('Without variable parts'),
   firstSeen: DateTime,
   lastSeen: DateTime,
   count: z
     .int()
     .describe(
-      'How many runs failed by the error; an attempt that was repeated is no run, so 0 if each retry passed',
+      'Number of runs that failed with the error; repeated attempts do not count, so 0 if each retry passed',
     ),
   archivedUntilNextEvent: z.boolean(),
-  rootCauseAnalyses: z.array(RootCauseAnalysis).describe('Those that are done, newest first, the last 10'),
+  rootCauseAnalyses: z.array(RootCauseAnalysis).describe('The last 10 finished ones, newest first'),
 };
 
 export const ErrorGroup = z.object({ ...GroupFields, checkId: z.string() }).meta({ id: 'ErrorGroup' });
@@ -70,8 +70,8 @@ export const ErrorGroupPatch = z
     archivedUntilNextEvent: z
       .boolean()
       .optional()
-      .describe('true: archived until the error comes back; false: no longer archived, in either way'),
-    archiveForEver: z.boolean().optional().describe('true: archived even when the error comes back'),
+      .describe('true: archive until the error recurs; false: unarchive'),
+    archiveForEver: z.boolean().optional().describe('true: archive, even if the error recurs'),
   })
   .meta({ id: 'ErrorGroupPatch' });
 export type ErrorGroupPatch = z.output<typeof ErrorGroupPatch>;
@@ -113,7 +113,7 @@ export const errorGroupRoutes = {
     method: 'PATCH',
     path: '/v1/error-groups/{id}',
     operationId: 'updateErrorGroup',
-    summary: 'Archive an error group, or take it back',
+    summary: 'Archive or unarchive an error group',
     params,
     body: ErrorGroupPatch,
     response: ErrorGroup,
@@ -151,7 +151,7 @@ export const errorGroupRoutes = {
     method: 'PATCH',
     path: '/v1/test-session-error-groups/{id}',
     operationId: 'updateTestSessionErrorGroup',
-    summary: 'Archive an error group of test sessions, or take it back',
+    summary: 'Archive or unarchive an error group of test sessions',
     params,
     body: ErrorGroupPatch,
     response: TestSessionErrorGroup,

@@ -16,19 +16,18 @@ export const reportRanges = [
   'lastMonth',
 ] as const;
 
-const milliseconds = z.number().nullable().describe('Milliseconds; null when nothing was measured');
+const milliseconds = z.number().nullable().describe('Milliseconds; null without measurements');
 
 /** How often a check succeeded in a window, and how fast it was. */
 export const Aggregate = z
   .object({
-    successRatio: z
-      .number()
-      .nullable()
-      .describe('Percent of the runs that did not fail; null when there were none'),
+    successRatio: z.number().nullable().describe('Percent of the runs that did not fail; null without runs'),
     avg: milliseconds,
     p95: milliseconds,
     p99: milliseconds,
-    coverage: Coverage.describe('How much of what was due in the window the rest is about'),
+    coverage: Coverage.describe(
+      'Coverage of the window: share of due slots that the other figures are based on',
+    ),
   })
   .meta({ id: 'Aggregate' });
 export type Aggregate = z.output<typeof Aggregate>;
@@ -50,8 +49,8 @@ const tag = z.string().min(1).max(255);
 const query = z.object({
   from: Timestamp.optional(),
   to: Timestamp.optional(),
-  quickRange: z.enum(reportRanges).default('last24Hrs').describe('Where from and to are left out'),
-  timezone: TimeZone.default('UTC').describe('Where the weeks and months of quickRange begin'),
+  quickRange: z.enum(reportRanges).default('last24Hrs').describe('Used if from and to are omitted'),
+  timezone: TimeZone.default('UTC').describe('Time zone for the weeks and months of quickRange'),
   filterByTags: z
     .union([tag, z.array(tag).max(100)])
     .optional()

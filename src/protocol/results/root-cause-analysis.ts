@@ -18,18 +18,18 @@ const EvidenceItem = z.object({
 });
 
 const ModelCause = z.object({
-  cause: z.string().describe('A possible cause; the service words it, the model chose it'),
+  cause: z.string().describe('A possible cause, chosen by the model and worded by the service'),
   classification: z.enum(classifications),
-  kind: z.string().nullable().default(null).describe('The same in words that say whose'),
+  kind: z.string().nullable().default(null).describe('The same in words, with the owner'),
   next: z.string().describe('How to find out'),
   statements: z
     .array(
       z.object({
-        text: z.string().describe('What speaks for it; put together from passages of its evidence'),
+        text: z.string().describe('Supporting facts, composed from passages of the evidence'),
         evidence: z.array(EvidenceItem.extend({ id: z.string() })),
       }),
     )
-    .describe('What the evidence does not hold was dropped'),
+    .describe('Statements without support in the evidence were dropped'),
 });
 export type ModelCause = z.output<typeof ModelCause>;
 
@@ -49,8 +49,8 @@ export const ModelFindings = z.object({
     isEstimated: z
       .boolean()
       .default(false)
-      .describe('Whether tokens are estimated from what was sent and received: the model did not say'),
-    cost: z.number().nullable().describe('By the prices of the settings; null without'),
+      .describe('Whether the tokens are estimated from the messages, because the model did not report them'),
+    cost: z.number().nullable().describe('Calculated with the configured prices; null without prices'),
   }),
 });
 export type ModelFindings = z.output<typeof ModelFindings>;
@@ -67,48 +67,48 @@ export const RootCauseAnalysis = z
       classification: z
         .enum(classifications)
         .describe(
-          'What is wrong: a setting (of target, certificate, name or check); network, host or gateway; the program that answers; its speed; the monitoring itself; not known',
+          'The problem: a setting (of target, certificate, name or check); network, host or gateway; the program that answers; its speed; the monitoring itself; not known',
         ),
       kind: z
         .string()
         .nullable()
         .default(null)
         .describe(
-          'The classification in words that say whose: a setting of the target, of the location, of the check; null in analyses of earlier versions',
+          'The classification in words, with the owner: a setting of the target, of the location, of the check; null in analyses of earlier versions',
         ),
       whatFailed: z
         .string()
         .nullable()
         .default(null)
         .describe(
-          'What the run says that failed, as `failure.whatFailed` of its result; the cause lies with it, or with a part of it',
+          'The failed part according to the run, as in `failure.whatFailed` of its result; the cause lies in it or in a part of it',
         ),
       certainty: z
         .enum(certainties)
         .describe(
-          'CERTAIN: the evidence shows it; LIKELY: something else would fit as well, and less well; OPEN: what is known, and no cause',
+          'CERTAIN: the evidence proves it; LIKELY: the best of several explanations; OPEN: facts without a cause',
         ),
       rootCause: z.string().describe('Begins with the certainty'),
       userImpact: z.string(),
-      codeFix: z.string().nullable().describe('What to do next'),
-      evidence: z.array(EvidenceItem).describe('What it follows from, and where to see it'),
+      codeFix: z.string().nullable().describe('The recommended next step'),
+      evidence: z.array(EvidenceItem).describe('Evidence, and where to find it'),
       referenceLinks: z.array(z.object({ url: z.string(), title: z.string() })).nullable(),
     }),
     fromModel: ModelFindings.nullable().describe(
-      'Possible causes, ranked by a model; null where the cause is certain, or no model was asked',
+      'Possible causes, ranked by a model; null if the cause is certain, or no model was used',
     ),
     userContext: z
       .array(z.object({ text: z.string(), type: z.string() }))
       .nullable()
-      .describe('What who asked for it wrote; rules do not read it, a model does'),
-    verdict: z.enum(analysisVerdicts).nullable().describe('What people say of it'),
+      .describe('Note of the requester; used by a model, but not by rules'),
+    verdict: z.enum(analysisVerdicts).nullable().describe('Feedback of users'),
   })
   .meta({ id: 'RootCauseAnalysis' });
 export type RootCauseAnalysis = z.output<typeof RootCauseAnalysis>;
 
 export const AnalysisRequest = z
   .object({
-    userContext: z.string().max(256).nullish().describe('What readers of the analysis should know besides'),
+    userContext: z.string().max(256).nullish().describe('Additional notes for readers'),
   })
   .meta({ id: 'RootCauseAnalysisRequest' })
   .nullish();
@@ -121,7 +121,7 @@ const AnalysisCompleted = RootCauseAnalysis.extend({ status: z.literal('COMPLETE
 });
 
 export const RootCauseAnalysisPatch = z
-  .object({ verdict: z.enum(analysisVerdicts).nullable().describe('null takes it back') })
+  .object({ verdict: z.enum(analysisVerdicts).nullable().describe('null withdraws it') })
   .meta({ id: 'RootCauseAnalysisPatch' });
 
 const params = z.object({ id: z.uuid() });
@@ -140,7 +140,7 @@ export const rootCauseAnalysisRoutes = {
     ...startRoute,
     path: '/v1/root-cause-analyses/error-groups/{id}',
     operationId: 'analyseErrorGroup',
-    summary: 'Look for the cause of an error group now; new groups are looked into by themselves',
+    summary: 'Analyse the cause of an error group now; new groups are analysed automatically',
   }),
   analyseTestSessionErrorGroup: defineRoute({
     ...startRoute,
@@ -163,7 +163,7 @@ export const rootCauseAnalysisRoutes = {
     method: 'PATCH',
     path: '/v1/root-cause-analyses/{id}',
     operationId: 'updateRootCauseAnalysis',
-    summary: 'Say whether an analysis is right or wrong',
+    summary: 'Rate an analysis as right or wrong',
     body: RootCauseAnalysisPatch,
     success: successful,
     response: AnalysisCompleted,

@@ -12,7 +12,7 @@ const subjects = {
   tags: z.array(z.string().min(1).max(255)).max(100).default([]).describe('Checks with any of these tags'),
 };
 
-/** When the channels are notified that the budget is spent too fast. */
+/** When to notify the channels that the budget burns too fast. */
 const BurnAlert = z
   .object({
     enabled: z.boolean().default(true),
@@ -33,29 +33,23 @@ const BurnAlert = z
       .min(1)
       .max(1000)
       .default(3)
-      .describe(
-        'Fewer failed runs in the hour, or the six hours, are no burn: one run can be a whole budget',
-      ),
+      .describe('Minimum failed runs in the period for a burn: one run can be a whole budget'),
   })
   .prefault({})
-  .describe('When the channels are notified that the budget is spent too fast');
+  .describe('When to notify the channels that the budget burns too fast');
 
 const SloFields = z.object({
   name: z.string().min(1).max(200),
   description: z.string().max(2000).nullable().default(null),
   ...subjects,
-  target: z
-    .number()
-    .gt(0)
-    .lt(100)
-    .describe('Percent of the evaluated runs that are to succeed, such as 99.9'),
+  target: z.number().gt(0).lt(100).describe('Target percentage of successful runs, such as 99.9'),
   windowDays: z.int().min(1).max(90).default(30).describe('The window: this many days, ending now'),
   burnAlert: BurnAlert,
   alertChannelIds: z
     .array(z.int().min(1))
     .max(100)
     .default([])
-    .describe('The channels that are notified of a burn; empty: those of its checks'),
+    .describe('Channels for burn notifications; empty: those of its checks'),
 });
 export type SloDefinition = z.output<typeof SloFields>;
 
@@ -98,19 +92,19 @@ export const SloStatus = z
     target: z.number(),
     from: z.iso.datetime(),
     to: z.iso.datetime(),
-    checkIds: z.array(z.string()).describe('The checks it is about now'),
+    checkIds: z.array(z.string()).describe('Checks of the objective at present'),
     state: z
       .enum(['MET', 'UNPROVEN', 'BREACHED', 'UNKNOWN'])
       .describe(
-        'MET: also if every slot that was not measured had failed; UNPROVEN: as far as was measured; ' +
-          'BREACHED: by what was measured alone; UNKNOWN: nothing was measured',
+        'MET: even if all unmeasured slots had failed; UNPROVEN: only for the measured ' +
+          'slots; BREACHED: by the measured slots alone; UNKNOWN: no measurements',
       ),
     availability: percentOrNull.describe('Percent of the evaluated runs that succeeded'),
     coverage: Coverage,
     errorBudget: z.object({
-      allowedRuns: z.number().describe('Failed runs that the evaluated ones allow'),
+      allowedRuns: z.number().describe('Allowed number of failed runs'),
       failedRuns: z.int(),
-      leftPercent: percentOrNull.describe('What is left of the budget; below 0 it is overspent'),
+      leftPercent: percentOrNull.describe('Remaining budget; negative if overspent'),
       leftPercentAtWorst: percentOrNull.describe(
         'The same if every slot that was missed, or ended by a fault of the monitoring, had failed',
       ),
@@ -119,15 +113,15 @@ export const SloStatus = z
       .array(
         z.object({
           hours: z.int().describe('How many hours back from now'),
-          rate: percentOrNull.describe('1 spends exactly the budget over the window; null: nothing measured'),
+          rate: percentOrNull.describe('1 spends exactly the budget over the window; null: no measurements'),
           coveragePercent: percentOrNull,
         }),
       )
-      .describe('How fast the budget is spent'),
+      .describe('Burn rates of the budget'),
     burningSince: z.iso
       .datetime()
       .nullable()
-      .describe('Since when its channels are notified that the budget is spent too fast; null: it is not'),
+      .describe('Start of the current burn alert; null: no burn alert'),
   })
   .meta({ id: 'SloStatus' });
 export type SloStatus = z.output<typeof SloStatus>;
@@ -138,7 +132,7 @@ const SloBurn = z
     name: z.string(),
     since: z.iso.datetime().describe('When the channels were notified'),
     window: z.enum(['HOUR', 'SIX_HOURS']).describe('In which the budget was spent too fast then'),
-    explanation: z.string().describe('What failed, and how long the budget lasts at that rate'),
+    explanation: z.string().describe('Summary of the failures, and how long the budget lasts at that rate'),
     checkAlertId: z.string().describe('The alert, as notifications name it'),
   })
   .meta({ id: 'SloBurn' });
@@ -150,7 +144,7 @@ export const sloRoutes = {
     method: 'GET',
     path: '/v1/slo-burns',
     operationId: 'listSloBurns',
-    summary: 'Objectives whose error budget is spent too fast now, by their burnAlert',
+    summary: 'Objectives with an active burnAlert: the error budget burns too fast',
     query: z.object(Paging),
     success: successful,
     response: z.array(SloBurn),
@@ -162,7 +156,7 @@ export const sloRoutes = {
     method: 'GET',
     path: '/v1/slos/{id}/status',
     operationId: 'getSloStatus',
-    summary: 'How an objective stands now: error budget left, burn rates, and how much of it was measured',
+    summary: 'Current status of an objective: remaining error budget, burn rates and coverage',
     params: z.object({ id: NumericId }),
     success: successful,
     response: SloStatus,

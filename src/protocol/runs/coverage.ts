@@ -14,19 +14,17 @@ export const Coverage = z
     percent: z
       .number()
       .nullable()
-      .describe(
-        'Evaluated slots in percent of those due, without those still open; null when there were none',
-      ),
+      .describe('Evaluated slots in percent of the due ones, not counting open ones; null if none were due'),
     due: z.int().min(0).describe('Slots that were due: the sum of all that follow'),
-    evaluated: z.int().min(0).describe('Measured, with a result that says something about the target'),
+    evaluated: z.int().min(0).describe('Measured, with a verdict about the target'),
     errors: z
       .int()
       .min(0)
-      .describe('Run, but the agent or its location was at fault: nothing is known of the target'),
+      .describe('Run, but with an error of the agent or location, so without a verdict about the target'),
     missed: Count.describe('Never measured, by reason'),
     maintenance: z.int().min(0).describe('Not measured because a maintenance window paused the check'),
-    cancelled: Count.describe('Taken back before they were measured, by reason'),
-    open: z.int().min(0).describe('Queued or leased: they count neither way yet'),
+    cancelled: Count.describe('Cancelled before they were measured, by reason'),
+    open: z.int().min(0).describe('Queued or leased: not counted yet'),
   })
   .meta({ id: 'Coverage' });
 export type Coverage = z.output<typeof Coverage>;
@@ -109,7 +107,7 @@ export function slotCountsOf(coverage: Coverage): SlotCounts {
 /** How much of a bar is known: what is NONE is grey, never green. */
 export const Measurement = z
   .enum(['FULL', 'PARTIAL', 'NONE'])
-  .describe('FULL: every slot was evaluated; PARTIAL: some were; NONE: nothing was measured');
+  .describe('FULL: all slots were evaluated; PARTIAL: some were; NONE: no slot was evaluated');
 export type Measurement = z.output<typeof Measurement>;
 
 /** A bar of a page. */

@@ -18,7 +18,7 @@ export const locationCoverageRoutes = {
     method: 'GET',
     path: '/v1/private-locations/{id}/coverage',
     operationId: 'getLocationCoverage',
-    summary: 'How much of what was due at a private location was measured, day by day',
+    summary: 'Daily coverage of a private location: share of due slots that were measured',
     tag: 'Slots',
     credential: 'account',
     params: z.object({ id: z.uuid() }),

@@ -7,7 +7,7 @@ export const slotStates = ['QUEUED', 'LEASED', 'FINAL', 'MISSED', 'CANCELLED'] a
 
 /** Why a slot ended without a measurement, and what to do about it. */
 export const slotReasons = {
-  'no-agent': 'No agent of the location asked for work. Start one, or look at its log.',
+  'no-agent': 'No agent of the location polled for work. Start one, or check its log.',
   'over-capacity':
     'The agents of the location were busy until the slot was no longer fresh. Add agents, raise JOB_CONCURRENCY, or check less often.',
   expired: 'The run waited too long in the queue.',
@@ -28,19 +28,19 @@ const reasonNames = Object.keys(slotReasons) as [SlotReason, ...SlotReason[]];
 
 const SlotState = z
   .enum(slotStates)
-  .describe('FINAL: measured. MISSED, CANCELLED: never measured. QUEUED, LEASED: on its way');
+  .describe('FINAL: measured. MISSED, CANCELLED: never measured. QUEUED, LEASED: in progress');
 
 /** One due time of a check at one location, and what became of it. */
 export const Slot = z
   .object({
     id: z.string(),
-    location: z.string().describe('The location that the slot was for'),
+    location: z.string().describe('The location of the slot'),
     scheduledAt: z.iso.datetime().describe('When it was due'),
     slotCount: z
       .int()
       .min(1)
       .describe(
-        'How many slots in a row the record stands for: more than 1 only for MISSED, from scheduledAt on',
+        'Number of consecutive slots in the record: more than 1 only for MISSED, from scheduledAt on',
       ),
     state: SlotState,
     reason: z
@@ -48,7 +48,7 @@ export const Slot = z
       .nullable()
       .describe(`Of MISSED and CANCELLED: ${reasonNames.join(', ')}`),
     explanation: z.string().nullable().describe('The reason in words, and what to do'),
-    endedAt: z.iso.datetime().nullable().describe('When the record became terminal; null while on its way'),
+    endedAt: z.iso.datetime().nullable().describe('When the record became terminal; null while in progress'),
     startDelayMs: z.number().nullable().describe('Of FINAL: from being due to its probe'),
     checkResultId: z.string().nullable().describe('Of FINAL: the result'),
     verdict: z
@@ -66,7 +66,7 @@ export const SlotCounts = z
     due: z.int(),
     final: z.int().describe('Measured'),
     missed: z.record(z.string(), z.int()).describe('Never measured, by reason'),
-    cancelled: z.record(z.string(), z.int()).describe('Taken back before they were measured, by reason'),
+    cancelled: z.record(z.string(), z.int()).describe('Cancelled before they were measured, by reason'),
     onTheirWay: z.int().describe('Queued or leased'),
   })
   .meta({ id: 'SlotCounts' });
@@ -83,7 +83,7 @@ export const slotRoutes = {
     path: '/v1/checks/{id}/slots',
     operationId: 'listCheckSlots',
     summary:
-      'Every due time of a check and what became of it, newest first: measured, missed and why, on its way',
+      'All slots of a check and their outcomes, newest first: measured, missed with the reason, in progress',
     tag: 'Slots',
     credential: 'account',
     params: z.object({ id: z.uuid() }),
@@ -107,7 +107,7 @@ export const slotRoutes = {
     method: 'GET',
     path: '/v1/checks/{id}/slots/count',
     operationId: 'countCheckSlots',
-    summary: 'How many slots of a check were due in a window, and what became of them',
+    summary: 'Number of due slots of a check in a window, by outcome',
     tag: 'Slots',
     credential: 'account',
     params: z.object({ id: z.uuid() }),
@@ -119,8 +119,7 @@ export const slotRoutes = {
     method: 'GET',
     path: '/v1/private-locations/{id}/slots',
     operationId: 'countLocationSlots',
-    summary:
-      'How many slots of all checks were due at a private location in a window, and what became of them',
+    summary: 'Number of due slots of all checks at a private location in a window, by outcome',
     tag: 'Slots',
     credential: 'account',
     params: z.object({ id: z.uuid() }),

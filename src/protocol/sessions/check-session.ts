@@ -59,7 +59,7 @@ const CheckSession = z
         checkResultId: z
           .string()
           .nullable()
-          .describe('null for a run that was cancelled or that nobody took'),
+          .describe('null for a run that was cancelled or that no agent picked up'),
         checkResultLink: z.string().nullable(),
         sequenceId: z.string(),
         checkId: z.string(),
@@ -72,8 +72,8 @@ const CheckSession = z
         isDegraded: z.boolean().nullable(),
         aborted: z
           .boolean()
-          .describe('No agent can run it or took it in time, or the agents that did were lost'),
-        message: z.string().nullable().describe('Of an aborted run: why, in words'),
+          .describe('No agent can run it, none picked it up in time, or its agents were lost'),
+        message: z.string().nullable().describe('Reason of an aborted run, in words'),
         isCancelled: z.boolean(),
       }),
     ),
@@ -112,7 +112,7 @@ export const checkSessionRoutes = alsoIn(['v2'], {
     method: 'GET',
     path: '/v1/check-sessions/{id}',
     operationId: 'getCheckSession',
-    summary: 'How far a check session is, and its results',
+    summary: 'Progress and results of a check session',
     params,
     success: successful,
     response: CheckSession,
@@ -122,7 +122,7 @@ export const checkSessionRoutes = alsoIn(['v2'], {
     method: 'GET',
     path: '/v1/check-sessions/{id}/completion',
     operationId: 'awaitCheckSession',
-    summary: 'Wait until a check session has ended; 408 when it has not by then',
+    summary: 'Wait until a check session has ended; 408 on timeout',
     params,
     query: CompletionQuery,
     otherErrors: [408],
@@ -134,7 +134,7 @@ export const checkSessionRoutes = alsoIn(['v2'], {
     method: 'POST',
     path: '/v1/check-sessions/{id}/cancel',
     operationId: 'cancelCheckSession',
-    summary: 'Cancel what of a check session is on its way',
+    summary: 'Cancel the unfinished runs of a check session',
     params,
     body: CancelSession,
     isBodyOptional: true,

@@ -52,12 +52,9 @@ const JobFields = {
     'Settings of a group, in the place of those of the group that groupId names',
   ),
   testRetryStrategy: RetryStrategy.nullish().describe(
-    'How a failed run is repeated; null or absent: it is not, whatever the definition says',
+    'Retry strategy; null or absent: no retries, regardless of the definition',
   ),
-  checkId: z
-    .uuid()
-    .nullish()
-    .describe('A stored check whose hidden values stand for those that are "" in the definition'),
+  checkId: z.uuid().nullish().describe('A stored check whose hidden values replace "" in the definition'),
   filePath: z.string().max(1000).nullish().describe('The file it is written in; results name it'),
   sourceInfo: z
     .object({
@@ -99,14 +96,14 @@ const RunFields = {
     .describe(
       'Files that definitions name by their index in `dependencies` and the like of setup and teardown',
     ),
-  runLocation: RunLocation.describe('Where all of them run'),
+  runLocation: RunLocation.describe('Location of all runs'),
   repoInfo: RepoInfo.describe('The commit they are of; errors and lists show it'),
   environment: z.string().max(1000).nullish(),
   environmentVariables: z
     .array(EnvironmentVariable)
     .max(50)
     .default([])
-    .describe('They win over variables of the same name of a definition'),
+    .describe('They override variables of the same name of a definition'),
   shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
   streamLogs: z.boolean().default(false).describe('Followers get the log of each run as well'),
   refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
@@ -123,7 +120,8 @@ export const definitionRunRoutes = {
     method: 'POST',
     path: '/v1/test-sessions/run',
     operationId: 'runDefinitions',
-    summary: 'Run definitions that are no checks; their results stay out of statuses, alerts and analytics',
+    summary:
+      'Run definitions that are not stored checks; their results do not affect statuses, alerts or analytics',
     body: DefinitionRun,
     documentedBody: z
       .object({ ...RunFields, checkRunJobs: z.array(DocumentedJob).min(1).max(maxJobs) })

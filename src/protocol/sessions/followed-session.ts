@@ -13,7 +13,7 @@ import { RepoInfo, RunLocation, SuiteId } from './definition-run.ts';
 const FollowedTrigger = z
   .object({
     name: z.string().min(1).max(255).default('Triggered Session'),
-    runLocation: RunLocation.describe('Where all of them run'),
+    runLocation: RunLocation.describe('Location of all runs'),
     checkRunSuiteId: SuiteId.nullish(),
     targetTags: z
       .array(z.array(z.string().min(1)).max(100))
@@ -43,7 +43,7 @@ export const followedSessionRoutes = {
     method: 'POST',
     path: '/next/test-sessions/trigger',
     operationId: 'triggerFollowedSession',
-    summary: 'Try checks out and follow their runs by the name checkRunSuiteId',
+    summary: 'Test checks and follow their runs by the name checkRunSuiteId',
     body: FollowedTrigger,
     isRun: true,
     otherErrors: [409],
@@ -70,7 +70,7 @@ export const followedSessionRoutes = {
     method: 'GET',
     path: '/next/test-sessions/{id}/results/{resultId}/links',
     operationId: 'getTestResultLinks',
-    summary: 'The page of a result of a test session, and its files that are there',
+    summary: 'The page of a result of a test session, and its available files',
     params: ResultParams,
     success: successful,
     response: z.object({
@@ -102,7 +102,7 @@ export const followedSessionRoutes = {
     method: 'GET',
     path: '/next/assets/check-run-data/{region}/{key}',
     operationId: 'getResultData',
-    summary: 'What a result of a test session found out',
+    summary: 'Details of a result of a test session',
     params: FileParams,
     success: successful,
     response: z.looseObject({}),

@@ -17,7 +17,7 @@ export const Metadata = z.object({
   commitOwner: label.nullish(),
   commitMessage: z.string().max(10_000).nullish(),
   branchName: label.nullish(),
-  provider: label.nullish().describe('What started the session, such as the name of a CI system'),
+  provider: label.nullish().describe('Origin of the session, such as the name of a CI system'),
 });
 
 export const TestSessionTrigger = z
@@ -38,8 +38,8 @@ export const TestSessionTrigger = z
       .array(EnvironmentVariable)
       .max(50)
       .default([])
-      .describe('They win over variables of the same name of a check'),
-    retryStrategy: RetryStrategy.nullish().describe('null: no retries; absent: as each check says'),
+      .describe('They override variables of the same name of a check'),
+    retryStrategy: RetryStrategy.nullish().describe('null: no retries; absent: the strategy of each check'),
     metadata: Metadata.nullish(),
     refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
   })
@@ -63,7 +63,7 @@ const SessionFields = {
   projectId: z.string().nullable(),
   runLocation: z.string(),
   region: z.string().describe('The same as runLocation'),
-  provider: z.string().describe('What started it; TRIGGER where nothing else is known'),
+  provider: z.string().describe('Origin; TRIGGER if unknown'),
   status,
   startedAt: DateTime,
   stoppedAt: DateTime.nullable(),
@@ -78,7 +78,7 @@ const SessionFields = {
   commitMessage: z.string().nullable(),
   running: ids.describe('Sequences that have not ended'),
   passed: ids.describe('Sequences that passed, degraded ones too'),
-  failed: ids.describe('Sequences that failed, or that nobody ran in time'),
+  failed: ids.describe('Sequences that failed, or that no agent ran in time'),
   cancelled: ids.describe('Sequences that were cancelled'),
 };
 
@@ -102,8 +102,8 @@ const TestSession = z
         isDegraded: z.boolean().nullable(),
         aborted: z
           .boolean()
-          .describe('No agent can run it or took it in time, or the agents that did were lost'),
-        message: z.string().nullable().describe('Of an aborted run: why, in words'),
+          .describe('No agent can run it, none picked it up in time, or its agents were lost'),
+        message: z.string().nullable().describe('Reason of an aborted run, in words'),
         isCancelled: z.boolean(),
         errorGroupIds: z.array(z.string()),
       }),
@@ -140,7 +140,7 @@ export const testSessionRoutes = {
     method: 'POST',
     path: '/v1/test-sessions/trigger',
     operationId: 'triggerTestSession',
-    summary: 'Try checks out; their results stay out of statuses, alerts and analytics',
+    summary: 'Test checks; their results do not affect statuses, alerts or analytics',
     body: TestSessionTrigger,
     isRun: true,
     otherErrors: [404, 409],
@@ -166,7 +166,7 @@ export const testSessionRoutes = {
     method: 'GET',
     path: '/v1/test-sessions/{id}',
     operationId: 'getTestSession',
-    summary: 'How far a test session is, and its results',
+    summary: 'Progress and results of a test session',
     params,
     success: successful,
     response: TestSession,
@@ -176,7 +176,7 @@ export const testSessionRoutes = {
     method: 'GET',
     path: '/v1/test-sessions/{id}/completion',
     operationId: 'awaitTestSession',
-    summary: 'Wait until a test session has ended; 408 when it has not by then',
+    summary: 'Wait until a test session has ended; 408 on timeout',
     params,
     query: CompletionQuery,
     otherErrors: [408],
@@ -188,7 +188,7 @@ export const testSessionRoutes = {
     method: 'POST',
     path: '/v1/test-sessions/{id}/cancel',
     operationId: 'cancelTestSession',
-    summary: 'Cancel what of a test session is on its way',
+    summary: 'Cancel the unfinished runs of a test session',
     params,
     body: CancelSession,
     isBodyOptional: true,

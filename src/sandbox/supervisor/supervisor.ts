@@ -233,7 +233,7 @@ async function tryMechanism(
       `${blocking} cannot be entered by other users: chmod o+x, or choose another folder for sandboxes`,
     );
   const [first] = slots;
-  if (!first) throw new Error('no slot was asked for');
+  if (!first) throw new Error('no slot was requested');
   const nodePath = await reachableNode(settings.nodePath, mechanism, settings.directory);
   await first.clean();
   const problems = await selfTest(first, mechanism, {

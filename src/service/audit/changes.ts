@@ -53,7 +53,7 @@ function shown(view: Json, names: readonly string[]): Json {
     names.filter((name) => name in view).map((name) => [name, masked(view[name], name)]),
   );
   if (Buffer.byteLength(JSON.stringify(kept)) <= largestBytes) return kept;
-  return Object.fromEntries(Object.keys(kept).map((name) => [name, 'too large to be kept here']));
+  return Object.fromEntries(Object.keys(kept).map((name) => [name, 'too large for the audit log']));
 }
 
 /** Names are split where a word of them begins: `accessToken`, `api_key`. */

@@ -129,7 +129,7 @@ function cutFamily(isCut: boolean): Family {
   return {
     name: 'picket_check_metrics_cut',
     type: 'gauge',
-    help: `Whether there are more checks than the ${mostChecks} of one answer; then ask by tags`,
+    help: `Whether there are more checks than the ${mostChecks} of one response; if so, filter by tags`,
     alone: Number(isCut),
     write: () => undefined,
   };

@@ -52,7 +52,7 @@ function phases(areBucketsShown: boolean): Family {
     name,
     type: areBucketsShown ? 'histogram' : 'summary',
     unit: 'seconds',
-    help: 'What runs measured in time, by phase',
+    help: 'Times of runs, by phase',
     write: atEach((sink, { labels, totals }) => {
       for (const [phase, distribution] of Object.entries(totals.phases)) {
         // A phase that a check does not have, such as a wait for a socket: a line that says nothing.
@@ -68,7 +68,7 @@ function phases(areBucketsShown: boolean): Family {
 const info: Family = {
   name: 'picket_check',
   type: 'info',
-  help: 'What a check is; its tags are labels',
+  help: 'Information about a check; its tags are labels',
   write: (sink, { labels, infoLabels }) => sink.add('picket_check_info', 1, labels, infoLabels),
 };
 
@@ -131,7 +131,7 @@ const measured: readonly Family[] = [
     isOf: ({ isPerItem, unit }) => isPerItem === true && unit === 'score',
     scale: 1,
   }),
-  lastMeasured('picket_check_loss_ratio', 'What the last run lost, from 0 to 1', {
+  lastMeasured('picket_check_loss_ratio', 'Packet loss of the last run, from 0 to 1', {
     isOf: ({ isPerItem, unit }) => !isPerItem && unit === 'percentage',
     scale: 1e-2,
   }),
@@ -139,7 +139,7 @@ const measured: readonly Family[] = [
     isOf: isPageError,
     scale: 1,
   }),
-  lastMeasured('picket_check_last_count', 'What the last run counted: hops to the target, days left', {
+  lastMeasured('picket_check_last_count', 'Counts of the last run: hops to the target, days left', {
     isOf: (metric) => metric.unit === 'count' && !isPageError(metric),
     scale: 1,
   }),

@@ -61,7 +61,7 @@ export class HeartbeatWatch {
         if (spared.length > 0) {
           this.#logger.warn(
             { heartbeats: spared.length, awayMs: now - lookedAt },
-            'service was down; heartbeats due meanwhile are not counted as missed',
+            'the service was down; heartbeats that were due in that time do not count as missed',
           );
         }
       }

@@ -165,7 +165,7 @@ function lastKey(slugName: string, agentCount: number): AppError {
   const agents = agentCount === 1 ? 'an agent runs' : `${agentCount} agents run`;
   return new AppError(
     'CONFLICT',
-    `This is the last key of the private location "${slugName}", and ${agents} there: its checks would not run any more. Create another key and give it to the agents first, or delete this one with force=true.`,
+    `This is the last key of the private location "${slugName}", and ${agents} there: its checks would no longer run. Create another key and give it to the agents first, or delete this one with force=true.`,
   );
 }
 

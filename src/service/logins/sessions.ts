@@ -221,7 +221,7 @@ export function actorOf(owner: Pick<Owner, 'key_id' | 'person_id'>, name: string
   const { key_id: keyId, person_id: personId } = owner;
   if (personId !== null) return { kind: 'MEMBER', id: personId, name };
   if (keyId !== null) return { kind: 'API_KEY', id: keyId, name };
-  throw new Error('a session is of nobody');
+  throw new Error('a session has no user');
 }
 
 /** Whether a form carries a CSRF token of the session; takes as long whatever it carries. */

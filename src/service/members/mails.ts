@@ -28,10 +28,10 @@ export function invitationMail(of: { address: string; account: string; by: strin
     subject: `You are invited to ${account} on Picket`,
     text: `${oneLine(of.by)} invites you to the account "${account}" on Picket.
 
-Take the invitation here, within ${inviteDays} days:
+Accept the invitation here within ${inviteDays} days:
 ${of.link}
 
-If you do not know what this is about, leave it: nothing happens.
+If you did not expect this, ignore this mail.
 `,
   };
 }
@@ -41,12 +41,12 @@ export function resetMail(address: string, link: string): Mail {
     id: randomUUID(),
     address,
     subject: 'A new password for Picket',
-    text: `Somebody, you most likely, asked for a new password for this address on Picket.
+    text: `A password reset for this address was requested on
 
-Choose it here, within an hour:
+Picket. Choose a new password here within an hour:
 ${link}
 
-If it was not you, leave it: the password stays as it is.
+If it was not you, ignore this mail: the password does not change.
 `,
   };
 }

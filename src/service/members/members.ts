@@ -59,7 +59,7 @@ export async function invite(
     if (all.some(({ email }) => email === of.email)) {
       throw new AppError(
         'CONFLICT',
-        `${of.email} is a member already. Change the role of the member instead.`,
+        `${of.email} is already a member. Change the role of the member instead.`,
       );
     }
     await members.invite(row);
@@ -83,7 +83,7 @@ export async function addMember(
     const now = clock.wallMs();
     const person = (await members.personByEmail(of.email)) ?? (await newPerson(members, of.email, now));
     if (await members.member(of.accountId, person.id)) {
-      throw new AppError('CONFLICT', `${of.email} is a member already.`);
+      throw new AppError('CONFLICT', `${of.email} is already a member.`);
     }
     await join(repositories, { account_id: of.accountId, role: of.role, email: of.email }, person.id, now);
     return { userId: person.id };

@@ -60,7 +60,7 @@ export function memberHandlers(deps: HandlerDeps & Pick<Mailing, 'mail'>): [stri
       if (sent.isDelivered) return { ...view, link: null, mailResult: sent.result };
       // An admin who passes it on knows the token: it would prove nothing.
       await store.members.uninvite(caller.accountId, row.email);
-      throw new AppError('CONFLICT', `The mail server did not take the invitation: ${sent.result}`);
+      throw new AppError('CONFLICT', `The mail server rejected the invitation: ${sent.result}`);
     },
     async getInvite({ caller, params }) {
       const row = await store.members.invitation(caller.accountId, params.id);

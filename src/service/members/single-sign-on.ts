@@ -60,7 +60,7 @@ export function configuredSingleSignOn(config: SsoConfig): SingleSignOn | undefi
   if (config.PUBLIC_URL === undefined) {
     throw new AppError(
       'CONFIG_INVALID',
-      'PUBLIC_URL: single sign-on (OIDC_ISSUER) needs it, because the provider sends people back there.',
+      'PUBLIC_URL: single sign-on (OIDC_ISSUER) needs it, because the provider redirects users there.',
     );
   }
   return {
@@ -147,7 +147,7 @@ function refusalOf(
 ): { readonly refusal: string; readonly email: string } {
   const { claims, email, isVerified, changes } = of;
   if (email === undefined) {
-    return { refusal: `${name} does not say what your mail address is.`, email: 'your address' };
+    return { refusal: `${name} does not report your mail address.`, email: 'your address' };
   }
   if (!isVerified) {
     return {
@@ -158,8 +158,8 @@ function refusalOf(
   const hasEnded = changes.some(({ after }) => after === null);
   const isSilent = roles.some(([group]) => group !== '*') && claims[groupsClaim] === undefined;
   const why = hasEnded
-    ? `Your groups at ${name} let you in no more${isSilent ? `: it does not name any (claim "${groupsClaim}")` : ''}.`
-    : `Nobody has invited ${email}.`;
+    ? `Your groups at ${name} no longer give you access${isSilent ? `: it does not name any (claim "${groupsClaim}")` : ''}.`
+    : `${email} is not invited.`;
   return { refusal: `${why} Ask an admin of the account for an invitation.`, email };
 }
 

@@ -229,7 +229,7 @@ export class ServiceMetrics {
     connections.set(this.liveConnections);
     setCounter({ registers }, this.#liveRefusals, {
       name: 'picket_live_refusals_total',
-      help: 'What this process refused such connections, by why; slow-reader and too-many-connections cost clients results',
+      help: 'Refusals of such connections by this process, by reason; slow-reader and too-many-connections cost clients results',
       labelNames: ['reason'],
     });
   }
@@ -261,7 +261,7 @@ export class ServiceMetrics {
   #setLogins(registers: Registry[]): void {
     setCounter({ registers }, this.#logins, {
       name: 'picket_logins_total',
-      help: 'Logins at the pages of this process, by their way; a storm of refused ones is somebody guessing',
+      help: 'Logins at the pages of this process, by method; many refused ones indicate password guessing',
       labelNames: ['way', 'outcome'],
     });
   }

@@ -89,7 +89,7 @@ export async function registerStored(
   }
   const judged = gauge(
     'picket_root_cause_analyses_judged',
-    'Root cause analyses that people said are right or wrong, of error groups that are kept',
+    'Root cause analyses of stored error groups that users rated right or wrong',
     ['account', 'verdict'],
   );
   for (const { account, verdict, count } of await store.analyses.countVerdicts(accountId)) {

@@ -65,7 +65,7 @@ export class CopyKeeper {
       }
       await this.#keepList(pages);
     } catch (thrown) {
-      logger.warn({ err: toError(thrown) }, 'failed to keep copies of status pages; trying again');
+      logger.warn({ err: toError(thrown) }, 'failed to store copies of status pages; retrying');
       return null;
     }
     return due.length > pagesPerTurn ? clock.wallMs() : null;

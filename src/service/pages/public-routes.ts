@@ -110,13 +110,13 @@ export function publicPageHandlers(
       if (!(await store.subscriptions.confirm(params.token, now - confirmableMs, now))) {
         throw new AppError(
           'NOT_FOUND',
-          'There is no such subscription any more: links are good for two days. Subscribe again.',
+          'The subscription no longer exists: links are valid for two days. Subscribe again.',
         );
       }
     },
     async unsubscribe({ params }) {
       if (!(await store.subscriptions.deleteByToken(params.token))) {
-        throw new AppError('NOT_FOUND', 'There is no such subscription, or it ended before.');
+        throw new AppError('NOT_FOUND', 'The subscription does not exist, or it has already ended.');
       }
     },
   });

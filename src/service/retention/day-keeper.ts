@@ -76,7 +76,7 @@ export class DayKeeper {
         }
       } catch (thrown) {
         if (!isLockTimeout(thrown)) throw thrown;
-        logger.debug({ table, from }, 'others hold the table: a partition is made later');
+        logger.debug({ table, from }, 'table is locked; creating the partition later');
         return clock.wallMs() + againMs;
       }
     }

@@ -207,13 +207,10 @@ export class Retention {
       await this.#store.transaction(({ [kind]: days }) => (days as Days).drop(part));
     } catch (thrown) {
       if (!isLockTimeout(thrown)) throw thrown;
-      this.#logger.info(
-        { table: part.name },
-        'others hold the table: a day that is too old is dropped later',
-      );
+      this.#logger.info({ table: part.name }, 'table is locked; dropping the expired day later');
       return;
     }
-    this.#logger.info({ table: part.name }, 'dropped a day that is older than its rows are kept');
+    this.#logger.info({ table: part.name }, 'dropped an expired day');
   }
 
   /** Removes numbers of analytics and coverage that are too old; whether there may be more. */
@@ -243,7 +240,7 @@ export class Retention {
     const [results, files] = [this.#removedResults, this.#removedFiles];
     this.#removedResults = 0;
     this.#removedFiles = 0;
-    if (results + files > 0) this.#logger.info({ results, files }, 'removed what is older than it is kept');
+    if (results + files > 0) this.#logger.info({ results, files }, 'removed expired data');
   }
 
   /** Returns whether there may be more of what belongs to no check in particular. */

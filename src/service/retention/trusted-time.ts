@@ -63,7 +63,7 @@ export class TrustedTime {
     this.#doubtedMs = await this.#store.retired.doubtedMs();
     this.#logger.warn(
       { aheadMs: Math.round(aheadMs), believedAfterMs: Math.max(0, provenAfterMs - this.#doubtedMs) },
-      'the clock is far ahead of what is stored: nothing is deleted by it for a day. Set it right if it is wrong',
+      'the clock is far ahead of stored times; retention pauses for a day. Correct the clock if it is wrong',
     );
   }
 

@@ -85,7 +85,7 @@ export async function placeOf(
       `is no private location, and ${where} several private locations; name one (--private-location): ${listed(served.length > 0 ? served : own)}`,
     );
   }
-  const choice = own.length === 0 ? 'there is none yet' : `there are ${listed(own)}`;
+  const choice = own.length === 0 ? 'there is no private location yet' : `there are ${listed(own)}`;
   const hint = place.type === 'PRIVATE' ? choice : `name one (--private-location): ${choice}`;
   throw wrong(`names no private location: ${JSON.stringify(name)}; ${hint}`);
 }

@@ -52,5 +52,5 @@ it('says what failed and how long the budget lasts', () => {
     '12 of 60 runs failed in the last hour (5 of 5 runs in the last 5 minutes); the target is 99.9 %. ' +
       'At this rate the budget of 30 days is spent in 3 h 36 min. 61.4 % of it is left.',
   );
-  expect(burnText(slo(), hour, runs, -3)).toContain('It is overspent already.');
+  expect(burnText(slo(), hour, runs, -3)).toContain('It is already overspent.');
 });

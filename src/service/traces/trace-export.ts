@@ -99,9 +99,8 @@ export class TraceExport {
     else this.#failing.add(signal);
     const { result } = delivery;
     if (isNews && delivery.isDelivered)
-      logger.info({ signal }, 'the OpenTelemetry collector takes them again');
-    else if (isNews)
-      logger.warn({ signal, result }, 'the OpenTelemetry collector does not take what is sent');
+      logger.info({ signal }, 'the OpenTelemetry collector accepts data again');
+    else if (isNews) logger.warn({ signal, result }, 'the OpenTelemetry collector rejects data');
     if (delivery.isDelivered) return 'sent';
     return delivery.isRetryable ? 'later' : 'refused';
   }

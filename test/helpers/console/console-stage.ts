@@ -175,7 +175,12 @@ export const seededFailures = [
     /refused the connection/,
     'the target',
   ],
-  ['reset', failure('CONNECTION_RESET', 'read ECONNRESET'), /broke the connection off/, 'the target'],
+  [
+    'reset',
+    failure('CONNECTION_RESET', 'read ECONNRESET'),
+    /closed the connection unexpectedly/,
+    'the target',
+  ],
   [
     'expired',
     failure('TLS_CERTIFICATE_INVALID', 'certificate has expired'),
@@ -191,7 +196,7 @@ export const seededFailures = [
   [
     'slow',
     failure('RESPONSE_TIMEOUT', 'no answer within 10000 ms'),
-    /did not finish its answer/,
+    /did not finish its response/,
     'the target',
   ],
   ['503', failure('STATUS_UNEXPECTED', 'Unexpected status 503'), /Unexpected status 503/, 'the target'],

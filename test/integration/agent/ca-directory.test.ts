@@ -43,8 +43,8 @@ describe('a folder of authorities', () => {
 
   it.each([
     ['nothing', '', 'is empty'],
-    ['a text', 'hello', 'holds no certificate in PEM'],
-    ['DER', Buffer.from([0x30, 0x82, 1, 2]), 'is not PEM but DER'],
+    ['a text', 'hello', 'contains no PEM certificate'],
+    ['DER', Buffer.from([0x30, 0x82, 1, 2]), 'is DER, not PEM'],
     [
       'nonsense between the lines',
       '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
@@ -66,7 +66,7 @@ describe('a folder of authorities', () => {
     expect(certificates).toEqual([]);
     expect(files[0]?.problems).toEqual([
       { kind: 'private-key', text: expect.stringContaining('private key') },
-      { kind: 'no-authority', text: expect.stringContaining('not the certificate of an authority') },
+      { kind: 'no-authority', text: expect.stringContaining('not a CA certificate') },
     ]);
   });
 

@@ -87,7 +87,7 @@ it(
           'picket.yaml': named(written['picket.yaml']),
         });
         const plan = await planCommand(empty, from, {}, environment);
-        expect(plan.lines(80)).toEqual(['No changes: the account is as the files say.']);
+        expect(plan.lines(80)).toEqual(['No changes: the account matches the files.']);
         expect(plan.exitCode).toBe(0);
       }),
       { numRuns },
@@ -160,8 +160,8 @@ it('plans before it deploys, shows what drifted, and asks before it deletes', as
     return false;
   };
   vi.spyOn(console, 'error').mockReturnValue();
-  await expect(deployCommand(api, path, {}, {}, refuse)).rejects.toThrow('Nothing is deployed');
-  expect(asked).toEqual(['1 thing is deleted with all results. Go on? [y/N] ']);
+  await expect(deployCommand(api, path, {}, {}, refuse)).rejects.toThrow('Nothing was deployed');
+  expect(asked).toEqual(['1 thing is deleted with all results. Continue? [y/N] ']);
   const kept = await planCommand(api, path, { keep: true }, {});
   expect(kept.lines(80)[0]).toBe('o alert-channels/ops.yaml  keep, without the project');
   await deployCommand(api, path, { keep: true }, {}, refuse);
@@ -182,7 +182,7 @@ it('names everything that is wrong with the files, with file and field', async (
   );
   await rm(join(path, 'picket.yaml'));
   await expect(planCommand(api, path, {}, {})).rejects.toThrow('picket.yaml: is missing');
-  await expect(planCommand(api, join(path, 'nowhere'), {}, {})).rejects.toThrow('there is no such folder');
+  await expect(planCommand(api, join(path, 'nowhere'), {}, {})).rejects.toThrow('the folder does not exist');
 });
 
 it('reads values from .env of the folder, and keeps those that it is not given', async () => {
@@ -217,5 +217,5 @@ it('adopts what an account has: its files are what it is deployed from', async (
   ).toEqual([]);
   await expect(
     exportCommand(api, join(folder, 'again'), { project: 'adopted', adopt: true }),
-  ).rejects.toThrow('There is a project adopted');
+  ).rejects.toThrow('The project adopted already exists');
 });

@@ -140,7 +140,7 @@ it('exports one of everything as files that plan finds no difference in, there a
     const fields = read.definitions.find((one) => file === pathOf(one))?.fields;
     return samples.get(`${String(fields?.['type'])} ${field}`);
   };
-  const none = ['No changes: the account is as the files say.'];
+  const none = ['No changes: the account matches the files.'];
   // What the API never shows stays as it is; an address that anybody could post to has to be given.
   const addresses = valuesToGive.flatMap((one) =>
     one.field === 'config.url' ? [[one.variable, sampleOf(one) ?? ''] as const] : [],

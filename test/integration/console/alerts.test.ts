@@ -153,7 +153,7 @@ describe('channels', () => {
     if (made.status === 422) return expect(made.body).toContain('role="alert"');
     const page = await writer.get(made.headers['location'] ?? '');
     expect(page.status).toBe(200);
-    expect(page.body).toContain('No check and no group');
+    expect(page.body).toContain('No subscriptions: this channel gets no notifications');
   });
 
   it('say at its field what is wrong, and keep what was written', async () => {
@@ -190,7 +190,7 @@ describe('channels', () => {
     const { body } = await writer.get(path);
     expect(body).not.toMatch(/very-secret-value|locked-value|<img/);
     expect(body).toContain('value="X-Team"');
-    expect(body).toContain('No check and no group');
+    expect(body).toContain('No subscriptions: this channel gets no notifications');
     const { 'config.webhookSecret': _secret, 'config.headers.0.value': _value, ...others } = fields;
     const saved = await writer.post(path, { ...others, 'config.name': 'renamed' });
     expect(saved.headers['location']).toBe(path);
@@ -252,7 +252,7 @@ describe('channels', () => {
 
   it('are listed for readers without anything to press', async () => {
     const { body } = await reader.get('/alerts/channels');
-    expect(body).toContain('Nobody is notified');
+    expect(body).toContain('No subscriptions');
     expect(body).not.toMatch(/New channel|Send a test|alerts\/channels\/\d/);
     expect((await reader.get('/alerts/channels/new')).status).toBe(403);
   });
@@ -287,7 +287,7 @@ describe('the log of notifications', () => {
 
   it('shows the days and the channel that are asked for', async () => {
     expect((await reader.get('/alerts/notifications?channel=999999&day=3&page=2')).body).toContain(
-      'No channel was notified',
+      'No notifications in this period',
     );
     expect((await reader.get('/alerts/notifications?channel=x&day=x&page=x')).status).toBe(200);
   });

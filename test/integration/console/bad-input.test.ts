@@ -68,7 +68,7 @@ it('a result of 25 MB is a page of a few hundred kilobytes that says where the r
   const { status, body } = await reader.get(path);
   expect(status).toBe(200);
   expect(body.length).toBeLessThan(600_000);
-  expect(body).toMatch(/The first 64 KiB of \d+; the API has all of it/);
+  expect(body).toMatch(/The first 64 KiB of \d+\. The API returns all of it/);
   expect(body).not.toContain('<b>0123456789');
 });
 

@@ -97,7 +97,7 @@ describe('a new check', () => {
     const { privateLocations: _none, ...placeless } = fields;
     const { status, body } = await writer.post('/checks/new', placeless);
     expect(status).toBe(422);
-    expect(body).toMatch(/#field-privateLocations[\s\S]*without a location it never runs/);
+    expect(body).toMatch(/#field-privateLocations[\s\S]*without a location the check never runs/);
     expect(body).toMatch(/#field-request-url[\s\S]*Must start with http/);
     expect(body).toMatch(/id="field-request-url-error"/);
     expect(formOf(body)).toMatchObject({ 'request.url': 'ftp://x', tags: 'a\r\nb' });
@@ -131,7 +131,7 @@ describe('a new check', () => {
     const check = await stored(idIn(made.headers['location']));
     expect(check.request.headers).toContainEqual({ key: 'Authorization', value: '', locked: true });
     const wrong = await writer.post('/checks/new', { ...fields, $do: 'curl', $curl: 'curl -F a=@b x' });
-    expect(wrong.body).toMatch(/id="field-curl-error">[^<]*forms with files/);
+    expect(wrong.body).toMatch(/id="field-curl-error">[^<]*multipart forms/);
     expect(formOf(wrong.body)['request.method']).toBe('PUT');
   });
 
@@ -160,7 +160,9 @@ describe('a check that is there', () => {
     await harness.call('PUT', `/v1/checks/${id}`, { name: 'theirs', description: 'why' });
     const refused = await writer.post(`/checks/${id}/edit`, { ...fields, name: 'mine' });
     expect(refused.status).toBe(409);
-    expect(refused.body).toMatch(/Somebody changed this[\s\S]*<b>name<\/b> is stored as <code>&quot;theirs/);
+    expect(refused.body).toMatch(
+      /Another user changed this[\s\S]*<b>name<\/b> is stored as <code>&quot;theirs/,
+    );
     expect(formOf(refused.body)['name']).toBe('mine');
     expect((await stored(id)).name).toBe('theirs');
     expect((await writer.post(`/checks/${id}/edit`, formOf(refused.body))).status).toBe(303);
@@ -192,14 +194,14 @@ describe('a check that is there', () => {
       ...fields,
       'environmentVariables.0.key': 'PASS',
     });
-    expect(renamed.body).toMatch(/#field-environmentVariables-0-value[\s\S]*typed again/);
+    expect(renamed.body).toMatch(/#field-environmentVariables-0-value[\s\S]*entered again/);
     clock.advance(1_000);
     await writer.post(`/checks/${id}/edit`, { ...fields, name: 'renamed' });
     const [row] = [...(await harness.store.checks.findMany([id])).values()];
     expect(row?.definition['environmentVariables']).toMatchObject([{ value: 'swordfish' }]);
     const copy = formOf((await writer.get(`/checks/new?from=${id}`)).body);
     expect(copy['name']).toBe('Copy of renamed');
-    expect((await writer.post('/checks/new', copy)).body).toMatch(/typed again/);
+    expect((await writer.post('/checks/new', copy)).body).toMatch(/entered again/);
   });
 
   it('is switched off and on, and deleted', async () => {
@@ -224,7 +226,7 @@ describe('trying', () => {
     const agent = new TestAgent(harness, location);
     await agent.claim();
     const tried = await writer.post('/checks/new', { ...fields, $do: 'try' });
-    expect(tried.body).toContain('On its way');
+    expect(tried.body).toContain('In progress');
     const session = formOf(tried.body)['$try'] ?? '';
     // Runs of checks that other tests made may be due, too.
     const run = (await agent.claim()).find(({ isTestSession }) => isTestSession);

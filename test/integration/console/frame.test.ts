@@ -108,7 +108,7 @@ describe('login links', () => {
     expect((await visitor.get('/')).status).toBe(200);
     const second = await new Visitor(harness.app).get(path);
     expect(second.status).toBe(422);
-    expect(second.body).toContain('was used already');
+    expect(second.body).toContain('was already used');
   });
 
   it('are made and used on this machine only', async () => {

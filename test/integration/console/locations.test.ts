@@ -80,7 +80,7 @@ describe('a location', () => {
     });
     const { body } = await reader.get(`/locations/${location.id}`);
     expect(body).toContain('Unhealthy');
-    expect(body).toContain('Its resolver does not answer');
+    expect(body).toContain('The resolver does not respond');
     expect(body).toContain('no answer from 10.0.0.2 &quot;&gt;&lt;script');
     expect(body).toContain('1 min 30 s, still');
     expect(body).toContain('no namespaces');
@@ -114,7 +114,7 @@ describe('a location', () => {
     await new TestAgent(harness, location).claim();
     expect(await health()).toEqual(['healthy', 1, 'Healthy']);
     clock.advance(31_000);
-    expect((await reader.get(`/locations/${location.id}`)).body).toContain('last heard 31 s ago');
+    expect((await reader.get(`/locations/${location.id}`)).body).toContain('last seen 31 s ago');
     clock.advance(14_000);
     expect(await health()).toEqual(['no-agent', 0, 'No agent']);
   });
@@ -133,13 +133,13 @@ describe('a location', () => {
         },
         { timeout: 90_000 },
       )
-      .toContain('No agent of the location asked for work.');
+      .toContain('No agent of the location polled for work.');
     // The bars of its days, and what is missing in words.
     const { body } = await reader.get(path);
     expect(body.match(/<title>2026-\d\d-\d\d: /g)).toHaveLength(30);
     expect(body).toMatch(/<title>2026-11-22: 0 % of \d+ measured<\/title>/);
     expect(body).toContain('<title>2026-11-21: no data yet</title>');
-    expect(body).toContain('Days that lack something (1)');
+    expect(body).toContain('Incomplete days (1)');
   });
 
   it('has at most two keys, and keeps them until they are revoked', async () => {

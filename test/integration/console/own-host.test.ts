@@ -238,7 +238,7 @@ it('a copy answers after a restart when the database does not, and goes with its
     await other.close();
     clock.advance(10_000);
     expect([kept.statusCode, own.statusCode]).toEqual([200, 200]);
-    expect(kept.body).toContain('This is how things were as of');
+    expect(kept.body).toContain('State as of');
     return kept.body.includes('Orders fail') && removed.statusCode >= 500;
   });
 });

@@ -41,7 +41,7 @@ it('makes a page of components in the browser, announces on it, and shows it to 
   };
   const made = await writer.post('/pages/status/new', fields);
   const path = (made.headers['location'] ?? '').split('?')[0] ?? '';
-  expect(textOf((await writer.get(path)).body)).toContain('The page shows nothing yet');
+  expect(textOf((await writer.get(path)).body)).toContain('No components yet');
   const component = (more: object) => ({ csrf, description: '', ...more });
   const wrong = await writer.post(`${path}/components/new`, component({ name: '' }));
   expect([wrong.status, wrong.body.includes('id="field-name-error"')]).toEqual([422, true]);

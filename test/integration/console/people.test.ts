@@ -36,7 +36,7 @@ describe('an invitation', () => {
     const admin = await loggedIn(harness, 'ADMIN');
     const csrf = await admin.csrf('/account');
     const sent = await admin.post('/account/invites', { csrf, email: 'Ada@example.com', role: 'READ_WRITE' });
-    expect(alertIn(sent.body)).toContain('on its way to ada@example.com');
+    expect(alertIn(sent.body)).toContain('was sent to ada@example.com');
     const [mail] = mails;
     if (!mail) throw new Error('no mail');
     expect([mail.address, mail.subject]).toEqual(['ada@example.com', 'You are invited to Test on Picket']);
@@ -52,7 +52,7 @@ describe('an invitation', () => {
     expect([taken.status, taken.headers.location]).toEqual([303, '/']);
     expect((await visitor.get('/account/profile')).body).toContain('ada@example.com');
     const again = await newVisitor(harness).get(link);
-    expect([again.status, alertIn(again.body)]).toEqual([422, expect.stringContaining('taken already')]);
+    expect([again.status, alertIn(again.body)]).toEqual([422, expect.stringContaining('already used')]);
     await memberLoggedIn(harness, 'ADA@example.com');
   });
 
@@ -81,12 +81,12 @@ describe('an invitation', () => {
     await harness.call('POST', '/v1/accounts/me/invites', invited, { key: other.key });
     const link = linkIn(mails[0] ?? { text: '' });
     const visitor = newVisitor(harness);
-    expect((await visitor.get(link)).body).toContain('You have a password here already');
+    expect((await visitor.get(link)).body).toContain('You already have a password');
     const wrong = await visitor.post(link, { password: 'not the right password' });
-    expect([wrong.status, errorIn(wrong.body)]).toEqual([422, expect.stringContaining('not the password')]);
+    expect([wrong.status, errorIn(wrong.body)]).toEqual([422, expect.stringContaining('password is wrong')]);
     expect((await visitor.post(link, { password: goodPassword })).status).toBe(303);
     const profile = await visitor.get('/account/profile');
-    expect(profile.body).toContain('You are here');
+    expect(profile.body).toContain('Current');
     const csrf = await visitor.csrf('/account/profile');
     await visitor.post('/account/switch', { csrf, accountId: harness.accountId });
     expect((await visitor.get('/account/keys')).status).toBe(200);
@@ -201,7 +201,7 @@ it('sends a link for a new password to members only, and says the same to all', 
   const link = linkIn(mail);
   expect((await visitor.get(link)).body).toContain('ada@example.com');
   const done = await visitor.post(link, { password: 'another good password' });
-  expect(alertIn(done.body)).toContain('Your password is changed');
+  expect(alertIn(done.body)).toContain('Your password was changed');
   expect((await visitor.post(link, { password: 'yet another password' })).status).toBe(422);
   await memberLoggedIn(harness, 'ada@example.com', 'another good password');
 });
@@ -216,7 +216,7 @@ describe('the account pages', () => {
     await visitor.post('/account/profile', { csrf, name: 'Ada <b>' });
     expect((await visitor.get('/account/profile')).body).toContain('Ada &lt;b&gt;');
     const wrong = await visitor.post('/account/password', { csrf, old: 'no', new: 'another good password' });
-    expect([wrong.status, errorIn(wrong.body)]).toEqual([422, 'This is not your password.']);
+    expect([wrong.status, errorIn(wrong.body)]).toEqual([422, 'The password is wrong.']);
     const short = await visitor.post('/account/password', { csrf, old: goodPassword, new: 'short' });
     expect([short.status, errorIn(short.body)]).toEqual([422, 'Must have 12 to 256 characters']);
     const changed = await visitor.post('/account/password', {
@@ -224,7 +224,7 @@ describe('the account pages', () => {
       old: goodPassword,
       new: 'another good password',
     });
-    expect(alertIn(changed.body)).toContain('Your password is changed');
+    expect(alertIn(changed.body)).toContain('Your password was changed');
     expect((await other.get('/account')).status).toBe(303);
     expect((await visitor.get('/account')).status).toBe(200);
 

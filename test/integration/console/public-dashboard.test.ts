@@ -41,7 +41,7 @@ describe('a dashboard', () => {
     const other = await harness.addAccount();
     await call('POST', '/v1/dashboards', { header: 'Theirs', customUrl: 'theirs' }, other.key);
     expect(textOf((await visitor.get('/dashboards/theirs')).body)).toMatch(
-      /No checks.*No check is shown here/,
+      /No checks.*no check has the tags of the dashboard/,
     );
   });
 
@@ -156,7 +156,7 @@ it('is shown of memory when the database is away, to those it was shown to', asy
   aheadMs += 10_000;
   await broken.store.close();
   for (const path of ['/dashboards/open', keyed]) {
-    expect(textOf((await reader.get(path)).body)).toContain('This is how things were as of');
+    expect(textOf((await reader.get(path)).body)).toContain('State as of');
   }
   const asked = await reader.get('/dashboards/shut');
   expect(asked.status).toBeGreaterThanOrEqual(500);

@@ -85,7 +85,7 @@ describe('a status page', () => {
     }
     expect(text.indexOf('A disk is full.')).toBeLessThan(text.indexOf('We look into it.'));
     expect(text).toMatch(
-      /Maintenance going on .*New disks.*Planned maintenance.*New racks.*History.*Slow mail/,
+      /Ongoing maintenance .*New disks.*Planned maintenance.*New racks.*History.*Slow mail/,
     );
     expect(text).toContain('In maintenance');
     expect(body.match(/class="day-bars"/g)).toHaveLength(2);
@@ -100,7 +100,7 @@ describe('a status page', () => {
     await addPage('grey', [measured]);
     await addPage('hand', [announced]);
     const { body } = await visitor.get('/status/grey');
-    expect(textOf(body)).toContain('No known incident; not measured now');
+    expect(textOf(body)).toContain('No known incidents; not measured now');
     expect(textOf(body)).toMatch(/Measured – Not measured/);
     expect(body).not.toContain('day-measured');
     expect(body).not.toContain('100 %');
@@ -241,12 +241,12 @@ it('answers of memory when the database is away, and says so; a deleted page doe
   await broken.store.close();
   const kept = await reader.get('/status/kept');
   expect(kept.status).toBe(200);
-  expect(textOf(kept.body)).toContain('This is how things were as of');
+  expect(textOf(kept.body)).toContain('State as of');
   expect(kept.headers['cache-control']).toBe('public, max-age=5');
   for (const url of ['deleted', 'never-asked']) {
     const missing = await reader.get(`/status/${url}`);
     expect(missing.status).toBeGreaterThanOrEqual(500);
-    expect(missing.body).toContain('cannot be shown at the moment');
+    expect(missing.body).toContain('temporarily unavailable');
   }
 });
 

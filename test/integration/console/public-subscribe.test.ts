@@ -89,7 +89,7 @@ describe('subscribing by mail', () => {
     const wrong = await one.post('/status/acme/subscribe', { address: '"><script>alert(1)</script>' });
     expect(wrong.status).toBe(422);
     expect(wrong.body).not.toContain('<script>alert');
-    expect(wrong.body).toContain('This is no mail address.');
+    expect(wrong.body).toContain('This is not a mail address.');
     const foreign = { headers: { 'sec-fetch-site': 'cross-site' } };
     expect((await one.post('/status/acme/subscribe', { address: 'c@example.com' }, foreign)).status).toBe(
       403,

@@ -108,7 +108,7 @@ describe('a maintenance window', () => {
     expect(text).not.toContain('another');
     expect(body).not.toContain('<script>alert');
     const unfinished = await writer.post('/pages/maintenance/preview', { ...fields(), endsAt: '' });
-    expect(textOf(unfinished.body)).toContain('It cannot be saved as it is: endsAt');
+    expect(textOf(unfinished.body)).toContain('It cannot be saved: endsAt');
     expect((await harness.call('GET', '/v1/maintenance-windows')).body).toEqual([]);
   });
 
@@ -152,7 +152,7 @@ describe('a maintenance window', () => {
     expect(text).toMatch(/1 Dec 2026, 12:00 Europe\/Berlin[\s\S]*In progress/);
     expect(text).not.toContain('8 Dec 2026');
     expect(page.body).not.toContain('<script>alert');
-    expect(page.body).not.toContain('Move it');
+    expect(page.body).not.toContain('Move occurrence');
     const refused = await writer.post(`${path}/occurrences/3/move`, {
       csrf,
       startsAt: '2026-12-20T12:00',
@@ -256,7 +256,7 @@ describe('a status page', () => {
     expect(textOf(page.body)).toContain(`...${key.slice(-4)}`);
     expect(page.body).not.toContain('/v1/badges/');
     expect((await writer.post(`/pages/status/${id}`, fields)).status).toBe(303);
-    expect(textOf((await reader.get('/pages/status')).body)).toContain('Who has its key');
+    expect(textOf((await reader.get('/pages/status')).body)).toContain('With a key');
     await harness.call('DELETE', `/v1/status-pages/${id}`);
   });
 
@@ -271,11 +271,11 @@ describe('a status page', () => {
     const added = await writer.post(path, { csrf, addresses: 'ann@example.com\r\n\r\nbea@example.com' });
     expect(textOf(added.body)).toContain('2 addresses subscribed.');
     const list = await reader.get(path);
-    expect(textOf(list.body)).toContain('2 addresses mailed of incidents');
-    expect(list.body).not.toContain('Subscribe them');
+    expect(textOf(list.body)).toContain('2 addresses subscribed to incidents');
+    expect(list.body).not.toContain('Subscribe addresses');
     const [, remove = ''] = /action="([^"]+\/delete)"/.exec(added.body) ?? [];
     await writer.post(remove, { csrf });
-    expect(textOf((await reader.get(path)).body)).toContain('1 address mailed of incidents');
+    expect(textOf((await reader.get(path)).body)).toContain('1 address subscribed to incidents');
   });
 });
 
@@ -315,7 +315,7 @@ describe('a dashboard', () => {
     expect((await reader.get(`/dashboards/wall?key=${key}`)).status).toBe(200);
     expect((await writer.get(path)).body).not.toContain(key);
     expect((await writer.post(path, { ...fields, isPrivate: 'true' })).status).toBe(303);
-    expect(textOf((await reader.get('/pages/dashboards')).body)).toContain('Who has its key');
+    expect(textOf((await reader.get('/pages/dashboards')).body)).toContain('With a key');
     expect((await reader.get(path)).status).toBe(403);
     expect((await writer.post(`${path}/delete`, { csrf })).status).toBe(303);
   });

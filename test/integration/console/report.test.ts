@@ -66,7 +66,7 @@ it('is the same as the table that it links to', async () => {
   const link = /href="(\/report\/report\.csv[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
   // From noon of the 16th to noon of the 23rd.
   expect(body).toContain(
-    'Last 7 days</b>: 2026-11-16 13:00 to 2026-11-23 13:00, by the clocks of Europe/Berlin',
+    'Last 7 days</b>: 2026-11-16 13:00 to 2026-11-23 13:00, local time in Europe/Berlin',
   );
   const csv = await reader.get(link);
   expect(csv.headers['content-type']).toContain('text/csv');
@@ -83,6 +83,6 @@ it('shows whole days by the clocks of a zone, and says what is wrong with a ques
   // From noon in UTC to midnight in Berlin: eleven hours of a slot a minute.
   expect(rowsOf(days.body).map(({ Due }) => Due)).toEqual([660, 660, 1320]);
   const wrong = await reader.get('/report?zone=%3Csvg%3E');
-  expect(wrong.body).toContain('There is no time zone');
+  expect(wrong.body).toContain('does not exist. The times below are UTC');
   expect(wrong.body).not.toContain('<svg>,');
 });

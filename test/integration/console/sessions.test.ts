@@ -36,14 +36,16 @@ describe('running checks now', () => {
     expect(both.body.match(/href="\/sessions\/checks\/[\w-]+"/g)).toHaveLength(2);
     const one = await runner.post('/sessions', { csrf, tag: 'one' });
     const path = one.headers['location'] ?? '';
-    expect((await reader.get(path)).body).toMatch(/Waits for an agent[\s\S]*It changes by itself/);
+    expect((await reader.get(path)).body).toMatch(
+      /Waiting for an agent[\s\S]*This page updates automatically/,
+    );
     const runs = await agent.claim();
     expect((await reader.get(path)).body).toContain('Running');
     await agent.report(runs.map((run) => reportOf(run)));
     const { body } = await reader.get(path);
     expect(body).toMatch(/state-passed[\s\S]*Passed/);
     expect(body).toMatch(/\/checks\/[\w-]+\/runs\/[\w-]+/);
-    expect(body).not.toContain('It changes by itself');
+    expect(body).not.toContain('This page updates automatically');
     expect(body).not.toContain('<svg onload');
   });
 
@@ -59,10 +61,10 @@ describe('running checks now', () => {
   });
 
   it('is not offered to readers, and needs something to run', async () => {
-    expect((await reader.get('/sessions')).body).not.toContain('Run them');
+    expect((await reader.get('/sessions')).body).not.toContain('Run checks');
     expect((await reader.post('/sessions', { csrf: await reader.csrf(), tag: 'shop' })).status).toBe(403);
     const csrf = await runner.csrf('/sessions');
-    expect((await runner.post('/sessions', { csrf })).body).toContain('nothing was run');
+    expect((await runner.post('/sessions', { csrf })).body).toContain('Nothing was run');
     expect((await runner.post('/sessions', { csrf, tag: 'nobody-has-it' })).status).toBe(404);
   });
 });
@@ -77,14 +79,16 @@ describe('test sessions', () => {
     });
     const list = await reader.get('/sessions?q=release');
     expect(list.body).toContain('release &quot;&gt;&lt;svg');
-    expect((await reader.get('/sessions?q=nothing-like-it')).body).toContain('No test session has this name');
+    expect((await reader.get('/sessions?q=nothing-like-it')).body).toContain(
+      'No test sessions have this name',
+    );
     expect((await reader.get('/sessions?q=a&after=x')).status).toBe(200);
     const path = `/sessions/tests/${made.testSessionId}`;
     const { body } = await reader.get(path);
     expect(body).toMatch(/Branch[\s\S]*main &quot;/);
     expect(body).toContain('ada');
-    expect(body).toContain('On its way');
-    expect(body).toContain('It changes by itself');
+    expect(body).toContain('In progress');
+    expect(body).toContain('This page updates automatically');
     expect(list.body + body).not.toContain('<svg onload');
     await runner.post(`${path}/cancel`, { csrf: await runner.csrf('/sessions') });
     expect((await reader.get(path)).body).toContain('Cancelled');

@@ -116,7 +116,7 @@ it('an objective is about a check that is chosen, and shows how it stands', asyn
     percentInHour: 7,
   });
   const page = await reader.get(made.headers['location'] ?? '');
-  expect(page.body).toContain('Nothing was measured');
+  expect(page.body).toContain('Not measured');
   expect(page.body).toContain('pay');
   expect(page.body).not.toContain('<script>alert');
 });

@@ -118,7 +118,7 @@ describe('logging in by a real provider', () => {
   it('refuses an identity that somebody else signed', async () => {
     await invited();
     provider.isForged = true;
-    await expectRefused(await logIn(), /cannot be taken/);
+    await expectRefused(await logIn(), /is not valid/);
   });
 
   it('refuses another state, no cookie, the cookie of another login, and a code that was used', async () => {
@@ -140,7 +140,7 @@ describe('logging in by a real provider', () => {
     expect((await visitor.get(own(first.href))).status).toBe(303);
     second.searchParams.set('code', first.searchParams.get('code') ?? '');
     other.cookies.set('picket-sso', otherCookie);
-    await expectRefused(await other.get(own(second.href)), /cannot be taken/);
+    await expectRefused(await other.get(own(second.href)), /is not valid/);
   });
 
   it('passes on why the provider let nobody in', async () => {
@@ -153,7 +153,7 @@ describe('logging in by a real provider', () => {
       state: state ?? '',
     });
     const answer = await visitor.get(`/login/sso/callback?${query}`);
-    await expectRefused(answer, /did not let you in: &lt;b&gt;no/);
+    await expectRefused(answer, /rejected the login: &lt;b&gt;no/);
   });
 });
 
@@ -173,7 +173,7 @@ describe('an invitation of a stranger', () => {
     expect((await visitor.get('/account/usage')).body).toContain(harness.accountId);
     expect((await joinBy(visitor, offered)).status).toBe(303);
     expect(await accounts()).toEqual([harness.accountId, accountId]);
-    await expectRefused(await joinBy(visitor, offered), /taken already/);
+    await expectRefused(await joinBy(visitor, offered), /already used/);
   });
 
   it('is not shown to somebody whose provider does not call the address verified', async () => {
@@ -215,7 +215,7 @@ describe('groups that are taken away', () => {
     const { visitor } = await withGroups(['ops']);
     expect([await isIn(visitor), (await member())?.role]).toEqual([true, 'ADMIN']);
     const { answer } = await withGroups(groups);
-    expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('let you in no more')]);
+    expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('no longer give you access')]);
     // The session from before has ended, too, of the last ADMIN as of everybody else.
     expect([await isIn(visitor), await member()]).toEqual([false, undefined]);
     const filter = { accountId: ruled.accountId, operation: 'deleteMember' };
@@ -244,7 +244,7 @@ describe('groups that are taken away', () => {
     const visitor = newVisitor(ruled);
     const form = { email: email(), password: goodPassword };
     const answer = await visitor.post('/login/password', form);
-    expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('log in there')]);
+    expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('Log in there')]);
     const path = `/v1/accounts/me/members/${known?.person_id}`;
     await addMember(ruled, 'ada@example.com', 'ADMIN');
     await ruled.call('PATCH', path, { role: 'READ_WRITE' });
@@ -276,7 +276,7 @@ describe('groups that are taken away', () => {
 });
 
 it.each([
-  ['is not there', 'http://127.0.0.1:9', /cannot be asked who you are/],
+  ['is not there', 'http://127.0.0.1:9', /cannot be reached/],
   ['is another one than the settings say', '', /issuer/],
 ])('says so when the provider %s', async (_name, issuer, words) => {
   const wrong = issuer === '' ? provider.issuer.replace('127.0.0.1', 'localhost') : issuer;

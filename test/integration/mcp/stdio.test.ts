@@ -78,14 +78,14 @@ describe('picket mcp', () => {
     await expect(start({ key: 'wrong' })).rejects.toThrow(/refused \(401\)/);
   });
 
-  it('says in words that nobody answers, or that it is no MCP server', async () => {
+  it('says in words that nobody answers, or that it is not an MCP server', async () => {
     await expect(start({ url: `http://127.0.0.1:${await freePort()}` })).rejects.toThrow(
-      /does not answer.*PICKET_URL/,
+      /does not respond.*PICKET_URL/,
     );
     const other = createServer((_request, response) => response.end('<html>'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
-    await expect(start({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(/no MCP server/);
+    await expect(start({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(/not an MCP server/);
     other.close();
   });
 

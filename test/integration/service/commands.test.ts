@@ -49,10 +49,10 @@ async function failingCheck(name = 'Shop', errorMessages: string[] = []): Promis
 }
 
 it('shows what is open, acknowledges it and takes that back', async () => {
-  expect(await lines('alerts')).toEqual(['No check fails or is degraded.']);
+  expect(await lines('alerts')).toEqual(['No check is failing or degraded.']);
   const id = await failingCheck();
   const [titles, row] = await lines('alerts');
-  expect(titles).toMatch(/^STATE\s+SINCE\s+WHO KNOWS\s+CHECK\s+ID$/);
+  expect(titles).toMatch(/^STATE\s+SINCE\s+NOTIFIED\s+CHECK\s+ID$/);
   expect(row).toMatch(new RegExp(`^FAILING .* Shop +${id}$`));
   expect(row?.length).toBeLessThanOrEqual(80);
   expect(await lines('ack Shop', { comment: 'on it' })).toEqual([
@@ -67,7 +67,7 @@ it('shows what is open, acknowledges it and takes that back', async () => {
 });
 
 it('shows what checks fail by, with the checks of each cause and those that fail alone', async () => {
-  expect(await lines('causes')).toEqual(['No check fails or is degraded.']);
+  expect(await lines('causes')).toEqual(['No check is failing or degraded.']);
   const ids = [await failingCheck('Shop'), await failingCheck('Basket'), await failingCheck('Alone')];
   const now = stage.clock.wallMs();
   const members = ['Shop', 'Basket', 'Over'].map((name, index): CauseMember => {
@@ -92,9 +92,9 @@ it('shows what checks fail by, with the checks of each cause and those that fail
     expect.stringMatching(new RegExp(`^${state} .* ${name} +${id}`));
   expect(await lines('causes')).toEqual([
     expect.stringMatching(/^host shop\.test, .*: 3 checks fail together\.$/),
-    expect.stringMatching(/^STATE +SINCE +WHO KNOWS +CHECK +ID$/),
+    expect.stringMatching(/^STATE +SINCE +NOTIFIED +CHECK +ID$/),
     ...[member('FAILING', 'Shop', ids[0]), member('FAILING', 'Basket', ids[1]), member('recovered', 'Over')],
-    ...['', 'By a cause of its own each', expect.stringContaining('STATE')],
+    ...['', 'Separate causes', expect.stringContaining('STATE')],
     member('FAILING', 'Alone', ids[2]),
   ]);
   expect((await typed('causes')).json).toMatchObject({
@@ -105,7 +105,7 @@ it('shows what checks fail by, with the checks of each cause and those that fail
 
 it('says what the errors of a check are caused by, and takes what people say of it', async () => {
   const id = await failingCheck('Shop', ['connect ECONNREFUSED 10.0.0.5:8443']);
-  expect((await lines('why Shop')).join('\n')).toContain('Its cause has not been looked for yet.');
+  expect((await lines('why Shop')).join('\n')).toContain('It has not been analysed yet.');
   stage.harness.startAnalyses();
   const shown = await until('it is looked into', async () => {
     const said = await lines('why Shop');
@@ -126,7 +126,7 @@ it('silences, lists what is silent, and ends it', async () => {
   const id = how?.split(' ').at(-1) ?? '';
   expect((await lines('silence list')).join('\n')).toContain(id);
   await typed(`silence end ${id}`);
-  expect(await lines('silence list')).toEqual(['Nothing is silenced.']);
+  expect(await lines('silence list')).toEqual(['There are no silences.']);
   expect(await lines('silence add', { check: 'shop', for: '30m' })).toEqual([
     ...[expect.stringMatching(/: Shop$/), expect.any(String)],
   ]);
@@ -141,7 +141,7 @@ it('says how much of a check was measured, and why the rest was not', async () =
   await stage.advanceUntil('slots are recorded', async () => (await stage.runsOf(id)).length > 1);
   const [first, reason, , titles, row] = await lines('slots Shop', { since: '7d' });
   expect(first).toMatch(
-    /^Shop, since .*: \d+ slots due, 0 carried out \(0 %\), \d+ service-away, 1 on their way\.$/,
+    /^Shop, since .*: \d+ slots due, 0 completed \(0 %\), \d+ service-away, 1 in progress\.$/,
   );
   expect(reason).toContain('service-away: The service was not running');
   expect(titles).toMatch(/^DUE +LOCATION +STATE +SLOTS +REASON$/);
@@ -149,7 +149,7 @@ it('says how much of a check was measured, and why the rest was not', async () =
 });
 
 it('lists checks, sums them up and shows runs with what they failed by', async () => {
-  expect(await lines('status')).toEqual(['There is no check.']);
+  expect(await lines('status')).toEqual(['There are no checks.']);
   // The commands ask for the last days by their own clock.
   stage.clock.advance(Date.now() - stage.clock.wallMs());
   const id = await failingCheck();
@@ -165,10 +165,10 @@ it('lists checks, sums them up and shows runs with what they failed by', async (
   expect((await typed('logs Shop', { since: '1d' })).json).toMatchObject({
     results: [{ failure: { message: 'refused' } }],
   });
-  expect(await lines('logs Shop', { location: 'us-east-1' })).toEqual(['Shop: no runs in that time.']);
+  expect(await lines('logs Shop', { location: 'us-east-1' })).toEqual(['Shop: no runs in that period.']);
   const bare = resultRow(id, stage.harness.accountId, stage.clock.wallMs() - 1_000, {});
   await stage.harness.store.results.insert([{ ...bare, detail: '{}', is_detail_left_out: true }]);
-  expect((await lines('logs Shop')).at(-1)).toContain('The details of 1 of these runs were not kept');
+  expect((await lines('logs Shop')).at(-1)).toContain('The details of 1 of these runs were not stored');
   expect((await typed('logs Shop')).json).toMatchObject({
     results: [{ isDetailLeftOut: false }, { isDetailLeftOut: true, apiCheckResult: null }],
   });
@@ -206,7 +206,7 @@ it('has agents run a file that is not deployed, and says how that went', async (
 });
 
 it('sends a test to a channel and says how that went', async () => {
-  expect(await lines('channel list')).toEqual(['There is no alert channel: nobody is notified of anything.']);
+  expect(await lines('channel list')).toEqual(['There are no alert channels, so no notifications are sent.']);
   const { body } = await stage.harness.call('POST', '/v1/alert-channels', {
     ...{ type: 'WEBHOOK', config: { name: 'Ops', url: 'http://169.254.169.254/', method: 'POST' } },
   });
@@ -234,7 +234,7 @@ it('says in words what is wrong', async () => {
     true,
     expect.stringMatching(/^2 checks have "Shop" in their names/),
   ]);
-  expect(await problem('ack nothing')).toEqual([true, 'There is no check with "nothing" in its name.']);
+  expect(await problem('ack nothing')).toEqual([true, 'No check has "nothing" in its name.']);
   expect(await problem('silence add', { tag: ['a'] })).toEqual([true, expect.stringContaining('--for')]);
   expect(await problem('silence add', { for: '1h' })).toEqual([true, expect.stringContaining('--check')]);
   expect(await problem('slots Shop one', { since: '1w' })).toEqual([
@@ -243,5 +243,5 @@ it('says in words what is wrong', async () => {
   ]);
   expect(await problem('alerts', {}, 'ak_wrong')).toEqual([false, expect.stringContaining('PICKET_API_KEY')]);
   await stage.harness.app.close();
-  expect(await problem('alerts')).toEqual([false, expect.stringContaining('does not answer: ')]);
+  expect(await problem('alerts')).toEqual([false, expect.stringContaining('does not respond: ')]);
 });

@@ -53,7 +53,7 @@ describe('what would do nothing is refused', () => {
       }
       for (const text of ['[{"id":1}]', '[]', '"text"', '7', 'true']) {
         const { status, body } = await send(text);
-        const said = expect.stringContaining('takes no body');
+        const said = expect.stringContaining('has no body');
         expect([nameOf(route), status, body.message]).toEqual([nameOf(route), 400, said]);
       }
       // Clients that always send one send these.

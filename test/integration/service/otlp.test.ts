@@ -171,8 +171,8 @@ it('comes again after statuses of gRPC that ask for it, and lets others be', asy
   expect(await counted()).toContain('picket_traces_total{outcome="sent"} 1');
   expect(grpc.received).toHaveLength(2);
   expect(logged.map((line) => JSON.parse(line).msg)).toEqual([
-    'the OpenTelemetry collector does not take what is sent',
-    'the OpenTelemetry collector takes them again',
+    'the OpenTelemetry collector rejects data',
+    'the OpenTelemetry collector accepts data again',
   ]);
   expect(JSON.parse(logged[0] ?? '').result).toBe('status 200: gRPC status 14: not now, déjà vu');
 });

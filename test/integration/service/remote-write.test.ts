@@ -118,7 +118,7 @@ it('sends again what a receiver was too busy for, no sooner than it asks, and dr
       msg: 'the receiver of remote write refuses samples; they are dropped',
       result: 'status 400: out of order sample',
     },
-    { msg: 'the receiver of remote write takes samples again' },
+    { msg: 'the remote-write receiver accepts samples again' },
   ]);
 });
 
@@ -144,7 +144,7 @@ it('says what is wrong with its settings', () => {
   const problemOf = (settings: Readonly<Record<string, string>>) => () => readServiceConfig(settings);
   expect(problemOf({ REMOTE_WRITE_HEADERS: 'a=b' })).toThrow('needs REMOTE_WRITE_URL');
   expect(problemOf({ REMOTE_WRITE_URL: 'http://user:word@prometheus/api/v1/write' })).toThrow(
-    'REMOTE_WRITE_HEADERS takes credentials',
+    'put credentials into REMOTE_WRITE_HEADERS',
   );
   expect(problemOf({ REMOTE_WRITE_URL: 'prometheus:9090' })).toThrow('must be an http or https URL');
 });

@@ -56,11 +56,11 @@ it('is empty by default', async () => {
 it.each([
   ['STATIC_IPS', 'lab', '"lab" must be a location'],
   ['STATIC_IPS', 'lab=', '"lab=" must be a location'],
-  ['STATIC_IPS', 'lab=300.1.1.1', '"300.1.1.1" is no IPv4 address'],
-  ['STATIC_IPS', 'lab=2001:db8::1', 'is no IPv4 address'],
-  ['STATIC_IPS', 'lab=127.1', 'is no IPv4 address'],
-  ['STATIC_IPS', 'lab=1.2.3.4/33', 'is no IPv4 address or network'],
-  ['STATIC_IPV6S', 'lab=1.2.3.4', 'is no IPv6 address'],
+  ['STATIC_IPS', 'lab=300.1.1.1', '"300.1.1.1" is not an IPv4 address'],
+  ['STATIC_IPS', 'lab=2001:db8::1', 'is not an IPv4 address'],
+  ['STATIC_IPS', 'lab=127.1', 'is not an IPv4 address'],
+  ['STATIC_IPS', 'lab=1.2.3.4/33', 'is not an IPv4 address or network'],
+  ['STATIC_IPV6S', 'lab=1.2.3.4', 'is not an IPv6 address'],
   ['TRUSTED_PROXIES', '10.0.0.0/8, 10.1', '"10.1" is not an IP address'],
 ])('refuses %s=%s', (name, value, problem) => {
   expect(() => readServiceConfig({ [name]: value })).toThrow(problem);

@@ -20,8 +20,8 @@ const secrets = [
   ['PIN', 'q7x', /^The value of "PIN" is not masked in results and logs: it is shorter than 6 characters\./],
   ['BLANK', '  q7x   ', /shorter than 6 characters/],
   ['WORD', 'Zebra', /"WORD" is not masked .*shorter than 6/],
-  ['NAME', 'Zebrafox', /"NAME" is masked in results and logs only where it stands by itself/],
-  ['SCHEME', 'https://', /"SCHEME" is not masked in results and logs: it stands in most of them anyway/],
+  ['NAME', 'Zebrafox', /"NAME" is masked in results and logs only as a separate word/],
+  ['SCHEME', 'https://', /"SCHEME" is not masked in results and logs: it is too common there/],
 ] as const;
 const strong = 'q7x-29!kLm';
 
@@ -85,11 +85,11 @@ it('answers one for each hidden value of a check or a group, and shows it next t
   const visitor = await loggedIn(harness);
   const editor = (await visitor.get(`/checks/${check.id}/edit`)).body;
   for (const name of ['PIN', 'X-Key', 'request.basicAuth.password']) {
-    const said = `The value of &quot;${name}&quot; is not masked in results and logs: it is shorter than 6 characters. Choose another one where it is a secret.`;
+    const said = `The value of &quot;${name}&quot; is not masked in results and logs: it is shorter than 6 characters. If it is a secret, choose another value.`;
     expect(editor.split(said)).toHaveLength(2);
     const before = editor.slice(0, editor.indexOf(said));
     expect(before.slice(before.lastIndexOf('<input'))).toMatch(
-      /Not shown. Left empty, the stored one stays\. <strong>$/,
+      /Hidden. Leave empty to keep the stored value\. <strong>$/,
     );
   }
   expect((await visitor.get(`/checks/${check.id}`)).body).toContain(

@@ -159,12 +159,12 @@ describe('objectives', () => {
     const status = await stage.call('GET', `/v1/slos/${id}/status`);
     const { availability, errorBudget, burnRates, state, coverage } = status;
     const { body } = await reader.get(`/settings/slos/${id}/details`);
-    const facts = factsIn(body.slice(body.indexOf('How it stands')));
+    const facts = factsIn(body.slice(body.indexOf('>Status<')));
     const words = {
       MET: 'Met',
-      UNPROVEN: 'Met as far as was measured',
+      UNPROVEN: 'Met, as far as measured',
       BREACHED: 'Breached',
-      UNKNOWN: 'Nothing was measured',
+      UNKNOWN: 'Not measured',
     };
     expect(facts.get('State')).toContain(words[state as keyof typeof words]);
     expect(facts.get('Availability')).toBe(availability === null ? undefined : percentOf(availability));
@@ -172,7 +172,7 @@ describe('objectives', () => {
       expect(facts.get('Measured')).toContain(percentOf(coverage.percent));
     const [failed, allowed] = [errorBudget.failedRuns, errorBudget.allowedRuns];
     expect(facts.get('Failed runs')).toBe(
-      `${countOf(failed)} of ${countOf(Math.trunc(allowed))}.${allowed.toFixed(1).split('.')[1]} that the target allows`,
+      `${countOf(failed)} of ${countOf(Math.trunc(allowed))}.${allowed.toFixed(1).split('.')[1]} allowed by the target`,
     );
     const { leftPercent, leftPercentAtWorst } = errorBudget;
     expect(facts.get('Error budget left')).toBe(
@@ -181,9 +181,9 @@ describe('objectives', () => {
     for (const { hours, rate } of burnRates) {
       if (rate === null) continue;
       const [whole = '', digits] = rate.toFixed(2).split('.');
-      expect(facts.get('Spent how fast')).toContain(`${hours} h: ${countOf(Number(whole))}.${digits}×`);
+      expect(facts.get('Burn rate')).toContain(`${hours} h: ${countOf(Number(whole))}.${digits}×`);
     }
-    const about = textOf(body.slice(body.indexOf('How it stands')).split('</section>')[0] ?? '');
+    const about = textOf(body.slice(body.indexOf('>Status<')).split('</section>')[0] ?? '');
     expect(figureProblems(about)).toEqual([]);
   });
 });

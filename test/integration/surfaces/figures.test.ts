@@ -145,7 +145,7 @@ it('draws a run on demand, marks it, and counts it in no figure', async () => {
     expect(body).toContain('class="bar-asked"');
   }
   expect(textOf(row)).toContain('Unexpected status 503');
-  expect(textOf(page)).toContain('On demand 1, no part of the availability');
+  expect(textOf(page)).toContain('On demand 1, not counted in availability');
   const dashboard = await stage.call('GET', '/v1/public/dashboards/wall');
   const shown = dashboard.checks.find((one: { checkId: string }) => one.checkId === id);
   expect(shown.last24Hours.successRatio).toBe(100);
@@ -340,7 +340,7 @@ describe('commands', () => {
         const { coverage } = of('gaps');
         const done = coverage.evaluated + coverage.errors;
         expect(words).toContain(
-          `${countOf(done)} carried out (${percentOf((100 * done) / (coverage.due - coverage.open))})`,
+          `${countOf(done)} completed (${percentOf((100 * done) / (coverage.due - coverage.open))})`,
         );
       }
       if (usage === 'logs <check>') expect(words).toMatch(/1\.23 s\s/);

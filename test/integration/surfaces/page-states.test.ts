@@ -106,7 +106,7 @@ describe('a status page', () => {
   it('calls nothing operational before it was measured', async () => {
     expect(await said('services')).toMatchObject({
       now: { Shop: 'NONE' },
-      first: expect.stringContaining('No known incident; not measured now'),
+      first: expect.stringContaining('No known incidents; not measured now'),
       badge: 'no known incident',
     });
     expect((await said('parts')).now).toEqual({ Group: 'NONE', Shop: 'NONE', Basket: 'NONE' });
@@ -128,11 +128,11 @@ describe('a status page', () => {
     await run({ shop: failure('RUNNER_CRASHED', 'the runner ended'), basket: null });
     const parts = await said('parts');
     expect(parts.now).toEqual({ Group: 'PARTIAL', Shop: 'NONE', Basket: 'FULL' });
-    expect(parts.first).toContain('No known incident; 1 of 2 components not measured now');
+    expect(parts.first).toContain('No known incidents; 1 of 2 components not measured now');
     expect(parts.badge).toBe('no known incident');
     const services = await said('services');
     expect(services.now).toEqual({ Shop: 'PARTIAL' });
-    expect(services.first).toContain('No known incident; measured in part now');
+    expect(services.first).toContain('No known incidents; measured in part now');
     const { body } = await harness.call('GET', '/v1/public/status-pages/parts', undefined, { key: null });
     expect([body.state, body.incidents]).toEqual(['OPERATIONAL', []]);
   });
@@ -143,7 +143,7 @@ describe('a status page', () => {
     for (const page of ['services', 'parts'] as const) {
       const shown = await said(page);
       expect(new Set(Object.values(shown.now))).toEqual(new Set(['NONE']));
-      expect(shown.first).toMatch(/No known incident; (not|2 of 2 components not) measured now/);
+      expect(shown.first).toMatch(/No known incidents; (not|2 of 2 components not) measured now/);
       expect(shown.badge).toBe('no known incident');
       expect(JSON.stringify(shown)).not.toMatch(/operational/i);
     }
@@ -162,7 +162,7 @@ describe('a status page', () => {
     clock.advance(11_000);
     await harness.store.close();
     const { body } = await new Visitor(harness.app).get('/status/services');
-    expect(textOf(body)).toContain('This is how things were as of');
+    expect(textOf(body)).toContain('State as of');
     expect(textOf(body)).not.toMatch(/operational/i);
   });
 });

@@ -140,7 +140,7 @@ describe('a setup script that fails', () => {
       'SCRIPT_FAILED',
       /too large to be passed on/,
     ],
-    ['replaces the request by nothing', 'request = null', 'SCRIPT_FAILED', /request is no object/],
+    ['replaces the request by nothing', 'request = null', 'SCRIPT_FAILED', /request is no longer an object/],
     ['sets an unknown method', "request.method = 'BREW'", 'SCRIPT_FAILED', /method "BREW"/],
     [
       'sets a header to an object',

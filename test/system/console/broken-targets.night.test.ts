@@ -23,7 +23,7 @@ import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 const explained: readonly (readonly [name: string, words: RegExp, owner: string])[] = [
   ['Partner: its name does not exist', /name does not exist/i, 'the target'],
   ['Warehouse: nobody listens', /refused the connection/, 'the target'],
-  ['Printer: breaks off', /broke the connection off/, 'the target'],
+  ['Printer: breaks off', /closed the connection unexpectedly/, 'the target'],
   ['Archive: certificate is expired', /expired/, 'the target'],
   ['Forum: certificate of another host', /for another name|other\.example/, 'the target'],
   ['Stock API: first byte comes late', /2000/, 'the target'],

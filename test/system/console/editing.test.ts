@@ -59,7 +59,7 @@ describe('a check', () => {
     await page.getByRole('checkbox', { name: 'lab (lab)' }).check();
     await page.getByLabel('At the location').selectOption('lab');
     await stage.agent.claim();
-    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByRole('button', { name: 'Test run' }).click();
     await page.locator('#try .state-waiting').waitFor();
     const runs = await stage.agent.claim();
     expect(runs[0]?.check.spec).toMatchObject({ request: { followRedirects: true } });
@@ -120,8 +120,8 @@ describe('a check', () => {
     await page.getByLabel('Port', { exact: true }).fill('5432');
     await stage.agent.claim({ checkTypes: ['TCP'] });
     await page.getByLabel('At the location').selectOption('lab');
-    await page.getByRole('button', { name: 'Try it' }).click();
-    await page.getByRole('link', { name: 'Show it again' }).waitFor();
+    await page.getByRole('button', { name: 'Test run' }).click();
+    await page.getByRole('link', { name: 'Reload' }).waitFor();
     await page.getByRole('button', { name: 'Create the check' }).last().click();
     expect(await page.locator('h1').innerText()).toBe('port');
   });
@@ -134,7 +134,7 @@ describe('a check', () => {
     const { page } = window;
     for (const path of [`/checks/${id}`, `/checks/${id}/edit`]) {
       await window.go(path);
-      await page.getByText('What was changed, and by whom').click();
+      await page.getByText('Recent changes').click();
       const said = await page.locator('.last-changes li').first().innerText();
       expect(said).toMatch(/update check, by test[\s\S]*to be renamed[\s\S]*renamed <b>/i);
     }

@@ -119,7 +119,7 @@ describe('without JavaScript', () => {
     await window.go('/locations/new');
     await page.fill('[name=name]', 'Office');
     await page.fill('[name=slugName]', 'office');
-    await page.getByRole('button', { name: 'Create it' }).click();
+    await page.getByRole('button', { name: 'Create service' }).click();
     expect(await page.locator('.key-once pre').first().innerText()).toMatch(/^pl_\w+$/);
     await page.getByText('Delete…').click();
     await page.getByRole('button', { name: 'Delete the location' }).click();
@@ -130,12 +130,12 @@ describe('without JavaScript', () => {
     await page.fill('[name="config.name"]', 'Ops');
     await page.fill('[name="config.url"]', 'https://hooks.example.com/ops');
     await page.getByRole('button', { name: 'Create the channel' }).click();
-    await page.getByRole('button', { name: 'Subscribe every check' }).click();
+    await page.getByRole('button', { name: 'Subscribe all checks' }).click();
     expect(await page.getByRole('button', { name: 'Switch off: shop' }).count()).toBe(1);
 
     await stage.agent.claim();
     await window.go('/sessions');
-    await page.getByRole('button', { name: 'Run them' }).click();
+    await page.getByRole('button', { name: 'Run checks' }).click();
     expect(await page.locator('h1').innerText()).toBe('shop');
   });
 });
@@ -145,8 +145,8 @@ it('a session is followed to its end without a reload', async () => {
   const { page } = window;
   await stage.agent.claim();
   await window.go('/sessions');
-  await page.getByRole('button', { name: 'Run them' }).click();
-  await page.getByText('It changes by itself').waitFor();
+  await page.getByRole('button', { name: 'Run checks' }).click();
+  await page.getByText('This page updates automatically').waitFor();
   await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
   const runs = await stage.agent.claim();
   await stage.agent.report(runs.map((run) => reportOf(run)));

@@ -60,7 +60,7 @@ it('logging in by a link or by a key leads on, and wrong keys say so', async () 
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.getByLabel('API key').fill('ak_mistyped');
   await page.getByRole('button', { name: 'Log in' }).click();
-  expect(await page.locator('.error').innerText()).toContain('no such API key');
+  expect(await page.locator('.error').innerText()).toContain('API key does not exist');
   expect(await page.getByLabel('API key').getAttribute('aria-invalid')).toBe('true');
   await expectNothingForAxe(page, 'a refused login');
   await page.getByLabel('API key').fill(stage.harness.key);
@@ -162,7 +162,7 @@ it('groups stand folded when all is well in them', async () => {
   await window.go('/?by=group');
   const others = page.locator('.check-group', { hasText: 'In no group' });
   expect(await others.getAttribute('open')).not.toBeNull();
-  await page.getByRole('link', { name: 'As one list' }).click();
+  await page.getByRole('link', { name: 'Single list' }).click();
   expect(await page.locator('.check-group').count()).toBe(0);
   expect(window.complaints).toEqual([]);
 });

@@ -48,7 +48,7 @@ it('somebody is invited, joins, logs in with the keyboard, and is removed: witho
   await page.getByText('Log in with an API key').click();
   await page.getByLabel('API key').fill('ak_mistyped');
   await page.getByLabel('API key').press('Enter');
-  expect(await page.locator('.error').innerText()).toContain('no such API key');
+  expect(await page.locator('.error').innerText()).toContain('API key does not exist');
   await page.goto(`${stage.url}/login/forgotten`);
   await expectAccessible(page, 'a new password');
   await page.goto(`${stage.url}/login`);

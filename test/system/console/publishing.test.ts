@@ -31,7 +31,7 @@ it('a status page is seen before it is saved, and changes with the form', async 
   expect(await page.locator('[name=name]').inputValue()).toContain('Acme');
   await preview.getByRole('heading', { name: 'Second' }).waitFor();
   await page.getByText('Looks', { exact: true }).click();
-  await page.getByLabel('Colours of its own').check();
+  await page.getByLabel('Custom colours').check();
   await page.locator('[name="themeColors.light.bodyBackgroundColor"]').fill('#ff8800');
   await expect
     .poll(() => preview.locator('body').evaluate('getComputedStyle(document.body).backgroundColor'))
@@ -79,10 +79,10 @@ it('without scripts a page and an incident are published, by the keyboard', asyn
   await page.locator('[name=url]').press('Enter');
   await page.getByText('Saved.').waitFor();
   await window.go('/pages/incidents/new');
-  await page.getByLabel('What is wrong').fill(hostile);
+  await page.getByLabel('Title').fill(hostile);
   await page.getByLabel('Shop').check();
-  await page.getByLabel('What is known').fill(hostile);
-  await page.getByRole('button', { name: 'Publish it' }).press('Enter');
+  await page.getByLabel('Message').fill(hostile);
+  await page.getByRole('button', { name: 'Publish incident' }).press('Enter');
   await page.waitForURL(/\/pages\/incidents\/[0-9a-f-]+$/);
   await window.go('/status/plain');
   expect(await page.locator('.notice-card h3').innerText()).toBe(hostile);

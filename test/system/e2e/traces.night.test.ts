@@ -140,7 +140,7 @@ it('sends a trace of each run, which its target goes on with, and a record of ea
   expect(rootsOf(collector.spans).map(({ traceId }) => traceId)).toContain(collector.logs[0]?.traceId);
   expect(collector.headers.at(-1)).toMatchObject({ 'x-tenant': 'a b', authorization: 'Bearer secret' });
   // The refusal was logged once, and what it held was sent again.
-  expect(service.process.output().match(/collector does not take/g)).toHaveLength(1);
+  expect(service.process.output().match(/collector rejects/g)).toHaveLength(1);
   expect(service.process.output()).not.toContain('Bearer');
   const metrics = await fetch(`${service.url}/metrics`, {
     headers: { authorization: 'Bearer metrics-token-of-the-test' },

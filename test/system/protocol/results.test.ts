@@ -95,7 +95,7 @@ describe('reporting', () => {
     service.enqueue(run);
     const result = await service.waitFor('the result', () => service.resultOf(run.runId));
     expect(result).toMatchObject({ failure: null, detail: null, resultId: run.resultId });
-    expect(result.errorMessages).toEqual([expect.stringContaining('did not take the detail')]);
+    expect(result.errorMessages).toEqual([expect.stringContaining('rejected the detail')]);
   });
 
   it('counts and logs what the service rejects, and holds on to nothing', async () => {
@@ -143,6 +143,6 @@ describe('reporting', () => {
     const second = await service.waitFor('the second upload', () => service.callsOf('results')[1]);
     const [report] = resultsOf(second.body);
     expect(report).toMatchObject({ runId: run.runId, detail: null, failure: null });
-    expect(report?.errorMessages).toEqual([expect.stringContaining('did not take the detail')]);
+    expect(report?.errorMessages).toEqual([expect.stringContaining('rejected the detail')]);
   });
 });

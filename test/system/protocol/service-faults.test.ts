@@ -62,7 +62,7 @@ describe('an agent and a faulty service', () => {
     const agent = await stage.connectedAgent();
     const run = leasedRun(target.url());
     // A page that takes the name of the service answers every call like this.
-    service.script = () => ({ statusCode: 404, bodyText: '<h1>There is no such page at this host.</h1>' });
+    service.script = () => ({ statusCode: 404, bodyText: '<h1>This host has no such page.</h1>' });
     const before = service.callsOf('claim').length;
     service.resetConnections();
     await service.waitFor('claims that get 404', () => service.callsOf('claim').length >= before + 3);

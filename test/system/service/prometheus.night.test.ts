@@ -202,7 +202,7 @@ describe.skipIf(absent.length > 0)('Prometheus', () => {
     const [series] = await query(prometheusUrl, 'picket_check_metrics_cut[5m]');
     const [[firstSeconds] = [Number.NaN]] = series?.values ?? [];
     expect(firstSeconds * 1000).toBeLessThan(beganMs);
-    await until('it is known again', () => service.process.output().includes('takes samples again'));
+    await until('it is known again', () => service.process.output().includes('accepts samples again'));
     const metrics = await fetch(`${service.url}/metrics`, {
       headers: { authorization: 'Bearer metrics-token-of-the-test' },
     });

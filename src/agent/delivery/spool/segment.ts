@@ -132,7 +132,7 @@ export class Segment {
    */
   append(records: readonly { readonly body: Buffer; readonly atMs: number }[]): number {
     const active = this.#active;
-    if (active === undefined) throw new Error('a sealed segment takes no records');
+    if (active === undefined) throw new Error('a sealed segment accepts no records');
     const encoded = records.map(({ body, atMs }) => encodeRecord(body, atMs));
     const all = Buffer.concat(encoded);
     try {

@@ -93,6 +93,6 @@ export function starvedOutcome(outcome: Outcome<unknown>, lagMs: number): Outcom
     overMaxResponseTime: outcome.overMaxResponseTime === null ? null : false,
   };
   if (!outcome.failure) return cleared;
-  const message = `The agent itself was ${Math.round(lagMs)} ms late, which may be all there is to it: ${outcome.failure.message}`;
+  const message = `The agent itself was ${Math.round(lagMs)} ms late, which may be the only cause: ${outcome.failure.message}`;
   return { ...cleared, failure: failure('AGENT_STARVED', message), errorMessages: [message] };
 }

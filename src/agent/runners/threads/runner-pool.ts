@@ -189,7 +189,7 @@ export class RunnerPool {
   #endStuckThreads(): void {
     const nowMs = this.#options.settings.clock.monotonicMs();
     for (const thread of this.#threads) {
-      if (thread.isStuck(nowMs)) void thread.terminate('it did not answer any more');
+      if (thread.isStuck(nowMs)) void thread.terminate('it stopped responding');
       else void this.#endIfHanging(thread, nowMs);
     }
   }

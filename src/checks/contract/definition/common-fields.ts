@@ -11,7 +11,7 @@ export const AlertSettings = z
       .enum(['RUN_BASED', 'TIME_BASED', 'RATIO_BASED', 'COUNT_BASED'])
       .default('RUN_BASED')
       .describe(
-        'When a failing check alerts: after runs in a row, after minutes, after x of its last y runs, after n runs within minutes',
+        'When a failing check raises an alert: after n failed runs in a row, after n minutes, after x failures in the last y runs, or after n failures within m minutes',
       ),
     runBasedEscalation: z.object({ failedRunThreshold: z.int().min(1).max(5).default(1) }).prefault({}),
     timeBasedEscalation: z
@@ -20,7 +20,7 @@ export const AlertSettings = z
     ratioBasedEscalation: z
       .object({
         failedRunThreshold: z.int().min(1).max(20).default(3),
-        runs: z.int().min(2).max(20).default(5).describe('How many of the last runs are looked at'),
+        runs: z.int().min(2).max(20).default(5).describe('Number of recent runs to consider'),
       })
       .refine(({ failedRunThreshold, runs }) => failedRunThreshold <= runs, {
         path: ['failedRunThreshold'],
@@ -30,41 +30,36 @@ export const AlertSettings = z
     countBasedEscalation: z
       .object({
         failedRunThreshold: z.int().min(1).max(20).default(3),
-        minutes: z.int().min(1).max(1440).default(15).describe('How far back is looked'),
+        minutes: z.int().min(1).max(1440).default(15).describe('Period to consider'),
       })
       .prefault({}),
     flapping: z
       .object({
         enabled: z.boolean().default(true),
-        changes: z.int().min(2).max(50).default(5).describe('More changes of state than these are flapping'),
-        minutes: z.int().min(1).max(1440).default(60).describe('Within how many minutes'),
+        changes: z.int().min(2).max(50).default(5).describe('A check with more changes of state is flapping'),
+        minutes: z.int().min(1).max(1440).default(60).describe('Period in minutes'),
         stableMinutes: z
           .int()
           .min(1)
           .max(1440)
           .default(30)
-          .describe('It is over when the state has not changed for this long'),
+          .describe('Flapping ends when the state has not changed for this many minutes'),
       })
       .prefault({})
-      .describe('A check that changes to and fro is notified of once, and then not until it is stable'),
+      .describe('Send one notification for a flapping check, and no more until it is stable'),
     monitoringGap: z
       .object({
         enabled: z.boolean().default(true),
-        slots: z
-          .int()
-          .min(1)
-          .max(100)
-          .default(5)
-          .describe('From this many slots in a row without a measurement'),
+        slots: z.int().min(1).max(100).default(5).describe('Number of slots in a row without a measurement'),
         minutes: z
           .int()
           .min(1)
           .max(1440)
           .default(15)
-          .describe('Or this many minutes after the first of them was due'),
+          .describe('Or this many minutes after the first of them was due, whichever comes first'),
       })
       .prefault({})
-      .describe('When a check that is not measured at one of its locations is notified of as a gap'),
+      .describe('When to notify that a check is not measured at one of its locations'),
     reminders: z
       .object({
         amount: z.literal([0, 1, 2, 3, 4, 5, 100_000]).default(0),
@@ -82,7 +77,7 @@ export const AlertSettings = z
 export type AlertSettings = z.infer<typeof AlertSettings>;
 
 const backoffSeconds = z.number().min(0).max(600).default(60).describe('Wait before a retry, in seconds');
-const onlyOnMeaning = 'Retry only when the target gave no answer at all';
+const onlyOnMeaning = 'Retry only after network errors: the target did not respond';
 const networkErrors = z.array(z.literal('NETWORK_ERROR')).length(1);
 const retryTypes = z.enum(['FIXED', 'LINEAR', 'EXPONENTIAL', 'SINGLE_RETRY']);
 const retryDefaults = { maxRetries: 2, maxDurationSeconds: 600 } as const;
@@ -169,8 +164,8 @@ const snippetId = z.int().nullable().default(null);
 /** Fields every check has, with their defaults and bounds (spec.md, "Check (common fields)"). */
 export const CommonFields = z.object({
   name: z.string().min(1).max(255).describe('Name of the check'),
-  activated: z.boolean().default(true).describe('Whether the check runs'),
-  muted: z.boolean().default(false).describe('When true no notifications are sent on failure or recovery'),
+  activated: z.boolean().default(true).describe('Active: the scheduler runs the check'),
+  muted: z.boolean().default(false).describe('Mute: send no notifications on failure or recovery'),
   doubleCheck: z
     .boolean()
     .default(true)
@@ -181,7 +176,7 @@ export const CommonFields = z.object({
     .array(z.string().min(1).max(30))
     .nullable()
     .default([])
-    .describe('Private locations to run in, by slugName'),
+    .describe('Private locations that run the check, by slugName'),
   tags: z.array(z.string().min(1)).default([]),
   alertSettings: AlertSettings.prefault({}),
   useGlobalAlertSettings: z.boolean().default(true),
@@ -197,8 +192,8 @@ export const CommonFields = z.object({
     .array(z.uuid())
     .max(20)
     .default([])
-    .describe('Checks that this one depends on: while one of them fails, both are one alert'),
-  runParallel: z.boolean().default(false).describe('Run in all selected locations at once'),
+    .describe('Checks that this check depends on. While one of them fails, both share one alert'),
+  runParallel: z.boolean().default(false).describe('Run at all selected locations at once'),
   description: z.string().max(500).nullable().default(null),
   frequency: z.literal(frequencies).default(10).describe('Minutes between runs'),
   frequencyOffset: z
@@ -206,7 +201,7 @@ export const CommonFields = z.object({
     .min(1)
     .optional()
     .describe(
-      'Where in its interval the check runs. frequency 0: 10, 20 or 30, the seconds between runs; ' +
+      'Offset of the check within its interval. frequency 0: 10, 20 or 30, the seconds between runs; ' +
         'frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). ' +
         'Chosen by the service when absent',
     ),
@@ -216,11 +211,11 @@ export const CommonFields = z.object({
   setupSnippetId: snippetId,
   tearDownSnippetId: snippetId,
   localSetupScript: z.string().nullable().default(null),
-  setupScriptPath: ScriptPath.describe('Where localSetupScript lies among its dependencies'),
-  setupScriptDependencies: Dependencies.describe('Files that localSetupScript loads'),
+  setupScriptPath: ScriptPath.describe('Path of localSetupScript among its dependencies'),
+  setupScriptDependencies: Dependencies.describe('Files that localSetupScript imports'),
   localTearDownScript: z.string().nullable().default(null),
-  tearDownScriptPath: ScriptPath.describe('Where localTearDownScript lies among its dependencies'),
-  tearDownScriptDependencies: Dependencies.describe('Files that localTearDownScript loads'),
+  tearDownScriptPath: ScriptPath.describe('Path of localTearDownScript among its dependencies'),
+  tearDownScriptDependencies: Dependencies.describe('Files that localTearDownScript imports'),
 });
 export type CommonFields = z.output<typeof CommonFields>;
 

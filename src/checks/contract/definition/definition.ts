@@ -39,7 +39,7 @@ export function definitionSchema(type: CheckType) {
     })
     .meta({
       id: `${pascalName(type)}Input`,
-      description: `${type.title}, as it is written`,
+      description: `${type.title}, in exactly this form`,
     });
 }
 

@@ -125,7 +125,7 @@ function familyOf(section: Source, { hasFamily }: Probe): Fields {
   }
   if (preferred === 'ip6' && !isFallback) return { ipFamily: 'IPv6' };
   if (preferred === 'ip6')
-    section.note('preferred_ip_protocol', 'IPv4 goes first, and IPv6 where there is none');
+    section.note('preferred_ip_protocol', 'IPv4 is preferred, with IPv6 as the fallback');
   else if (!isFallback) section.note('ip_protocol_fallback', 'where there is no IPv4, IPv6 is used');
   return {};
 }
@@ -168,7 +168,7 @@ function readTcp(tcp: Source): Probe {
 function readDns(dns: Source): Probe | undefined {
   const recordType = (dns.text('query_type') ?? 'ANY').toUpperCase();
   if (!recordTypes.some((one) => one === recordType)) {
-    dns.note('query_type', `DNS checks do not ask for records of type ${recordType}`);
+    dns.note('query_type', `DNS checks do not support records of type ${recordType}`);
     return undefined;
   }
   const [code = 'NOERROR', ...others] = dns.list('valid_rcodes').map(String);
@@ -206,7 +206,7 @@ function answerAssertions(answers: Source, key: string, comparison: string): Ass
     }
     answers.note(
       `${key}.${index}`,
-      'answers are written in another way here: compare it with a result of the check',
+      'Picket formats responses differently: compare it with a result of the check',
     );
     return [{ source: 'TEXT_ANSWER', comparison, regex }];
   });

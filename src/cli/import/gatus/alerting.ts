@@ -89,7 +89,7 @@ export class GatusAlerting {
     }
     for (const [type, written] of this.#defaults) {
       if (Object.keys(written).length === 0 || this.#used.has(type)) continue;
-      this.#alerting.note(`${type}.default-alert`, 'no endpoint alerts this way');
+      this.#alerting.note(`${type}.default-alert`, 'no endpoint uses this alert type');
     }
   }
 }

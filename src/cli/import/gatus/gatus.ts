@@ -171,7 +171,7 @@ function clientOf(
     const family = client.text('network');
     if (family === 'ip6') own['ipFamily'] = 'IPv6';
     else if (family !== undefined && family !== 'ip')
-      client.note('network', 'IPv4 goes first, and IPv6 where there is none');
+      client.note('network', 'IPv4 is preferred, with IPv6 as the fallback');
   }
   if (checkType === 'API' && client.flag('ignore-redirect')) own['followRedirects'] = false;
   const reasons: Readonly<Record<string, string>> = {

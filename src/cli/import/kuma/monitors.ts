@@ -227,7 +227,7 @@ function statuses(monitor: Source): readonly Assertion[] {
     return [first, last] as const;
   });
   if (ranges.some(([first, last]) => !Number.isFinite(first) || !Number.isFinite(last))) {
-    monitor.note('accepted_statuscodes_json', 'it has codes that are none');
+    monitor.note('accepted_statuscodes_json', 'it has invalid status codes');
     return [];
   }
   const exact = statusAssertions(ranges.length === 0 ? [[200, 299]] : ranges);
@@ -306,7 +306,7 @@ function family(monitor: Source): Fields {
   const text = monitor.text('ip_family')?.toLowerCase();
   if (text === undefined || text === 'ipv4') return {};
   if (text === 'ipv6') return { ipFamily: 'IPv6' };
-  monitor.note('ip_family', 'IPv4 goes first, and IPv6 where there is none');
+  monitor.note('ip_family', 'IPv4 is preferred, with IPv6 as the fallback');
   return {};
 }
 

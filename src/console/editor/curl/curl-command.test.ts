@@ -63,23 +63,23 @@ it.each([
 
 it('says what it left out, and why', () => {
   const { notes } = parseCurl('curl --resolve a:443:192.0.2.1 -m 5 -x http://proxy https://example.com/');
-  expect(notes?.join(' ')).toMatch(/--resolve was left out: names are resolved where/);
-  expect(notes?.join(' ')).toMatch(/limits of time/);
+  expect(notes?.join(' ')).toMatch(/--resolve was ignored: names are resolved where/);
+  expect(notes?.join(' ')).toMatch(/timeouts/);
   expect(notes?.join(' ')).toMatch(/proxy is that of the location/);
 });
 
 it.each([
   ['', /Paste a curl command/],
-  ['wget https://example.com/', /no curl command/],
-  ['curl', /names no URL/],
+  ['wget https://example.com/', /not a curl command/],
+  ['curl', /has no URL/],
   ['curl https://a.example https://b.example', /several URLs/],
-  ['curl -F a=@b https://example.com/', /forms with files/],
-  ['curl -d @body.json https://example.com/', /reads a file/],
-  ['curl -b cookies.txt https://example.com/', /reads a file/],
-  ['curl -H @headers https://example.com/', /reads a file/],
-  ['curl --wat https://example.com/', /--wat is not known/],
+  ['curl -F a=@b https://example.com/', /multipart forms/],
+  ['curl -d @body.json https://example.com/', /reads a local file/],
+  ['curl -b cookies.txt https://example.com/', /reads a local file/],
+  ['curl -H @headers https://example.com/', /reads a local file/],
+  ['curl --wat https://example.com/', /--wat is not supported/],
   ['curl -X', /needs a value/],
-  ['curl -X OPTIONS https://example.com/', /OPTIONS cannot be checked/],
+  ['curl -X OPTIONS https://example.com/', /OPTIONS is not supported/],
   ['curl "https://example.com/$ID"', /variable/],
   ['curl https://example.com/?a=1&b=2', /in quotes/],
 ] as const)('%s is refused', (text, problem) => {

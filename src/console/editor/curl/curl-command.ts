@@ -36,7 +36,7 @@ interface Option {
   readonly refused?: string;
 }
 
-const files = 'it reads a file of your computer: write its content in its place';
+const files = 'it reads a local file: replace it with the content of the file';
 const options: Readonly<Record<string, Option>> = {
   request: { short: 'X', value: true },
   header: { short: 'H', value: true },
@@ -63,24 +63,24 @@ const options: Readonly<Record<string, Option>> = {
   form: {
     short: 'F',
     value: true,
-    refused: 'forms with files (-F) cannot be checked: send the fields with -d',
+    refused: 'multipart forms (-F) are not supported: send the fields with -d',
   },
-  'form-string': { value: true, refused: 'forms with files (-F) cannot be checked: send the fields with -d' },
+  'form-string': { value: true, refused: 'multipart forms (-F) are not supported: send the fields with -d' },
   'upload-file': { short: 'T', value: true, refused: files },
   config: { short: 'K', value: true, refused: files },
   resolve: { value: true, note: 'names are resolved where the check runs' },
-  'connect-to': { value: true, note: 'the connection goes to the host of the URL' },
+  'connect-to': { value: true, note: 'a check connects to the host of the URL' },
   proxy: { short: 'x', value: true, note: 'the proxy is that of the location' },
-  'max-time': { short: 'm', value: true, note: 'limits of time are further below' },
-  'connect-timeout': { value: true, note: 'limits of time are further below' },
+  'max-time': { short: 'm', value: true, note: 'the form has its own timeouts' },
+  'connect-timeout': { value: true, note: 'the form has its own timeouts' },
   retry: { value: true, note: 'retries are further below' },
   cert: { short: 'E', value: true, note: 'client certificates are those of the account' },
   key: { value: true, note: 'client certificates are those of the account' },
-  cacert: { value: true, note: 'custom CA certificates are a setting of the agent' },
-  http2: { note: 'the version of HTTP cannot be chosen' },
-  'http1.1': { note: 'the version of HTTP cannot be chosen' },
-  http3: { note: 'the version of HTTP cannot be chosen' },
-  'http1.0': { short: '0', note: 'the version of HTTP cannot be chosen' },
+  cacert: { value: true, note: 'the agent configures custom CA certificates' },
+  http2: { note: 'a check cannot set the HTTP version' },
+  'http1.1': { note: 'a check cannot set the HTTP version' },
+  http3: { note: 'a check cannot set the HTTP version' },
+  'http1.0': { short: '0', note: 'a check cannot set the HTTP version' },
   // What only changes what curl prints or keeps.
   compressed: {},
   silent: { short: 's' },
@@ -112,7 +112,7 @@ export function parseCurl(text: string): CurlCommand {
   const [program, ...rest] = words[0] === '$' ? words.slice(1) : words;
   if (program === undefined) return { problem: 'Paste a curl command first.' };
   if (!/^(.*[/\\])?curl(\.exe)?$/.test(program)) {
-    return { problem: `This is no curl command: it begins with "${program.slice(0, 60)}".` };
+    return { problem: `This is not a curl command: it begins with "${program.slice(0, 60)}".` };
   }
   const given = readOptions(rest);
   if ('problem' in given) return { problem: `${given.problem.slice(0, 300)}.` };
@@ -146,7 +146,7 @@ function readOptions(words: readonly string[]): Given | { readonly problem: stri
     for (const { name, inline } of namesIn(word)) {
       const option = options[name];
       if (!option)
-        return { problem: `The option ${name.length === 1 ? `-${name}` : `--${name}`} is not known here` };
+        return { problem: `The option ${name.length === 1 ? `-${name}` : `--${name}`} is not supported` };
       if (option.refused) return { problem: `--${name}: ${option.refused}` };
       if (!option.value) {
         flags.add(name);
@@ -189,10 +189,10 @@ function requestOf(given: Given): CurlCommand {
   const { flags, values, urls } = given;
   const last = (name: string) => values.get(name)?.at(-1);
   const [written, ...others] = urls;
-  if (written === undefined) return { problem: 'The command names no URL.' };
+  if (written === undefined) return { problem: 'The command has no URL.' };
   if (others.length > 0) {
     return {
-      problem: `The command names several URLs; a check has one. The second is "${others[0]?.slice(0, 100)}".`,
+      problem: `The command has several URLs, but a check has one. The second is "${others[0]?.slice(0, 100)}".`,
     };
   }
   const body = bodyOf(given.data);
@@ -201,7 +201,7 @@ function requestOf(given: Given): CurlCommand {
   const method = (last('request') ?? defaultMethod(flags, body.text !== undefined && !isQuery)).toUpperCase();
   if (!methods.includes(method)) {
     return {
-      problem: `The method ${method.slice(0, 40)} cannot be checked; these can: ${methods.join(', ')}.`,
+      problem: `The method ${method.slice(0, 40)} is not supported. Supported methods: ${methods.join(', ')}.`,
     };
   }
   const headers = headersOf(given, body.isJson && !isQuery);
@@ -313,6 +313,6 @@ function notesOf({ flags, values }: Given): string[] {
   const names = [...flags, ...values.keys()];
   return names.flatMap((name) => {
     const note = options[name]?.note;
-    return note === undefined ? [] : [`--${name} was left out: ${note}.`];
+    return note === undefined ? [] : [`--${name} was ignored: ${note}.`];
   });
 }

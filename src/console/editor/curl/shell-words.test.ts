@@ -73,8 +73,8 @@ it.each([
   ['"$HOME"', /variable/],
   ['${X}', /variable/],
   ['`date`', /backquotes/],
-  ['a | b', /more than one thing/],
-  ['a\nb', /more than one command/],
+  ['a | b', /more than one command/],
+  ['a\nb', /several lines/],
   ['a\\', /backslash/],
   [`$'\\Uffffffff'`, /no character/],
 ] as const)('%j cannot be read', (text, problem) => {

@@ -67,7 +67,7 @@ class Reader {
       this.#end();
       this.#at += 1;
       if (letter === '\n' && this.#words.length > 0 && this.#text.slice(this.#at).trim() !== '') {
-        return 'it is more than one command: lines that go on end with a backslash';
+        return 'it has several lines: end each of them except the last with a backslash';
       }
       return undefined;
     }
@@ -80,9 +80,9 @@ class Reader {
     if (letter === "'") return this.#single();
     if (letter === '"') return this.#double();
     if (letter === '$') return this.#dollar();
-    if (letter === '`') return 'commands in backquotes are not run here: write what they print';
+    if (letter === '`') return 'commands in backquotes are not run: replace them with their output';
     if (operators.has(letter)) {
-      return `it does more than one thing ("${letter}"): leave only the curl command itself, with its URL in quotes`;
+      return `it has more than one command ("${letter}"): paste only the curl command, with its URL in quotes`;
     }
     this.#at += 1;
     return this.#add(letter);
@@ -170,4 +170,4 @@ class Reader {
 }
 
 const expansion =
-  'a shell would fill in a variable: write its value, or {{NAME}} for a variable of Picket, in single quotes';
+  'it uses a shell variable: write its value, or {{NAME}} for a variable of Picket, in single quotes';

@@ -5,9 +5,9 @@ import { csrfField } from '../form.ts';
 import { visible } from '../text.ts';
 
 const words: Readonly<Record<CustomDomainState['status'], string>> = {
-  PENDING: 'The domain is not proven yet: the page does not answer there.',
-  PROVEN: 'The domain is proven: the page answers there.',
-  LOST: 'The domain has lost its proof.',
+  PENDING: 'The domain is not verified yet. The page is not available there.',
+  PROVEN: 'The domain is verified. The page is available there.',
+  LOST: 'The domain is no longer verified.',
 };
 
 /** Whether a page answers at its domain, the record to create, and a button that looks for it. */
@@ -27,12 +27,12 @@ export function customDomainSection(
   const alternative =
     cname === null
       ? ''
-      : html`<p>Or point the domain here by a CNAME record: <code>${customDomain}</code> → <code>${cname}</code></p>`;
-  const how = html`<p>Create this TXT record where the domain is managed:</p>
+      : html`<p>Or point the domain here with a CNAME record: <code>${customDomain}</code> → <code>${cname}</code></p>`;
+  const how = html`<p>Create this TXT record at the DNS provider of the domain:</p>
 <dl class="facts"><div><dt>Name</dt><dd><code class="selectable">${record.name}</code></dd></div><div><dt>Value</dt><dd><code class="selectable">${record.value}</code></dd></div></dl>${alternative}`;
   return html`<section id="custom-domain"><h2>Custom domain</h2><p>${words[status]}${
     status === 'LOST' && servesUntil !== null
-      ? html` The page answers there until ${servesUntil.slice(0, 10)}.`
+      ? html` The page stays available there until ${servesUntil.slice(0, 10)}.`
       : ''
   }</p>${problem === null ? '' : html`<p>Last check: ${visible(problem)}</p>`}${status === 'PROVEN' ? '' : how}
 <form method="post" action="${to}">${csrfField(viewer)}<button class="button" type="submit">Check now</button></form></section>`;

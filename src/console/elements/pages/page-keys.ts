@@ -6,8 +6,8 @@ import { section } from '../text.ts';
 
 /** A key of a private page that was made just now. */
 export function pageKeyOnce(noun: string, address: string, key: string): Html {
-  return html`<section class="key-once" role="status"><h2>The key of the ${noun}</h2><p>It is shown now and never again.</p>
-<pre class="selectable" tabindex="0" role="region" aria-label="Key">${key}</pre><p class="small">For screens and feed readers, which take an address only:</p>
+  return html`<section class="key-once" role="status"><h2>The key of the ${noun}</h2><p>Copy it now. It is not shown again.</p>
+<pre class="selectable" tabindex="0" role="region" aria-label="Key">${key}</pre><p class="small">Address with the key, for screens and feed readers:</p>
 <pre class="selectable" tabindex="0" role="region" aria-label="Address with the key">${withQuery(address, { key })}</pre></section>`;
 }
 
@@ -18,7 +18,7 @@ export function pageKeys(noun: string, keys: readonly PageKey[]): Html {
     table({
       caption: `Keys of the ${noun}`,
       rows: keys,
-      empty: 'It has no key: nobody can open it. Make it public and private again to get one.',
+      empty: 'It has no key, so no one can open it. Make it public, then private again, to get a key.',
       columns: [
         { title: 'Key', cell: ({ maskedKey }) => html`<code>${maskedKey}</code>` },
         { title: 'Made', cell: ({ created_at: at }) => instant(at) },

@@ -49,10 +49,10 @@ export function componentsHeadline(components: readonly Component[]): Standing {
       all.length < 2 || count === 0 ? '' : `, ${count} of ${counted(all.length, 'component')} affected`;
     return { ...standings[worst], word: `${standings[worst].word}${of}` };
   }
-  if (all.length === 0) return { state: 'missed', word: 'This page shows no components yet' };
+  if (all.length === 0) return { state: 'missed', word: 'This page has no components yet' };
   if (!all.some(isBlind)) return { state: 'passed', word: 'All components operational' };
   const which = blindWords(all, (count) => counted(count, 'component'));
-  return { state: 'missed', word: `No known incident; ${which}` };
+  return { state: 'missed', word: `No known incidents; ${which}` };
 }
 
 /** How an open incident leaves what the page shows of it. */

@@ -66,7 +66,7 @@ export function addDashboards(app: FastifyInstance, deps: PublicPagesDeps & { re
     try {
       const { value, isStale } = await open(asked, request, reply);
       const file = fileOf(value, isStale);
-      if (!file) throw new AppError('NOT_FOUND', 'The dashboard has no rules of its own.');
+      if (!file) throw new AppError('NOT_FOUND', 'The dashboard has no custom CSS.');
       const sharing = isStale ? staleFreshness : freshness;
       reply.headers({ ...value.headers, 'cache-control': value.isPrivate ? 'private, no-store' : sharing });
       return await sendFile(file, request, reply);
@@ -85,7 +85,7 @@ export function addDashboards(app: FastifyInstance, deps: PublicPagesDeps & { re
     answer(request, reply, ({ rules }) => rules),
   );
   app.post<Params>('/dashboards/:address/key', async (request, reply) => {
-    if (!isFromOwnPage(request)) throw notAllowed('Only the page of the dashboard can send its key.');
+    if (!isFromOwnPage(request)) throw notAllowed('Keys are accepted only from the page of the dashboard.');
     const key = typedKey(request);
     const asked: Asked = { ...askedFor(request), key, isKeyInAddress: false };
     if (key === undefined) return ask(reply, asked, true);

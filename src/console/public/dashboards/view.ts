@@ -30,7 +30,7 @@ ${dashboard.description ? html`<p class="prose soft">${visible(dashboard.descrip
 ${open.length === 0 ? '' : html`<section><h2>Open incidents</h2>${open.map(noticeOf).map(openNotice)}</section>`}
 <section class="card"><h2>Checks</h2>${
     checks.length === 0
-      ? html`<p class="empty">No check is shown here: none has the tags of the dashboard.</p>`
+      ? html`<p class="empty">No checks: no check has the tags of the dashboard.</p>`
       : html`<ul>${checks.map((check) => checkRow(check, dashboard))}</ul>`
   }</section>
 ${pager({ ...pagination, of: 'checks', href: pageHref })}
@@ -68,7 +68,7 @@ function checkRow(check: Check, options: DashboardData['dashboard']): Html {
 <details${options.expandChecks ? html` open` : ''}><summary class="small">Runs</summary><div>
 ${
   lastRuns.length === 0
-    ? html`<p class="small soft">No run in the last 24 hours.</p>`
+    ? html`<p class="small soft">No runs in the last 24 hours.</p>`
     : html`<ol class="runs small">${lastRuns.map((run) => runLine(check, run))}</ol>`
 }</div></details></li>`;
 }

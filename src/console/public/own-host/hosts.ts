@@ -72,7 +72,7 @@ export class OwnHosts {
     try {
       this.#hosts = await load();
     } catch (thrown) {
-      logger.debug({ err: toError(thrown) }, 'failed to read host names of pages; those known before count');
+      logger.debug({ err: toError(thrown) }, 'failed to read host names of pages; using the last known ones');
     }
     this.#loadedAtMs = clock.monotonicMs();
   }

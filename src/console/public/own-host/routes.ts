@@ -96,7 +96,7 @@ async function answer(
   // Programs that ask for what is nowhere hear so from the API.
   if (request.routeOptions.url === '/*' && !(request.headers.accept ?? '').includes('text/html'))
     return undefined;
-  throw new AppError('NOT_FOUND', 'There is no such page at this host.');
+  throw new AppError('NOT_FOUND', 'This host has no such page.');
 }
 
 /**

@@ -14,7 +14,7 @@ export function subscribeForm(
       value: refused?.address ?? '',
       isRequired: true,
       autocomplete: 'email',
-      hint: 'You are mailed of incidents and maintenance, once you have confirmed it. Every mail has a link that ends it.',
+      hint: 'You get mails about incidents and maintenance after you confirm. Every mail has a link to unsubscribe.',
       error: refused?.error,
     },
   )}<button class="button primary" type="submit">Subscribe</button></form></section>`;

@@ -22,16 +22,16 @@ const asked = {
   confirm: {
     route: confirmSubscription,
     title: 'Confirm your subscription',
-    text: 'You will be mailed of incidents and maintenance of the page.',
+    text: 'You will get mails about incidents and maintenance on this page.',
     button: 'Subscribe',
-    done: { title: 'You are subscribed', text: 'Every mail has a link that ends it.' },
+    done: { title: 'You are subscribed', text: 'Every mail has a link to unsubscribe.' },
   },
   unsubscribe: {
     route: unsubscribe,
-    title: 'End your subscription',
-    text: 'You will be mailed nothing more of the page.',
+    title: 'Unsubscribe',
+    text: 'You will get no more mails about this page.',
     button: 'Unsubscribe',
-    done: { title: 'You are not subscribed any more', text: 'Nothing more is mailed to you.' },
+    done: { title: 'You are unsubscribed', text: 'You will get no more mails.' },
   },
 } as const;
 
@@ -56,7 +56,8 @@ export function addSubscribing(
       .send(publicNotice(assets, notice));
 
   app.post<{ Params: { address: string } }>('/status/:address/subscribe', async (request, reply) => {
-    if (!isFromOwnPage(request)) throw notAllowed('Only the status page itself can subscribe you.');
+    if (!isFromOwnPage(request))
+      throw notAllowed('Subscriptions are accepted only from the status page itself.');
     const address = knownAddress(request.params.address, 'status page');
     const { key, isKeyInAddress } = givenKey(request, { noun: 'status page', address });
     const linked = isKeyInAddress ? { key } : {};
@@ -65,12 +66,12 @@ export function addSubscribing(
     const mailAddress = (form.get('address') ?? '').trim();
     const body = subscribe.body.safeParse({ type: 'EMAIL', config: { address: mailAddress } });
     if (!body.success) {
-      const error = 'This is no mail address.';
+      const error = 'This is not a mail address.';
       const more = subscribeForm(withQuery(path`/status/${address}/subscribe`, linked), {
         address: mailAddress.slice(0, 254),
         error,
       });
-      return send(reply, { title: 'Nothing was subscribed', text: '', more }, 422);
+      return send(reply, { title: 'Not subscribed', text: '', more }, 422);
     }
     await limits.spend(subscribe, request, reply);
     await callPublic(handlers, subscribe.operationId, {
@@ -78,8 +79,8 @@ export function addSubscribing(
       body: body.data,
     });
     return send(reply, {
-      title: 'Look into your mailbox',
-      text: 'A mail with a link is on its way, unless the address is subscribed already. The subscription begins when you confirm it.',
+      title: 'Check your inbox',
+      text: 'A mail with a link was sent, unless the address is already subscribed. The subscription starts when you confirm it.',
       more: html`<p class="actions"><a class="button" href="${withQuery(own, linked)}">Back to the page</a></p>`,
     });
   });
@@ -101,7 +102,7 @@ export function addSubscribing(
 }
 
 function knownToken({ params }: FastifyRequest<Token>): string {
-  if (!token.test(params.token)) throw new AppError('NOT_FOUND', 'There is no such subscription.');
+  if (!token.test(params.token)) throw new AppError('NOT_FOUND', 'The subscription does not exist.');
   return params.token;
 }
 

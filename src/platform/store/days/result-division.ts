@@ -27,7 +27,7 @@ export async function divideResults(client: pg.Client, now: number, logger: Logg
   if (rows[0]?.relkind === 'p') return true;
   logger.info(
     { results: Number(rows[0]?.rows) },
-    'results become partitions by day; the service goes on meanwhile',
+    'converting results to daily partitions; the service stays available',
   );
   for (const key of keysOfPartition) await buildKey(client, key, logger);
   const until = await proveUntil(client, now, logger);

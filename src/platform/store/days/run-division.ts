@@ -38,7 +38,7 @@ export async function divideRuns(
   }
   logger.info(
     { runs: Number(rows[0]?.rows) },
-    'runs become partitions by day; the service goes on meanwhile',
+    'converting runs to daily partitions; the service stays available',
   );
   const constraint = await client.query(
     `select convalidated from pg_constraint where conrelid = 'runs'::regclass and conname = $1`,

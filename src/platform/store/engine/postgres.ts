@@ -214,7 +214,7 @@ export class PostgresLink implements Signals {
       await this.#inTurn(() => this.#parts.leave(this.#client));
     } catch (thrown) {
       // The end of the connection does the same, later.
-      this.#logger.debug({ reason: toError(thrown).message }, 'failed to give parts of the schedule back');
+      this.#logger.debug({ reason: toError(thrown).message }, 'failed to release parts of the schedule');
     }
   }
 

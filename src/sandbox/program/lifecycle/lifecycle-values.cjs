@@ -11,7 +11,7 @@ const maxVariables = 1000;
 
 /** @throws TypeError for what no request can be made of, RangeError for too much of it. */
 function readRequest(request) {
-  if (typeof request !== 'object' || request === null) throw new TypeError('request is no object any more');
+  if (typeof request !== 'object' || request === null) throw new TypeError('request is no longer an object');
   const read = {
     method: String(request.method ?? '').toUpperCase(),
     url: String(request.url ?? ''),
@@ -39,7 +39,7 @@ function changedVariables(before, now) {
   if (Object.keys(changed).length > maxVariables) {
     throw new RangeError(`The script changed more than ${maxVariables} variables`);
   }
-  requireBounded(sizeOf(Object.entries(changed)), 'What the script changed in process.env');
+  requireBounded(sizeOf(Object.entries(changed)), 'The changes of the script in process.env');
   return changed;
 }
 

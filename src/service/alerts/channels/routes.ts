@@ -212,7 +212,7 @@ function warningsOf(
   const warnings: Warning[] =
     undelivered === undefined ? [] : [{ code: 'NOT_DELIVERED', message: undelivered }];
   if (subscriptions.some(({ activated }) => activated === 1)) return warnings;
-  const message = `No check and no group is subscribed to this channel, so it is notified of nothing. POST /v1/alert-channels/${channel.id}/subscriptions/bulk with {"all": true} or {"tags": ["…"]} subscribes checks.`;
+  const message = `No check or group is subscribed to this channel, so it gets no notifications. POST /v1/alert-channels/${channel.id}/subscriptions/bulk with {"all": true} or {"tags": ["…"]} subscribes checks.`;
   return [...warnings, { code: 'NO_SUBSCRIBER', message }];
 }
 

@@ -69,7 +69,7 @@ export async function subscribeMany(
   const unheard = found.checks.filter(
     ({ group_id: id }) => id !== null && others.has(id) && !decided.has(id),
   ).length;
-  const message = `${unheard} of the checks are in groups that have channels of their own and no such tag: these are notified instead. Subscribe the groups.`;
+  const message = `${unheard} of the checks are in groups with their own channels and without such a tag. The channels of the groups are notified instead. Subscribe the groups.`;
   return {
     checks: found.checks.length,
     groups: groupIds.length,

@@ -77,7 +77,7 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   if (notice === 'recovery') {
     if (subject === 'gap')
       return facts.runLocation === null ? 'The service is back.' : 'It is measured again.';
-    if (subject === 'slo') return 'The budget is not spent faster than it lasts any more.';
+    if (subject === 'slo') return 'The error budget no longer burns too fast.';
     return subject === undefined ? 'The check passes again.' : 'It is over.';
   }
   if (plainText(facts.error ?? '').trim() !== '')
@@ -85,7 +85,7 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   if (certificate)
     return `The certificate of ${oneLine(certificate.domain)} ends on ${iso(certificate.expiresAt)}.`;
   if (notice === 'degraded' && responseTimeMs !== null) {
-    return `It answered slowly, after ${durationText(responseTimeMs)}.`;
+    return `It responded slowly, after ${durationText(responseTimeMs)}.`;
   }
   return notice === 'degraded' ? 'It is slower or worse than its limit.' : 'The run gave no reason.';
 }
@@ -98,7 +98,7 @@ function wordsOf({ owner = null, code = null, error }: AlertFacts) {
 function ownerOf({ facts }: Pick<AlertMessage, 'facts'>): string {
   const { subject, owner, cause } = facts;
   if (subject === 'location' || subject === 'sickness') return 'the private location';
-  if (subject === 'test') return 'nothing: it is a test';
+  if (subject === 'test') return 'nothing: this is a test';
   // A gap says nothing of the target.
   if (subject === 'gap')
     return owner === 'service' ? 'the service' : (gapOwners[owner ?? 'location'] ?? 'the location');
@@ -144,7 +144,7 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
   if (facts.subject === 'gap') return gapTitle(facts, notice === 'recovery');
   if (facts.subject === 'slo') {
     return notice === 'recovery'
-      ? `The error budget of ${name} does not burn any more`
+      ? `The error budget of ${name} no longer burns`
       : `The error budget of ${name} burns`;
   }
   if (facts.cause && !isFlapping && (notice === 'failure' || notice === 'recovery')) {
@@ -160,7 +160,7 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
       if (isFlapping) return `${name} is flapping: it is degraded and passes in turn`;
       return reminder > 0 ? `${name} is still degraded (reminder ${reminder})` : `${name} is degraded`;
     case 'recovery':
-      return recoversFrom === 'degraded' ? `${name} is not degraded any more` : `${name} has recovered`;
+      return recoversFrom === 'degraded' ? `${name} is no longer degraded` : `${name} has recovered`;
     case 'ssl': {
       const days = certificate?.daysRemaining ?? 0;
       const others = (facts.members?.count ?? 1) - 1;

@@ -35,7 +35,7 @@ export async function quietOf(
     return other && threadOf(other.notice, storedFacts(other)) === thread;
   });
   if (ofThread.some(({ position }) => position > row.position)) {
-    return { kind: 'over', reason: 'followed by other news in the quiet hours' };
+    return { kind: 'over', reason: 'superseded by another alert in the quiet hours' };
   }
   // A part that has recovered ends nothing.
   if (alert.notice === 'recovery' && !row.cause_update) {

@@ -73,7 +73,7 @@ export class TemplateThread {
       throw failureOf(reply);
     } catch (thrown) {
       if (!(thrown instanceof TemplateError)) throw thrown;
-      return [{ key: 'config', message: `has templates that cannot be used: ${thrown.message}` }];
+      return [{ key: 'config', message: `has invalid templates: ${thrown.message}` }];
     }
   }
 

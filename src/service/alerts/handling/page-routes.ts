@@ -91,15 +91,15 @@ async function carryOut(
     const done = await acknowledge(repositories, alert.check_id, false, deed);
     return done
       ? 'The alert is acknowledged until it recovers.'
-      : 'The check passes: nothing is left to acknowledge.';
+      : 'The check passes, so there is no alert to acknowledge.';
   }
   const minutes = silenceMinutes.find((one) => String(one) === length);
   if (minutes === undefined || (action !== 'silence-check' && action !== 'silence-location')) {
-    throw fieldError('payload', [{ key: 'what', message: 'is nothing that this page offers' }]);
+    throw fieldError('payload', [{ key: 'what', message: 'is not an action of this page' }]);
   }
   const isOfLocation = action === 'silence-location';
   if (isOfLocation ? runLocation === null : !isOfCheck(facts)) {
-    throw fieldError('payload', [{ key: 'what', message: 'is nothing that this alert is about' }]);
+    throw fieldError('payload', [{ key: 'what', message: 'does not belong to this alert' }]);
   }
   const scope = {
     checkId: isOfLocation ? null : alert.check_id,
@@ -115,7 +115,11 @@ async function find(store: Store, notificationId: string): Promise<Shown> {
   const notification = await store.notifications.find(notificationId);
   const alerts = await store.alerts.findMany(notification ? [notification.alert_id] : []);
   const alert = notification && alerts.get(notification.alert_id);
-  if (!alert) throw new AppError('NOT_FOUND', 'There is no such alert, or it was removed by its age.');
+  if (!alert)
+    throw new AppError(
+      'NOT_FOUND',
+      'The alert does not exist, or it was deleted after its retention period.',
+    );
   return { notification, alert };
 }
 

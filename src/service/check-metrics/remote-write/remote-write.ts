@@ -143,7 +143,7 @@ export class RemoteWrite {
     if (state === this.#said) return;
     const { logger } = this.#options;
     this.#said = state;
-    if (state === 'well') logger.info('the receiver of remote write takes samples again');
+    if (state === 'well') logger.info('the remote-write receiver accepts samples again');
     else if (state === 'away') logger.warn({ result }, 'the receiver of remote write is away; samples wait');
     else logger.warn({ result }, 'the receiver of remote write refuses samples; they are dropped');
   }

@@ -81,7 +81,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_check_slots',
     title: 'List due times of a check',
     description:
-      'Every due time of a check and what became of it: measured, missed and why, or on its way. Use it when results seem to be missing.',
+      'All slots of a check and their outcomes: measured, missed with the reason, or in progress. Use it when results seem to be missing.',
     operations: ['listCheckSlots'],
     names: ofCheck,
   },
@@ -142,7 +142,7 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'list_alert_notifications',
     title: 'List notifications',
-    description: 'What was sent to alert channels and whether it arrived: does anybody know?',
+    description: 'Notifications that were sent to alert channels, and whether they arrived.',
     operations: ['listAlertNotifications'],
     isForeign: true,
   },
@@ -150,7 +150,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_alert_causes',
     title: 'List causes of alerts',
     description:
-      'What several checks fail by at once (a host, a certificate, a location), with the checks that do. isOpen=true: those of now.',
+      'Common causes of failing checks (a host, a certificate, a location), with the checks. isOpen=true: current ones only.',
     operations: ['listAlertCauses'],
     isForeign: true,
   },
@@ -166,13 +166,13 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_monitoring_gaps',
     title: 'List monitoring gaps',
     description:
-      'Checks that are not measured at a location right now, and why: nobody knows how their targets are.',
+      'Checks that are not measured at a location right now, with the reason: the state of their targets is unknown.',
     operations: ['listMonitoringGaps'],
   },
   {
     name: 'list_silences',
     title: 'List silences',
-    description: 'Who is not notified of what, and until when.',
+    description: 'Silences: the suppressed notifications and their end.',
     operations: ['listSilences'],
   },
   {
@@ -195,7 +195,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'get_root_cause',
     title: 'Show a root cause analysis',
     description:
-      'What was found out about the cause of an error group: how certain it is, what it follows from, what to do next. get_error_group lists the ids; status PENDING: ask again.',
+      'The analysed cause of an error group: its certainty, the evidence and the next step. get_error_group lists the ids; status PENDING: ask again.',
     operations: ['getRootCauseAnalysis'],
     names: { id: 'analysisId' },
     isForeign: true,
@@ -277,7 +277,7 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'list_location_events',
     title: 'List events of a location',
-    description: 'What agents of a private location reported of their host and network.',
+    description: 'Problems of host and network that agents of a private location reported.',
     operations: ['listLocationEvents'],
     names: { id: 'locationId' },
     isForeign: true,
@@ -285,7 +285,7 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'get_location_coverage',
     title: 'Coverage of a location',
-    description: 'How much of what was due at a private location was measured, day by day.',
+    description: 'Daily coverage of a private location: share of due slots that were measured.',
     operations: ['getLocationCoverage'],
     names: { id: 'locationId' },
   },

@@ -59,7 +59,7 @@ export const writingTools: readonly ToolSpec[] = [
     name: 'create_silence',
     title: 'Silence alerts',
     description:
-      'Notifies nobody of a check, of checks with tags, or of what fails at a location, until a time.',
+      'Suppresses notifications for a check, for checks with tags, or for failures at a location, until a given time.',
     operations: ['createSilence'],
   },
   {

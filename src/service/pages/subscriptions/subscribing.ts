@@ -55,7 +55,7 @@ export async function askToSubscribe(
   if (!takesSubscriptions(deps)) {
     throw new AppError(
       'NOT_FOUND',
-      'Nobody can subscribe here: the service needs SMTP_URL, MAIL_FROM, PUBLIC_URL and its pages for it.',
+      'Subscriptions are not available: they need SMTP_URL, MAIL_FROM, PUBLIC_URL and web pages.',
     );
   }
   const now = deps.clock.wallMs();
@@ -71,7 +71,7 @@ export async function askToSubscribe(
     else {
       const { PENDING } = await subscriptions.counts(page.id);
       if (PENDING >= mostPending && !(await subscriptions.dropOldestPending(page.id, now - keptForMs))) {
-        throw new AppError('RATE_LIMITED', 'Too many subscribe at once. Try again in a quarter of an hour.');
+        throw new AppError('RATE_LIMITED', 'Too many subscription requests. Try again in 15 minutes.');
       }
       await subscriptions.insertNew([
         {
@@ -93,9 +93,9 @@ export async function askToSubscribe(
         address,
         subject: oneLine(`[${page.name}] Confirm your subscription`),
         text: [
-          `Somebody, hopefully you, asked for mails about incidents and maintenance of ${oneLine(page.name)}.`,
-          `To get them, open this link within two days and press the button:\n${links.confirm}`,
-          'If it was not you, do nothing: you will not be mailed again unless it is asked for again.',
+          `A subscription of this address to incidents and maintenance of ${oneLine(page.name)} was requested.`,
+          `To confirm, open this link within two days and press the button:\n${links.confirm}`,
+          'If it was not you, ignore this mail. You will get no more mails unless the subscription is requested again.',
         ].join('\n\n'),
         unsubscribe_url: links.unsubscribe,
         tries: 0,

@@ -127,7 +127,7 @@ export function projectImportHandlers(
     async cancelProjectImport({ caller: { accountId }, params }) {
       await store.transaction(async (repositories) => {
         const row = await importNamed(repositories, accountId, params.importId);
-        if (row.committed !== null) throw outOfOrder('has been committed: it cannot be cancelled any more');
+        if (row.committed !== null) throw outOfOrder('has been committed and can no longer be cancelled');
         await repositories.projects.deleteImport(row.id);
       });
     },

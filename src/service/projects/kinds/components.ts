@@ -16,7 +16,8 @@ export const statusPageComponents: Particulars = {
     await requireComponentPage(body, lookup);
     const parent = await lookup('status-page-component', body.parentId);
     if (!parent) return;
-    if (parent.type !== 'GROUP') throw refuse('parentId', `must name a GROUP: "${parent.name}" is none`);
+    if (parent.type !== 'GROUP')
+      throw refuse('parentId', `must name a GROUP: "${parent.name}" is not a group`);
     requireSamePage('parentId', body, parent);
   },
 };

@@ -44,7 +44,7 @@ const kinds = {
     name: 'A snapshot',
     maxBytes: maxSnapshotBytes,
     head: Buffer.from([0x89, 0x50, 0x4e, 0x47]),
-    problem: 'A snapshot is a PNG file: these bytes are none.',
+    problem: 'A snapshot must be a PNG file.',
   },
 } as const;
 

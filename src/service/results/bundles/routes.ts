@@ -48,7 +48,7 @@ export function codeBundleHandlers({
         if (taken !== 'full') return taken === 'added';
         throw new AppError(
           'ARTIFACT_STORE_FULL',
-          'The code bundles of this account would take more than CODE_BUNDLE_QUOTA_BYTES. Delete those that no check names.',
+          'The code bundles of this account would take more than CODE_BUNDLE_QUOTA_BYTES. Delete those that no check uses.',
         );
       },
       giveBack: (key) => store.codeBundles.remove(accountId, key),

@@ -71,14 +71,14 @@ export class ClickHouseFeed {
     const { clock, logger, figures } = this.#options;
     try {
       await this.#round();
-      if (this.#failures > 0) logger.info('ClickHouse takes results again');
+      if (this.#failures > 0) logger.info('ClickHouse accepts results again');
       this.#failures = 0;
       return clock.wallMs() + restMs;
     } catch (thrown) {
       if (!(thrown instanceof ClickHouseError)) throw thrown;
       figures.countFailure('feed');
       if (this.#failures === 0) {
-        logger.warn({ reason: thrown.message }, 'ClickHouse takes no results; they wait in the database');
+        logger.warn({ reason: thrown.message }, 'ClickHouse rejects results; they wait in the database');
       }
       this.#failures += 1;
       return clock.wallMs() + 250 + backoffDelayMs(this.#failures, pauses);

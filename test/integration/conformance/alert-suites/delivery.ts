@@ -300,7 +300,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     const notifications = await stage.delivered();
     expect(notifications.map(({ status, tries }) => [status, tries])).toEqual(Array(2).fill(['FAILURE', 1]));
     const results = notifications.map(({ notificationResult }) => notificationResult);
-    expect(results.some((result) => /no provider .* set SMS_PROVIDER/.test(result))).toBe(true);
+    expect(results.some((result) => /no SMS provider: set SMS_PROVIDER/.test(result))).toBe(true);
     expect(results.some((result) => /550|not now/.test(result))).toBe(true);
   });
 

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { BurnWatch } from '../../../../src/service/slos/burn-watch.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
-/** Objectives whose error budget is spent too fast. */
+/** Objectives whose error budget burns too fast. */
 export function sloBurnSuite(stage: AlertStage): void {
   const url = 'http://x.test';
   let channel: number;

@@ -24,7 +24,7 @@ export function storageProblemOf(error: Error): StorageProblem | undefined {
 }
 
 const words: Readonly<Record<StorageProblem, string>> = {
-  full: 'is full: nothing is stored. Make room there; the service continues by itself.',
+  full: 'is full, so nothing can be stored. Free space there. The service then continues.',
   'read-only': 'is read-only: nothing is stored. Mount it for writing.',
   failing: 'fails to read or write (input/output error). Look for a failing disk or a quota that is used up.',
 };

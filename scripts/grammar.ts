@@ -1,0 +1,85 @@
+/**
+ * The grammar of texts that people read: `node scripts/grammar.ts [FILE…]`, a step of `npm run lint`. Each pattern is a turn of
+ * phrase that English of the field does not use. Strings and templates of programs are checked; words.ts has single words.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { textsOf } from './texts.ts';
+
+/** Where a sentence or a label begins: at the start, after a full stop, an HTML tag or a colon. */
+const start = '(?:^|[.!?:;|] )';
+
+export const patterns: readonly { readonly pattern: RegExp; readonly use: string }[] = [
+  { pattern: /\b[Nn]obody\b/, use: 'no user, no agent, no one; or say what happens' },
+  { pattern: /\b(?:is|are|was|were) none\b(?! of\b)/i, use: 'no X; is not a X' },
+  { pattern: /\bany more\b(?! than\b)/i, use: 'no longer' },
+  { pattern: new RegExp(`${start}Who [a-z]+s\\b(?! it\\?)`), use: 'a noun: "Visitors …", "Members …"' },
+  {
+    pattern: new RegExp(`${start}What (?!is\\b[^.]*\\?)[a-z][^?]*$`),
+    use: 'a noun: "Reason", "Message", "Destinations that …"',
+  },
+  { pattern: /\bof (?:which|what|whom)\b/i, use: 'a noun: "object", "share of due slots"' },
+  {
+    pattern: /\bon (?:its|their|the) way\b|\b(?:neither|either|another|in the|the only) way\b/i,
+    use: 'in progress; route or path; the thing by its name',
+  },
+  {
+    pattern:
+      /\b(?:target|server|host|router|hop|resolver|model|service|location)s? (?:is|are|was|were) (?:not )?asked\b|\basked for\b/i,
+    use: 'contacted, requested',
+  },
+];
+
+/** Folders and files whose texts are not rewritten yet, and how many hits each may have: only fewer, never more. */
+const unwritten: Readonly<Record<string, number>> = {
+  'src/checks/': 28,
+  'src/probes/': 8,
+  'src/service/alerts/causes/': 1,
+  'src/service/alerts/delivery/message.ts': 1,
+  'src/service/analyses/': 52,
+  'src/console/alerts/burning.ts': 1,
+  'src/console/editor/tryout.ts': 1,
+  'src/console/root-causes/': 3,
+  'src/console/run/': 7,
+  'src/console/sessions/test-result.ts': 1,
+};
+
+const root = join(import.meta.dirname, '..');
+
+/** Bad turns of phrase in the texts of a file, as `file:line: words: use …`. */
+export function grammarHits(file: string, source: string): readonly string[] {
+  return textsOf(source).flatMap(({ line, words }) =>
+    patterns.flatMap(({ pattern, use }) => {
+      const [found] = pattern.exec(words) ?? [];
+      return found === undefined
+        ? []
+        : [`${file}:${line}: "${found.trim()}" in "${words.slice(0, 160)}": use ${use}`];
+    }),
+  );
+}
+
+/** Hits of files outside `unwritten`, and each part of `unwritten` with more hits than it may have. */
+function problemsIn(files: readonly string[], isWhole: boolean): readonly string[] {
+  const counts = new Map<string, number>(Object.keys(unwritten).map((part) => [part, 0]));
+  const problems: string[] = [];
+  for (const file of files) {
+    const hits = grammarHits(file, readFileSync(join(root, file), 'utf8'));
+    const part = Object.keys(unwritten).find((name) => file.startsWith(name));
+    if (part === undefined) problems.push(...hits);
+    else counts.set(part, (counts.get(part) ?? 0) + hits.length);
+  }
+  if (!isWhole) return problems;
+  for (const [part, count] of counts) {
+    if (count !== unwritten[part])
+      problems.push(`${part}: ${count} hits, and scripts/grammar.ts allows ${unwritten[part]}`);
+  }
+  return problems;
+}
+
+if (import.meta.main) {
+  const named = process.argv.slice(2);
+  const files = named.length > 0 ? named : globSync('src/**/*.{ts,cjs,mjs}', { cwd: root });
+  const problems = problemsIn(files.filter((file) => !file.endsWith('.test.ts')).sort(), named.length === 0);
+  for (const problem of problems) console.error(problem);
+  process.exitCode = problems.length > 0 ? 1 : 0;
+}
