@@ -4,6 +4,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 import { describe, expect, it } from 'vitest';
+import { matchedMessage } from '../../scripts/house/matched-messages.ts';
 import { importsWithin, knots, roomsOf, upwardArrows } from '../../scripts/house/rooms.ts';
 import { checkTypes } from '../../src/checks/index.ts';
 import { features } from '../../src/server/features.ts';
@@ -50,9 +51,6 @@ const matchingFiles: Readonly<Record<string, string>> = {
   'src/service/results/clickhouse/clickhouse-server.ts': 'an answer of ClickHouse',
   'src/agent/doctor/model.ts': 'an answer of a provider of models',
 };
-const matchedMessage =
-  /\.(?:test|exec)\([\w.?!]*\b(?:message|msg|sentence|reason)\b|\b(?:message|msg|sentence|reason)\)?[!?]?\.(?:includes|startsWith|endsWith|match|search)\(/;
-
 describe('files', () => {
   it('match no message or log of a run, ours above all: what programs read are fields (failure.details, RunFacts)', async () => {
     const matching = new Set<string>();

@@ -204,18 +204,18 @@ describe('a .proto file', () => {
     ['edition = "2023";', /editions/],
     ['message A {', /the end of the file/],
     ['message A {\n  string = 1;\n}', /line 2/],
-    ['message A { Missing b = 1; }', /Missing is not in the file/],
+    ['message A { Missing b = 1; }', /type Missing is not defined in the file/],
     ['message A {} message A {}', /defined twice/],
     ['message A { map<float, string> b = 1; }', /key of a map/],
     ['message A { optional group B = 1 {} }', /groups/],
     ['enum A {}', /no values/],
-    ['service A { rpc B(C) returns (C); }', /C is not in the file/],
+    ['service A { rpc B(C) returns (C); }', /type C is not defined in the file/],
     [`${'message A {'.repeat(40)}`, /nested/],
     ['message A { string b = 1 [', /the end of the file/],
     ['%', /unexpected/],
     ['"', /unexpected/],
     ['/* without an end', /found "\/"/],
-    ['x'.repeat(200_001), /200000 are possible/],
+    ['x'.repeat(200_001), /200001 characters/],
   ])('is refused with its place: %s', (text, problem) => {
     expect(() => parseProtoFile(text)).toThrow(ProtoSyntaxError);
     expect(() => parseProtoFile(text)).toThrow(problem);

@@ -55,7 +55,7 @@ describe.each(all)('files in %s', (_folder, { name, kind, api }) => {
   };
   const plan = async (path: string, environment = {}) =>
     (await planCommand(client, path, {}, environment)).lines(200);
-  const same = ['No changes: the account is as the files say.'];
+  const same = ['No changes: the account matches the files.'];
   const file = `${kind.folder}/one.yaml`;
 
   it('are deployed, changed and deleted, and planned without a difference in between', async () => {

@@ -1,0 +1,3 @@
+/** A line of a program that matches the text of a message, a log line or a reason. */
+export const matchedMessage =
+  /\.(?:test|exec)\([\w.?!]*\b(?:message|msg|sentence|reason)\b|\b(?:message|msg|sentence|reason)\)?[!?]?\.(?:includes|startsWith|endsWith|match|search)\(/;
