@@ -50,14 +50,14 @@ describe('a check', () => {
     const { page } = window;
     await page.getByRole('link', { name: 'New check' }).click();
     await page.getByText('Paste a curl command').click();
-    await page.getByLabel('The command').fill(`curl -L 'https://shop.test/cart' -H 'X-A: <b>"1"</b>'`);
+    await page.getByLabel('Command, as copied').fill(`curl -L 'https://shop.test/cart' -H 'X-A: <b>"1"</b>'`);
     await page.getByRole('button', { name: 'Fill in the form' }).click();
     expect(await page.getByLabel('URL', { exact: true }).inputValue()).toBe('https://shop.test/cart');
     await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
     await page.getByRole('button', { name: 'Add to Assertions' }).click();
     await page.getByRole('group', { name: 'Assertions 1' }).getByLabel('Expected').fill('200');
     await page.getByRole('checkbox', { name: 'lab (lab)' }).check();
-    await page.getByLabel('At the location').selectOption('lab');
+    await page.getByLabel('Location', { exact: true }).selectOption('lab');
     await stage.agent.claim();
     await page.getByRole('button', { name: 'Test run' }).click();
     await page.locator('#try .state-waiting').waitFor();
@@ -119,7 +119,7 @@ describe('a check', () => {
     expect(await page.locator('#field-request-port-error').innerText()).toMatch(/at most 65535/);
     await page.getByLabel('Port', { exact: true }).fill('5432');
     await stage.agent.claim({ checkTypes: ['TCP'] });
-    await page.getByLabel('At the location').selectOption('lab');
+    await page.getByLabel('Location', { exact: true }).selectOption('lab');
     await page.getByRole('button', { name: 'Test run' }).click();
     await page.getByRole('link', { name: 'Reload' }).waitFor();
     await page.getByRole('button', { name: 'Create the check' }).last().click();
