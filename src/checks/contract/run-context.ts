@@ -104,7 +104,7 @@ export interface RunContext {
   readonly lifecycle?: Lifecycle | undefined;
   /** What runs those; absent where nothing does. */
   readonly phases?: LifecycleScripts | undefined;
-  /** The model that runs may ask, and what all runs of this day have spent; absent where there is none. */
+  /** The model that runs may ask, and what all runs of this day have spent; absent without a configured model. */
   readonly model?:
     | {
         readonly access: ModelAccess;

@@ -12,7 +12,7 @@ export interface RunLog {
   /** @param ageMs how long ago it was, for what is written down later. */
   write(level: LogEntry['level'], msg: string, ageMs?: number): void;
   readonly entries: readonly LogEntry[];
-  /** Takes back everything that was written: it may hold a secret that nobody knows. */
+  /** Takes back everything that was written: it may hold a secret that is not known to be one. */
   withdraw(): void;
   /**
    * The log of what comes before or after: with the same clock, and bounds of its own. The same at every

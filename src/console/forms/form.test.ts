@@ -67,7 +67,7 @@ describe('a form', () => {
     expect(form.object(sent({ count: 'many' }))).toMatchObject({ count: 'many' });
   });
 
-  it('reads lists of numbers, and keeps what is none for the schema to refuse', () => {
+  it('reads lists of numbers, and leaves other values for the schema to refuse', () => {
     expect(form.object(sent({ numbers: '5\r\nsix' }))).toMatchObject({ numbers: [5, 'six'] });
   });
 

@@ -218,7 +218,7 @@ function noneOf(own: FieldWords, { isLong }: FormView): Choice {
   return { value: '', word: own.words?.[''] ?? (isLong ? '–' : 'None') };
 }
 
-/** A value that is no choice any more stays chosen, so that saving does not change it. */
+/** A value that is no longer offered stays selected, so that saving does not change it. */
 function withPresent(choices: readonly Choice[], value: string): readonly Choice[] {
   return value === '' || choices.some((choice) => choice.value === value)
     ? choices

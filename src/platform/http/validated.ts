@@ -46,7 +46,7 @@ export function validatedBody(route: Route, body: unknown): unknown {
   return parsed('payload', route.body, body ?? null, issues);
 }
 
-/** A value as a schema reads it; as it is where there is none. */
+/** A value as its schema reads it; unchanged without a schema. */
 function parsed(
   source: Source,
   schema: z.ZodType | undefined,

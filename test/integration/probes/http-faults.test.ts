@@ -166,7 +166,10 @@ describe('a hostile server', () => {
     `;
     const child = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
       encoding: 'utf8',
+      // Waiting for it blocks the limits of this test, too.
+      ...{ timeout: 120_000, killSignal: 'SIGKILL' },
     });
+    expect(child.signal, child.stderr).toBeNull();
     const found = JSON.parse(child.stdout);
     expect(found).toMatchObject({ isOverLimit: true });
     expect(found.error).toBeUndefined();

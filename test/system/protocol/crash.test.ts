@@ -31,7 +31,7 @@ describe('an agent in trouble of its own', () => {
     expect(await agent.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('works on and ends in order when nobody reads its log', async () => {
+  it('works on and ends in order when its log has no reader', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const folder = mkdtempSync(join(tmpdir(), 'picket-agent-'));
