@@ -12,10 +12,17 @@
 #   --secret id=npmrc,src=FILE   --secret id=ca,src=FILE
 ARG BASE_IMAGE=node:24.21.0-bookworm-slim
 
+# The manifests alone: what is installed stays cached until one of them changes.
+FROM --platform=${BUILDPLATFORM:-linux/amd64} ${BASE_IMAGE} AS manifests
+WORKDIR /manifests
+COPY package.json package-lock.json .npmrc ./
+COPY src src
+RUN find src -type f ! -name package.json -delete && find src -type d -empty -delete
+
 # Compiled on the machine that builds, once for all platforms.
 FROM --platform=${BUILDPLATFORM:-linux/amd64} ${BASE_IMAGE} AS build
 WORKDIR /build
-COPY package.json package-lock.json .npmrc ./
+COPY --from=manifests /manifests ./
 RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
@@ -34,14 +41,15 @@ RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
     npm ci --omit=dev --ignore-scripts \
-    && rm -rf node_modules/node-linux-* node_modules/.bin node_modules/raw-socket node_modules/net-ping
+    && rm -rf node_modules/@picket node_modules/node-linux-* node_modules/.bin node_modules/raw-socket node_modules/net-ping
 
 FROM ${BASE_IMAGE} AS runtimes
 WORKDIR /app
 COPY runtimes runtimes
 COPY src/sandbox/browsers src/sandbox/browsers
-COPY src/lib/errors.ts src/lib/
+COPY src/lib/errors.ts src/lib/package.json src/lib/
 COPY scripts/runtimes-install.ts scripts/
+RUN mkdir -p node_modules/@picket && ln -s ../../src/lib node_modules/@picket/lib
 # Package managers are what Playwright suites are installed with. Type declarations and source maps are half of what is installed,
 # and read by no script.
 ARG RUNTIMES="2026.04 package-managers"

@@ -51,7 +51,7 @@ const kinds = {
     commands: { cli: 'src/cli.ts', 'health-probe': 'src/cli/health-probe.ts' },
     threadsOf: '*',
     scripts: [],
-    external: Object.keys(dependencies()).filter((name) => !loadedAtStart.includes(name)),
+    external: dependencies().filter((name) => !loadedAtStart.includes(name)),
   },
   uptime: {
     commands: { agent: 'src/cli/agent-only.ts', 'health-probe': 'src/cli/health-probe.ts' },
@@ -110,11 +110,14 @@ async function write(input: Record<string, string>, output: OutputOptions): Prom
   await bundle.close();
 }
 
-function dependencies(): Readonly<Record<string, string>> {
-  const manifest: { dependencies: Record<string, string> } = JSON.parse(
-    readFileSync(join(root, 'package.json'), 'utf8'),
-  );
-  return manifest.dependencies;
+/** Packages of others that ours need at run time. */
+function dependencies(): readonly string[] {
+  const manifests = ['package.json', ...globSync('src/{*,extras/*}/package.json', { cwd: root })];
+  const names = manifests.flatMap((file) => {
+    const manifest: { dependencies?: object } = JSON.parse(readFileSync(join(root, file), 'utf8'));
+    return Object.keys(manifest.dependencies ?? {});
+  });
+  return [...new Set(names)].filter((name) => !name.startsWith('@picket/'));
 }
 
 /**

@@ -32,11 +32,13 @@ export const patterns: readonly { readonly pattern: RegExp; readonly use: string
 
 /** Folders and files whose texts are not rewritten yet, and how many hits each may have: only fewer, never more. */
 const unwritten: Readonly<Record<string, number>> = {
-  'src/checks/': 28,
+  'src/checks/': 21,
+  'src/extras/agentic/': 7,
+  'src/extras/model-analyst/': 6,
   'src/probes/': 8,
   'src/service/alerts/causes/': 1,
   'src/service/alerts/delivery/message.ts': 1,
-  'src/service/analyses/': 52,
+  'src/service/analyses/': 46,
   'src/console/alerts/burning.ts': 1,
   'src/console/editor/tryout.ts': 1,
   'src/console/root-causes/': 3,

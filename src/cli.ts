@@ -1,25 +1,25 @@
 #!/usr/bin/env node
+import { AgentConfig } from '@picket/agent/config.ts';
+import { addApiCommands, addLoginCommands } from '@picket/cli/account/add-commands.ts';
+import { ApiError } from '@picket/cli/api/api-error.ts';
+import { ApiSettings } from '@picket/cli/api/settings.ts';
+import { addCompletionCommand } from '@picket/cli/completion.ts';
+import { addImportCommands, addProjectCommands, addTestCommand } from '@picket/cli/deploy/program.ts';
+import type { DoctorOptions } from '@picket/cli/doctor-command.ts';
+import { addMcpCommand } from '@picket/cli/mcp/program.ts';
+import { addPeopleCommands } from '@picket/cli/people-program.ts';
+import type { RunOptions } from '@picket/cli/run/run-command.ts';
+import { describeEnvironment, type VariableDoc } from '@picket/lib/env.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import { ServiceConfig } from '@picket/platform/config/config.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
 /**
  * `picket`: argument parsing only. What a command does is loaded when it is called, so that the agent never
  * loads the service's code and the other way round; only their configuration schemas are read here, for
  * `--help`.
  */
 import { Command, CommanderError, Option } from 'commander';
-import { AgentConfig } from './agent/config.ts';
-import { addApiCommands, addLoginCommands } from './cli/account/add-commands.ts';
-import { ApiError } from './cli/api/api-error.ts';
-import { ApiSettings } from './cli/api/settings.ts';
-import { addCompletionCommand } from './cli/completion.ts';
-import { addImportCommands, addProjectCommands, addTestCommand } from './cli/deploy/program.ts';
-import type { DoctorOptions } from './cli/doctor-command.ts';
-import { addMcpCommand } from './cli/mcp/program.ts';
-import { addPeopleCommands } from './cli/people-program.ts';
-import type { RunOptions } from './cli/run/run-command.ts';
-import { describeEnvironment, type VariableDoc } from './lib/env.ts';
-import { AppError } from './lib/errors.ts';
-import { packageVersion } from './lib/version.ts';
-import { ServiceConfig } from './platform/config/config.ts';
-import type { KeyRole } from './platform/ids/keys.ts';
 
 /** Exit codes besides 0: a run that did not pass (or an error of ours) is 1, bad input is 2. */
 const exitCodes = { failure: 1, badInput: 2 } as const;
@@ -39,7 +39,7 @@ program
   .description('run the private-location agent: poll the service, run due checks, report results')
   .addHelpText('after', () => variableHelp(describeEnvironment(AgentConfig)))
   .action(async () => {
-    const { startAgent } = await import('./agent/start.ts');
+    const { startAgent } = await import('@picket/agent/start.ts');
     await startAgent(process.env);
   });
 
@@ -48,7 +48,7 @@ const service = program
   .description('run the service: the API, the scheduler and the run ledger')
   .addHelpText('after', () => variableHelp(describeEnvironment(ServiceConfig)))
   .action(async () => {
-    const { runService } = await import('./server/main.ts');
+    const { runService } = await import('@picket/server/main.ts');
     await runService(process.env);
   });
 
@@ -58,7 +58,7 @@ service
   .argument('<name>', 'name of the account')
   .option('--json', 'print one JSON object')
   .action(async (name: string, options: { json?: boolean }) => {
-    const { addAccountCommand } = await import('./cli/account-commands.ts');
+    const { addAccountCommand } = await import('@picket/cli/account-commands.ts');
     await addAccountCommand(process.env, name, options);
   });
 
@@ -67,7 +67,7 @@ service
   .description('list the accounts: ids, names, and how many API keys each has')
   .option('--json', 'print one JSON array')
   .action(async (options: { json?: boolean }) => {
-    const { listAccountsCommand } = await import('./cli/account-commands.ts');
+    const { listAccountsCommand } = await import('@picket/cli/account-commands.ts');
     await listAccountsCommand(process.env, options);
   });
 
@@ -83,7 +83,7 @@ service
   .option('--name <name>', 'description of the key', 'added at the command line')
   .option('--json', 'print one JSON object')
   .action(async (options: { account: string; role: KeyRole; name: string; json?: boolean }) => {
-    const { addKeyCommand } = await import('./cli/account-commands.ts');
+    const { addKeyCommand } = await import('@picket/cli/account-commands.ts');
     await addKeyCommand(process.env, options);
   });
 
@@ -93,7 +93,7 @@ service
   .requiredOption('--account <id>', 'id of the account')
   .option('--json', 'print one JSON array')
   .action(async (options: { account: string; json?: boolean }) => {
-    const { listKeysCommand } = await import('./cli/account-commands.ts');
+    const { listKeysCommand } = await import('@picket/cli/account-commands.ts');
     await listKeysCommand(process.env, options);
   });
 
@@ -103,7 +103,7 @@ service
   .argument('<id>', 'id of the key, as list-keys prints it')
   .option('--json', 'print one JSON object')
   .action(async (id: string, options: { json?: boolean }) => {
-    const { deleteKeyCommand } = await import('./cli/account-commands.ts');
+    const { deleteKeyCommand } = await import('@picket/cli/account-commands.ts');
     await deleteKeyCommand(process.env, id, options);
   });
 
@@ -115,7 +115,7 @@ service
   .argument('<folder>', 'a new folder')
   .option('--no-artifacts', 'without artifacts')
   .action(async (folder: string, options: { artifacts: boolean }) => {
-    const { backupCommand } = await import('./cli/backup-commands.ts');
+    const { backupCommand } = await import('@picket/cli/backup-commands.ts');
     await backupCommand(process.env, folder, options);
   });
 
@@ -125,7 +125,7 @@ service
   .argument('<folder>', 'the folder of the backup')
   .option('--replace', 'move an existing database aside (PostgreSQL: replace its tables)')
   .action(async (folder: string, options: { replace?: boolean }) => {
-    const { restoreCommand } = await import('./cli/backup-commands.ts');
+    const { restoreCommand } = await import('@picket/cli/backup-commands.ts');
     await restoreCommand(process.env, folder, options);
   });
 
@@ -142,7 +142,7 @@ program
     '\nExit code: 0 the check passed or is degraded, 1 it failed or could not be run, 2 the file or an option is wrong.',
   )
   .action(async (file: string, options: RunOptions) => {
-    const { runCommand } = await import('./cli/run/run-command.ts');
+    const { runCommand } = await import('@picket/cli/run/run-command.ts');
     process.exitCode = await runCommand(file, options, process.env);
   });
 
@@ -155,7 +155,7 @@ program
     '\nIt reads the variables of "picket agent". Exit code: 0 no problems, perhaps warnings; 1 problems were found; 2 an option is wrong; 130 it was interrupted.',
   )
   .action(async (options: DoctorOptions) => {
-    const { doctorCommand } = await import('./cli/doctor-command.ts');
+    const { doctorCommand } = await import('@picket/cli/doctor-command.ts');
     process.exitCode = await doctorCommand(options, process.env);
   });
 

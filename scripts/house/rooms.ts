@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
@@ -13,7 +14,8 @@ export interface Import {
 /** Rooms of a folder and what each imports, for types too. A loose file is a room of its own. */
 export type Rooms = ReadonlyMap<string, ReadonlySet<string>>;
 
-const importPattern = /^(?:import|export)\b[^;]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/gm;
+const importPattern =
+  /^(?:import|export)\b[^;]*?from '((?:\.|@picket\/)[^']+)'|import\('((?:\.|@picket\/)[^']+)'\)/gm;
 
 /** Imports between the source files of a folder, unit tests aside. */
 export async function importsWithin(baseDir: string, folder: string): Promise<readonly Import[]> {
@@ -25,13 +27,23 @@ export async function importsWithin(baseDir: string, folder: string): Promise<re
     const from = relative(join(baseDir, folder), file);
     const text = await readFile(file, 'utf8');
     for (const [whole, fromPath, calledPath] of text.matchAll(importPattern)) {
-      const to = relative(join(baseDir, folder), join(dirname(file), fromPath ?? calledPath ?? ''));
+      const to = relative(
+        join(baseDir, folder),
+        fileOf(fromPath ?? calledPath ?? '', dirname(file), baseDir),
+      );
       if (to.startsWith('..')) continue;
       const isTypeOnly = /^(import|export) type/.test(whole);
       imports.push({ from, to, isTypeOnly, isLazy: calledPath !== undefined });
     }
   }
   return imports;
+}
+
+function fileOf(specifier: string, importer: string, baseDir: string): string {
+  const [, name, path = ''] = /^@picket\/([^/]+)\/(.+)$/.exec(specifier) ?? [];
+  if (name === undefined) return join(importer, specifier);
+  const isExtra = existsSync(join(baseDir, 'src/extras', name));
+  return join(baseDir, 'src', isExtra ? 'extras' : '', name, path);
 }
 
 /** The room of a file: its first folder, or the file itself where it lies loose. */

@@ -1,9 +1,9 @@
-import { ModelTotals } from '../checks/model/totals.ts';
-import { systemClock } from '../lib/clock.ts';
-import { trustCustomCa } from '../lib/custom-ca.ts';
-import { AppError } from '../lib/errors.ts';
-import type { Logger } from '../lib/log.ts';
-import { packageVersion } from '../lib/version.ts';
+import { ModelTotals } from '@picket/checks/model/totals.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import { trustCustomCa } from '@picket/lib/custom-ca.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { packageVersion } from '@picket/lib/version.ts';
 import { LeaseKeeper } from './client/lease-keeper.ts';
 import { ServiceClient } from './client/service-client.ts';
 import { ServiceClock } from './client/service-clock.ts';

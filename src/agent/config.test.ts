@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeEnvironment } from '@picket/lib/env.ts';
 import { describe, expect, it } from 'vitest';
-import { describeEnvironment } from '../lib/env.ts';
 import { AgentConfig, readAgentSettings } from './config.ts';
 
 const needed = { API_KEY: 'pl_abc', SERVICE_URL: 'https://picket.example.com' };

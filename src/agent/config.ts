@@ -1,15 +1,15 @@
 import { hostname, tmpdir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkTypes } from '@picket/checks/index.ts';
+import { agentModelSettings, modelAccess } from '@picket/checks/model/settings.ts';
+import { readEnvironment } from '@picket/lib/env.ts';
+import { type LogLevel, logLevels } from '@picket/lib/log.ts';
+import { withLowerCaseProxies } from '@picket/lib/proxy.ts';
+import { type SettingTree, setting, shapeOf, valuesOf } from '@picket/lib/setting-tree.ts';
+import { packageFolder } from '@picket/lib/version.ts';
+import { parseEgressRules } from '@picket/probes/egress/rules.ts';
 import { z } from 'zod';
-import { checkTypes } from '../checks/index.ts';
-import { agentModelSettings, modelAccess } from '../checks/model/settings.ts';
-import { readEnvironment } from '../lib/env.ts';
-import { type LogLevel, logLevels } from '../lib/log.ts';
-import { withLowerCaseProxies } from '../lib/proxy.ts';
-import { type SettingTree, setting, shapeOf, valuesOf } from '../lib/setting-tree.ts';
-import { packageFolder } from '../lib/version.ts';
-import { parseEgressRules } from '../probes/egress/rules.ts';
 import { parseCanaries } from './canary-targets.ts';
 import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 

@@ -1,7 +1,7 @@
-import { toError } from '../lib/errors.ts';
-import { createLogger } from '../lib/log.ts';
-import { standardOutput } from '../lib/log-destination.ts';
-import { StopRequests } from '../lib/process/stop-requests.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { createLogger } from '@picket/lib/log.ts';
+import { standardOutput } from '@picket/lib/log-destination.ts';
+import { StopRequests } from '@picket/lib/process/stop-requests.ts';
 import { Agent } from './agent.ts';
 import { ownSecretsOf, readAgentSettings } from './config.ts';
 import { crashSite } from './error-report/private-message.ts';

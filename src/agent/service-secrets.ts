@@ -1,6 +1,6 @@
+import { maxSecretLength } from '@picket/lib/bounds/maskable.ts';
+import { readEnvironment } from '@picket/lib/env.ts';
 import { z } from 'zod';
-import { maxSecretLength } from '../lib/bounds/maskable.ts';
-import { readEnvironment } from '../lib/env.ts';
 
 const secretPrefix = 'SERVICE_SECRET_';
 

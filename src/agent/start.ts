@@ -1,4 +1,4 @@
-import { endWithoutNativeLoads } from '../probes/sys/native-loads.ts';
+import { endWithoutNativeLoads } from '@picket/probes/sys/native-loads.ts';
 import { probeThreadsAhead } from './runners/probe/probe-threads.ts';
 
 /** Loads an agent, its probe threads at the same time, and runs it: see `runAgent`. */

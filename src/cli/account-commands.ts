@@ -1,6 +1,6 @@
-import { systemClock } from '../lib/clock.ts';
-import type { KeyRole } from '../platform/ids/keys.ts';
-import { addAccount, addKey, deleteKey, listAccounts, listKeys } from '../service/accounts/accounts.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import { addAccount, addKey, deleteKey, listAccounts, listKeys } from '@picket/service/accounts/accounts.ts';
 import {
   columns,
   type Environment,

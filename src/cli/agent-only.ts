@@ -3,9 +3,9 @@
  * What the uptime image runs: `agent`, `doctor [--json]` or `--version`. Nothing else is there, so that an
  * agent loads nothing but itself: no parser of commands, no service.
  */
-import { startAgent } from '../agent/start.ts';
-import { AppError } from '../lib/errors.ts';
-import { packageVersion } from '../lib/version.ts';
+import { startAgent } from '@picket/agent/start.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { packageVersion } from '@picket/lib/version.ts';
 
 // As in ../cli.ts: lookups of dead names must not hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '64';

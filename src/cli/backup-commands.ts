@@ -1,8 +1,8 @@
-import { systemClock } from '../lib/clock.ts';
-import { createLogger } from '../lib/log.ts';
-import { readServiceConfig } from '../platform/config/config.ts';
-import { openConfiguredStore } from '../server/service.ts';
-import { backUp, restore } from '../service/backup/backup.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import { createLogger } from '@picket/lib/log.ts';
+import { readServiceConfig } from '@picket/platform/config/config.ts';
+import { openConfiguredStore } from '@picket/server/service.ts';
+import { backUp, restore } from '@picket/service/backup/backup.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,5 @@
+import { AppError } from '@picket/lib/errors.ts';
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../lib/errors.ts';
 import { parseCheck } from './check-file.ts';
 
 function problemsOf(content: string): string {

@@ -1,5 +1,5 @@
-import { examineAgent } from '../agent/doctor/doctor.ts';
-import { packageVersion } from '../lib/version.ts';
+import { examineAgent } from '@picket/agent/doctor/doctor.ts';
+import { packageVersion } from '@picket/lib/version.ts';
 import { findingText, hasProblems, summaryText } from './doctor-text.ts';
 
 export interface DoctorOptions {

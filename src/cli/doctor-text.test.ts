@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
+import type { Finding } from '@picket/agent/doctor/examination.ts';
 import { describe, expect, it } from 'vitest';
-import type { Finding } from '../agent/doctor/examination.ts';
 import { findingText, hasProblems, summaryText } from './doctor-text.ts';
 
 const stream = (isTTY: boolean) =>

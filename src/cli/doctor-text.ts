@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { Finding, FindingStatus } from '../agent/doctor/examination.ts';
+import type { Finding, FindingStatus } from '@picket/agent/doctor/examination.ts';
 
 const marks: Readonly<Record<FindingStatus, string>> = {
   ok: '✓ ok',

@@ -1,13 +1,13 @@
-import { systemClock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
-import type { KeyRole } from '../platform/ids/keys.ts';
-import type { Store } from '../platform/store/store.ts';
-import { MailAddress } from '../protocol/accounts/member.ts';
-import { parseTimestamp } from '../protocol/http/query.ts';
-import { auditEntry } from '../service/audit/routes.ts';
-import { linkTo } from '../service/members/mails.ts';
-import { addMember, invite, removeMember, setRole } from '../service/members/members.ts';
-import { startReset } from '../service/members/passwords.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { MailAddress } from '@picket/protocol/accounts/member.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
+import { auditEntry } from '@picket/service/audit/routes.ts';
+import { linkTo } from '@picket/service/members/mails.ts';
+import { addMember, invite, removeMember, setRole } from '@picket/service/members/members.ts';
+import { startReset } from '@picket/service/members/passwords.ts';
 import {
   columns,
   type Environment,

@@ -1,5 +1,5 @@
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
 import { type Command, Option } from 'commander';
-import type { KeyRole } from '../platform/ids/keys.ts';
 
 const roles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'];
 const ofAccount = ['--account <id>', 'id of the account; optional if there is only one'] as const;

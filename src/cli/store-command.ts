@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
-import { createLogger } from '../lib/log.ts';
-import { readServiceConfig, type ServiceConfig } from '../platform/config/config.ts';
-import type { Store } from '../platform/store/store.ts';
-import { openConfiguredStore } from '../server/service.ts';
-import { type Deed, record } from '../service/audit/record.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { createLogger } from '@picket/lib/log.ts';
+import { readServiceConfig, type ServiceConfig } from '@picket/platform/config/config.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { openConfiguredStore } from '@picket/server/service.ts';
+import { type Deed, record } from '@picket/service/audit/record.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,4 +1,4 @@
-import { AppError } from '../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import { type Html, html } from './html.ts';
 
 /** What a page says when there is nothing else to show: what is so, and what to do. */

@@ -1,5 +1,5 @@
-import { listOf } from '../platform/config/config.ts';
-import type { Feature } from '../platform/feature/feature.ts';
+import { listOf } from '@picket/platform/config/config.ts';
+import type { Feature } from '@picket/platform/feature/feature.ts';
 import { isElsewhere } from './artifacts/origin.ts';
 import { addConsole } from './console.ts';
 import { buildWaitingRoom } from './public/waiting-room.ts';

@@ -1,5 +1,5 @@
-import { packageVersion } from '../lib/version.ts';
-import type { Viewer } from '../service/logins/sessions.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import type { Viewer } from '@picket/service/logins/sessions.ts';
 import type { Assets } from './assets.ts';
 import { csrfField } from './elements/form.ts';
 import { type Content, type Html, html } from './html.ts';

@@ -1,11 +1,11 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import type { Answer } from '@picket/platform/operations/answer.ts';
+import type { Operations } from '@picket/platform/operations/operations.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import type { Viewer } from '@picket/service/logins/sessions.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../lib/clock.ts';
-import type { ArtifactStore } from '../platform/artifact-store/artifact-store.ts';
-import type { KeyRole } from '../platform/ids/keys.ts';
-import type { Answer } from '../platform/operations/answer.ts';
-import type { Operations } from '../platform/operations/operations.ts';
-import type { Store } from '../platform/store/store.ts';
-import type { Viewer } from '../service/logins/sessions.ts';
 import type { FileLinks } from './artifacts/links.ts';
 import type { Assets } from './assets.ts';
 import type { Html } from './html.ts';

@@ -1,12 +1,12 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { isStoreFailure } from '@picket/lib/errors.ts';
+import type { CallerTurns } from '@picket/platform/http/connections/caller-turns.ts';
+import { reportError } from '@picket/platform/http/errors.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import type { Sessions, Viewer } from '@picket/service/logins/sessions.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isStoreFailure } from '../lib/errors.ts';
-import type { CallerTurns } from '../platform/http/connections/caller-turns.ts';
-import { reportError } from '../platform/http/errors.ts';
-import type { KeyRole } from '../platform/ids/keys.ts';
-import type { Store } from '../platform/store/store.ts';
-import type { Sessions, Viewer } from '../service/logins/sessions.ts';
 import type { Assets } from './assets.ts';
 import { errorMain, errorTitle } from './error-page.ts';
 import { withQuery } from './html.ts';

@@ -19,14 +19,16 @@ export function packageFolder(): URL {
   return found.folder;
 }
 
-/** Looks upwards, so that it is found from the sources and from a build in another folder. */
+/** Looks upwards for the package `picket`, so that it is found from the sources and from a build in another folder. */
 function find(): Package {
   const start = new URL('./', import.meta.url);
   for (let folder = start; ; folder = new URL('../', folder)) {
     try {
-      const manifest: unknown = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'));
-      const isOurs = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
-      if (isOurs && typeof manifest.version === 'string') return { folder, version: manifest.version };
+      const manifest: { name?: unknown; version?: unknown } = JSON.parse(
+        readFileSync(new URL('package.json', folder), 'utf8'),
+      );
+      const { name, version } = manifest;
+      if (name === 'picket' && typeof version === 'string') return { folder, version };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }

@@ -1,5 +1,5 @@
+import { resourceName, subjectOf, valuesFor } from '@picket/service/audit/resources.ts';
 import { describe, expect, it } from 'vitest';
-import { resourceName, subjectOf, valuesFor } from '../service/audit/resources.ts';
 import { allRoutes } from './features.ts';
 
 const resourceOf = (operationId: string, params: Record<string, string>, answer = {}) => {

@@ -1,11 +1,11 @@
+import type { Handlers } from '@picket/platform/feature/feature.ts';
+import type { Ground, HandlersOn, Parts, WaitingGround } from '@picket/platform/feature/parts.ts';
+import { buildApp } from '@picket/platform/http/app.ts';
+import { JobLoop } from '@picket/platform/jobs/job-loop.ts';
+import { openStoreOf, type StoreOptions } from '@picket/platform/store/open-store.ts';
+import type { RepositoryClass } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { FastifyInstance } from 'fastify';
-import type { Handlers } from '../platform/feature/feature.ts';
-import type { Ground, HandlersOn, Parts, WaitingGround } from '../platform/feature/parts.ts';
-import { buildApp } from '../platform/http/app.ts';
-import { JobLoop } from '../platform/jobs/job-loop.ts';
-import { openStoreOf, type StoreOptions } from '../platform/store/open-store.ts';
-import type { RepositoryClass } from '../platform/store/repositories.ts';
-import type { Store } from '../platform/store/store.ts';
 import { allRoutes, features } from './features.ts';
 
 const migrations = features.flatMap((feature) => feature.migrations ?? []);

@@ -1,9 +1,9 @@
-import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
-import { createLogger, type Logger } from '../lib/log.ts';
-import { standardOutput } from '../lib/log-destination.ts';
-import { StopRequests } from '../lib/process/stop-requests.ts';
-import { packageVersion } from '../lib/version.ts';
-import { readServiceConfig, type ServiceConfig } from '../platform/config/config.ts';
+import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
+import { createLogger, type Logger } from '@picket/lib/log.ts';
+import { standardOutput } from '@picket/lib/log-destination.ts';
+import { StopRequests } from '@picket/lib/process/stop-requests.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import { readServiceConfig, type ServiceConfig } from '@picket/platform/config/config.ts';
 import { type RunningService, startService } from './service.ts';
 
 /** How long the last log lines may take to leave; their reader may have stopped, or gone. */

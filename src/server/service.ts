@@ -1,17 +1,17 @@
 import { join } from 'node:path';
+import { type Clock, systemClock } from '@picket/lib/clock.ts';
+import { trustCustomCa } from '@picket/lib/custom-ca.ts';
+import { errorCodeOf, isStoreFailure, toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import { openArtifactStore } from '@picket/platform/artifact-store/open-store.ts';
+import { openServiceClock } from '@picket/platform/clock/service-clock.ts';
+import { listOf, type ServiceConfig } from '@picket/platform/config/config.ts';
+import { lockDataDir } from '@picket/platform/store/engine/disk/data-dir.ts';
+import { inDirectory } from '@picket/platform/store/engine/disk/directory-errors.ts';
+import { parseSecretsKey, SecretBox } from '@picket/platform/store/secrets/secret-box.ts';
+import type { Store, StorePlace } from '@picket/platform/store/store.ts';
 import type { FastifyInstance } from 'fastify';
-import { type Clock, systemClock } from '../lib/clock.ts';
-import { trustCustomCa } from '../lib/custom-ca.ts';
-import { errorCodeOf, isStoreFailure, toError } from '../lib/errors.ts';
-import type { Logger } from '../lib/log.ts';
-import type { ArtifactStore } from '../platform/artifact-store/artifact-store.ts';
-import { openArtifactStore } from '../platform/artifact-store/open-store.ts';
-import { openServiceClock } from '../platform/clock/service-clock.ts';
-import { listOf, type ServiceConfig } from '../platform/config/config.ts';
-import { lockDataDir } from '../platform/store/engine/disk/data-dir.ts';
-import { inDirectory } from '../platform/store/engine/disk/directory-errors.ts';
-import { parseSecretsKey, SecretBox } from '../platform/store/secrets/secret-box.ts';
-import type { Store, StorePlace } from '../platform/store/store.ts';
 import { backgroundJobs, buildApi, openParts, openStore, prepareStore, waitingServer } from './compose.ts';
 
 export interface ServiceOptions {

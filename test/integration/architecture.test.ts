@@ -35,7 +35,7 @@ const parsingFiles: Readonly<Record<string, string>> = {
   'src/console/run/exchange.ts': 'a body, to print it',
   'src/console/artifacts/trace-viewer.ts': 'a manifest of an installed package',
   'src/console/public/dashboards/routes.ts': 'an answer that was just made',
-  'src/service/mcp/answers.ts': 'an answer that was just made',
+  'src/extras/mcp/answers.ts': 'an answer that was just made',
   'src/service/metrics/metrics.ts': 'its own keys in memory',
   'src/service/pages/routes.ts': 'a copy of a request',
   'src/service/projects/kinds/status-pages.ts': 'a copy of a request',
@@ -48,7 +48,7 @@ const readingFolders = ['analyses', 'alerts', 'check-metrics', 'incidents', 'res
 const matchingFiles: Readonly<Record<string, string>> = {
   'src/service/results/error-groups/cleaned-message.ts':
     'how messages of assertions begin, as a constant has it',
-  'src/service/results/clickhouse/clickhouse-server.ts': 'an answer of ClickHouse',
+  'src/extras/clickhouse/clickhouse-server.ts': 'an answer of ClickHouse',
   'src/agent/doctor/model.ts': 'an answer of a provider of models',
 };
 describe('files', () => {
@@ -109,8 +109,11 @@ describe('files', () => {
       ...(await sourceFiles('src/platform')),
       ...(await sourceFiles('src/service')),
       ...(await sourceFiles('src/console')),
+      ...(await sourceFiles('src/extras')),
     ]) {
-      if (file.endsWith('.test.ts') || file in parsingFiles) continue;
+      // Importers read the files of other programs.
+      if (file.endsWith('.test.ts') || file in parsingFiles || file.startsWith('src/extras/importers/'))
+        continue;
       if (/\bJSON\.parse\(/.test(await readFile(join(root, file), 'utf8'))) readers.push(file);
     }
     expect(
@@ -127,7 +130,7 @@ describe('files', () => {
       // Probes may speak of protocols that are called like check types.
       if (/^src\/(checks|probes)\//.test(file) || file.endsWith('.test.ts')) continue;
       // Importers say what the forms of other programs are here: they are no stage.
-      if (file.startsWith('src/cli/import/')) continue;
+      if (file.startsWith('src/extras/importers/')) continue;
       // Where a session came from, and by what a name server is asked, have names of their own, some of which are those of types.
       const text = (await readFile(join(root, file), 'utf8')).replaceAll(
         /provider: .*|"protocol":"\w+"/g,
@@ -155,7 +158,9 @@ describe('the service', () => {
     );
     const starts = imports.map(({ from }) => from);
     const loaded = new Set(
-      starts.filter((file) => !/^(agent|checks|cli|lib|probes|sandbox)\/|^[^/]+$/.test(file)),
+      starts.filter(
+        (file) => !/^(agent|checks|cli|lib|probes|sandbox|extras\/(agentic|importers))\/|^[^/]+$/.test(file),
+      ),
     );
     for (const file of loaded) for (const { from, to } of imports) if (from === file) loaded.add(to);
     const foreign = [...loaded].filter((file) =>
@@ -180,6 +185,7 @@ describe('rooms', () => {
     'src/channels',
     'src/cli',
     'src/lib',
+    'src/extras',
   ])('of %s reach each other in no circle, for types neither', async (folder) => {
     expect(knots(roomsOf(await importsWithin(root, folder)))).toEqual([]);
   });

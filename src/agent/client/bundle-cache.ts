@@ -4,10 +4,10 @@ import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type BundleContent, codeBundleKey, readCodeBundleKey } from '../../checks/contract/code-bundle.ts';
-import { errorCodeOf } from '../../lib/errors.ts';
-import { agentBundleRoutes } from '../../protocol/agent/code-bundle.ts';
-import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
+import { type BundleContent, codeBundleKey, readCodeBundleKey } from '@picket/checks/contract/code-bundle.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import { agentBundleRoutes } from '@picket/protocol/agent/code-bundle.ts';
+import { BundleMissing, type CodeBundles } from '@picket/sandbox/suites/suite-host.ts';
 import type { ServiceConnection } from './service-connection.ts';
 
 /** A transfer that stands still for this long is given up. */

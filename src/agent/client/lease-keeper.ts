@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { LeaseRef } from '../../protocol/agent/agent.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { Answer, ServiceClient } from './service-client.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { retryDelayMs, ServiceError } from './service-error.ts';

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
-import { z } from 'zod';
-import type { Clock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
 import {
   agentRoutes,
   type ClaimRequest,
@@ -13,16 +11,21 @@ import {
   type ReleaseResponse,
   type RenewResponse,
   type ResultsResponse,
-} from '../../protocol/agent/agent.ts';
-import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
+} from '@picket/protocol/agent/agent.ts';
+import { agentErrorRoutes } from '@picket/protocol/agent/agent-error.ts';
 import {
   type Examination,
   examinationRoutes,
   locationNeedRoutes,
-} from '../../protocol/agent/agent-examination.ts';
-import type { Route } from '../../protocol/http/route.ts';
-import { locationEventRoutes, type ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
-import { type ArtifactReceipt, artifactRoutes } from '../../protocol/results/artifact.ts';
+} from '@picket/protocol/agent/agent-examination.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
+import {
+  locationEventRoutes,
+  type ReportedLocationEvent,
+} from '@picket/protocol/locations/location-event.ts';
+import { type ArtifactReceipt, artifactRoutes } from '@picket/protocol/results/artifact.ts';
+import type { Dispatcher } from 'undici';
+import { z } from 'zod';
 import type { Scrubbed } from '../scrub/scrubber.ts';
 import { isNestedDeeperThan } from './json-depth.ts';
 import type { ServiceClock } from './service-clock.ts';
@@ -360,26 +363,20 @@ function refusal(
 }
 
 function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {
-  if (isNestedDeeperThan(text, maxAnswerDepth)) {
-    throw new ServiceError('unreachable', `${what}: the answer nests deeper than ${maxAnswerDepth} levels`);
-  }
+  const unreadable = (why: string) => new ServiceError('unreachable', `${what}: the answer ${why}`);
+  if (isNestedDeeperThan(text, maxAnswerDepth))
+    throw unreadable(`nests deeper than ${maxAnswerDepth} levels`);
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (thrown) {
     // The message of a SyntaxError quotes the text, which may hold variables; its length is all that is said.
-    throw new ServiceError(
-      'unreachable',
-      `${what}: the answer is not JSON (${text.length} characters, ${toError(thrown).name})`,
-    );
+    throw unreadable(`is not JSON (${text.length} characters, ${toError(thrown).name})`);
   }
   const checked = schema.safeParse(parsed);
   if (checked.success) return checked.data;
   const places = checked.error.issues.slice(0, 5).map((issue) => issue.path.join('.') || 'the whole');
-  throw new ServiceError(
-    'unreachable',
-    `${what}: the answer does not fit the protocol at ${places.join(', ')}`,
-  );
+  throw unreadable(`does not fit the protocol at ${places.join(', ')}`);
 }
 
 function explain(thrown: unknown): string {

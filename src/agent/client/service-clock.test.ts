@@ -1,5 +1,5 @@
+import type { Clock } from '@picket/lib/clock.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../lib/clock.ts';
 import { ServiceClock } from './service-clock.ts';
 
 describe('ServiceClock', () => {

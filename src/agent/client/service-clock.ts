@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '@picket/lib/clock.ts';
 
 /** Two quartz clocks drift apart by at most this much: 100 parts per million. */
 const driftPerMs = 1e-4;

@@ -1,5 +1,5 @@
+import { proxyUrlOf } from '@picket/lib/proxy.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
-import { proxyUrlOf } from '../../lib/proxy.ts';
 import type { AgentSettings } from '../config.ts';
 
 /** What it takes to reach the service; data only, so that threads can be given it. */

@@ -1,6 +1,6 @@
-import { backoffDelayMs } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
-import { ErrorBody } from '../../protocol/http/route.ts';
+import { backoffDelayMs } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { ErrorBody } from '@picket/protocol/http/route.ts';
 
 /**
  * What a failed call to the service means for the caller. Decided here and nowhere else.

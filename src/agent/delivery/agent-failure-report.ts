@@ -1,4 +1,4 @@
-import { type FailureCode, failure } from '../../checks/contract/failure.ts';
+import { type FailureCode, failure } from '@picket/checks/contract/failure.ts';
 import type { FinishedRun, RunIds } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { LeaseRef } from '../../protocol/agent/agent.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClient } from '../client/service-client.ts';
 import type { ServiceClock } from '../client/service-clock.ts';

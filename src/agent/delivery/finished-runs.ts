@@ -1,5 +1,5 @@
-import { minSecretLength } from '../../lib/bounds/maskable.ts';
-import type { Logger } from '../../lib/log.ts';
+import { minSecretLength } from '@picket/lib/bounds/maskable.ts';
+import type { Logger } from '@picket/lib/log.ts';
 import type { ErrorReporter } from '../error-report/error-reporter.ts';
 import type { LocationWatch } from '../location/location-watch.ts';
 import { unhealthyReport } from '../location/unhealthy-report.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
 import { resultRetryDelayMs, type ServiceError } from '../client/service-error.ts';
 import type { Report } from '../run/contracts.ts';
 import { type BatchLimits, Outbox, type WaitingReport } from './outbox.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from '../../lib/log.ts';
-import type { ResultReceipt } from '../../protocol/agent/agent.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { ResultReceipt } from '@picket/protocol/agent/agent.ts';
 import type { ServiceClient } from '../client/service-client.ts';
 import { ServiceError } from '../client/service-error.ts';
 import type { Report } from '../run/contracts.ts';

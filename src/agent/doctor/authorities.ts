@@ -1,5 +1,5 @@
 import { getCACertificates } from 'node:tls';
-import { type CaProblem, readCaDirectory, trustAlso } from '../../lib/ca-directory.ts';
+import { type CaProblem, readCaDirectory, trustAlso } from '@picket/lib/ca-directory.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';
 

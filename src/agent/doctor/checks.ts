@@ -1,12 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { modelMissing } from '../../checks/model/access.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { createLogger } from '../../lib/log.ts';
-import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import type { ResultReport } from '../../protocol/agent/agent.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { modelMissing } from '@picket/checks/model/access.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import { createLogger } from '@picket/lib/log.ts';
+import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
+import type { ResultReport } from '@picket/protocol/agent/agent.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { ProbePool } from '../runners/probe/probe-pool.ts';
 import { wholeReport } from '../scrub/scrubber.ts';

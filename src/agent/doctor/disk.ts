@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { SpoolFolder } from '../delivery/spool/spool-folder.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, type Verdict, warning } from './examination.ts';

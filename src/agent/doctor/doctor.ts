@@ -1,5 +1,5 @@
-import { systemClock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { authorities } from './authorities.ts';
 import { locationChecks, runningChecks } from './checks.ts';
 import { disk } from './disk.ts';

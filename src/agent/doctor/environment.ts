@@ -1,5 +1,5 @@
-import { AppError } from '../../lib/errors.ts';
-import { nearestName } from '../../lib/names/nearest-name.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { nearestName } from '@picket/lib/names/nearest-name.ts';
 import { AgentConfig, type AgentSettings, readAgentSettings } from '../config.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, type Verdict, warning } from './examination.ts';

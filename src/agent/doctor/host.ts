@@ -1,8 +1,8 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { errorCodeOf } from '../../lib/errors.ts';
-import { memoryLimitBytes } from '../../sandbox/host-memory.ts';
-import { hasNamespaces } from '../../sandbox/mechanism.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import { memoryLimitBytes } from '@picket/sandbox/host-memory.ts';
+import { hasNamespaces } from '@picket/sandbox/mechanism.ts';
 import { sizeText } from './disk.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, warning } from './examination.ts';

@@ -1,9 +1,9 @@
-import { modelMissing } from '../../checks/model/access.ts';
-import { ModelClient } from '../../checks/model/client.ts';
-import { ModelError, type ModelQuestion } from '../../checks/model/message.ts';
-import { DaySpending, RunSpending } from '../../checks/model/spending.ts';
-import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { systemResolver } from '../../probes/resolver.ts';
+import { modelMissing } from '@picket/checks/model/access.ts';
+import { ModelClient } from '@picket/checks/model/client.ts';
+import { ModelError, type ModelQuestion } from '@picket/checks/model/message.ts';
+import { DaySpending, RunSpending } from '@picket/checks/model/spending.ts';
+import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
+import { systemResolver } from '@picket/probes/resolver.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 import { chosenTypes } from './offered-types.ts';

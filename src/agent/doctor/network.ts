@@ -1,15 +1,15 @@
 import { isIP } from 'node:net';
-import { proxyStatusIn } from '../../checks/foreign-texts/undici.ts';
-import { daysLeft, expiryText } from '../../lib/figures/days-left.ts';
-import { proxyUrlOf } from '../../lib/proxy.ts';
-import { hostAndPort, type ResolvedAddress } from '../../probes/address.ts';
-import { Connection } from '../../probes/connection/connection.ts';
-import { classifyError, ProbeError } from '../../probes/connection/errors.ts';
-import { type ForwardProxy, proxyFromUrl } from '../../probes/connection/forward-proxy.ts';
-import type { ConnectionTarget } from '../../probes/connection/target.ts';
-import { HostResolver } from '../../probes/dns/host/host-resolver.ts';
-import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { ResolveError, systemResolver } from '../../probes/resolver.ts';
+import { proxyStatusIn } from '@picket/checks/foreign-texts/undici.ts';
+import { daysLeft, expiryText } from '@picket/lib/figures/days-left.ts';
+import { proxyUrlOf } from '@picket/lib/proxy.ts';
+import { hostAndPort, type ResolvedAddress } from '@picket/probes/address.ts';
+import { Connection } from '@picket/probes/connection/connection.ts';
+import { classifyError, ProbeError } from '@picket/probes/connection/errors.ts';
+import { type ForwardProxy, proxyFromUrl } from '@picket/probes/connection/forward-proxy.ts';
+import type { ConnectionTarget } from '@picket/probes/connection/target.ts';
+import { HostResolver } from '@picket/probes/dns/host/host-resolver.ts';
+import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
+import { ResolveError, systemResolver } from '@picket/probes/resolver.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';
 

@@ -1,7 +1,7 @@
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { checkTypes } from '../../checks/index.ts';
-import type { LocationNeed } from '../../protocol/agent/agent-examination.ts';
-import { readRuntimes } from '../../sandbox/runtimes/runtimes.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { checkTypes } from '@picket/checks/index.ts';
+import type { LocationNeed } from '@picket/protocol/agent/agent-examination.ts';
+import { readRuntimes } from '@picket/sandbox/runtimes/runtimes.ts';
 import type { AgentSettings } from '../config.ts';
 import { type Verdict, warning } from './examination.ts';
 

@@ -1,9 +1,9 @@
-import { toError } from '../../lib/errors.ts';
-import { CaptureUnavailable, ConnectionCapture } from '../../probes/capture/capture.ts';
-import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { IcmpUnavailable } from '../../probes/icmp/backend.ts';
-import { icmpFix, openIcmpBackend } from '../../probes/icmp/open-backend.ts';
-import { loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { CaptureUnavailable, ConnectionCapture } from '@picket/probes/capture/capture.ts';
+import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
+import { IcmpUnavailable } from '@picket/probes/icmp/backend.ts';
+import { icmpFix, openIcmpBackend } from '@picket/probes/icmp/open-backend.ts';
+import { loadLibc, SysUnavailable } from '@picket/probes/sys/libc.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, warning } from './examination.ts';
 import { chosenTypes } from './offered-types.ts';

@@ -1,8 +1,8 @@
-import { systemClock } from '../../lib/clock.ts';
-import { createLogger } from '../../lib/log.ts';
-import { BrowserMissing, findBrowser } from '../../sandbox/browsers/find-browser.ts';
-import { unpackedChromiumPath } from '../../sandbox/browsers/unpacked-chromium.ts';
-import type { PartProblem } from '../../sandbox/mechanism.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import { createLogger } from '@picket/lib/log.ts';
+import { BrowserMissing, findBrowser } from '@picket/sandbox/browsers/find-browser.ts';
+import { unpackedChromiumPath } from '@picket/sandbox/browsers/unpacked-chromium.ts';
+import type { PartProblem } from '@picket/sandbox/mechanism.ts';
 import type { Capabilities } from '../run/contracts.ts';
 import { ScriptPool } from '../runners/script/script-pool.ts';
 import type { Examination, Patient } from './examination.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
-import { packageVersion } from '../../lib/version.ts';
-import type { LocationNeed, Examination as ServiceAnswer } from '../../protocol/agent/agent-examination.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import type { LocationNeed, Examination as ServiceAnswer } from '@picket/protocol/agent/agent-examination.ts';
 import { ServiceClient } from '../client/service-client.ts';
 import { ServiceClock } from '../client/service-clock.ts';
 import { ServiceError } from '../client/service-error.ts';

@@ -1,5 +1,5 @@
-import { toError } from '../../lib/errors.ts';
-import { packageVersion } from '../../lib/version.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { packageVersion } from '@picket/lib/version.ts';
 import { ServiceError } from '../client/service-error.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './examination.ts';

@@ -1,10 +1,10 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import { AgentErrorEvent } from '@picket/protocol/agent/agent-error.ts';
 import type { NodeClient } from '@sentry/node';
-import type { Clock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { LruMap } from '../../lib/lru.ts';
-import { packageVersion } from '../../lib/version.ts';
-import { AgentErrorEvent } from '../../protocol/agent/agent-error.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { privateFrame } from './private-frame.ts';
 import { privateMessage } from './private-message.ts';

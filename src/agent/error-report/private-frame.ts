@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { packageFolder } from '../../lib/version.ts';
-import type { AgentErrorFrame } from '../../protocol/agent/agent-error.ts';
+import { packageFolder } from '@picket/lib/version.ts';
+import type { AgentErrorFrame } from '@picket/protocol/agent/agent-error.ts';
 
 const packageRoot = fileURLToPath(packageFolder());
 const outside: AgentErrorFrame = { filename: '<outside>', function: '?', lineno: 0, colno: 0 };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
+import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
 
 // Not imported as a module: that would load the web socket of Node's own undici, 45 ms of CPU in each thread.
 const http = process.getBuiltinModule('node:http');

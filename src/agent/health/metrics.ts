@@ -1,8 +1,8 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
+import type { Lane } from '@picket/checks/contract/check-type.ts';
+import type { ModelTotals } from '@picket/checks/model/totals.ts';
+import { type UnhealthyKind, unhealthyKinds } from '@picket/protocol/locations/location-event.ts';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Lane } from '../../checks/contract/check-type.ts';
-import type { ModelTotals } from '../../checks/model/totals.ts';
-import { type UnhealthyKind, unhealthyKinds } from '../../protocol/locations/location-event.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
 import type { SpoolState } from '../delivery/spool/spool-options.ts';

@@ -1,4 +1,4 @@
-import { packageVersion } from '../../lib/version.ts';
+import { packageVersion } from '@picket/lib/version.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';

@@ -1,8 +1,8 @@
+import type { Lane } from '@picket/checks/contract/check-type.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { LeasedRun, type LeaseRef } from '@picket/protocol/agent/agent.ts';
 import { z } from 'zod';
-import type { Lane } from '../../checks/contract/check-type.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import { LeasedRun, type LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { Answer, ClaimAnswer, ServiceClient } from '../client/service-client.ts';
 import type { ServiceClock } from '../client/service-clock.ts';

@@ -1,4 +1,4 @@
-import { packageVersion } from '../../lib/version.ts';
+import { packageVersion } from '@picket/lib/version.ts';
 import type { Capabilities } from '../run/contracts.ts';
 
 const maxTextLength = 300;

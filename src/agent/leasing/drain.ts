@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Clock, waitAtMost } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { LeaseRef } from '../../protocol/agent/agent.ts';
+import { type Clock, waitAtMost } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClient } from '../client/service-client.ts';
 import { retryDelayMs, ServiceError } from '../client/service-error.ts';

@@ -1,5 +1,5 @@
-import { type Lane, lanes } from '../../checks/contract/check-type.ts';
-import type { LeaseRef } from '../../protocol/agent/agent.ts';
+import { type Lane, lanes } from '@picket/checks/contract/check-type.ts';
+import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { Answer, ClaimAnswer } from '../client/service-client.ts';
 import { retryDelayMs, ServiceError } from '../client/service-error.ts';
 import { Claims, type ClaimsOptions } from './claims.ts';

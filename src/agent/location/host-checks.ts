@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { errorCodeOf } from '../../lib/errors.ts';
-import type { UnhealthyKind } from '../../protocol/locations/location-event.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import type { UnhealthyKind } from '@picket/protocol/locations/location-event.ts';
 
 /** The health of one part of the location; `unknown` where nothing can be said. */
 export type SelfCheckOutcome =

@@ -1,11 +1,11 @@
-import { type FailureCode, failureCatalogue } from '../../checks/contract/failure.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
+import { type FailureCode, failureCatalogue } from '@picket/checks/contract/failure.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
 import {
   maxLocationEventsPerCall,
   type ReportedLocationEvent,
   type UnhealthyKind,
-} from '../../protocol/locations/location-event.ts';
+} from '@picket/protocol/locations/location-event.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import { retryDelayMs, ServiceError } from '../client/service-error.ts';
 import type { SelfCheck } from './host-checks.ts';

@@ -1,7 +1,7 @@
 import { promises as dns } from 'node:dns';
 import { connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import type { CanaryTarget } from '../canary-targets.ts';
 import { healthy, type SelfCheck, type SelfCheckOutcome, unhealthy, unknown } from './host-checks.ts';
 

@@ -1,4 +1,4 @@
-import { failure } from '../../checks/contract/failure.ts';
+import { failure } from '@picket/checks/contract/failure.ts';
 import type { FinishedRun } from '../run/contracts.ts';
 import type { Envelope, Scrubber } from '../scrub/scrubber.ts';
 import type { UnhealthyPart } from './location-watch.ts';

@@ -1,9 +1,9 @@
-import type { FailureCode } from '../../checks/contract/failure.ts';
-import type { RunContext } from '../../checks/contract/run-context.ts';
-import type { LogEntry } from '../../checks/contract/run-log.ts';
-import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
-import type { ReportedArtifact } from '../../protocol/results/artifact.ts';
-import type { SandboxFacts } from '../../sandbox/mechanism.ts';
+import type { FailureCode } from '@picket/checks/contract/failure.ts';
+import type { RunContext } from '@picket/checks/contract/run-context.ts';
+import type { LogEntry } from '@picket/checks/contract/run-log.ts';
+import type { LeasedRun, LeaseRef } from '@picket/protocol/agent/agent.ts';
+import type { ReportedArtifact } from '@picket/protocol/results/artifact.ts';
+import type { SandboxFacts } from '@picket/sandbox/mechanism.ts';
 import type { ReportTexts } from '../scrub/scrubber.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { hasScripts } from '../../checks/contract/lifecycle.ts';
-import { findCheckType } from '../../checks/index.ts';
+import { hasScripts } from '@picket/checks/contract/lifecycle.ts';
+import { findCheckType } from '@picket/checks/index.ts';
 import type { RunOrder } from './contracts.ts';
 
 /** Whether the type says that a run of this check changes nothing at its target. */

@@ -1,6 +1,6 @@
-import { maskedTexts } from '../../checks/contract/masking.ts';
-import { findCheckType } from '../../checks/index.ts';
-import type { LeasedRun } from '../../protocol/agent/agent.ts';
+import { maskedTexts } from '@picket/checks/contract/masking.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import type { LeasedRun } from '@picket/protocol/agent/agent.ts';
 import type { RunOrder } from './contracts.ts';
 
 /**

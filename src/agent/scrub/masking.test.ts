@@ -1,6 +1,6 @@
+import { isMaskable } from '@picket/lib/bounds/maskable.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isMaskable } from '../../lib/bounds/maskable.ts';
 import { scrubBytes } from './files/scrub-bytes.ts';
 import { Scrubber } from './scrubber.ts';
 import { SecretFinder } from './secret-finder.ts';

@@ -1,8 +1,8 @@
+import { mask } from '@picket/checks/judging/credential-headers.ts';
+import { isMaskable, isWord } from '@picket/lib/bounds/maskable.ts';
+import { ExactNumber } from '@picket/lib/json/exact-number.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mask } from '../../checks/judging/credential-headers.ts';
-import { isMaskable, isWord } from '../../lib/bounds/maskable.ts';
-import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
 
 const secret = 'p@ss/w"örd+& 1';

@@ -1,13 +1,13 @@
-import type { LogEntry } from '../../checks/contract/run-log.ts';
+import type { LogEntry } from '@picket/checks/contract/run-log.ts';
 import {
   credentialHeaders,
   isCredentialHeader,
   mask,
   maskedHeaders,
-} from '../../checks/judging/credential-headers.ts';
-import { isJsonNumber, type JsonNumber, jsonNumber } from '../../lib/json/exact-number.ts';
-import type { LogDestination } from '../../lib/log-destination.ts';
-import type { ResultReport } from '../../protocol/agent/agent.ts';
+} from '@picket/checks/judging/credential-headers.ts';
+import { isJsonNumber, type JsonNumber, jsonNumber } from '@picket/lib/json/exact-number.ts';
+import type { LogDestination } from '@picket/lib/log-destination.ts';
+import type { ResultReport } from '@picket/protocol/agent/agent.ts';
 import { Masking, masked } from './masking.ts';
 import { SecretFinder } from './secret-finder.ts';
 import { credentialHeaderShapes } from './shapes/credentials/credential-header-shape.ts';

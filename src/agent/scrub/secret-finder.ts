@@ -1,4 +1,4 @@
-import { isMaskable, isWord, weakReason } from '../../lib/bounds/maskable.ts';
+import { isMaskable, isWord, weakReason } from '@picket/lib/bounds/maskable.ts';
 import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
 import { CutSecrets } from './shapes/cut-secrets.ts';
 import { cutShapes } from './shapes/cut-shapes.ts';

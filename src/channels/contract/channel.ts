@@ -1,5 +1,5 @@
+import type { MaskedValue } from '@picket/checks/contract/masking.ts';
 import { z } from 'zod';
-import type { MaskedValue } from '../../checks/contract/masking.ts';
 import type { ChannelMessage } from './message.ts';
 
 /** A request that delivers an alert. */

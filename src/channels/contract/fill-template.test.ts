@@ -1,5 +1,5 @@
+import { TemplateError } from '@picket/checks/judging/templating.ts';
 import { describe, expect, it } from 'vitest';
-import { TemplateError } from '../../checks/judging/templating.ts';
 import { fillTemplate } from './fill-template.ts';
 
 const variables = {

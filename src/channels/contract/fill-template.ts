@@ -1,13 +1,13 @@
-import dayjs from 'dayjs';
-import utc from 'dayjs/plugin/utc.js';
-import Handlebars from 'handlebars';
 import {
   commonHelpers,
   compileTemplate,
   TemplateError,
   templateError,
-} from '../../checks/judging/templating.ts';
-import { toError } from '../../lib/errors.ts';
+} from '@picket/checks/judging/templating.ts';
+import { toError } from '@picket/lib/errors.ts';
+import dayjs from 'dayjs';
+import utc from 'dayjs/plugin/utc.js';
+import Handlebars from 'handlebars';
 
 /**
  * Where a text is going. In `json`, `{{X}}` is escaped as the inside of a JSON string; in `url`,

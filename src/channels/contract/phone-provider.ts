@@ -1,5 +1,5 @@
+import { utcText } from '@picket/lib/figures/time.ts';
 import { z } from 'zod';
-import { utcText } from '../../lib/figures/time.ts';
 import type { AnswerReading, OutboundRequest } from './channel.ts';
 import { fillTemplate } from './fill-template.ts';
 import type { ChannelMessage } from './message.ts';

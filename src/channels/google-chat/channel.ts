@@ -1,5 +1,5 @@
+import { html } from '@picket/lib/html.ts';
 import { z } from 'zod';
-import { html } from '../../lib/html.ts';
 import { defineChannel } from '../contract/channel.ts';
 import { channelName, httpUrl } from '../contract/fields.ts';
 import type { ChannelMessage } from '../contract/message.ts';

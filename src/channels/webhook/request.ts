@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { TemplateError } from '../../checks/judging/templating.ts';
-import { headerOfText } from '../../lib/wire/header-text.ts';
+import { TemplateError } from '@picket/checks/judging/templating.ts';
+import { headerOfText } from '@picket/lib/wire/header-text.ts';
 import type { OutboundRequest } from '../contract/channel.ts';
 import { fillTemplate, type TextPlace } from '../contract/fill-template.ts';
 import type { ChannelMessage } from '../contract/message.ts';

@@ -1,5 +1,5 @@
-import type { IpFamily, ResolvedAddress } from '../../probes/address.ts';
-import { ownAnswer, ResolveError, type Resolver } from '../../probes/resolver.ts';
+import type { IpFamily, ResolvedAddress } from '@picket/probes/address.ts';
+import { ownAnswer, ResolveError, type Resolver } from '@picket/probes/resolver.ts';
 import { type Failure, reworded } from '../contract/failure.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { ArtifactFile, ArtifactSink, NameResolver, RunContext } from '../contract/run-context.ts';

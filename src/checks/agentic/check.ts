@@ -26,5 +26,5 @@ export const agentic = defineCheckType({
   artifactFields: ['screenshots'],
   planOf: ({ plan }) => (plan?.fresh ? { reason: plan.origin, content: plan.fresh } : null),
   analytics: { route: 'agentic-checks', metrics: [scriptTimeMetric] },
-  load: async () => ({ run: (await import('./run.ts')).runAgentic }),
+  load: async () => ({ run: (await import('@picket/agentic/run.ts')).runAgentic }),
 });

@@ -1,5 +1,5 @@
-import { counted } from '../../lib/figures/count.ts';
-import { durationText } from '../../lib/figures/duration.ts';
+import { counted } from '@picket/lib/figures/count.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
 import type { DetailSummary, SummarySection } from '../summary/detail-summary.ts';
 import { fact, inWords, volatileFact } from '../summary/parts.ts';
 import type { AgenticDetail } from './detail.ts';

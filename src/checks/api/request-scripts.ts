@@ -1,11 +1,11 @@
-import { beginningOf } from '../../lib/text.ts';
+import { beginningOf } from '@picket/lib/text.ts';
 import type {
   LifecycleProblem,
   LifecycleScriptEnd,
   LifecycleSession,
   ScriptRequest,
   ScriptResponse,
-} from '../../sandbox/lifecycle/lifecycle-scripts.ts';
+} from '@picket/sandbox/lifecycle/lifecycle-scripts.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { type LifecycleScript, lifecycleScriptMs } from '../contract/lifecycle.ts';
 import type { RunContext } from '../contract/run-context.ts';

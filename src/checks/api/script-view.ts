@@ -1,4 +1,4 @@
-import type { ScriptRequest, ScriptResponse, TextMap } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
+import type { ScriptRequest, ScriptResponse, TextMap } from '@picket/sandbox/lifecycle/lifecycle-scripts.ts';
 import { headerPairs, queryMap } from '../http/header-map.ts';
 import type { HttpExchange } from '../http/run.ts';
 import type { ApiSpec } from './spec.ts';

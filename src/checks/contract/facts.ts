@@ -1,5 +1,5 @@
+import type { TracerouteEnd } from '@picket/probes/traceroute/traceroute.ts';
 import { z } from 'zod';
-import type { TracerouteEnd } from '../../probes/traceroute/traceroute.ts';
 import { parseHostname } from './target.ts';
 
 const ends = [

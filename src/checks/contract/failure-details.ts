@@ -1,5 +1,5 @@
+import type { ProbePhase } from '@picket/probes/connection/errors.ts';
 import { z } from 'zod';
-import type { ProbePhase } from '../../probes/connection/errors.ts';
 
 /** What is wrong with a certificate. `dated`: a browser says that it is expired, or not valid yet. */
 export const certificateFlaws = [

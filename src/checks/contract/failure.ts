@@ -1,5 +1,5 @@
+import { beginningOf } from '@picket/lib/text.ts';
 import { z } from 'zod';
-import { beginningOf } from '../../lib/text.ts';
 import { type DetailsOf, FailureDetails } from './failure-details.ts';
 
 /**

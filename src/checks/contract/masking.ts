@@ -1,6 +1,6 @@
-import { AppError } from '../../lib/errors.ts';
-import { isRecord } from '../../lib/json/record.ts';
-import { type AddressValues, originOf } from '../../lib/wire/address-origin.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import { type AddressValues, originOf } from '@picket/lib/wire/address-origin.ts';
 
 /**
  * Values of a definition that answers never show: they are there as "". Which ones they are is data, declared

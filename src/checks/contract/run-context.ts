@@ -1,5 +1,5 @@
-import type { ScriptHost } from '../../sandbox/host/contract.ts';
-import type { LifecycleScripts } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
+import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
+import type { LifecycleScripts } from '@picket/sandbox/lifecycle/lifecycle-scripts.ts';
 import type { ModelAccess } from '../model/access.ts';
 import type { ModelOutcome } from '../model/client.ts';
 import type { DaySpending } from '../model/spending.ts';

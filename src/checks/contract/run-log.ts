@@ -1,4 +1,4 @@
-import { beginningOf } from '../../lib/text.ts';
+import { beginningOf } from '@picket/lib/text.ts';
 
 /** One line of the log that travels with a result (`jobLog`). */
 export interface LogEntry {

@@ -1,6 +1,6 @@
-import { type DnsProtocol, type DnsReply, queryDns } from '../../probes/dns/query.ts';
-import type { DnsServer } from '../../probes/dns/server.ts';
-import type { DnsQuestion } from '../../probes/dns/wire/message.ts';
+import { type DnsProtocol, type DnsReply, queryDns } from '@picket/probes/dns/query.ts';
+import type { DnsServer } from '@picket/probes/dns/server.ts';
+import type { DnsQuestion } from '@picket/probes/dns/wire/message.ts';
 import type { Repetition } from '../runner/evidence.ts';
 
 /** A query that can be sent once more: it changes nothing at the server. */

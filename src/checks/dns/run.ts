@@ -1,10 +1,10 @@
-import { ProbeError } from '../../probes/connection/errors.ts';
-import { warmUpDns } from '../../probes/dns/host/warm-up.ts';
-import type { QueryControls } from '../../probes/dns/limits.ts';
-import { type DnsReply, queryDns } from '../../probes/dns/query.ts';
-import { type DnsServer, locateServer, serverText } from '../../probes/dns/server.ts';
-import { queryName, reverseName } from '../../probes/dns/wire/name.ts';
-import { ruleOfRefusal } from '../../probes/egress/policy.ts';
+import { ProbeError } from '@picket/probes/connection/errors.ts';
+import { warmUpDns } from '@picket/probes/dns/host/warm-up.ts';
+import type { QueryControls } from '@picket/probes/dns/limits.ts';
+import { type DnsReply, queryDns } from '@picket/probes/dns/query.ts';
+import { type DnsServer, locateServer, serverText } from '@picket/probes/dns/server.ts';
+import { queryName, reverseName } from '@picket/probes/dns/wire/name.ts';
+import { ruleOfRefusal } from '@picket/probes/egress/policy.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import type { Measurement } from '../contract/outcome.ts';
 import { measurementOf, toMicroseconds } from '../contract/outcome.ts';

@@ -1,5 +1,5 @@
+import { dnsClassNames, recordTypes, typesOfAnyClass } from '@picket/lib/dns-record-type.ts';
 import { z } from 'zod';
-import { dnsClassNames, recordTypes, typesOfAnyClass } from '../../lib/dns-record-type.ts';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
 

@@ -1,5 +1,5 @@
-import { ProtoError, type ProtoMethod } from '../../lib/proto/registry.ts';
-import type { GrpcProbeResult } from '../../probes/grpc/probe.ts';
+import { ProtoError, type ProtoMethod } from '@picket/lib/proto/registry.ts';
+import type { GrpcProbeResult } from '@picket/probes/grpc/probe.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { healthStatusOf } from './health.ts';

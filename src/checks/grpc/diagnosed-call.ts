@@ -1,6 +1,6 @@
-import { ProtoError, ProtoMethod } from '../../lib/proto/registry.ts';
-import { ProbeError } from '../../probes/connection/errors.ts';
-import { type GrpcProbeRequest, type GrpcProbeResult, probeGrpc } from '../../probes/grpc/probe.ts';
+import { ProtoError, ProtoMethod } from '@picket/lib/proto/registry.ts';
+import { ProbeError } from '@picket/probes/connection/errors.ts';
+import { type GrpcProbeRequest, type GrpcProbeResult, probeGrpc } from '@picket/probes/grpc/probe.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';

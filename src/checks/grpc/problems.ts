@@ -1,5 +1,5 @@
-import { toError } from '../../lib/errors.ts';
-import { ProtoSyntaxError, parseProtoFile } from '../../lib/proto/proto-file.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { ProtoSyntaxError, parseProtoFile } from '@picket/lib/proto/proto-file.ts';
 import type { DefinitionProblem } from '../contract/group-defaults.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import type { GrpcSpec } from './spec.ts';

@@ -1,5 +1,5 @@
-import { ProtoSyntaxError, parseProtoFile } from '../../lib/proto/proto-file.ts';
-import { fileDescriptorOf, ProtoError, ProtoMethod } from '../../lib/proto/registry.ts';
+import { ProtoSyntaxError, parseProtoFile } from '@picket/lib/proto/proto-file.ts';
+import { fileDescriptorOf, ProtoError, ProtoMethod } from '@picket/lib/proto/registry.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { type RequestTrace, traceOf } from '../http/traceparent.ts';
 import type { Assertion } from '../judging/assertion.ts';

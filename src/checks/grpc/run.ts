@@ -1,4 +1,4 @@
-import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
+import { warmUpTcp } from '@picket/probes/tcp/warm-up.ts';
 import type { Runner } from '../contract/outcome.ts';
 import type { GrpcDetail } from './detail.ts';
 import type { GrpcSpec } from './spec.ts';

@@ -1,5 +1,5 @@
+import { maxProtoLength } from '@picket/lib/proto/proto-file.ts';
 import { z } from 'zod';
-import { maxProtoLength } from '../../lib/proto/proto-file.ts';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';

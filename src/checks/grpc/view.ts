@@ -1,6 +1,6 @@
-import { jsonText } from '../../lib/json/json-values.ts';
-import type { ProtoMethod } from '../../lib/proto/registry.ts';
-import type { GrpcProbeResult } from '../../probes/grpc/probe.ts';
+import { jsonText } from '@picket/lib/json/json-values.ts';
+import type { ProtoMethod } from '@picket/lib/proto/registry.ts';
+import type { GrpcProbeResult } from '@picket/probes/grpc/probe.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
 import { cutText, maxStoredBytes } from '../http/body.ts';

@@ -1,4 +1,4 @@
-import { daysLeft } from '../../lib/figures/days-left.ts';
+import { daysLeft } from '@picket/lib/figures/days-left.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { CertificateDetail } from './detail.ts';
 

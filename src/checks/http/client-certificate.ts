@@ -1,4 +1,4 @@
-import { matchesGlob } from '../../lib/text.ts';
+import { matchesGlob } from '@picket/lib/text.ts';
 import type { ClientCertificate } from '../contract/run-context.ts';
 
 /**

@@ -1,6 +1,6 @@
+import type { CertificateFacts } from '@picket/probes/connection/certificate.ts';
+import type { HttpProbeResult } from '@picket/probes/http/probe.ts';
 import type { z } from 'zod';
-import type { CertificateFacts } from '../../probes/connection/certificate.ts';
-import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { assertionSchema, type Comparison } from '../judging/assertion.ts';
 import type { SourceValue } from '../judging/evaluate.ts';

@@ -1,11 +1,11 @@
-import { bareHostname } from '../../probes/connection/forward-proxy.ts';
-import type { ContactAttempt } from '../../probes/connection/target.ts';
+import { bareHostname } from '@picket/probes/connection/forward-proxy.ts';
+import type { ContactAttempt } from '@picket/probes/connection/target.ts';
 import {
   type HttpProbeControls,
   type HttpProbeRequest,
   type HttpProbeResult,
   probeHttp,
-} from '../../probes/http/probe.ts';
+} from '@picket/probes/http/probe.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';

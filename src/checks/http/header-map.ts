@@ -1,4 +1,4 @@
-import { textOfHeader } from '../../lib/wire/header-text.ts';
+import { textOfHeader } from '@picket/lib/wire/header-text.ts';
 
 /** Headers as a parser gives them: names in lower case, repeated ones with their values apart. */
 type HeaderLists = Readonly<Record<string, string | readonly string[]>>;

@@ -1,4 +1,4 @@
-import { type ForwardProxy, isProxyUrl, proxyFromUrl } from '../../probes/connection/forward-proxy.ts';
+import { type ForwardProxy, isProxyUrl, proxyFromUrl } from '@picket/probes/connection/forward-proxy.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { templateFailure } from '../judging/filled.ts';

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { packageVersion } from '../../lib/version.ts';
-import { headerOfText } from '../../lib/wire/header-text.ts';
-import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import { headerOfText } from '@picket/lib/wire/header-text.ts';
+import type { ForwardProxy } from '@picket/probes/connection/forward-proxy.ts';
 import type { Addresses } from '../addresses/fields.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { IpFamilyName } from '../contract/ip-family.ts';

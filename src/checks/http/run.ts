@@ -1,8 +1,8 @@
-import { toError } from '../../lib/errors.ts';
-import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
-import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
-import { type HttpProbeResult, isEndless } from '../../probes/http/probe.ts';
-import { warmUpHttp } from '../../probes/http/warm-up.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { JsonTooLarge, parseJson } from '@picket/lib/json/json-document.ts';
+import { largestBodyBytes, threadBodyMemory } from '@picket/probes/http/body/body-memory.ts';
+import { type HttpProbeResult, isEndless } from '@picket/probes/http/probe.ts';
+import { warmUpHttp } from '@picket/probes/http/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { Outcome } from '../contract/outcome.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { matchesGlob } from '../../lib/text.ts';
+import { matchesGlob } from '@picket/lib/text.ts';
 
 /** The trace of a run as its requests name it (W3C Trace Context, level 1). */
 export interface RequestTrace {

@@ -1,6 +1,6 @@
-import { bareHostname } from '../../probes/connection/forward-proxy.ts';
-import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
-import type { HttpProbeResult } from '../../probes/http/probe.ts';
+import { bareHostname } from '@picket/probes/connection/forward-proxy.ts';
+import { type HttpPhases, timingsOf } from '@picket/probes/http/phases.ts';
+import type { HttpProbeResult } from '@picket/probes/http/probe.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { timesToMicroseconds } from '../contract/outcome.ts';
 import { cutText, storedBody } from './body.ts';

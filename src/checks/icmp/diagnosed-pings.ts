@@ -1,10 +1,10 @@
-import { wireAddress } from '../../probes/address.ts';
+import { wireAddress } from '@picket/probes/address.ts';
 import {
   type IcmpProbeControls,
   type IcmpProbeRequest,
   type IcmpProbeResult,
   probeIcmp,
-} from '../../probes/icmp/probe.ts';
+} from '@picket/probes/icmp/probe.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';
 import type { Reading } from '../runner/probe-runner.ts';

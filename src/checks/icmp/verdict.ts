@@ -1,4 +1,4 @@
-import { percentText, shareOfPercent } from '../../lib/figures/share.ts';
+import { percentText, shareOfPercent } from '@picket/lib/figures/share.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { IcmpDetail, PingResult } from './detail.ts';
 

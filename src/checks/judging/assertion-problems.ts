@@ -1,5 +1,5 @@
-import { regexProblem } from '../../lib/bounds/bounded-regex.ts';
-import { jsonPathProblem } from '../../lib/json/json-path.ts';
+import { regexProblem } from '@picket/lib/bounds/bounded-regex.ts';
+import { jsonPathProblem } from '@picket/lib/json/json-path.ts';
 import type { DefinitionProblem } from '../contract/group-defaults.ts';
 import type { Assertion } from './assertion.ts';
 

@@ -1,7 +1,7 @@
-import type { WorkBudget } from '../../lib/bounds/work-budget.ts';
-import { compareNumbers, isJsonNumber, type JsonNumber, jsonNumber } from '../../lib/json/exact-number.ts';
-import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
-import { areJsonEqual, isContainer, jsonText } from '../../lib/json/json-values.ts';
+import type { WorkBudget } from '@picket/lib/bounds/work-budget.ts';
+import { compareNumbers, isJsonNumber, type JsonNumber, jsonNumber } from '@picket/lib/json/exact-number.ts';
+import { JsonTooLarge, parseJson } from '@picket/lib/json/json-document.ts';
+import { areJsonEqual, isContainer, jsonText } from '@picket/lib/json/json-values.ts';
 import type { Comparison } from './assertion.ts';
 import { shownValue } from './verdict.ts';
 

@@ -1,6 +1,6 @@
+import { ThreadStarved } from '@picket/lib/bounds/cpu-limit.ts';
+import { parseJson } from '@picket/lib/json/json-document.ts';
 import { describe, expect, it } from 'vitest';
-import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';
-import { parseJson } from '../../lib/json/json-document.ts';
 import { type Assertion, type Comparison, failureCode } from './assertion.ts';
 import { evaluateAssertions, type SourceValue } from './evaluate.ts';
 import { judge } from './verdict.ts';

@@ -1,8 +1,8 @@
-import { firstMatch, RegexError } from '../../lib/bounds/bounded-regex.ts';
-import { WorkBudget, WorkExceeded } from '../../lib/bounds/work-budget.ts';
-import { ExactNumber, isDouble, isJsonNumber } from '../../lib/json/exact-number.ts';
-import { JsonPathError, selectJson } from '../../lib/json/json-path.ts';
-import { isContainer, jsonText } from '../../lib/json/json-values.ts';
+import { firstMatch, RegexError } from '@picket/lib/bounds/bounded-regex.ts';
+import { WorkBudget, WorkExceeded } from '@picket/lib/bounds/work-budget.ts';
+import { ExactNumber, isDouble, isJsonNumber } from '@picket/lib/json/exact-number.ts';
+import { JsonPathError, selectJson } from '@picket/lib/json/json-path.ts';
+import { isContainer, jsonText } from '@picket/lib/json/json-values.ts';
 import type { FailureCode } from '../contract/failure.ts';
 import { type Assertion, type EvaluatedAssertion, failureCode } from './assertion.ts';
 import { explain, TargetComparison, TargetError } from './comparisons.ts';

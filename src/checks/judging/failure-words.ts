@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { beginningOf } from '../../lib/text.ts';
+import { beginningOf } from '@picket/lib/text.ts';
 import { type FailureOwner, failureCatalogue, isFailureCode } from '../contract/failure.ts';
 import { scriptErrorIn } from '../foreign-texts/javascript.ts';
 import { networkFailureIn } from '../foreign-texts/network.ts';

@@ -1,5 +1,5 @@
-import type { ProbeErrorDetails } from '../../probes/connection/errors.ts';
-import { ruleOfRefusal } from '../../probes/egress/policy.ts';
+import type { ProbeErrorDetails } from '@picket/probes/connection/errors.ts';
+import { ruleOfRefusal } from '@picket/probes/egress/policy.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { detailsFor, type FailureDetails } from '../contract/failure-details.ts';
 import { certificateFlawIn } from '../foreign-texts/tls.ts';

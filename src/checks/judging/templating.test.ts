@@ -1,5 +1,5 @@
+import { ThreadStarved } from '@picket/lib/bounds/cpu-limit.ts';
 import { describe, expect, it, vi } from 'vitest';
-import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';
 import { render, TemplateError } from './templating.ts';
 
 const values = { NAME: 'a b&c', BASE: 'https://example.com/x', EMPTY: '', HTML: '<b>"' };

@@ -2,13 +2,13 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ThreadStarved } from '@picket/lib/bounds/cpu-limit.ts';
+import { WorkBudget } from '@picket/lib/bounds/work-budget.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import dayjs from 'dayjs';
 import advancedFormat from 'dayjs/plugin/advancedFormat.js';
 import utc from 'dayjs/plugin/utc.js';
-import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';
-import { WorkBudget } from '../../lib/bounds/work-budget.ts';
-import { toError } from '../../lib/errors.ts';
-import { LruMap } from '../../lib/lru.ts';
 import type { Template, TemplateLanguage } from './template-engine.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { jsonText } from '../../lib/json/json-values.ts';
+import { jsonText } from '@picket/lib/json/json-values.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { assertionWords, type EvaluatedAssertion, failureCode, receivedWords } from './assertion.ts';
 

@@ -1,4 +1,4 @@
-import { usableFamily, type WantedFamily } from '../../probes/address.ts';
+import { usableFamily, type WantedFamily } from '@picket/probes/address.ts';
 import { familyName, type IpFamilyName } from '../contract/ip-family.ts';
 import type { RunLog } from '../contract/run-log.ts';
 

@@ -1,9 +1,9 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import { beginningOf } from '@picket/lib/text.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { z } from 'zod';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
-import { beginningOf } from '../../lib/text.ts';
 import type { ModelAccess, ModelProtocol } from './access.ts';
 import { anthropic } from './anthropic.ts';
 import { type CountedTokens, countTokens } from './counting.ts';

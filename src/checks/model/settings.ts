@@ -1,8 +1,8 @@
+import { readEnvironment } from '@picket/lib/env.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type ProxySettings, proxyUrlOf, withLowerCaseProxies } from '@picket/lib/proxy.ts';
+import { type SettingTree, setting, shapeOf, type Values, valuesOf } from '@picket/lib/setting-tree.ts';
 import { z } from 'zod';
-import { readEnvironment } from '../../lib/env.ts';
-import { AppError } from '../../lib/errors.ts';
-import { type ProxySettings, proxyUrlOf, withLowerCaseProxies } from '../../lib/proxy.ts';
-import { type SettingTree, setting, shapeOf, type Values, valuesOf } from '../../lib/setting-tree.ts';
 import { type ModelAccess, type ModelUse, modelProtocols, protocolOf, useNames } from './access.ts';
 
 const amount = (options: { readonly min: number; readonly max: number }) =>

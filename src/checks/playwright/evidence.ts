@@ -1,7 +1,7 @@
-import { artifactFolders } from '../../lib/names/artifact-folders.ts';
-import type { SaidSuiteTest } from '../../sandbox/scripts/events.ts';
-import { leftFile } from '../../sandbox/scripts/left-files.ts';
-import { suiteReportPath } from '../../sandbox/suites/suite-run.ts';
+import { artifactFolders } from '@picket/lib/names/artifact-folders.ts';
+import type { SaidSuiteTest } from '@picket/sandbox/scripts/events.ts';
+import { leftFile } from '@picket/sandbox/scripts/left-files.ts';
+import { suiteReportPath } from '@picket/sandbox/suites/suite-run.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
 import { extensionOf, freeName, isImage } from '../script/evidence.ts';
 

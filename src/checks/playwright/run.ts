@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
-import { toError } from '../../lib/errors.ts';
-import { type Sandbox, SandboxUnavailable } from '../../sandbox/sandbox.ts';
-import { BundleMissing, type SuiteHost } from '../../sandbox/suites/suite-host.ts';
-import type { SuiteReport } from '../../sandbox/suites/suite-job.ts';
-import { runSuite } from '../../sandbox/suites/suite-run.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { type Sandbox, SandboxUnavailable } from '@picket/sandbox/sandbox.ts';
+import { BundleMissing, type SuiteHost } from '@picket/sandbox/suites/suite-host.ts';
+import type { SuiteReport } from '@picket/sandbox/suites/suite-job.ts';
+import { runSuite } from '@picket/sandbox/suites/suite-run.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { toMicroseconds } from '../contract/outcome.ts';

@@ -1,5 +1,5 @@
-import { counted } from '../../lib/figures/count.ts';
-import { durationText } from '../../lib/figures/duration.ts';
+import { counted } from '@picket/lib/figures/count.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
 import { errorsSection, testsSection } from '../script/tests-section.ts';
 import type { DetailSummary } from '../summary/detail-summary.ts';
 import { fact } from '../summary/parts.ts';

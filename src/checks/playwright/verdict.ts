@@ -1,7 +1,7 @@
-import { beginningOf, endingOf } from '../../lib/text.ts';
-import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
-import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
-import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-job.ts';
+import { beginningOf, endingOf } from '@picket/lib/text.ts';
+import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
+import type { SaidError, SaidSuiteTest } from '@picket/sandbox/scripts/events.ts';
+import type { SuiteReport, TestReport } from '@picket/sandbox/suites/suite-job.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { browserFailure, hangingBrowserFailure } from '../script/browser-text.ts';
 import { tooManySecrets } from '../script/verdict.ts';

@@ -1,6 +1,6 @@
-import type { ProbeError } from '../../probes/connection/errors.ts';
-import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
-import type { ContactAttempt } from '../../probes/connection/target.ts';
+import type { ProbeError } from '@picket/probes/connection/errors.ts';
+import type { ForwardProxy } from '@picket/probes/connection/forward-proxy.ts';
+import type { ContactAttempt } from '@picket/probes/connection/target.ts';
 import type { Failure } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { probeFailure } from '../judging/probe-failure.ts';

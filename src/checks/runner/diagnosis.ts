@@ -1,6 +1,6 @@
-import { toError } from '../../lib/errors.ts';
-import { hostAndPort } from '../../probes/address.ts';
-import type { ContactAttempt } from '../../probes/connection/target.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { hostAndPort } from '@picket/probes/address.ts';
+import type { ContactAttempt } from '@picket/probes/connection/target.ts';
 import { type Failure, failureCatalogue } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import {

@@ -1,5 +1,5 @@
-import type { ContactAttempt } from '../../probes/connection/target.ts';
-import type { ConnectionPolicy } from '../../probes/egress/policy.ts';
+import type { ContactAttempt } from '@picket/probes/connection/target.ts';
+import type { ConnectionPolicy } from '@picket/probes/egress/policy.ts';
 import type { DiagnosedRoute } from '../contract/facts.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
 import type { RunLog } from '../contract/run-log.ts';

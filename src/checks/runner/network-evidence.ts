@@ -1,12 +1,12 @@
-import { wireAddress } from '../../probes/address.ts';
-import { type Capture, CaptureUnavailable, ConnectionCapture } from '../../probes/capture/capture.ts';
-import type { ContactAttempt } from '../../probes/connection/target.ts';
-import { type IcmpBackend, IcmpUnavailable } from '../../probes/icmp/backend.ts';
-import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
-import { type Libc, loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
-import { echoProber } from '../../probes/traceroute/hop-prober.ts';
-import { lastAnswerer, routeSummary, routeText } from '../../probes/traceroute/route-text.ts';
-import { type Route, traceRoute } from '../../probes/traceroute/traceroute.ts';
+import { wireAddress } from '@picket/probes/address.ts';
+import { type Capture, CaptureUnavailable, ConnectionCapture } from '@picket/probes/capture/capture.ts';
+import type { ContactAttempt } from '@picket/probes/connection/target.ts';
+import { type IcmpBackend, IcmpUnavailable } from '@picket/probes/icmp/backend.ts';
+import { openIcmpBackend } from '@picket/probes/icmp/open-backend.ts';
+import { type Libc, loadLibc, SysUnavailable } from '@picket/probes/sys/libc.ts';
+import { echoProber } from '@picket/probes/traceroute/hop-prober.ts';
+import { lastAnswerer, routeSummary, routeText } from '@picket/probes/traceroute/route-text.ts';
+import { type Route, traceRoute } from '@picket/probes/traceroute/traceroute.ts';
 import type { DiagnosedRoute } from '../contract/facts.ts';
 import { DiagnosisGate } from './diagnosis-gate.ts';
 import {

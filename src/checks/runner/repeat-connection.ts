@@ -1,8 +1,8 @@
-import { Connection } from '../../probes/connection/connection.ts';
-import type { ProbeError } from '../../probes/connection/errors.ts';
-import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
-import type { ConnectionMeans, ConnectionTarget, ContactAttempt } from '../../probes/connection/target.ts';
-import type { Resolver } from '../../probes/resolver.ts';
+import { Connection } from '@picket/probes/connection/connection.ts';
+import type { ProbeError } from '@picket/probes/connection/errors.ts';
+import type { ForwardProxy } from '@picket/probes/connection/forward-proxy.ts';
+import type { ConnectionMeans, ConnectionTarget, ContactAttempt } from '@picket/probes/connection/target.ts';
+import type { Resolver } from '@picket/probes/resolver.ts';
 
 /**
  * Makes a connection once more, TLS included, and closes it before anything else is sent.

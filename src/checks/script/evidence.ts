@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
-import { artifactFolders } from '../../lib/names/artifact-folders.ts';
-import type { SaidTest } from '../../sandbox/scripts/events.ts';
-import { findLeft, leftFile } from '../../sandbox/scripts/left-files.ts';
-import { privateFolder } from '../../sandbox/scripts/script-process.ts';
+import { artifactFolders } from '@picket/lib/names/artifact-folders.ts';
+import type { SaidTest } from '@picket/sandbox/scripts/events.ts';
+import { findLeft, leftFile } from '@picket/sandbox/scripts/left-files.ts';
+import { privateFolder } from '@picket/sandbox/scripts/script-process.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
 
 /** The names under which the evidence of a run is kept. */

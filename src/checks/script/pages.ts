@@ -1,4 +1,4 @@
-import { beginningOf } from '../../lib/text.ts';
+import { beginningOf } from '@picket/lib/text.ts';
 import type { ScriptPage } from './detail.ts';
 
 /** What a page reported about itself (src/sandbox/scripts/events.ts). */

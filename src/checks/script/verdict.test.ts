@@ -1,5 +1,5 @@
+import type { ScriptReport } from '@picket/sandbox/scripts/script-run.ts';
 import { expect, it } from 'vitest';
-import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
 import { judgeScript } from './verdict.ts';
 
 const died = { name: 'Error', message: 'worker process exited unexpectedly', stack: null };

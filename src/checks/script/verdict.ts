@@ -1,7 +1,7 @@
-import { beginningOf, endingOf } from '../../lib/text.ts';
-import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
-import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
-import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
+import { beginningOf, endingOf } from '@picket/lib/text.ts';
+import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
+import type { SaidError, SaidTest } from '@picket/sandbox/scripts/events.ts';
+import type { ScriptReport } from '@picket/sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { browserFailure, hangingBrowserFailure } from './browser-text.ts';
 

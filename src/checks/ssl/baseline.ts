@@ -1,5 +1,5 @@
-import type { ChainCertificate } from '../../probes/tls/certificate.ts';
-import type { HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
+import type { ChainCertificate } from '@picket/probes/tls/certificate.ts';
+import type { HandshakeFacts } from '@picket/probes/tls/handshake-facts.ts';
 import type { FailureDetails } from '../contract/failure-details.ts';
 import { type SecurityBaseline, type Severity, tlsVersions } from './baseline-spec.ts';
 

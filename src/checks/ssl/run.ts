@@ -1,8 +1,8 @@
-import type { IpFamily } from '../../probes/address.ts';
-import type { ProbeError } from '../../probes/connection/errors.ts';
-import { startTls } from '../../probes/connection/start-tls.ts';
-import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
-import { probeTls, type TlsProbeRequest, type TlsProbeResult } from '../../probes/tls/probe.ts';
+import type { IpFamily } from '@picket/probes/address.ts';
+import type { ProbeError } from '@picket/probes/connection/errors.ts';
+import { startTls } from '@picket/probes/connection/start-tls.ts';
+import { warmUpTcp } from '@picket/probes/tcp/warm-up.ts';
+import { probeTls, type TlsProbeRequest, type TlsProbeResult } from '@picket/probes/tls/probe.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { Runner } from '../contract/outcome.ts';

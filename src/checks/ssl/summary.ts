@@ -1,5 +1,5 @@
-import { expiryText } from '../../lib/figures/days-left.ts';
-import { utcText } from '../../lib/figures/time.ts';
+import { expiryText } from '@picket/lib/figures/days-left.ts';
+import { utcText } from '@picket/lib/figures/time.ts';
 import type { DetailSummary, SummarySection } from '../summary/detail-summary.ts';
 import { code, fact, instant, volatileFact } from '../summary/parts.ts';
 import { probeParts } from '../summary/probe-parts.ts';

@@ -1,5 +1,5 @@
-import { daysLeft, expiryText } from '../../lib/figures/days-left.ts';
-import type { CertificateProblem, HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
+import { daysLeft, expiryText } from '@picket/lib/figures/days-left.ts';
+import type { CertificateProblem, HandshakeFacts } from '@picket/probes/tls/handshake-facts.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { type JudgedBaseline, judgedCertificates } from './baseline.ts';

@@ -1,7 +1,7 @@
-import { daysLeft } from '../../lib/figures/days-left.ts';
-import type { ChainCertificate } from '../../probes/tls/certificate.ts';
-import type { HandshakeFacts } from '../../probes/tls/handshake-facts.ts';
-import type { TlsPhases, TlsProbeResult } from '../../probes/tls/probe.ts';
+import { daysLeft } from '@picket/lib/figures/days-left.ts';
+import type { ChainCertificate } from '@picket/probes/tls/certificate.ts';
+import type { HandshakeFacts } from '@picket/probes/tls/handshake-facts.ts';
+import type { TlsPhases, TlsProbeResult } from '@picket/probes/tls/probe.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
 import type { Sources, SourceValue } from '../judging/evaluate.ts';

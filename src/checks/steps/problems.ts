@@ -1,4 +1,4 @@
-import { regexProblem } from '../../lib/bounds/bounded-regex.ts';
+import { regexProblem } from '@picket/lib/bounds/bounded-regex.ts';
 import type { DefinitionProblem } from '../contract/group-defaults.ts';
 
 const path = ['request', 'steps'] as const;

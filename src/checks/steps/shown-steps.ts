@@ -1,4 +1,4 @@
-import type { Exchanged } from '../../probes/steps/steps.ts';
+import type { Exchanged } from '@picket/probes/steps/steps.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
 
 /** Lines or messages at either end of a long conversation that a result keeps. */

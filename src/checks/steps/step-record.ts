@@ -1,4 +1,4 @@
-import type { StepOutcome } from '../../probes/steps/steps.ts';
+import type { StepOutcome } from '@picket/probes/steps/steps.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
 import { assertionBudget } from '../judging/evaluate.ts';
 import type { stepStates } from './fields.ts';

@@ -1,6 +1,6 @@
-import { firstMatch } from '../../lib/bounds/bounded-regex.ts';
-import { WorkExceeded } from '../../lib/bounds/work-budget.ts';
-import { ProbeError, type ProbePhase } from '../../probes/connection/errors.ts';
+import { firstMatch } from '@picket/lib/bounds/bounded-regex.ts';
+import { WorkExceeded } from '@picket/lib/bounds/work-budget.ts';
+import { ProbeError, type ProbePhase } from '@picket/probes/connection/errors.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import { shownValue } from '../judging/verdict.ts';

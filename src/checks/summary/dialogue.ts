@@ -1,4 +1,4 @@
-import { durationText } from '../../lib/figures/duration.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
 import type { SummaryMessage, SummarySection } from './detail-summary.ts';
 import { fact, inWords } from './parts.ts';
 

@@ -1,5 +1,5 @@
-import { durationText } from '../../lib/figures/duration.ts';
-import { utcText } from '../../lib/figures/time.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
+import { utcText } from '@picket/lib/figures/time.ts';
 import type { SummaryFact, SummaryText, SummaryValue } from './detail-summary.ts';
 
 export function fact(name: string, value: SummaryValue, problem: string | null = null): SummaryFact {

@@ -1,4 +1,4 @@
-import { expiryText } from '../../lib/figures/days-left.ts';
+import { expiryText } from '@picket/lib/figures/days-left.ts';
 import type { DetailSummary, SummaryAssertion, SummaryLogLine, SummarySection } from './detail-summary.ts';
 import { code, fact, instant, inWords, took, volatileFact } from './parts.ts';
 

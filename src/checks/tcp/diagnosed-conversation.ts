@@ -3,7 +3,7 @@ import {
   type TcpProbeControls,
   type TcpProbeRequest,
   type TcpProbeResult,
-} from '../../probes/tcp/probe.ts';
+} from '@picket/probes/tcp/probe.ts';
 import type { Failure } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';

@@ -1,5 +1,9 @@
-import { type DialogueRequest, type DialogueResult, probeDialogue } from '../../probes/tcp/dialogue-probe.ts';
-import type { ExchangedLine } from '../../probes/tcp/dialogue-steps.ts';
+import {
+  type DialogueRequest,
+  type DialogueResult,
+  probeDialogue,
+} from '@picket/probes/tcp/dialogue-probe.ts';
+import type { ExchangedLine } from '@picket/probes/tcp/dialogue-steps.ts';
 import type { Failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { measurementOf, timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';

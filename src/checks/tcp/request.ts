@@ -1,4 +1,4 @@
-import type { ForwardProxy } from '../../probes/connection/forward-proxy.ts';
+import type { ForwardProxy } from '@picket/probes/connection/forward-proxy.ts';
 import type { Failure } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { cutText } from '../http/body.ts';

@@ -1,7 +1,7 @@
-import type { IpFamily, WantedFamily } from '../../probes/address.ts';
-import type { ProbeError } from '../../probes/connection/errors.ts';
-import type { TcpPhases, TcpProbeRequest, TcpProbeResult } from '../../probes/tcp/probe.ts';
-import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
+import type { IpFamily, WantedFamily } from '@picket/probes/address.ts';
+import type { ProbeError } from '@picket/probes/connection/errors.ts';
+import type { TcpPhases, TcpProbeRequest, TcpProbeResult } from '@picket/probes/tcp/probe.ts';
+import { warmUpTcp } from '@picket/probes/tcp/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';

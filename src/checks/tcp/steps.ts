@@ -1,5 +1,5 @@
-import type { StepOutcome, Taken } from '../../probes/steps/steps.ts';
-import type { DialogueStep } from '../../probes/tcp/dialogue-steps.ts';
+import type { StepOutcome, Taken } from '@picket/probes/steps/steps.ts';
+import type { DialogueStep } from '@picket/probes/tcp/dialogue-steps.ts';
 import { type Failure, failure, reworded } from '../contract/failure.ts';
 import { detailsFor } from '../contract/failure-details.ts';
 import { usualStepTimeoutMs } from '../steps/fields.ts';

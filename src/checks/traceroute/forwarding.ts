@@ -1,5 +1,5 @@
-import { distanceWords } from '../../lib/figures/distance.ts';
-import { answeringAddress } from '../../lib/wire/canonical-address.ts';
+import { distanceWords } from '@picket/lib/figures/distance.ts';
+import { answeringAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { TracerouteDetail, TracerouteHop } from './detail.ts';
 
 type Response = NonNullable<TracerouteDetail['response']>;

@@ -1,4 +1,4 @@
-import { percentText, shareOfPercent } from '../../lib/figures/share.ts';
+import { percentText, shareOfPercent } from '@picket/lib/figures/share.ts';
 import type { DetailSummary, SummaryHop } from '../summary/detail-summary.ts';
 import { code, fact, took } from '../summary/parts.ts';
 import { probeParts } from '../summary/probe-parts.ts';

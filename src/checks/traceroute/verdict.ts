@@ -1,4 +1,4 @@
-import type { Route } from '../../probes/traceroute/traceroute.ts';
+import type { Route } from '@picket/probes/traceroute/traceroute.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { forwardingHop } from './forwarding.ts';
 import type { TracerouteSpec } from './spec.ts';

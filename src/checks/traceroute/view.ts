@@ -1,13 +1,13 @@
-import type { IpFamily } from '../../probes/address.ts';
-import { describeIcmpError } from '../../probes/icmp/errors.ts';
-import type { HopAnswer } from '../../probes/traceroute/hop-prober.ts';
-import type { RouteProbeResult } from '../../probes/traceroute/probe.ts';
+import type { IpFamily } from '@picket/probes/address.ts';
+import { describeIcmpError } from '@picket/probes/icmp/errors.ts';
+import type { HopAnswer } from '@picket/probes/traceroute/hop-prober.ts';
+import type { RouteProbeResult } from '@picket/probes/traceroute/probe.ts';
 import {
   type Hop,
   isTimeExceeded,
   type Route,
   type TracerouteEnd,
-} from '../../probes/traceroute/traceroute.ts';
+} from '@picket/probes/traceroute/traceroute.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
 import type { Sources } from '../judging/evaluate.ts';

@@ -1,4 +1,4 @@
-import { probeUdp, type UdpProbeResult } from '../../probes/udp/probe.ts';
+import { probeUdp, type UdpProbeResult } from '@picket/probes/udp/probe.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { measurementOf, timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';

@@ -1,5 +1,5 @@
-import { ProbeError } from '../../probes/connection/errors.ts';
-import type { UdpExchange, UdpExchangeOutcome } from '../../probes/udp/probe.ts';
+import { ProbeError } from '@picket/probes/connection/errors.ts';
+import type { UdpExchange, UdpExchangeOutcome } from '@picket/probes/udp/probe.ts';
 import { type Failure, failure, reworded } from '../contract/failure.ts';
 import { cutText } from '../http/body.ts';
 import { stateOf } from '../steps/step-record.ts';

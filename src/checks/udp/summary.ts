@@ -1,4 +1,4 @@
-import { durationText } from '../../lib/figures/duration.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
 import type { DetailSummary, SummarySection } from '../summary/detail-summary.ts';
 import { code, comparedText, fact } from '../summary/parts.ts';
 import { probeParts } from '../summary/probe-parts.ts';

@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer';
-import { bareHostname, basicAuthorization } from '../../probes/connection/forward-proxy.ts';
-import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
+import { bareHostname, basicAuthorization } from '@picket/probes/connection/forward-proxy.ts';
+import { warmUpTcp } from '@picket/probes/tcp/warm-up.ts';
 import {
   probeWebSocket,
   type WebSocketProbeRequest,
   type WebSocketProbeResult,
-} from '../../probes/websocket/probe.ts';
+} from '@picket/probes/websocket/probe.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';

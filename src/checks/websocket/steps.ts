@@ -1,7 +1,7 @@
-import { toError } from '../../lib/errors.ts';
-import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
-import type { StepOutcome, Taken } from '../../probes/steps/steps.ts';
-import type { ConversationStep } from '../../probes/websocket/steps.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { JsonTooLarge, parseJson } from '@picket/lib/json/json-document.ts';
+import type { StepOutcome, Taken } from '@picket/probes/steps/steps.ts';
+import type { ConversationStep } from '@picket/probes/websocket/steps.ts';
 import { type Failure, failure, reworded } from '../contract/failure.ts';
 import { type Assertion, type EvaluatedAssertion, failureCode } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';

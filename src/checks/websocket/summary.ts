@@ -1,4 +1,4 @@
-import { counted } from '../../lib/figures/count.ts';
+import { counted } from '@picket/lib/figures/count.ts';
 import type { DetailSummary, SummaryMessage, SummarySection } from '../summary/detail-summary.ts';
 import { dialogueMessage, dialogueSteps } from '../summary/dialogue.ts';
 import { code, comparedText, fact, took, traceFact } from '../summary/parts.ts';

@@ -1,8 +1,8 @@
-import { toError } from '../../lib/errors.ts';
-import { parseJson } from '../../lib/json/json-document.ts';
-import { bareHostname } from '../../probes/connection/forward-proxy.ts';
-import type { WebSocketProbeResult } from '../../probes/websocket/probe.ts';
-import type { ExchangedMessage } from '../../probes/websocket/steps.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { parseJson } from '@picket/lib/json/json-document.ts';
+import { bareHostname } from '@picket/probes/connection/forward-proxy.ts';
+import type { WebSocketProbeResult } from '@picket/probes/websocket/probe.ts';
+import type { ExchangedMessage } from '@picket/probes/websocket/steps.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
 import { decodeText, maxStoredBytes } from '../http/body.ts';

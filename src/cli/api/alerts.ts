@@ -1,7 +1,7 @@
-import { alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
-import { alertHandlingRoutes } from '../../protocol/alerts/alert-handling.ts';
-import { monitoringGapRoutes } from '../../protocol/alerts/monitoring-gap.ts';
-import { sloRoutes } from '../../protocol/results/slo.ts';
+import { alertCauseRoutes } from '@picket/protocol/alerts/alert-cause.ts';
+import { alertHandlingRoutes } from '@picket/protocol/alerts/alert-handling.ts';
+import { monitoringGapRoutes } from '@picket/protocol/alerts/monitoring-gap.ts';
+import { sloRoutes } from '@picket/protocol/results/slo.ts';
 import type { Run } from './command.ts';
 import { findCheck } from './find-check.ts';
 import { agoText, knownBy, printable, table } from './text.ts';

@@ -1,11 +1,11 @@
-import { counted } from '../../lib/figures/count.ts';
-import { type AlertCause, alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
-import { alertHandlingRoutes, type OpenAlert } from '../../protocol/alerts/alert-handling.ts';
-import { errorGroupRoutes } from '../../protocol/results/error-group.ts';
+import { counted } from '@picket/lib/figures/count.ts';
+import { type AlertCause, alertCauseRoutes } from '@picket/protocol/alerts/alert-cause.ts';
+import { alertHandlingRoutes, type OpenAlert } from '@picket/protocol/alerts/alert-handling.ts';
+import { errorGroupRoutes } from '@picket/protocol/results/error-group.ts';
 import {
   type RootCauseAnalysis,
   rootCauseAnalysisRoutes,
-} from '../../protocol/results/root-cause-analysis.ts';
+} from '@picket/protocol/results/root-cause-analysis.ts';
 import { ApiError } from './api-error.ts';
 import type { Run } from './command.ts';
 import { findCheck } from './find-check.ts';

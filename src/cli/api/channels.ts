@@ -1,4 +1,4 @@
-import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import type { Run } from './command.ts';
 import { table } from './text.ts';
 

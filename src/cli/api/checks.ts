@@ -1,7 +1,7 @@
-import { durationText } from '../../lib/figures/duration.ts';
-import { checkRoutes } from '../../protocol/checks/check.ts';
-import { type CheckState, checkStates } from '../../protocol/checks/check-state.ts';
-import { checkResultRoutes } from '../../protocol/results/check-result.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
+import { checkRoutes } from '@picket/protocol/checks/check.ts';
+import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
+import { checkResultRoutes } from '@picket/protocol/results/check-result.ts';
 import { ApiError } from './api-error.ts';
 import type { Run } from './command.ts';
 import { findCheck } from './find-check.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import type { cursorPage } from '@picket/protocol/http/cursor.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { z } from 'zod';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
-import type { cursorPage } from '../../protocol/http/cursor.ts';
-import type { Route } from '../../protocol/http/route.ts';
 import { ApiError } from './api-error.ts';
 import type { ApiSettings } from './settings.ts';
 

@@ -1,4 +1,4 @@
-import { checkRoutes } from '../../protocol/checks/check.ts';
+import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { ApiError } from './api-error.ts';
 import type { ApiClient } from './client.ts';
 

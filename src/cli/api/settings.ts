@@ -1,5 +1,5 @@
+import { readEnvironment } from '@picket/lib/env.ts';
 import { z } from 'zod';
-import { readEnvironment } from '../../lib/env.ts';
 import { readLogin } from './stored-login.ts';
 
 /** Where the commands that ask a service find it. */

@@ -1,4 +1,4 @@
-import { alertHandlingRoutes, type Silence } from '../../protocol/alerts/alert-handling.ts';
+import { alertHandlingRoutes, type Silence } from '@picket/protocol/alerts/alert-handling.ts';
 import { ApiError } from './api-error.ts';
 import type { Run } from './command.ts';
 import { findCheck } from './find-check.ts';

@@ -1,6 +1,6 @@
-import { counted, countText } from '../../lib/figures/count.ts';
-import { percentText, shareOf } from '../../lib/figures/share.ts';
-import { type SlotCounts, slotReasons, slotRoutes, slotStates } from '../../protocol/runs/slot.ts';
+import { counted, countText } from '@picket/lib/figures/count.ts';
+import { percentText, shareOf } from '@picket/lib/figures/share.ts';
+import { type SlotCounts, slotReasons, slotRoutes, slotStates } from '@picket/protocol/runs/slot.ts';
 import { ApiError } from './api-error.ts';
 import type { Run } from './command.ts';
 import { findCheck } from './find-check.ts';

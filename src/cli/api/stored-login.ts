@@ -1,8 +1,8 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { AppError, toError } from '@picket/lib/errors.ts';
 import { z } from 'zod';
-import { AppError, toError } from '../../lib/errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

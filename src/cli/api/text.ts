@@ -1,5 +1,5 @@
-import { coarseDurationText } from '../../lib/figures/duration.ts';
-import type { OpenAlert } from '../../protocol/alerts/alert-handling.ts';
+import { coarseDurationText } from '@picket/lib/figures/duration.ts';
+import type { OpenAlert } from '@picket/protocol/alerts/alert-handling.ts';
 
 const gap = '  ';
 const least = 6;

@@ -1,11 +1,11 @@
+import type { Loss } from '@picket/importers/source.ts';
+import { cursorPage } from '@picket/protocol/http/cursor.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
+import { type Fields, idOf } from '@picket/protocol/projects/kind.ts';
+import { type Folder, kinds } from '@picket/protocol/projects/kinds.ts';
 import { z } from 'zod';
-import { cursorPage } from '../../protocol/http/cursor.ts';
-import type { Route } from '../../protocol/http/route.ts';
-import { type Fields, idOf } from '../../protocol/projects/kind.ts';
-import { type Folder, kinds } from '../../protocol/projects/kinds.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
-import type { Loss } from '../import/source.ts';
 import type { Stored } from '../project/export.ts';
 
 const anything = z.looseObject({});

@@ -1,7 +1,7 @@
-import { idOf } from '../../protocol/projects/kind.ts';
-import { type Folder, kinds } from '../../protocol/projects/kinds.ts';
-import { projectRoutes } from '../../protocol/projects/project.ts';
-import { type ProjectImport, projectImportRoutes } from '../../protocol/projects/project-import.ts';
+import { idOf } from '@picket/protocol/projects/kind.ts';
+import { type Folder, kinds } from '@picket/protocol/projects/kinds.ts';
+import { projectRoutes } from '@picket/protocol/projects/project.ts';
+import { type ProjectImport, projectImportRoutes } from '@picket/protocol/projects/project-import.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Stored } from '../project/export.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
-import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
+import { codeBundleKey } from '@picket/checks/contract/code-bundle.ts';
+import { codeBundleRoutes } from '@picket/protocol/agent/code-bundle.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Definition } from '../project/project.ts';
 import { openLocalBundle } from '../run/suite-folder.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from '../../lib/json/record.ts';
-import type { Fields } from '../../protocol/projects/kind.ts';
-import { type Folder, kindIn, kinds } from '../../protocol/projects/kinds.ts';
-import type { Change } from '../../protocol/projects/project.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import type { Fields } from '@picket/protocol/projects/kind.ts';
+import { type Folder, kindIn, kinds } from '@picket/protocol/projects/kinds.ts';
+import type { Change } from '@picket/protocol/projects/project.ts';
 import { canonicalFile } from '../project/canonical.ts';
 import { EnvironmentValue, mapEnvironmentValues } from '../project/environment-values.ts';
 import { exportAccount, type Stored } from '../project/export.ts';

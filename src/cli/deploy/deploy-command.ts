@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { setTimeout } from 'node:timers/promises';
-import { Deployment, projectRoutes } from '../../protocol/projects/project.ts';
+import { Deployment, projectRoutes } from '@picket/protocol/projects/project.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';

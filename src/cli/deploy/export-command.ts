@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { accountRoutes } from '../../protocol/accounts/account.ts';
-import { codeBundleRoutes } from '../../protocol/agent/code-bundle.ts';
+import { accountRoutes } from '@picket/protocol/accounts/account.ts';
+import { codeBundleRoutes } from '@picket/protocol/agent/code-bundle.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
 import { showProgress } from '../api/show.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { AppError } from '../../lib/errors.ts';
-import { type Change, DeploymentResult, projectRoutes } from '../../protocol/projects/project.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type Change, DeploymentResult, projectRoutes } from '@picket/protocol/projects/project.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import { showProgress } from '../api/show.ts';

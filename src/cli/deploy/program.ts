@@ -104,13 +104,13 @@ export function addImportCommands(program: Command, environment: Environment): v
 
   from('kuma', 'from Uptime Kuma', [['<file>', 'its database (kuma.db), or the JSON of a backup']]).action(
     async (file: string, folder: string, options: Options) => {
-      const { importKumaCommand } = await import('../import/import-command.ts');
+      const { importKumaCommand } = await import('@picket/importers/import-command.ts');
       show(await importKumaCommand(file, folder, options), options.json === true);
     },
   );
   from('gatus', 'from Gatus', [['<file>', 'its configuration']]).action(
     async (file: string, folder: string, options: Options) => {
-      const { importGatusCommand } = await import('../import/import-command.ts');
+      const { importGatusCommand } = await import('@picket/importers/import-command.ts');
       show(await importGatusCommand(file, folder, options, environment), options.json === true);
     },
   );
@@ -118,7 +118,7 @@ export function addImportCommands(program: Command, environment: Environment): v
     ['<modules>', 'its configuration (blackbox.yml)'],
     ['<targets>', 'the configuration of Prometheus, or a file of its file-based discovery'],
   ]).action(async (modules: string, targets: string, folder: string, options: Options) => {
-    const { importBlackboxCommand } = await import('../import/import-command.ts');
+    const { importBlackboxCommand } = await import('@picket/importers/import-command.ts');
     show(await importBlackboxCommand(modules, targets, folder, options), options.json === true);
   });
 
@@ -128,7 +128,7 @@ export function addImportCommands(program: Command, environment: Environment): v
     .addHelpText('after', '\nIMPORT_API_KEY holds a key of that account; one that may only read will do.')
     .action(
       async (folder: string, options: Options & { readonly url: string; readonly account?: string }) => {
-        const { importAccountFrom } = await import('./import-account.ts');
+        const { importAccountFrom } = await import('@picket/importers/account/import-account.ts');
         show(await importAccountFrom(folder, options, environment), options.json === true);
       },
     );

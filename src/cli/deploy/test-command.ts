@@ -1,12 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { findCheckType } from '../../checks/index.ts';
-import { AppError, toError } from '../../lib/errors.ts';
-import type { Fields } from '../../protocol/projects/kind.ts';
-import { kindIn } from '../../protocol/projects/kinds.ts';
-import { definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
-import { type TestSession, testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
+import type { Fields } from '@picket/protocol/projects/kind.ts';
+import { kindIn } from '@picket/protocol/projects/kinds.ts';
+import { definitionRunRoutes } from '@picket/protocol/sessions/definition-run.ts';
+import { type TestSession, testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
 import { showProgress } from '../api/show.ts';

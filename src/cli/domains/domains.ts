@@ -1,6 +1,6 @@
-import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
-import type { CustomDomainState } from '../../protocol/pages/page-fields.ts';
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { dashboardRoutes } from '@picket/protocol/pages/dashboard.ts';
+import type { CustomDomainState } from '@picket/protocol/pages/page-fields.ts';
+import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Run } from '../api/command.ts';

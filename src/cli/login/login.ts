@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { accountRoutes } from '../../protocol/accounts/account.ts';
+import { accountRoutes } from '@picket/protocol/accounts/account.ts';
 import { ApiError } from '../api/api-error.ts';
 import { ApiClient } from '../api/client.ts';
 import { ApiSettings } from '../api/settings.ts';

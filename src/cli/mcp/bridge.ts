@@ -1,5 +1,5 @@
 import { type JSONRPCMessage, type JSONRPCRequest, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import type { ApiSettings } from '../api/settings.ts';
 
 /** Longer than any operation of the service waits. */

@@ -1,7 +1,7 @@
-import { maskDefinition } from '../../checks/contract/masking.ts';
-import { withoutDefaults } from '../../lib/json/without-defaults.ts';
-import type { Fields, Kind } from '../../protocol/projects/kind.ts';
-import { kindIn } from '../../protocol/projects/kinds.ts';
+import { maskDefinition } from '@picket/checks/contract/masking.ts';
+import { withoutDefaults } from '@picket/lib/json/without-defaults.ts';
+import type { Fields, Kind } from '@picket/protocol/projects/kind.ts';
+import { kindIn } from '@picket/protocol/projects/kinds.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
 import { toApi, toFile } from './references.ts';
 

@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { AppError, toError } from '@picket/lib/errors.ts';
+import { nearestName } from '@picket/lib/names/nearest-name.ts';
+import { type Folder, folders } from '@picket/protocol/projects/kinds.ts';
 import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
-import { AppError, toError } from '../../lib/errors.ts';
-import { nearestName } from '../../lib/names/nearest-name.ts';
-import { type Folder, folders } from '../../protocol/projects/kinds.ts';
 import { environmentTag } from './environment-values.ts';
 import { type Definition, type Project, pathOf } from './project.ts';
 

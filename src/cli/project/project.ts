@@ -1,5 +1,5 @@
-import type { Fields } from '../../protocol/projects/kind.ts';
-import type { Folder } from '../../protocol/projects/kinds.ts';
+import type { Fields } from '@picket/protocol/projects/kind.ts';
+import type { Folder } from '@picket/protocol/projects/kinds.ts';
 
 /** What one file of a project says. */
 export interface Definition {

@@ -1,5 +1,5 @@
-import { isRecord } from '../../lib/json/record.ts';
-import type { Fields, Reference } from '../../protocol/projects/kind.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import type { Fields, Reference } from '@picket/protocol/projects/kind.ts';
 
 /** What stands for an id in the other form. */
 export type Translate = (to: string, id: unknown, path: string) => unknown;

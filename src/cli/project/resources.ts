@@ -1,5 +1,5 @@
-import type { Fields } from '../../protocol/projects/kind.ts';
-import { kindIn } from '../../protocol/projects/kinds.ts';
+import type { Fields } from '@picket/protocol/projects/kind.ts';
+import { kindIn } from '@picket/protocol/projects/kinds.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
 import { type Definition, type Project, pathOf } from './project.ts';
 import { toApi } from './references.ts';

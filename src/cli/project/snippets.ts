@@ -1,5 +1,5 @@
-import { AppError } from '../../lib/errors.ts';
-import type { Fields } from '../../protocol/projects/kind.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Fields } from '@picket/protocol/projects/kind.ts';
 
 /**
  * The scripts of snippets in the place of their names: the account may have others.

@@ -1,7 +1,7 @@
-import { codeBundleKey, codeBundleKeyOf } from '../../checks/contract/code-bundle.ts';
-import { findUnknownFields } from '../../lib/names/unknown-fields.ts';
-import type { Fields } from '../../protocol/projects/kind.ts';
-import { kindIn } from '../../protocol/projects/kinds.ts';
+import { codeBundleKey, codeBundleKeyOf } from '@picket/checks/contract/code-bundle.ts';
+import { findUnknownFields } from '@picket/lib/names/unknown-fields.ts';
+import type { Fields } from '@picket/protocol/projects/kind.ts';
+import { kindIn } from '@picket/protocol/projects/kinds.ts';
 import { standInOf } from './canonical.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
 import { type Definition, type Project, pathOf } from './project.ts';

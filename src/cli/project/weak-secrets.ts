@@ -1,5 +1,5 @@
-import { weakSecret, weakSecrets } from '../../protocol/http/weak-secrets.ts';
-import { kinds } from '../../protocol/projects/kinds.ts';
+import { weakSecret, weakSecrets } from '@picket/protocol/http/weak-secrets.ts';
+import { kinds } from '@picket/protocol/projects/kinds.ts';
 import type { ProjectResource } from './resources.ts';
 
 /** Something that files say and that does not have all of the effect that it seems to have. */

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { copyFile, lstat, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { SealedArtifact } from '../../agent/run/contracts.ts';
-import { errorCodeOf } from '../../lib/errors.ts';
+import type { SealedArtifact } from '@picket/agent/run/contracts.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 const prefix = 'picket-artifacts';
 

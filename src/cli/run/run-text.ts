@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
-import { resultFlags } from '../../checks/contract/failure.ts';
-import { failureWords } from '../../checks/judging/failure-words.ts';
-import { durationText } from '../../lib/figures/duration.ts';
-import type { ResultReport } from '../../protocol/agent/agent.ts';
-import { summaryOf } from '../../protocol/results/check-result.ts';
+import { resultFlags } from '@picket/checks/contract/failure.ts';
+import { failureWords } from '@picket/checks/judging/failure-words.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
+import type { ResultReport } from '@picket/protocol/agent/agent.ts';
+import { summaryOf } from '@picket/protocol/results/check-result.ts';
 import { summaryLines } from './summary-text.ts';
 
 export type Verdict = 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { codeBundleKeyOf, maxCodeBundleBytes } from '@picket/checks/contract/code-bundle.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
 import tar, { type Pack } from 'tar-stream';
-import { codeBundleKeyOf, maxCodeBundleBytes } from '../../checks/contract/code-bundle.ts';
-import { AppError, toError } from '../../lib/errors.ts';
 
 /** The archive of a suite on disk, with the key its content has. */
 export interface LocalBundle {

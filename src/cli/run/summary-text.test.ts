@@ -1,6 +1,6 @@
+import type { DetailSummary } from '@picket/checks/summary/detail-summary.ts';
+import { comparedText, fact } from '@picket/checks/summary/parts.ts';
 import { expect, it } from 'vitest';
-import type { DetailSummary } from '../../checks/summary/detail-summary.ts';
-import { comparedText, fact } from '../../checks/summary/parts.ts';
 import { summaryLines } from './summary-text.ts';
 
 const summary: DetailSummary = {

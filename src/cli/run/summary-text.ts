@@ -8,9 +8,9 @@ import type {
   SummaryStep,
   SummaryTable,
   SummaryText,
-} from '../../checks/summary/detail-summary.ts';
-import { valueWords } from '../../checks/summary/parts.ts';
-import { durationText } from '../../lib/figures/duration.ts';
+} from '@picket/checks/summary/detail-summary.ts';
+import { valueWords } from '@picket/checks/summary/parts.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
 import { printable, table } from '../api/text.ts';
 
 /** How a summary is printed. */

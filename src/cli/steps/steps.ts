@@ -1,5 +1,5 @@
-import { AgenticPlan, planChanges, stepInWords } from '../../checks/agentic/plan/plan.ts';
-import { type CheckPlan, checkPlanRoutes } from '../../protocol/checks/check-plan.ts';
+import { AgenticPlan, planChanges, stepInWords } from '@picket/checks/agentic/plan/plan.ts';
+import { type CheckPlan, checkPlanRoutes } from '@picket/protocol/checks/check-plan.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { Run } from '../api/command.ts';
 import { findCheck } from '../api/find-check.ts';

@@ -1,5 +1,5 @@
-import { type AuditEntry, auditLogRoutes, auditOutcomes } from '../../protocol/accounts/audit-log.ts';
-import { parseTimestamp } from '../../protocol/http/query.ts';
+import { type AuditEntry, auditLogRoutes, auditOutcomes } from '@picket/protocol/accounts/audit-log.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { visible } from '../elements/text.ts';

@@ -1,6 +1,6 @@
-import { type ApiKey, apiKeyRoutes } from '../../protocol/accounts/api-key.ts';
-import type { Role } from '../../protocol/accounts/role.ts';
-import type { Viewer } from '../../service/logins/sessions.ts';
+import { type ApiKey, apiKeyRoutes } from '@picket/protocol/accounts/api-key.ts';
+import type { Role } from '@picket/protocol/accounts/role.ts';
+import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
 import { ago, instant, shortened } from '../elements/format.ts';
 import { pager, table } from '../elements/table.ts';

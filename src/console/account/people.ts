@@ -1,6 +1,6 @@
-import { type Invite, type Member, memberRoutes } from '../../protocol/accounts/member.ts';
-import { Role } from '../../protocol/accounts/role.ts';
-import type { Viewer } from '../../service/logins/sessions.ts';
+import { type Invite, type Member, memberRoutes } from '@picket/protocol/accounts/member.ts';
+import { Role } from '@picket/protocol/accounts/role.ts';
+import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { type Column, table } from '../elements/table.ts';

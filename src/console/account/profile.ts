@@ -1,8 +1,8 @@
-import { loginSessionRoutes, type Session } from '../../protocol/accounts/member.ts';
-import { record } from '../../service/audit/record.ts';
-import { roleIn } from '../../service/logins/store.ts';
-import { changePassword as change } from '../../service/members/passwords.ts';
-import type { PersonRow } from '../../service/members/tables.ts';
+import { loginSessionRoutes, type Session } from '@picket/protocol/accounts/member.ts';
+import { record } from '@picket/service/audit/record.ts';
+import { roleIn } from '@picket/service/logins/store.ts';
+import { changePassword as change } from '@picket/service/members/passwords.ts';
+import type { PersonRow } from '@picket/service/members/tables.ts';
 import { csrfField, textField } from '../elements/form.ts';
 import { ago, instant, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';

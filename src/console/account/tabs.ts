@@ -1,4 +1,4 @@
-import type { Viewer } from '../../service/logins/sessions.ts';
+import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { type Html, html } from '../html.ts';
 
 const parts = {

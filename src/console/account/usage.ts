@@ -1,4 +1,4 @@
-import { accountRoutes } from '../../protocol/accounts/account.ts';
+import { accountRoutes } from '@picket/protocol/accounts/account.ts';
 import { bytes, counted, countText } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';
 import { html } from '../html.ts';

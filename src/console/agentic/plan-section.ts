@@ -1,7 +1,7 @@
-import { AgenticPlan } from '../../checks/agentic/plan/plan.ts';
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { AppError } from '../../lib/errors.ts';
-import { type CheckPlan, checkPlanRoutes } from '../../protocol/checks/check-plan.ts';
+import { AgenticPlan } from '@picket/checks/agentic/plan/plan.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type CheckPlan, checkPlanRoutes } from '@picket/protocol/checks/check-plan.ts';
 import { csrfField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { section, visible } from '../elements/text.ts';

@@ -1,5 +1,5 @@
-import { type PlanChange, planChanges, stepInWords } from '../../checks/agentic/plan/plan.ts';
-import type { PlanStep } from '../../checks/agentic/plan/step.ts';
+import { type PlanChange, planChanges, stepInWords } from '@picket/checks/agentic/plan/plan.ts';
+import type { PlanStep } from '@picket/checks/agentic/plan/step.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { type Html, html } from '../html.ts';

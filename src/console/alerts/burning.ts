@@ -1,4 +1,4 @@
-import { sloRoutes } from '../../protocol/results/slo.ts';
+import { sloRoutes } from '@picket/protocol/results/slo.ts';
 import { ago, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { type Content, html } from '../html.ts';

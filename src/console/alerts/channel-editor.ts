@@ -1,8 +1,12 @@
+import type { Channel } from '@picket/channels/contract/channel.ts';
+import { type ChannelType, channelKinds, findChannelKind } from '@picket/channels/index.ts';
+import {
+  type AlertChannel,
+  alertChannelRoutes,
+  ChannelFlags,
+} from '@picket/protocol/alerts/alert-channel.ts';
+import { QuietHours } from '@picket/protocol/alerts/quiet-hours.ts';
 import { z } from 'zod';
-import type { Channel } from '../../channels/contract/channel.ts';
-import { type ChannelType, channelKinds, findChannelKind } from '../../channels/index.ts';
-import { type AlertChannel, alertChannelRoutes, ChannelFlags } from '../../protocol/alerts/alert-channel.ts';
-import { QuietHours } from '../../protocol/alerts/quiet-hours.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { actionButton, confirmed, notice, problemNotice } from '../forms/action.ts';

@@ -1,5 +1,5 @@
-import { findChannelKind } from '../../channels/index.ts';
-import type { Warning } from '../../protocol/http/warning.ts';
+import { findChannelKind } from '@picket/channels/index.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 
 /** What tells a channel from the others of its type: the first of these that its config has. */
 const names = ['name', 'address', 'serviceName', 'channel', 'number', 'topic', 'chatId', 'slackChannels'];

@@ -1,4 +1,4 @@
-import { type AlertChannel, alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { type AlertChannel, alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { counted, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';

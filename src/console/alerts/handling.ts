@@ -1,4 +1,4 @@
-import { alertHandlingRoutes } from '../../protocol/alerts/alert-handling.ts';
+import { alertHandlingRoutes } from '@picket/protocol/alerts/alert-handling.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
 import type { PageAnswer, PageCall } from '../page.ts';
 import { showOpen } from './open.ts';

@@ -1,5 +1,5 @@
-import { type AlertCause, alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
-import type { OpenAlert } from '../../protocol/alerts/alert-handling.ts';
+import { type AlertCause, alertCauseRoutes } from '@picket/protocol/alerts/alert-cause.ts';
+import type { OpenAlert } from '@picket/protocol/alerts/alert-handling.ts';
 import { ago, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { type Html, html } from '../html.ts';

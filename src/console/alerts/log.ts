@@ -1,5 +1,5 @@
-import { alertRoutes } from '../../protocol/alerts/alert.ts';
-import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
+import { alertRoutes } from '@picket/protocol/alerts/alert.ts';
+import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';

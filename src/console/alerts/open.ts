@@ -1,5 +1,5 @@
-import { failureWords } from '../../checks/judging/failure-words.ts';
-import { alertHandlingRoutes, type OpenAlert, type Silence } from '../../protocol/alerts/alert-handling.ts';
+import { failureWords } from '@picket/checks/judging/failure-words.ts';
+import { alertHandlingRoutes, type OpenAlert, type Silence } from '@picket/protocol/alerts/alert-handling.ts';
 import { ago, instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';

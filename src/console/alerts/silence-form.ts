@@ -1,4 +1,4 @@
-import type { Viewer } from '../../service/logins/sessions.ts';
+import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
 import type { Problems } from '../forms/problems.ts';
 import { type Html, html } from '../html.ts';

@@ -1,4 +1,4 @@
-import type { AlertChannel } from '../../protocol/alerts/alert-channel.ts';
+import type { AlertChannel } from '@picket/protocol/alerts/alert-channel.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';

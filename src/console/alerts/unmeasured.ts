@@ -1,4 +1,4 @@
-import { monitoringGapRoutes } from '../../protocol/alerts/monitoring-gap.ts';
+import { monitoringGapRoutes } from '@picket/protocol/alerts/monitoring-gap.ts';
 import { ago, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { type Content, html, path } from '../html.ts';

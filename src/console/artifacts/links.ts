@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { path } from '../html.ts';
 
 /** How long a file stays open: a day of work, and nothing that is kept for longer opens anything. */

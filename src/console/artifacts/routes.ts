@@ -1,16 +1,16 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../lib/errors.ts';
-import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
-import type { RawTransfers } from '../../platform/http/bodies/raw-transfers.ts';
-import type { Store } from '../../platform/store/store.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import type { RawTransfers } from '@picket/platform/http/bodies/raw-transfers.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import {
   essenceOf,
   fileNamed,
   sendFile,
   sendFileAfter,
   storedFiles,
-} from '../../service/results/artifacts/sending.ts';
-import type { ArtifactRow } from '../../service/results/tables.ts';
+} from '@picket/service/results/artifacts/sending.ts';
+import type { ArtifactRow } from '@picket/service/results/tables.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type FileLinks, folderOf, type OpenedFile } from './links.ts';
 import { addTraceViewer, type TraceViewerFiles } from './trace-viewer.ts';
 

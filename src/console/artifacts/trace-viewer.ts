@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AppError } from '@picket/lib/errors.ts';
+import { packageFolder } from '@picket/lib/version.ts';
 import type { FastifyInstance } from 'fastify';
 import { gt } from 'semver';
-import { AppError } from '../../lib/errors.ts';
-import { packageFolder } from '../../lib/version.ts';
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

@@ -1,4 +1,4 @@
-import { type ErrorGroup, errorGroupRoutes } from '../../protocol/results/error-group.ts';
+import { type ErrorGroup, errorGroupRoutes } from '@picket/protocol/results/error-group.ts';
 import { ago, countText, instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';

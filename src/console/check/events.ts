@@ -1,6 +1,6 @@
-import { storedFacts } from '../../service/alerts/raise.ts';
-import type { AlertRow } from '../../service/alerts/tables.ts';
-import type { Check } from '../../service/checks/store.ts';
+import { storedFacts } from '@picket/service/alerts/raise.ts';
+import type { AlertRow } from '@picket/service/alerts/tables.ts';
+import type { Check } from '@picket/service/checks/store.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';

@@ -1,7 +1,7 @@
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { shareOfPercent } from '../../lib/figures/share.ts';
-import { type AnalyticsAnswer, typedAnalyticsRoute } from '../../protocol/results/analytics.ts';
-import { type Coverage, measuredShare } from '../../protocol/runs/coverage.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { shareOfPercent } from '@picket/lib/figures/share.ts';
+import { type AnalyticsAnswer, typedAnalyticsRoute } from '@picket/protocol/results/analytics.ts';
+import { type Coverage, measuredShare } from '@picket/protocol/runs/coverage.ts';
 import { countText, duration, percent } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';

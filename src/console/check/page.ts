@@ -1,9 +1,9 @@
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import type { AuditEntry } from '../../protocol/accounts/audit-log.ts';
-import { checkRoutes } from '../../protocol/checks/check.ts';
-import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
-import type { StandingCheck } from '../../service/checks/state/states.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { AuditEntry } from '@picket/protocol/accounts/audit-log.ts';
+import { checkRoutes } from '@picket/protocol/checks/check.ts';
+import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
+import type { StandingCheck } from '@picket/service/checks/state/states.ts';
 import { planSection } from '../agentic/plan-section.ts';
 import { textField } from '../elements/form.ts';
 import { ago, duration, instant, shortened } from '../elements/format.ts';

@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../../protocol/http/query.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
 
 const hourMs = 3_600_000;
 

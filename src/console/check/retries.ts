@@ -1,8 +1,8 @@
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import type { RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
-import { withGroups } from '../../service/checks/effective-check.ts';
-import type { Check } from '../../service/checks/store.ts';
-import { retryRules } from '../../service/runs/retries.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import type { RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
+import { withGroups } from '@picket/service/checks/effective-check.ts';
+import type { Check } from '@picket/service/checks/store.ts';
+import { retryRules } from '@picket/service/runs/retries.ts';
 import { counted, duration } from '../elements/format.ts';
 import type { PageCall } from '../page.ts';
 

@@ -1,4 +1,4 @@
-import { type Slot, slotRoutes } from '../../protocol/runs/slot.ts';
+import { type Slot, slotRoutes } from '@picket/protocol/runs/slot.ts';
 import { type Bar, bars } from '../elements/bars.ts';
 import { counted, countText, utc } from '../elements/format.ts';
 import { type SlotFacts, slotBar, slotState } from '../elements/slot-bar.ts';

@@ -1,5 +1,5 @@
+import { type Dashboard, DashboardInput, dashboardRoutes } from '@picket/protocol/pages/dashboard.ts';
 import type { z } from 'zod';
-import { type Dashboard, DashboardInput, dashboardRoutes } from '../../protocol/pages/dashboard.ts';
 import { csrfField } from '../elements/form.ts';
 import { customDomainSection } from '../elements/pages/custom-domain.ts';
 import { pageKeyOnce, pageKeys } from '../elements/pages/page-keys.ts';

@@ -1,4 +1,4 @@
-import { type Dashboard, dashboardRoutes } from '../../protocol/pages/dashboard.ts';
+import { type Dashboard, dashboardRoutes } from '@picket/protocol/pages/dashboard.ts';
 import { shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';

@@ -1,4 +1,4 @@
-import { previewRoutes } from '../../protocol/pages/preview.ts';
+import { previewRoutes } from '@picket/protocol/pages/preview.ts';
 import { attempt } from '../forms/problems.ts';
 import type { PageAnswer, PageCall } from '../page.ts';
 import { dashboardDocument } from '../public/dashboards/files.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { subMinutePeriodsSeconds } from '../../checks/contract/frequency.ts';
-import { isRecord } from '../../lib/json/record.ts';
+import { subMinutePeriodsSeconds } from '@picket/checks/contract/frequency.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
 import type { Field, Scalar } from '../forms/field.ts';
 
 type Entry = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
-import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
-import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
+import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
+import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
 import { channelName } from '../alerts/channel-words.ts';
 import type { Choice } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';

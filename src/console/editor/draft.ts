@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MaskedValue } from '../../checks/contract/masking.ts';
-import { isRecord } from '../../lib/json/record.ts';
+import type { MaskedValue } from '@picket/checks/contract/masking.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
 import type { Field } from '../forms/field.ts';
 import { objectOf, valuesOf } from '../forms/values.ts';
 import { asShown, asWritten } from './adapters.ts';

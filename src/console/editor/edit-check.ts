@@ -1,9 +1,9 @@
-import { maskedValues } from '../../checks/contract/definition/definition.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import { checkRoutes } from '../../protocol/checks/check.ts';
-import type { Warning } from '../../protocol/http/warning.ts';
+import { maskedValues } from '@picket/checks/contract/definition/definition.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { checkRoutes } from '@picket/protocol/checks/check.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { actionButton, confirmed, notice } from '../forms/action.ts';

@@ -1,6 +1,6 @@
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { checkTypes } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { checkTypes } from '../../checks/index.ts';
 import type { Problems } from '../forms/problems.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';

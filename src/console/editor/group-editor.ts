@@ -1,6 +1,6 @@
-import { commonForm } from '../../checks/contract/definition/common-form.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import { CheckGroupInput, checkGroupRoutes, maskedInGroups } from '../../protocol/checks/check-group.ts';
+import { commonForm } from '@picket/checks/contract/definition/common-form.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { CheckGroupInput, checkGroupRoutes, maskedInGroups } from '@picket/protocol/checks/check-group.ts';
 import { ago, counted, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';

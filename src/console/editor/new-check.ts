@@ -1,9 +1,9 @@
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
-import { definitionSchema, maskedValues } from '../../checks/contract/definition/definition.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { fieldError, validationError } from '../../platform/http/validation.ts';
-import { checkRoutes } from '../../protocol/checks/check.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
+import { definitionSchema, maskedValues } from '@picket/checks/contract/definition/definition.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { fieldError, validationError } from '@picket/platform/http/validation.ts';
+import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { notice } from '../forms/action.ts';
 import { initialOf } from '../forms/field.ts';
 import { attempt, type Problems, problemsOf } from '../forms/problems.ts';

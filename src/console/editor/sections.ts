@@ -1,8 +1,8 @@
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
-import { commonForm } from '../../checks/contract/definition/common-form.ts';
-import type { FormLayout } from '../../checks/contract/definition/form-layout.ts';
-import { fieldsWithoutEffect } from '../../service/checks/warnings/without-effect.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
+import { commonForm } from '@picket/checks/contract/definition/common-form.ts';
+import type { FormLayout } from '@picket/checks/contract/definition/form-layout.ts';
+import { fieldsWithoutEffect } from '@picket/service/checks/warnings/without-effect.ts';
 import { type Field, fieldsOf } from '../forms/field.ts';
 import { periodWords, withFormFields } from './adapters.ts';
 

@@ -1,8 +1,8 @@
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import { checkRoutes } from '../../protocol/checks/check.ts';
-import type { Warning } from '../../protocol/http/warning.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { checkRoutes } from '@picket/protocol/checks/check.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 import { ago, shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { type Html, html } from '../html.ts';

@@ -1,6 +1,6 @@
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
-import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { definitionRunRoutes } from '@picket/protocol/sessions/definition-run.ts';
+import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import type { Choice } from '../elements/form.ts';
 import { selectField } from '../elements/form.ts';
 import { duration, shortened } from '../elements/format.ts';

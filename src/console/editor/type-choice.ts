@@ -1,4 +1,4 @@
-import { checkTypes } from '../../checks/index.ts';
+import { checkTypes } from '@picket/checks/index.ts';
 import { csrfField } from '../elements/form.ts';
 import { html, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';

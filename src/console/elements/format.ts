@@ -1,11 +1,11 @@
-import { coarseDurationText } from '../../lib/figures/duration.ts';
-import { dayText, isoText, utcText } from '../../lib/figures/time.ts';
+import { coarseDurationText } from '@picket/lib/figures/duration.ts';
+import { dayText, isoText, utcText } from '@picket/lib/figures/time.ts';
 import { type Html, html } from '../html.ts';
 
-export { counted, countText } from '../../lib/figures/count.ts';
-export { durationText as duration } from '../../lib/figures/duration.ts';
-export { percentText as percent } from '../../lib/figures/share.ts';
-export { utcText as utc } from '../../lib/figures/time.ts';
+export { counted, countText } from '@picket/lib/figures/count.ts';
+export { durationText as duration } from '@picket/lib/figures/duration.ts';
+export { percentText as percent } from '@picket/lib/figures/share.ts';
+export { utcText as utc } from '@picket/lib/figures/time.ts';
 
 /** An instant: UTC in the page, which a script of the page turns into the reader's zone. */
 export function instant(at: number | string): Html {

@@ -1,5 +1,5 @@
+import type { ManagedFields } from '@picket/protocol/http/managed-fields.ts';
 import type { z } from 'zod';
-import type { ManagedFields } from '../../protocol/http/managed-fields.ts';
 import { type Content, html } from '../html.ts';
 import { shortened } from './format.ts';
 import { visible } from './text.ts';

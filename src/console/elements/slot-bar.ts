@@ -1,5 +1,5 @@
-import { failureWords } from '../../checks/judging/failure-words.ts';
-import { type SlotReason, slotReasons } from '../../protocol/runs/slot.ts';
+import { failureWords } from '@picket/checks/judging/failure-words.ts';
+import { type SlotReason, slotReasons } from '@picket/protocol/runs/slot.ts';
 import { path, withQuery } from '../html.ts';
 import type { Bar } from './bars.ts';
 import { countText, duration, shortened, utc } from './format.ts';

@@ -1,4 +1,4 @@
-import type { Viewer } from '../../service/logins/sessions.ts';
+import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { csrfField } from '../elements/form.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { Problems } from './problems.ts';

@@ -1,8 +1,8 @@
+import { channelKinds } from '@picket/channels/index.ts';
+import { DashboardInput } from '@picket/protocol/pages/dashboard.ts';
+import { MaintenanceWindowInput } from '@picket/protocol/pages/maintenance-window.ts';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { channelKinds } from '../../channels/index.ts';
-import { DashboardInput } from '../../protocol/pages/dashboard.ts';
-import { MaintenanceWindowInput } from '../../protocol/pages/maintenance-window.ts';
 import { Form } from './form.ts';
 
 const configs = channelKinds.map(({ type, config }) => [type, config] as const);

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '../../lib/errors.ts';
+import { AppError, type ErrorCode } from '@picket/lib/errors.ts';
 
 /** What an operation had against what a form said. */
 export interface Problems {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from '../../lib/json/record.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
 import { type Field, objectWord } from './field.ts';
 
 type Entry = Readonly<Record<string, unknown>>;

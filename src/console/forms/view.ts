@@ -1,4 +1,4 @@
-import type { FieldLayout } from '../../checks/contract/definition/form-layout.ts';
+import type { FieldLayout } from '@picket/checks/contract/definition/form-layout.ts';
 import {
   boxes,
   type Choice,

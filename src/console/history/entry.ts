@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../protocol/accounts/audit-log.ts';
+import type { AuditEntry } from '@picket/protocol/accounts/audit-log.ts';
 import { counted, shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, html, withQuery } from '../html.ts';

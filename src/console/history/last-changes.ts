@@ -1,4 +1,4 @@
-import { type AuditEntry, auditLogRoutes } from '../../protocol/accounts/audit-log.ts';
+import { type AuditEntry, auditLogRoutes } from '@picket/protocol/accounts/audit-log.ts';
 import { ago, shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, type Html, html, withQuery } from '../html.ts';

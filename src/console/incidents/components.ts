@@ -3,7 +3,7 @@ import {
   componentImpacts,
   type StatusPageComponent,
   statusPageComponentRoutes,
-} from '../../protocol/pages/status-page-component.ts';
+} from '@picket/protocol/pages/status-page-component.ts';
 import { selectField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';

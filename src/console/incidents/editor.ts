@@ -1,5 +1,5 @@
-import { incidentRoutes } from '../../protocol/pages/incident.ts';
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { incidentRoutes } from '@picket/protocol/pages/incident.ts';
+import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
 import { boxes, checkbox, csrfField, selectField, textArea, textField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';

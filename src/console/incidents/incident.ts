@@ -1,4 +1,4 @@
-import { type Incident, incidentRoutes } from '../../protocol/pages/incident.ts';
+import { type Incident, incidentRoutes } from '@picket/protocol/pages/incident.ts';
 import { csrfField } from '../elements/form.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';

@@ -1,4 +1,4 @@
-import { incidentRoutes } from '../../protocol/pages/incident.ts';
+import { incidentRoutes } from '@picket/protocol/pages/incident.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { statusTabs } from '../elements/tabs.ts';

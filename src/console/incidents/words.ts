@@ -1,4 +1,4 @@
-import { type Incident, incidentSeverities, incidentStatuses } from '../../protocol/pages/incident.ts';
+import { type Incident, incidentSeverities, incidentStatuses } from '@picket/protocol/pages/incident.ts';
 import type { Choice } from '../elements/form.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import type { Html } from '../html.ts';

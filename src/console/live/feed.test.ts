@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
+import { systemClock } from '@picket/lib/clock.ts';
+import { createLogger } from '@picket/lib/log.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { FastifyReply } from 'fastify';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { systemClock } from '../../lib/clock.ts';
-import { createLogger } from '../../lib/log.ts';
-import type { Store } from '../../platform/store/store.ts';
 import { LiveFeed } from './feed.ts';
 
 const accountId = 'account';

@@ -1,9 +1,9 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import type { HandlerDeps } from '@picket/platform/feature/handler.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import { LruMap } from '../../lib/lru.ts';
-import type { HandlerDeps } from '../../platform/feature/handler.ts';
-import type { Store } from '../../platform/store/store.ts';
 
 /** How often the database is asked whether anything changed, for all readers of an account together. */
 const lookMs = 2_000;

@@ -1,5 +1,5 @@
+import { packageVersion } from '@picket/lib/version.ts';
 import type { FastifyRequest } from 'fastify';
-import { packageVersion } from '../../lib/version.ts';
 import { type Html, html } from '../html.ts';
 
 /** What to type where an agent shall run; the key is in it. */

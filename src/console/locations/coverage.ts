@@ -1,6 +1,6 @@
-import { utcDay } from '../../lib/figures/time.ts';
-import { type Coverage, coverageText, measuredShare } from '../../protocol/runs/coverage.ts';
-import type { LocationCoverage } from '../../protocol/runs/location-coverage.ts';
+import { utcDay } from '@picket/lib/figures/time.ts';
+import { type Coverage, coverageText, measuredShare } from '@picket/protocol/runs/coverage.ts';
+import type { LocationCoverage } from '@picket/protocol/runs/location-coverage.ts';
 import { counted, countText, percent } from '../elements/format.ts';
 import { reasonWords } from '../elements/slot-bar.ts';
 import { table } from '../elements/table.ts';

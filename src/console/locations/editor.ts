@@ -2,7 +2,7 @@ import {
   PrivateLocationInput,
   PrivateLocationPatch,
   privateLocationRoutes,
-} from '../../protocol/locations/private-location.ts';
+} from '@picket/protocol/locations/private-location.ts';
 import { csrfField } from '../elements/form.ts';
 import { problemNotice } from '../forms/action.ts';
 import { Form } from '../forms/form.ts';

@@ -1,4 +1,4 @@
-import type { PrivateLocation } from '../../protocol/locations/private-location.ts';
+import type { PrivateLocation } from '@picket/protocol/locations/private-location.ts';
 import { ago } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { type Html, html } from '../html.ts';

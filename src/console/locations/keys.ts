@@ -1,5 +1,5 @@
+import { type PrivateLocation, privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import type { FastifyRequest } from 'fastify';
-import { type PrivateLocation, privateLocationRoutes } from '../../protocol/locations/private-location.ts';
 import { ago, counted, instant } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { actionButton, confirmed } from '../forms/action.ts';

@@ -1,4 +1,4 @@
-import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import { ago, counted, duration, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { html, path } from '../html.ts';

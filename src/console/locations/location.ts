@@ -1,16 +1,16 @@
-import { findCheckType } from '../../checks/index.ts';
-import { withoutPassword } from '../../lib/text.ts';
-import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
-import { type PrivateLocation, privateLocationRoutes } from '../../protocol/locations/private-location.ts';
-import { locationCoverageRoutes } from '../../protocol/runs/location-coverage.ts';
-import { slotRoutes } from '../../protocol/runs/slot.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { withoutPassword } from '@picket/lib/text.ts';
+import { locationEventRoutes } from '@picket/protocol/locations/location-event.ts';
+import { type PrivateLocation, privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
+import { locationCoverageRoutes } from '@picket/protocol/runs/location-coverage.ts';
+import { slotRoutes } from '@picket/protocol/runs/slot.ts';
 import {
   agentCapabilities,
   agentCheckTypes,
   agentSeenWindowMs,
   runningSessions,
-} from '../../service/agent-presence/presence.ts';
-import type { AgentRow } from '../../service/agent-presence/tables.ts';
+} from '@picket/service/agent-presence/presence.ts';
+import type { AgentRow } from '@picket/service/agent-presence/tables.ts';
 import { ago, counted, countText, duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { facts, table } from '../elements/table.ts';

@@ -1,4 +1,4 @@
-import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import { attempt } from '../forms/problems.ts';
 import { path } from '../html.ts';
 import type { Page, PageAnswer, PageCall } from '../page.ts';

@@ -1,7 +1,7 @@
-import { lanes } from '../../checks/contract/check-type.ts';
-import type { LocationEvent } from '../../protocol/locations/location-event.ts';
-import type { QueueState } from '../../service/locations/minute-store.ts';
-import type { LocationMinuteRow } from '../../service/locations/tables.ts';
+import { lanes } from '@picket/checks/contract/check-type.ts';
+import type { LocationEvent } from '@picket/protocol/locations/location-event.ts';
+import type { QueueState } from '@picket/service/locations/minute-store.ts';
+import type { LocationMinuteRow } from '@picket/service/locations/tables.ts';
 import { counted, countText, duration } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';
 import { type ChartBucket, type ChartMark, timeChart } from '../elements/time-chart.ts';

@@ -1,5 +1,5 @@
-import { shareOf } from '../../lib/figures/share.ts';
-import type { SlotCounts } from '../../protocol/runs/slot.ts';
+import { shareOf } from '@picket/lib/figures/share.ts';
+import type { SlotCounts } from '@picket/protocol/runs/slot.ts';
 import { countText, percent } from '../elements/format.ts';
 import { reasonWords } from '../elements/slot-bar.ts';
 import { facts, table } from '../elements/table.ts';

@@ -1,4 +1,4 @@
-import type { InvitationRow } from '../../service/members/tables.ts';
+import type { InvitationRow } from '@picket/service/members/tables.ts';
 import { roleName } from '../account/tabs.ts';
 import { textField } from '../elements/form.ts';
 import { notice } from '../forms/action.ts';

@@ -1,6 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { roleIn } from '../../service/logins/store.ts';
-import { canMail, linkTo, resetMail } from '../../service/members/mails.ts';
+import { roleIn } from '@picket/service/logins/store.ts';
+import { canMail, linkTo, resetMail } from '@picket/service/members/mails.ts';
 import {
   acceptInvitation,
   type OpenInvitation,
@@ -9,7 +8,8 @@ import {
   personWith,
   resetPassword,
   startReset,
-} from '../../service/members/passwords.ts';
+} from '@picket/service/members/passwords.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { roleName } from '../account/tabs.ts';
 import { attempt } from '../forms/problems.ts';
 import { html } from '../html.ts';

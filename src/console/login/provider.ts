@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import type { Clock } from '@picket/lib/clock.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import type { Claims, SingleSignOn } from '@picket/service/members/single-sign-on.ts';
 import * as oidc from 'openid-client';
-import type { Clock } from '../../lib/clock.ts';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
-import type { Claims, SingleSignOn } from '../../service/members/single-sign-on.ts';
 
 /** A login that the provider's answer does not allow, in words for the person. */
 export class LoginRefused extends Error {}

@@ -1,7 +1,7 @@
+import { AppError } from '@picket/lib/errors.ts';
+import { bearerKey } from '@picket/platform/http/auth.ts';
+import { isCsrfToken } from '@picket/service/logins/sessions.ts';
 import type { FastifyInstance } from 'fastify';
-import { AppError } from '../../lib/errors.ts';
-import { bearerKey } from '../../platform/http/auth.ts';
-import { isCsrfToken } from '../../service/logins/sessions.ts';
 import { notAllowed } from '../error-page.ts';
 import { isFromOwnPage, isFromThisMachine, ownPath } from '../requests/addresses.ts';
 import { isSecure, sessionCookieName, setCookie } from '../requests/cookie.ts';

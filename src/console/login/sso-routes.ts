@@ -1,7 +1,7 @@
+import type { RoleChange } from '@picket/service/members/group-roles.ts';
+import { admit } from '@picket/service/members/single-sign-on.ts';
+import type { InvitationRow, PersonRow } from '@picket/service/members/tables.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RoleChange } from '../../service/members/group-roles.ts';
-import { admit } from '../../service/members/single-sign-on.ts';
-import type { InvitationRow, PersonRow } from '../../service/members/tables.ts';
 import { ownPath } from '../requests/addresses.ts';
 import { cookieOf, isSecure, setCookie } from '../requests/cookie.ts';
 import { type Entrance, originOf } from './entrance.ts';

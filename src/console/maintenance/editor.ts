@@ -1,9 +1,9 @@
+import type { Route } from '@picket/protocol/http/route.ts';
+import { incidentSeverities } from '@picket/protocol/pages/incident.ts';
+import { MaintenanceWindowInput, maintenanceWindowApi } from '@picket/protocol/pages/maintenance-window.ts';
+import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '@picket/protocol/pages/status-page-component.ts';
 import type { z } from 'zod';
-import type { Route } from '../../protocol/http/route.ts';
-import { incidentSeverities } from '../../protocol/pages/incident.ts';
-import { MaintenanceWindowInput, maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
-import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';

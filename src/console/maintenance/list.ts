@@ -1,5 +1,5 @@
-import { maintenanceWindowApi, type WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
-import { withCalendars } from '../../service/maintenance/maintenance.ts';
+import { maintenanceWindowApi, type WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
+import { withCalendars } from '@picket/service/maintenance/maintenance.ts';
 import { counted, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';

@@ -1,5 +1,5 @@
-import { MaintenanceWindowInput, type WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
-import { MaintenanceCalendar } from '../../service/maintenance/calendar.ts';
+import { MaintenanceWindowInput, type WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
+import { MaintenanceCalendar } from '@picket/service/maintenance/calendar.ts';
 import { counted, duration, shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, type Html, html, path } from '../html.ts';

@@ -1,7 +1,7 @@
+import { instantOfLocal, localTime } from '@picket/lib/time-zone.ts';
+import { isTimeZone } from '@picket/protocol/http/time-zone.ts';
+import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { Temporal } from 'temporal-polyfill';
-import { instantOfLocal, localTime } from '../../lib/time-zone.ts';
-import { isTimeZone } from '../../protocol/http/time-zone.ts';
-import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
 import { instant } from '../elements/format.ts';
 import { type Html, html } from '../html.ts';
 

@@ -1,6 +1,10 @@
+import {
+  type Maintenance,
+  MaintenanceStatus,
+  maintenanceRoutes,
+} from '@picket/protocol/pages/maintenance.ts';
+import { maintenanceWindowApi } from '@picket/protocol/pages/maintenance-window.ts';
 import type { z } from 'zod';
-import { type Maintenance, MaintenanceStatus, maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
-import { maintenanceWindowApi } from '../../protocol/pages/maintenance-window.ts';
 import { checkbox, csrfField, selectField, textArea, textField } from '../elements/form.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';

@@ -1,5 +1,5 @@
+import type { Store } from '@picket/platform/store/store.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Store } from '../../platform/store/store.ts';
 import { shared } from './board.ts';
 
 const accountId = 'account';

@@ -1,7 +1,7 @@
-import { LruMap } from '../../lib/lru.ts';
-import type { Store } from '../../platform/store/store.ts';
-import type { OverviewState } from '../../service/overviews/states.ts';
-import type { OverviewChoices } from '../../service/overviews/store.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import type { OverviewState } from '@picket/service/overviews/states.ts';
+import type { OverviewChoices } from '@picket/service/overviews/store.ts';
 
 /** Looking at every check takes at most this share of the time, however many readers there are. */
 const shareOfTime = 0.05;

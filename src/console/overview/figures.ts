@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Share, shareOfPercent } from '../../lib/figures/share.ts';
-import { LruMap } from '../../lib/lru.ts';
-import { analyticsRoutes } from '../../protocol/results/analytics.ts';
-import { measuredShare } from '../../protocol/runs/coverage.ts';
+import { type Share, shareOfPercent } from '@picket/lib/figures/share.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import { analyticsRoutes } from '@picket/protocol/results/analytics.ts';
+import { measuredShare } from '@picket/protocol/runs/coverage.ts';
 import type { PageCall } from '../page.ts';
 
 /** What a check amounted to over a window. */

@@ -1,4 +1,4 @@
-import { type OverviewState, overviewStates } from '../../service/overviews/states.ts';
+import { type OverviewState, overviewStates } from '@picket/service/overviews/states.ts';
 import { counted, countText, shortened } from '../elements/format.ts';
 import { stateBadge, states } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';

@@ -1,5 +1,5 @@
+import type { OverviewState } from '@picket/service/overviews/states.ts';
 import { expect, it } from 'vitest';
-import type { OverviewState } from '../../service/overviews/states.ts';
 import { headline } from './headline.ts';
 
 function shown(counts: Partial<Record<OverviewState, number>>): string {

@@ -1,4 +1,4 @@
-import type { OverviewState } from '../../service/overviews/states.ts';
+import type { OverviewState } from '@picket/service/overviews/states.ts';
 import { counted, countText, duration, shortened } from '../elements/format.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import type { ShownCheck } from './row.ts';

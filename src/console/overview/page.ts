@@ -1,8 +1,8 @@
-import { findCheckType } from '../../checks/index.ts';
-import { checkRoutes } from '../../protocol/checks/check.ts';
-import { warningsOf } from '../../service/checks/warnings/warnings.ts';
-import { overviewStates } from '../../service/overviews/states.ts';
-import type { OverviewFilter, RecentSlot } from '../../service/overviews/store.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { checkRoutes } from '@picket/protocol/checks/check.ts';
+import { warningsOf } from '@picket/service/checks/warnings/warnings.ts';
+import { overviewStates } from '@picket/service/overviews/states.ts';
+import type { OverviewFilter, RecentSlot } from '@picket/service/overviews/store.ts';
 import { pager } from '../elements/table.ts';
 import { html, withQuery } from '../html.ts';
 import { newsHeader } from '../live/feed.ts';

@@ -1,5 +1,5 @@
-import { failureWords } from '../../checks/judging/failure-words.ts';
-import type { OverviewRow, RecentSlot } from '../../service/overviews/store.ts';
+import { failureWords } from '@picket/checks/judging/failure-words.ts';
+import type { OverviewRow, RecentSlot } from '@picket/service/overviews/store.ts';
 import { bars } from '../elements/bars.ts';
 import { ago, counted, duration, percent, shortened } from '../elements/format.ts';
 import { reasonWords, type SlotFacts, slotBar, slotHref, slotState } from '../elements/slot-bar.ts';

@@ -1,5 +1,5 @@
-import { isOpen, parseState } from '../../service/alerts/stored-state.ts';
-import type { OverviewRow } from '../../service/overviews/store.ts';
+import { isOpen, parseState } from '@picket/service/alerts/stored-state.ts';
+import type { OverviewRow } from '@picket/service/overviews/store.ts';
 
 /** When a check last stopped passing; null while it passes. */
 export function sinceOf({ alertState }: Pick<OverviewRow, 'alertState'>): number | null {

@@ -1,4 +1,4 @@
-import type { StatusPageOptions } from '../../protocol/pages/status-page.ts';
+import type { StatusPageOptions } from '@picket/protocol/pages/status-page.ts';
 
 type Themes = NonNullable<StatusPageOptions['themeColors']>;
 

@@ -1,5 +1,5 @@
-import { utcDay } from '../../lib/figures/time.ts';
-import { type Coverage, coverageText, type Measurement } from '../../protocol/runs/coverage.ts';
+import { utcDay } from '@picket/lib/figures/time.ts';
+import { type Coverage, coverageText, type Measurement } from '@picket/protocol/runs/coverage.ts';
 import { counted, duration } from '../elements/format.ts';
 import { type Html, html } from '../html.ts';
 

@@ -1,5 +1,5 @@
-import { utcText } from '../../lib/figures/time.ts';
-import type { StatusPageData } from '../../protocol/pages/public-page.ts';
+import { utcText } from '@picket/lib/figures/time.ts';
+import type { StatusPageData } from '@picket/protocol/pages/public-page.ts';
 import { visible } from '../elements/text.ts';
 import { html } from '../html.ts';
 import { statusWord } from './incidents.ts';

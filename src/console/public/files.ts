@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import { etagOf, isKnown } from '@picket/service/pages/answers/shared-answer.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { etagOf, isKnown } from '../../service/pages/answers/shared-answer.ts';
 
 const [gzipped, gunzipped] = [promisify(gzip), promisify(gunzip)];
 

@@ -1,5 +1,5 @@
-import { type Clock, waitAtMost } from '../../lib/clock.ts';
-import { LruMap } from '../../lib/lru.ts';
+import { type Clock, waitAtMost } from '@picket/lib/clock.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 
 /** How long an answer is given again without asking the database. */
 const freshMs = 10_000;

@@ -1,5 +1,5 @@
+import { AppError } from '@picket/lib/errors.ts';
 import { expect, it } from 'vitest';
-import { AppError } from '../../lib/errors.ts';
 import { isBetterOld } from './public-call.ts';
 
 it('prefers an old page to a failure of ours and to a limit, not to what is so', () => {

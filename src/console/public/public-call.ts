@@ -1,9 +1,9 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
+import type { AnyHandler, Call } from '@picket/platform/feature/handler.ts';
+import type { RateLimits } from '@picket/platform/http/limits.ts';
+import { asStoreError } from '@picket/platform/store/engine/dialect.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../lib/clock.ts';
-import { AppError, toError } from '../../lib/errors.ts';
-import type { AnyHandler, Call } from '../../platform/feature/handler.ts';
-import type { RateLimits } from '../../platform/http/limits.ts';
-import { asStoreError } from '../../platform/store/engine/dialect.ts';
 import type { Assets } from '../assets.ts';
 
 export interface PublicPagesDeps {

@@ -1,9 +1,9 @@
+import { AppError, toError } from '@picket/lib/errors.ts';
+import { reportError } from '@picket/platform/http/errors.ts';
+import type { SharedLimits } from '@picket/platform/http/shared-limits/shared-limits.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { freshness } from '@picket/service/pages/answers/shared-answer.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, toError } from '../../lib/errors.ts';
-import { reportError } from '../../platform/http/errors.ts';
-import type { SharedLimits } from '../../platform/http/shared-limits/shared-limits.ts';
-import type { Store } from '../../platform/store/store.ts';
-import { freshness } from '../../service/pages/answers/shared-answer.ts';
 import type { Assets } from '../assets.ts';
 import { notAllowed } from '../error-page.ts';
 import { path } from '../html.ts';

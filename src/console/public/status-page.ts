@@ -1,5 +1,5 @@
-import type { StatusPageData } from '../../protocol/pages/public-page.ts';
-import { unmeasured } from '../../service/pages/measured-now.ts';
+import type { StatusPageData } from '@picket/protocol/pages/public-page.ts';
+import { unmeasured } from '@picket/service/pages/measured-now.ts';
 import type { Assets } from '../assets.ts';
 import { instant } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';

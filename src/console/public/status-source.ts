@@ -1,8 +1,8 @@
-import { AppError, toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { hashKey } from '../../platform/ids/keys.ts';
-import { publicPageRoutes, type StatusPageData } from '../../protocol/pages/public-page.ts';
-import type { PublicCopies } from '../../service/pages/public-copies.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { hashKey } from '@picket/platform/ids/keys.ts';
+import { publicPageRoutes, type StatusPageData } from '@picket/protocol/pages/public-page.ts';
+import type { PublicCopies } from '@picket/service/pages/public-copies.ts';
 import { path } from '../html.ts';
 import { type Kept, KeptAnswers } from './kept-answers.ts';
 import type { GivenKey } from './keys.ts';

@@ -1,7 +1,7 @@
-import { shareOfPercent } from '../../lib/figures/share.ts';
-import type { StatusPageData } from '../../protocol/pages/public-page.ts';
-import { coverageText, notMeasured } from '../../protocol/runs/coverage.ts';
-import { blindWords, isBlind } from '../../service/pages/measured-now.ts';
+import { shareOfPercent } from '@picket/lib/figures/share.ts';
+import type { StatusPageData } from '@picket/protocol/pages/public-page.ts';
+import { coverageText, notMeasured } from '@picket/protocol/runs/coverage.ts';
+import { blindWords, isBlind } from '@picket/service/pages/measured-now.ts';
 import { counted, day, instant, percent } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';

@@ -1,7 +1,7 @@
-import { AppError } from '../../lib/errors.ts';
-import { localTime } from '../../lib/time-zone.ts';
-import { type CheckReport, reportingRoutes, reportRanges } from '../../protocol/results/reporting.ts';
-import { namedWindow } from '../../service/results/reports/window.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { localTime } from '@picket/lib/time-zone.ts';
+import { type CheckReport, reportingRoutes, reportRanges } from '@picket/protocol/results/reporting.ts';
+import { namedWindow } from '@picket/service/results/reports/window.ts';
 import { shortened } from '../elements/format.ts';
 import { notice } from '../forms/action.ts';
 import { type Html, html, withQuery } from '../html.ts';

@@ -1,7 +1,7 @@
+import { instantOfLocal } from '@picket/lib/time-zone.ts';
+import { isTimeZone } from '@picket/protocol/http/time-zone.ts';
+import { reportRanges } from '@picket/protocol/results/reporting.ts';
 import { Temporal } from 'temporal-polyfill';
-import { instantOfLocal } from '../../lib/time-zone.ts';
-import { isTimeZone } from '../../protocol/http/time-zone.ts';
-import { reportRanges } from '../../protocol/results/reporting.ts';
 
 export const rangeWords: Readonly<Record<(typeof reportRanges)[number], string>> = {
   last24Hrs: 'Last 24 hours',

@@ -1,6 +1,6 @@
-import { type Share, shareOfPercent } from '../../lib/figures/share.ts';
-import type { CheckReport } from '../../protocol/results/reporting.ts';
-import { addedCoverage, type Coverage, coverageText, notMeasured } from '../../protocol/runs/coverage.ts';
+import { type Share, shareOfPercent } from '@picket/lib/figures/share.ts';
+import type { CheckReport } from '@picket/protocol/results/reporting.ts';
+import { addedCoverage, type Coverage, coverageText, notMeasured } from '@picket/protocol/runs/coverage.ts';
 import { countText, duration, percent, shortened } from '../elements/format.ts';
 import { type Column, table } from '../elements/table.ts';
 import { type Content, type Html, html, path } from '../html.ts';

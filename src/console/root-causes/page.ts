@@ -1,7 +1,7 @@
-import { AppError } from '../../lib/errors.ts';
-import { checkResultRoutes } from '../../protocol/results/check-result.ts';
-import { rootCauseAnalysisRoutes } from '../../protocol/results/root-cause-analysis.ts';
-import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { checkResultRoutes } from '@picket/protocol/results/check-result.ts';
+import { rootCauseAnalysisRoutes } from '@picket/protocol/results/root-cause-analysis.ts';
+import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { path } from '../html.ts';
 import { type Page, type PageAnswer, type PageCall, posts } from '../page.ts';
 

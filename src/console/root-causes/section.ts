@@ -1,9 +1,9 @@
-import type { CheckResult } from '../../protocol/results/check-result.ts';
+import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import {
   type RootCauseAnalysis,
   rootCauseAnalysisRoutes,
-} from '../../protocol/results/root-cause-analysis.ts';
-import { isOfRun } from '../../service/analyses/cause-owner.ts';
+} from '@picket/protocol/results/root-cause-analysis.ts';
+import { isOfRun } from '@picket/service/analyses/cause-owner.ts';
 import { csrfField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';

@@ -1,8 +1,8 @@
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { maskedValues } from '@picket/checks/contract/definition/definition.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import { withoutDefaults } from '@picket/lib/json/without-defaults.ts';
 import { stringify } from 'yaml';
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { maskedValues } from '../../checks/contract/definition/definition.ts';
-import { isRecord } from '../../lib/json/record.ts';
-import { withoutDefaults } from '../../lib/json/without-defaults.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -4,9 +4,9 @@ import type {
   SummaryTable,
   SummaryText,
   SummaryValue,
-} from '../../checks/summary/detail-summary.ts';
-import { valueWords } from '../../checks/summary/parts.ts';
-import { type CheckResult, summaryOfResult } from '../../protocol/results/check-result.ts';
+} from '@picket/checks/summary/detail-summary.ts';
+import { valueWords } from '@picket/checks/summary/parts.ts';
+import { type CheckResult, summaryOfResult } from '@picket/protocol/results/check-result.ts';
 import { bytes, duration } from '../elements/format.ts';
 
 /** Something that two runs can be compared by. */

@@ -1,4 +1,4 @@
-import { checkResultRoutes } from '../../protocol/results/check-result.ts';
+import { checkResultRoutes } from '@picket/protocol/results/check-result.ts';
 import { instant } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';

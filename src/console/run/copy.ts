@@ -1,6 +1,6 @@
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import { checkRoutes } from '../../protocol/checks/check.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { block } from '../elements/text.ts';
 import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';

@@ -1,5 +1,5 @@
+import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import { expect, it } from 'vitest';
-import type { CheckResult } from '../../protocol/results/check-result.ts';
 import { html } from '../html.ts';
 import { factsOf } from './compare-facts.ts';
 import { detailParts } from './detail.ts';

@@ -1,5 +1,5 @@
-import type { DetailSummary, SummaryPhase } from '../../checks/summary/detail-summary.ts';
-import { type CheckResult, detailOf, summaryOfResult } from '../../protocol/results/check-result.ts';
+import type { DetailSummary, SummaryPhase } from '@picket/checks/summary/detail-summary.ts';
+import { type CheckResult, detailOf, summaryOfResult } from '@picket/protocol/results/check-result.ts';
 import { shortened } from '../elements/format.ts';
 import { block, section, visible } from '../elements/text.ts';
 import { type Phase, waterfall } from '../elements/waterfall.ts';

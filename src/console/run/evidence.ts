@@ -1,6 +1,6 @@
-import { type AssetType, assetTypeOf } from '../../protocol/results/artifact.ts';
-import type { CheckResult } from '../../protocol/results/check-result.ts';
-import { artifactKey } from '../../service/results/artifacts/intake.ts';
+import { type AssetType, assetTypeOf } from '@picket/protocol/results/artifact.ts';
+import type { CheckResult } from '@picket/protocol/results/check-result.ts';
+import { artifactKey } from '@picket/service/results/artifacts/intake.ts';
 import { bytes } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { block, section, visible } from '../elements/text.ts';

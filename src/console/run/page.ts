@@ -1,9 +1,13 @@
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import { assetRoutes } from '../../protocol/results/artifact.ts';
-import { type CheckResult, checkResultRoutes, summaryOfResult } from '../../protocol/results/check-result.ts';
-import { slotRoutes } from '../../protocol/runs/slot.ts';
-import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { assetRoutes } from '@picket/protocol/results/artifact.ts';
+import {
+  type CheckResult,
+  checkResultRoutes,
+  summaryOfResult,
+} from '@picket/protocol/results/check-result.ts';
+import { slotRoutes } from '@picket/protocol/runs/slot.ts';
+import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { reasonWords } from '../elements/slot-bar.ts';
 import { stateBadge } from '../elements/state.ts';

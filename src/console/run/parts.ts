@@ -1,5 +1,5 @@
-import { type CheckResult, checkResultRoutes } from '../../protocol/results/check-result.ts';
-import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import { type CheckResult, checkResultRoutes } from '@picket/protocol/results/check-result.ts';
+import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';

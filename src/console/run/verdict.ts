@@ -1,5 +1,5 @@
-import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
-import type { CheckResult } from '../../protocol/results/check-result.ts';
+import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
+import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import { duration } from '../elements/format.ts';
 import type { State } from '../elements/state.ts';
 

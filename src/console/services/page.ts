@@ -1,4 +1,4 @@
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
 import { csrfField, textField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';

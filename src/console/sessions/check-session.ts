@@ -1,4 +1,4 @@
-import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
 import { actionButton } from '../forms/action.ts';

@@ -1,5 +1,5 @@
-import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
-import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
+import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { csrfField } from '../elements/form.ts';
 import { ago, duration, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';

@@ -1,4 +1,4 @@
-import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { facts } from '../elements/table.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '../../lib/errors.ts';
-import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
 import { actionButton } from '../forms/action.ts';

@@ -1,4 +1,4 @@
-import type { checkSessionStatusNames } from '../../protocol/sessions/check-session.ts';
+import type { checkSessionStatusNames } from '@picket/protocol/sessions/check-session.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { type Html, html } from '../html.ts';
 

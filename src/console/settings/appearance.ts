@@ -1,4 +1,4 @@
-import type { Warning } from '../../protocol/http/warning.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 import type { Words } from '../forms/view.ts';
 import type { Content } from '../html.ts';
 import type { PageCall } from '../page.ts';

@@ -1,4 +1,4 @@
-import { daysLeft, daysLeftText } from '../../lib/figures/days-left.ts';
+import { daysLeft, daysLeftText } from '@picket/lib/figures/days-left.ts';
 import { instant } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { type Content, html } from '../html.ts';

@@ -1,6 +1,6 @@
+import { ManagedFields } from '@picket/protocol/http/managed-fields.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import { z } from 'zod';
-import { ManagedFields } from '../../protocol/http/managed-fields.ts';
-import type { Route } from '../../protocol/http/route.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { managedNotice } from '../elements/managed.ts';

@@ -1,4 +1,4 @@
-import { totalOf } from '../../platform/operations/answer.ts';
+import { totalOf } from '@picket/platform/operations/answer.ts';
 import { pager, table as tableOf } from '../elements/table.ts';
 import { labelOf } from '../forms/view.ts';
 import { html, withQuery } from '../html.ts';

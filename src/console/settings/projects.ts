@@ -1,4 +1,4 @@
-import { type Project, projectRoutes } from '../../protocol/projects/project.ts';
+import { type Project, projectRoutes } from '@picket/protocol/projects/project.ts';
 import { ago, counted, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';

@@ -1,6 +1,6 @@
+import { type Runtime, runtimeRoutes } from '@picket/protocol/checks/runtime.ts';
+import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import type { z } from 'zod';
-import { type Runtime, runtimeRoutes } from '../../protocol/checks/runtime.ts';
-import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
 import { counted, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';

@@ -1,8 +1,8 @@
-import { decimalText } from '../../lib/figures/count.ts';
-import { leftText, shareOfPercent } from '../../lib/figures/share.ts';
-import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
-import { sloRoutes } from '../../protocol/results/slo.ts';
-import { coverageText } from '../../protocol/runs/coverage.ts';
+import { decimalText } from '@picket/lib/figures/count.ts';
+import { leftText, shareOfPercent } from '@picket/lib/figures/share.ts';
+import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
+import { sloRoutes } from '@picket/protocol/results/slo.ts';
+import { coverageText } from '@picket/protocol/runs/coverage.ts';
 import { channelName } from '../alerts/channel-words.ts';
 import { counted, countText, percent, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';

@@ -1,6 +1,6 @@
+import type { ResourceApi } from '@picket/protocol/http/resource.ts';
+import { resources } from '@picket/service/resources/index.ts';
 import type { z } from 'zod';
-import type { ResourceApi } from '../../protocol/http/resource.ts';
-import { resources } from '../../service/resources/index.ts';
 import type { Appearance, Shown } from './appearance.ts';
 import { appearances } from './appearances.ts';
 

@@ -1,5 +1,5 @@
+import { ManagedFields } from '@picket/protocol/http/managed-fields.ts';
 import { z } from 'zod';
-import { ManagedFields } from '../../protocol/http/managed-fields.ts';
 import { counted, instant, shortened } from '../elements/format.ts';
 import { block, visible } from '../elements/text.ts';
 import type { Words } from '../forms/view.ts';

@@ -1,13 +1,13 @@
-import { AppError } from '../../lib/errors.ts';
-import type { AutomationRule } from '../../protocol/pages/automation-rule.ts';
-import { automationRuleRoutes } from '../../protocol/pages/automation-rule.ts';
-import type { StatusPage } from '../../protocol/pages/status-page.ts';
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { AutomationRule } from '@picket/protocol/pages/automation-rule.ts';
+import { automationRuleRoutes } from '@picket/protocol/pages/automation-rule.ts';
+import type { StatusPage } from '@picket/protocol/pages/status-page.ts';
+import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
 import {
   type StatusPageComponent,
   StatusPageComponentInput,
   statusPageComponentRoutes,
-} from '../../protocol/pages/status-page-component.ts';
+} from '@picket/protocol/pages/status-page-component.ts';
 import { csrfField, selectField } from '../elements/form.ts';
 import { counted, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';

@@ -3,7 +3,7 @@ import {
   StatusPageFields,
   type StatusPageInput,
   statusPageRoutes,
-} from '../../protocol/pages/status-page.ts';
+} from '@picket/protocol/pages/status-page.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { customDomainSection } from '../elements/pages/custom-domain.ts';

@@ -1,4 +1,4 @@
-import { type StatusPage, statusPageRoutes } from '../../protocol/pages/status-page.ts';
+import { type StatusPage, statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
 import { counted, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';

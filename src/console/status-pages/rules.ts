@@ -2,7 +2,7 @@ import {
   type AutomationRule,
   AutomationRuleInput,
   automationRuleRoutes,
-} from '../../protocol/pages/automation-rule.ts';
+} from '@picket/protocol/pages/automation-rule.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';

@@ -1,5 +1,5 @@
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
-import { type Subscription, subscriptionRoutes } from '../../protocol/pages/subscription.ts';
+import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
+import { type Subscription, subscriptionRoutes } from '@picket/protocol/pages/subscription.ts';
 import { csrfField, textArea } from '../elements/form.ts';
 import { counted, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';

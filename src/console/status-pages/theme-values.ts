@@ -1,4 +1,4 @@
-import { plainColours as colours } from '../../protocol/pages/theme-colors.ts';
+import { plainColours as colours } from '@picket/protocol/pages/theme-colors.ts';
 
 /** Names of the fields of colours, as words of forms. */
 export const colourNames = Object.entries(colours).flatMap(([theme, of]) =>

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { AppError } from '../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { inDirectory } from '../store/engine/disk/directory-errors.ts';
 import type { ArtifactStore } from './artifact-store.ts';

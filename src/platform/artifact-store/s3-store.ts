@@ -9,7 +9,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { AppError, toError } from '../../lib/errors.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
 import type { ArtifactStore, ByteRange } from './artifact-store.ts';
 import { type ExpectedContent, VerifiedContent } from './verified-content.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
-import { AppError, toError } from '../../lib/errors.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
 
 /** A sender of whom nothing was heard for this long has gone. */
 const stallMs = 30_000;

@@ -1,5 +1,5 @@
+import { createLogger } from '@picket/lib/log.ts';
 import { expect, it } from 'vitest';
-import { createLogger } from '../../lib/log.ts';
 import { DatabaseClock } from './database-clock.ts';
 
 const logger = createLogger('test', 'silent');

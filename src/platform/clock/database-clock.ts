@@ -1,6 +1,6 @@
-import { type Clock, ClockListeners } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
+import { type Clock, ClockListeners } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
 
 const readEveryMs = 1_000;
 /** How far two clocks may drift apart, as a share of the time between two readings. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
 import type { Store } from '../store/store.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { SteadyClock } from './steady-clock.ts';

@@ -1,5 +1,5 @@
+import { createLogger } from '@picket/lib/log.ts';
 import { afterEach, expect, it } from 'vitest';
-import { createLogger } from '../../lib/log.ts';
 import { SteadyClock } from './steady-clock.ts';
 
 const logger = createLogger('test', 'silent');

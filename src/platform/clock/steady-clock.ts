@@ -1,6 +1,6 @@
 import { uptime } from 'node:os';
-import { type Clock, ClockListeners } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
+import { type Clock, ClockListeners } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
 
 const lookEveryMs = 1_000;
 /** Up to here the host's clock is followed slowly; what is further off is a jump. */

@@ -1,5 +1,5 @@
+import { customDomainOf } from '@picket/protocol/pages/page-fields.ts';
 import { z } from 'zod';
-import { customDomainOf } from '../../protocol/pages/page-fields.ts';
 
 /** The entries of the setting, in the form that host names are compared in; undefined for what is no entry. */
 function entryOf(text: string): string | undefined {

@@ -1,5 +1,5 @@
+import { ProjectInput } from '@picket/protocol/projects/project.ts';
 import { describe, expect, it } from 'vitest';
-import { ProjectInput } from '../../protocol/projects/project.ts';
 import { ServiceConfig } from './config.ts';
 
 const problemsOf = (settings: Readonly<Record<string, string>>) =>

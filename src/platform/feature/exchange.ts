@@ -1,5 +1,5 @@
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyRequest } from 'fastify';
-import type { Route } from '../../protocol/http/route.ts';
 
 /** The request that led to a call of an operation: over HTTP that of the operation itself, otherwise what had it called. */
 export type CallRequest = Readonly<

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Route } from '../../protocol/http/route.ts';
 import type { Job } from '../jobs/job-loop.ts';
 import type { RepositoryClass } from '../store/repositories.ts';
 import type { Migration } from '../store/schema/migrations.ts';

@@ -1,8 +1,8 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Credential, Route } from '@picket/protocol/http/route.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Credential, Route } from '../../protocol/http/route.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { AccountCaller, LocationCaller } from '../ids/callers.ts';
 import type { Store } from '../store/store.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import type { Store, StorePlace } from '../store/store.ts';

@@ -1,5 +1,5 @@
+import { isRecord } from '@picket/lib/json/record.ts';
 import { z } from 'zod';
-import { isRecord } from '../../lib/json/record.ts';
 
 /** What of an answer lies outside its schema. */
 export interface OddAnswer {

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { AppError } from '@picket/lib/errors.ts';
+import { askedBy, callerGone } from '@picket/lib/turns/asker.ts';
+import type { Turn } from '@picket/lib/turns/fair-queue.ts';
+import { pathsOf, type Route } from '@picket/protocol/http/route.ts';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -9,10 +13,6 @@ import Fastify, {
   type RequestPayload,
 } from 'fastify';
 import type { z } from 'zod';
-import { AppError } from '../../lib/errors.ts';
-import { askedBy, callerGone } from '../../lib/turns/asker.ts';
-import type { Turn } from '../../lib/turns/fair-queue.ts';
-import { pathsOf, type Route } from '../../protocol/http/route.ts';
 import { successOf } from '../feature/exchange.ts';
 import { type AnyHandler, baseUrlOf, type Call, type HandlerDeps } from '../feature/handler.ts';
 import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';

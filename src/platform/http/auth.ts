@@ -1,7 +1,7 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyRequest } from 'fastify';
-import type { Clock } from '../../lib/clock.ts';
-import { AppError, toError } from '../../lib/errors.ts';
-import type { Route } from '../../protocol/http/route.ts';
 import type { AccountCaller, LocationCaller } from '../ids/callers.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import { hashKey } from '../ids/keys.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { AppError, errorCodeOf, isNamedInBody, isStoreFailure, toError } from '@picket/lib/errors.ts';
+import { type ErrorBody, pathsOf, type Route } from '@picket/protocol/http/route.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, errorCodeOf, isNamedInBody, isStoreFailure, toError } from '../../lib/errors.ts';
-import { type ErrorBody, pathsOf, type Route } from '../../protocol/http/route.ts';
 import { asStoreError } from '../store/engine/dialect.ts';
 
 /** Gives every error of the API its one shape, those of the framework included. */

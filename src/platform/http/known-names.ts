@@ -1,5 +1,5 @@
-import { regions } from '../../checks/tables/regions.ts';
-import { AppError } from '../../lib/errors.ts';
+import { regions } from '@picket/checks/tables/regions.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { fieldError } from './validation.ts';
 

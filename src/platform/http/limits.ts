@@ -1,9 +1,9 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import { isIpv6, parseAddress } from '@picket/probes/egress/address.ts';
+import type { RateLimit, Route } from '@picket/protocol/http/route.ts';
 import type { FastifyRequest } from 'fastify';
-import type { Clock } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
-import { LruMap } from '../../lib/lru.ts';
-import { isIpv6, parseAddress } from '../../probes/egress/address.ts';
-import type { RateLimit, Route } from '../../protocol/http/route.ts';
 import type { Reply } from '../feature/exchange.ts';
 
 type LimitedRoute = Pick<Route, 'operationId' | 'rateLimit' | 'limitedBy'>;

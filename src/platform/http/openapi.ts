@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
+import { packageVersion } from '@picket/lib/version.ts';
+import { ErrorBody, type Route } from '@picket/protocol/http/route.ts';
 import { z } from 'zod';
-import { packageVersion } from '../../lib/version.ts';
-import { ErrorBody, type Route } from '../../protocol/http/route.ts';
 import { heedsKeys, longestKey } from './idempotency/idempotency.ts';
 
 type Json = Record<string, unknown>;

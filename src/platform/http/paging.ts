@@ -1,4 +1,4 @@
-import { formatCursor } from '../../protocol/http/cursor.ts';
+import { formatCursor } from '@picket/protocol/http/cursor.ts';
 import type { CallRequest, Reply } from '../feature/exchange.ts';
 
 export interface PageQuery {

@@ -1,6 +1,6 @@
+import type { Logger } from '@picket/lib/log.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../lib/log.ts';
-import type { Route } from '../../protocol/http/route.ts';
 import type { AccountCaller } from '../ids/callers.ts';
 
 /**

@@ -1,6 +1,6 @@
+import { findUnknownFields } from '@picket/lib/names/unknown-fields.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import { z } from 'zod';
-import { findUnknownFields } from '../../lib/names/unknown-fields.ts';
-import type { Route } from '../../protocol/http/route.ts';
 
 type Issue = z.core.$ZodIssue;
 

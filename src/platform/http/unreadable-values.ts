@@ -1,5 +1,5 @@
+import type { Logger } from '@picket/lib/log.ts';
 import type { FastifyInstance } from 'fastify';
-import type { Logger } from '../../lib/log.ts';
 import { type UnreadableValue, unreadableValues } from '../store/stored-json.ts';
 
 /** Counts and logs stored values that cannot be read, while the API is there. */

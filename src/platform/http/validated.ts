@@ -1,6 +1,6 @@
+import { AppError } from '@picket/lib/errors.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { z } from 'zod';
-import { AppError } from '../../lib/errors.ts';
-import type { Route } from '../../protocol/http/route.ts';
 import { blankNameIssues, unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 

@@ -1,5 +1,5 @@
+import { AppError, type ErrorDetails } from '@picket/lib/errors.ts';
 import type { z } from 'zod';
-import { AppError, type ErrorDetails } from '../../lib/errors.ts';
 
 type Issue = z.core.$ZodIssue;
 type Source = NonNullable<ErrorDetails['validation']>['source'];

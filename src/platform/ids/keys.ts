@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Role } from '../../protocol/accounts/role.ts';
+import { Role } from '@picket/protocol/accounts/role.ts';
 
 /** A new key: the text that is shown once, and what is stored of it. */
 export interface FreshKey {

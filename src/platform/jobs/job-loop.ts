@@ -1,6 +1,6 @@
-import { backoffDelayMs, type Clock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
+import { backoffDelayMs, type Clock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import type { Store } from '../store/store.ts';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
+import { defineRoute, successful } from '@picket/protocol/http/route.ts';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineRoute, successful } from '../../protocol/http/route.ts';
 import { requestOfJob } from '../feature/exchange.ts';
 import type { AnyHandler, Call } from '../feature/handler.ts';
 import { describePage } from '../http/paging.ts';

@@ -1,7 +1,7 @@
+import { AppError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { z } from 'zod';
-import { AppError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Route } from '../../protocol/http/route.ts';
 import { type CallRequest, type ConnectionRoute, successOf, worksOnConnection } from '../feature/exchange.ts';
 import type { AnyHandler, Call } from '../feature/handler.ts';
 import { refuseRole } from '../http/auth.ts';

@@ -1,9 +1,9 @@
 import type { LookupFunction } from 'node:net';
+import type { Answer, AnswerReading, OutboundRequest } from '@picket/channels/contract/channel.ts';
+import { cut, oneLine } from '@picket/channels/contract/text.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
 import { Agent } from 'undici';
-import type { Answer, AnswerReading, OutboundRequest } from '../../channels/contract/channel.ts';
-import { cut, oneLine } from '../../channels/contract/text.ts';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
-import type { EgressPolicy } from '../../probes/egress/policy.ts';
 import { ReceiverNames } from './receiver-names.ts';
 
 /** How a delivery went. */

@@ -1,7 +1,7 @@
 import { promises as dns, type LookupAddress, lookup } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 /** Six seconds in all, of the ten that a request has. */
 const patience = { timeout: 2000, tries: 2 };

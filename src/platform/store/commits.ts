@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 
 /** Whether some work may have left something in the database. */
 export interface CommitWatch {

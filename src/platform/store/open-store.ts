@@ -1,11 +1,12 @@
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffDelayMs, systemClock } from '@picket/lib/clock.ts';
+import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { NatsAccess, NatsRelay } from '@picket/nats/nats-relay.ts';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { backoffDelayMs, systemClock } from '../../lib/clock.ts';
-import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
 import { watchTransaction } from './commits.ts';
 import { ResultDays } from './days/result-days.ts';
 import { RunDays } from './days/run-days.ts';
@@ -20,7 +21,6 @@ import { PostgresLink } from './engine/postgres.ts';
 import { allScheduleParts, unheldParts } from './engine/schedule-parts.ts';
 import { poolSizeThatFits, withoutConnections } from './engine/server-room.ts';
 import { LocalSignals } from './engine/signals.ts';
-import type { NatsAccess, NatsRelay } from './nats/nats-relay.ts';
 import { type RepositoryClass, repositoriesOf } from './repositories.ts';
 import { migrate } from './schema/migrate.ts';
 import { type Migration, migrations } from './schema/migrations.ts';
@@ -198,8 +198,8 @@ export async function openStoreOf(options: StoreOptions, contents: StoreContents
 /** Few use it: its client is loaded where it is. */
 async function natsRelay(nats: NatsAccess, db: Kysely<Tables>, logger: Logger): Promise<NatsRelay> {
   const [{ NatsRelay }, { subjectOf }] = await Promise.all([
-    import('./nats/nats-relay.ts'),
-    import('./nats/subject.ts'),
+    import('@picket/nats/nats-relay.ts'),
+    import('@picket/nats/subject.ts'),
   ]);
   return new NatsRelay({ ...nats, subject: await subjectOf(db), logger });
 }

@@ -1,6 +1,6 @@
+import type { AppError } from '@picket/lib/errors.ts';
+import type { FairQueue } from '@picket/lib/turns/fair-queue.ts';
 import type pg from 'pg';
-import type { AppError } from '../../lib/errors.ts';
-import type { FairQueue } from '../../lib/turns/fair-queue.ts';
 import type { Dialect } from './engine/dialect.ts';
 import type { StorageFigures } from './engine/disk/free-space.ts';
 import type { Signals } from './engine/signals.ts';

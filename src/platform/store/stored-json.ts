@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
+import { toError } from '@picket/lib/errors.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
 import { z } from 'zod';
-import { toError } from '../../lib/errors.ts';
-import { isRecord } from '../../lib/json/record.ts';
 
 /** A stored value that is no JSON, or that has not the kind its column holds. */
 export interface UnreadableValue {

@@ -1,4 +1,4 @@
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { SysError } from '../sys/errno.ts';
 import type { Libc } from '../sys/libc.ts';
 import { ARPHRD_LOOPBACK, PACKET_OUTGOING } from '../sys/linux.ts';

@@ -1,4 +1,4 @@
-import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { ResolveError } from '../resolver.ts';
 
 /** The step of a probe that was under way; a message about a timeout names it. */

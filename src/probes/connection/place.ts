@@ -1,4 +1,4 @@
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import { hostAndPort } from '../address.ts';
 import { ProbeError, type ProbeErrorDetails, type ProbePhase } from './errors.ts';
 import type { ConnectionTarget } from './target.ts';

@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { LruMap } from '../../lib/lru.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import { ProbeError, type ProbePhase } from './errors.ts';
 
 /** Client certificate for a target: PEM texts. `ca` replaces the trusted roots for that target. */

@@ -1,5 +1,5 @@
 import { createSocket } from 'node:dgram';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import { isIpv6Enabled } from '../address.ts';
 import { classifyError, networkAnswer, ProbeError } from '../connection/errors.ts';
 import type { PacketTimes, ProbeMeasurement } from '../kernel-thread/socket-watch.ts';

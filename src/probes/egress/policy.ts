@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
+import { LruMap } from '@picket/lib/lru.ts';
+import { matchesGlob } from '@picket/lib/text.ts';
 import ipaddr from 'ipaddr.js';
-import { LruMap } from '../../lib/lru.ts';
-import { matchesGlob } from '../../lib/text.ts';
 import {
   hostNetwork,
   type IpAddress,

@@ -5,7 +5,7 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http2';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import type { ProbeErrorKind } from '../connection/errors.ts';
 import type { CallTimes } from './call-times.ts';
 import { framed, type MessageLimits, MessageReader, UnreadableMessage } from './messages.ts';

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import { type GrpcStatus, ownStatus } from './status.ts';
 
 const prefixBytes = 5;

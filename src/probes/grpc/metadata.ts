@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
-import { packageVersion } from '../../lib/version.ts';
+import { packageVersion } from '@picket/lib/version.ts';
 import { ProbeError } from '../connection/errors.ts';
 
 /** A key and its value, as it is written; values of keys that end in `-bin` are bytes in base64. */

@@ -1,7 +1,7 @@
 import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { hostAndPort, type WantedFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';

@@ -1,6 +1,6 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt';
-import { isKnownFile, ProtoError, readFileDescriptor } from '../../lib/proto/registry.ts';
+import { isKnownFile, ProtoError, readFileDescriptor } from '@picket/lib/proto/registry.ts';
 import type { CallEnd } from './call.ts';
 import { grpcStatusName } from './status.ts';
 

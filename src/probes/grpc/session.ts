@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, constants } from 'node:http2';
 import type { Socket } from 'node:net';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import { ProbeError } from '../connection/errors.ts';
 import { type Http2Wire, startHttp2 } from '../http/http2/session.ts';
 import type { CallTimes } from './call-times.ts';

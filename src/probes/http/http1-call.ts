@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import { MalformedAnswer } from './answer-head.ts';
 import { AnswerParser } from './answer-parser.ts';
 import type { Call, CallHooks, CallListener } from './call.ts';

@@ -1,4 +1,4 @@
-import { utf8OfHeader } from '../../lib/wire/header-text.ts';
+import { utf8OfHeader } from '@picket/lib/wire/header-text.ts';
 import { ProbeError } from '../connection/errors.ts';
 import type { ResponseHeaders } from './answer-head.ts';
 

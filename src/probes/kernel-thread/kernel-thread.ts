@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { ownThreadEnvironment } from '../../lib/env.ts';
-import { toError } from '../../lib/errors.ts';
+import { ownThreadEnvironment } from '@picket/lib/env.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { openEpoll } from '../sys/epoll.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
 import { WakeUp } from '../sys/wake-up.ts';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { HungUp, Malformed, type Preamble, type Want } from './preamble.ts';
 
 /** Most that a peer says in a preamble; the longest of honest ones say a few hundred bytes. */

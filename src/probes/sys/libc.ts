@@ -1,5 +1,5 @@
+import { toError } from '@picket/lib/errors.ts';
 import type koffiModule from 'koffi';
-import { toError } from '../../lib/errors.ts';
 import { nativeLoad } from './native-loads.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { openSync, readSync } from 'node:fs';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 /** How the calling thread got processors since it began, by the kernel's own account. */
 export interface RunDelay {

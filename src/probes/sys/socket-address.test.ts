@@ -1,5 +1,5 @@
+import { canonicalAddress } from '@picket/lib/wire/canonical-address.ts';
 import { expect, it } from 'vitest';
-import { canonicalAddress } from '../../lib/wire/canonical-address.ts';
 import { decodeSocketAddress, encodeSocketAddress } from './socket-address.ts';
 
 it.each([

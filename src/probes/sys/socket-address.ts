@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../../lib/wire/canonical-address.ts';
+import { canonicalAddress } from '@picket/lib/wire/canonical-address.ts';
 import { AF_INET, AF_INET6 } from './linux.ts';
 
 export const maxSocketAddressBytes = 28;

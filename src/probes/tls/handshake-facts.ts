@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { checkStrictIdentity } from '../connection/certificate.ts';
 import { classifyError, ProbeError, type ProbeErrorDetails } from '../connection/errors.ts';
 import { type ChainCertificate, readCertificate } from './certificate.ts';

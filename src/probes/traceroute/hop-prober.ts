@@ -1,4 +1,4 @@
-import { answeringAddress } from '../../lib/wire/canonical-address.ts';
+import { answeringAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../address.ts';
 import type { IcmpBackend } from '../icmp/backend.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';

@@ -1,4 +1,4 @@
-import { distanceWords } from '../../lib/figures/distance.ts';
+import { distanceWords } from '@picket/lib/figures/distance.ts';
 import type { IpFamily } from '../address.ts';
 import { describeIcmpError } from '../icmp/errors.ts';
 import type { HopAnswer } from './hop-prober.ts';

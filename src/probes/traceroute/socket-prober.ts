@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
-import { errorCodeOf } from '../../lib/errors.ts';
-import { answeringAddress } from '../../lib/wire/canonical-address.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import { answeringAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { adoptDescriptor } from '../sys/descriptor.ts';

@@ -1,4 +1,4 @@
-import { answeringAddress } from '../../lib/wire/canonical-address.ts';
+import { answeringAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../address.ts';
 import type { HopAnswer, HopProber } from './hop-prober.ts';
 

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import { hostAndPort, isIpv6Enabled, type ResolvedAddress, type WantedFamily } from '../address.ts';
 import { classifyError, networkAnswer, ProbeError } from '../connection/errors.ts';
 import type { ConnectionMeans } from '../connection/target.ts';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';

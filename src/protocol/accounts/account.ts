@@ -1,6 +1,6 @@
+import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
+import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
 import { z } from 'zod';
-import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
-import { runtimeIds } from '../../checks/tables/runtimes.ts';
 import { defineRoute, noContent, successful } from '../http/route.ts';
 
 /** An account, as its holders see it. */

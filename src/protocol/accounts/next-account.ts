@@ -1,5 +1,5 @@
+import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
 import { z } from 'zod';
-import { runtimeIds } from '../../checks/tables/runtimes.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
 /** An account as command lines ask for it before anything else. */

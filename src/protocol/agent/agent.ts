@@ -1,6 +1,6 @@
+import { lanes } from '@picket/checks/contract/check-type.ts';
+import { Failure } from '@picket/checks/contract/failure.ts';
 import { z } from 'zod';
-import { lanes } from '../../checks/contract/check-type.ts';
-import { Failure } from '../../checks/contract/failure.ts';
 import { EpochMs } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { ReportedArtifacts } from '../results/artifact.ts';

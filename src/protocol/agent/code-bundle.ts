@@ -1,5 +1,5 @@
+import { codeBundleKey } from '@picket/checks/contract/code-bundle.ts';
 import { z } from 'zod';
-import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 
 /**

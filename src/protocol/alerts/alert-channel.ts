@@ -1,6 +1,6 @@
+import type { Channel } from '@picket/channels/contract/channel.ts';
+import { channelKinds, channelTypes } from '@picket/channels/index.ts';
 import { z } from 'zod';
-import type { Channel } from '../../channels/contract/channel.ts';
-import { channelKinds, channelTypes } from '../../channels/index.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';

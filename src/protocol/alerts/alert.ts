@@ -1,7 +1,7 @@
+import { channelTypes } from '@picket/channels/index.ts';
+import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
+import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { channelTypes } from '../../channels/index.ts';
-import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
-import { checkTypeNames } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { CauseOfAlert } from './alert-cause.ts';

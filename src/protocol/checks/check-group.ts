@@ -1,12 +1,12 @@
-import { z } from 'zod';
 import {
   AlertSettings,
   CommonFields,
   maskedInCommon,
   RetryStrategy,
-} from '../../checks/contract/definition/common-fields.ts';
-import type { MaskedValue } from '../../checks/contract/masking.ts';
-import { checkTypes } from '../../checks/index.ts';
+} from '@picket/checks/contract/definition/common-fields.ts';
+import type { MaskedValue } from '@picket/checks/contract/masking.ts';
+import { checkTypes } from '@picket/checks/index.ts';
+import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';

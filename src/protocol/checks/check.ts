@@ -1,8 +1,12 @@
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
+import {
+  definitionSchema,
+  mergedInChecks,
+  pascalName,
+} from '@picket/checks/contract/definition/definition.ts';
+import { checkTypeNames, checkTypes } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
-import { definitionSchema, mergedInChecks, pascalName } from '../../checks/contract/definition/definition.ts';
-import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { alsoIn, created, defineRoute, noContent, type Route, successful } from '../http/route.ts';

@@ -1,5 +1,5 @@
+import { pingStates } from '@picket/checks/heartbeat/spec.ts';
 import { z } from 'zod';
-import { pingStates } from '../../checks/heartbeat/spec.ts';
 import { Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 

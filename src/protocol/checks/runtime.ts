@@ -1,5 +1,5 @@
+import { runtimeStages } from '@picket/checks/tables/runtimes.ts';
 import { z } from 'zod';
-import { runtimeStages } from '../../checks/tables/runtimes.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
 /** A runtime that checks can name (check model 6). */

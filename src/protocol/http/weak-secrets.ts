@@ -1,5 +1,5 @@
-import { type MaskedValue, maskedEntries } from '../../checks/contract/masking.ts';
-import { weakReason, weakSecretText } from '../../lib/bounds/maskable.ts';
+import { type MaskedValue, maskedEntries } from '@picket/checks/contract/masking.ts';
+import { weakReason, weakSecretText } from '@picket/lib/bounds/maskable.ts';
 import type { Warning } from './warning.ts';
 
 type Definition = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
+import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { checkTypeNames } from '../../checks/index.ts';
 import { CheckState } from '../checks/check-state.ts';
 import { accepted, defineRoute, noContent, successful } from '../http/route.ts';
 import { Aggregate } from '../results/reporting.ts';

@@ -1,5 +1,5 @@
+import type { MaskedValue } from '@picket/checks/contract/masking.ts';
 import { z } from 'zod';
-import type { MaskedValue } from '../../checks/contract/masking.ts';
 import type { ResourceApi } from '../http/resource.ts';
 import type { Route } from '../http/route.ts';
 

@@ -1,8 +1,8 @@
+import { findChannelKind } from '@picket/channels/index.ts';
+import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
+import { definitionSchema, maskedValues } from '@picket/checks/contract/definition/definition.ts';
+import { findCheckType } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { findChannelKind } from '../../channels/index.ts';
-import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
-import { definitionSchema, maskedValues } from '../../checks/contract/definition/definition.ts';
-import { findCheckType } from '../../checks/index.ts';
 import { alertChannelRoutes, ChannelFlags } from '../alerts/alert-channel.ts';
 import { checkRoutes, typedCheckRoutes } from '../checks/check.ts';
 import { checkGroupRoutes, maskedInGroups } from '../checks/check-group.ts';

@@ -1,6 +1,6 @@
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import { checkTypeNames } from '../../checks/index.ts';
 import { Paging, Timestamp } from '../http/query.ts';
 import { defineRoute } from '../http/route.ts';
 import { Coverage } from '../runs/coverage.ts';

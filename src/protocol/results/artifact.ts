@@ -1,5 +1,5 @@
+import { artifactFolders } from '@picket/lib/names/artifact-folders.ts';
 import { z } from 'zod';
-import { artifactFolders } from '../../lib/names/artifact-folders.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
 /**

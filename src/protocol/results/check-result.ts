@@ -1,7 +1,7 @@
+import { FailureDetails } from '@picket/checks/contract/failure-details.ts';
+import { checkTypeNames, checkTypes, findCheckType } from '@picket/checks/index.ts';
+import type { DetailKey, DetailSummary } from '@picket/checks/summary/detail-summary.ts';
 import { z } from 'zod';
-import { FailureDetails } from '../../checks/contract/failure-details.ts';
-import { checkTypeNames, checkTypes, findCheckType } from '../../checks/index.ts';
-import type { DetailKey, DetailSummary } from '../../checks/summary/detail-summary.ts';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';

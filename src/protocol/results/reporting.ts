@@ -1,5 +1,5 @@
+import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { checkTypeNames } from '../../checks/index.ts';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { TimeZone } from '../http/time-zone.ts';

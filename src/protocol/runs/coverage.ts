@@ -1,5 +1,5 @@
+import { percentText, type Share, shareOf } from '@picket/lib/figures/share.ts';
 import { z } from 'zod';
-import { percentText, type Share, shareOf } from '../../lib/figures/share.ts';
 import { pausedReason, type SlotCounts } from './slot.ts';
 
 /** Slots by what became of them. */

@@ -1,5 +1,5 @@
+import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { checkTypeNames } from '../../checks/index.ts';
 import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();

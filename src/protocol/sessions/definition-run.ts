@@ -1,7 +1,7 @@
+import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
+import { definitionSchema, pascalName } from '@picket/checks/contract/definition/definition.ts';
+import { checkTypeNames, checkTypes } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
-import { definitionSchema, pascalName } from '../../checks/contract/definition/definition.ts';
-import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { ignoredInAssertions } from '../checks/check.ts';
 import { CheckGroupInput } from '../checks/check-group.ts';
 import { accepted, defineRoute, successful } from '../http/route.ts';

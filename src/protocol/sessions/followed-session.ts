@@ -1,7 +1,7 @@
+import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
+import { HttpLogEntry } from '@picket/checks/http/detail.ts';
+import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
-import { HttpLogEntry } from '../../checks/http/detail.ts';
-import { checkTypeNames } from '../../checks/index.ts';
 import { accepted, defineRoute, successful } from '../http/route.ts';
 import { RepoInfo, RunLocation, SuiteId } from './definition-run.ts';
 

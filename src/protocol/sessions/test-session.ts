@@ -1,6 +1,6 @@
+import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
+import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
-import { checkTypeNames } from '../../checks/index.ts';
 import { Timestamp } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { CheckResult, DocumentedCheckResult } from '../results/check-result.ts';

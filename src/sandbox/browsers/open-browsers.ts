@@ -1,5 +1,5 @@
 import { access, constants } from 'node:fs/promises';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import type { Runtimes } from '../runtimes/runtimes.ts';
 import { type BrowserLinks, linkBrowsers } from './browser-links.ts';
 import { BrowserMissing, findBrowser } from './find-browser.ts';

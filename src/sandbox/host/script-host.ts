@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import { type Browsers, openBrowsers } from '../browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../browsers/unpacked-chromium.ts';
 import { availableMemoryBytes, idleProcessorMs } from '../host-memory.ts';

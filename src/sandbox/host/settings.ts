@@ -1,4 +1,4 @@
-import type { EgressSettings } from '../../probes/egress/policy.ts';
+import type { EgressSettings } from '@picket/probes/egress/policy.ts';
 import type { SuiteSettings } from '../suites/open-suite-host.ts';
 
 /** What the scripts of an agent are run with. */

@@ -1,6 +1,6 @@
 import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { SandboxUnavailable } from '../sandbox.ts';
 import type { Claims } from '../supervisor/uid-claims.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { beginningOf } from '@picket/lib/text.ts';
 import { z } from 'zod';
-import { beginningOf } from '../../lib/text.ts';
 import type { SandboxEndReason, SandboxedEnd } from '../sandbox.ts';
 import { readLine, saidWith } from '../scripts/events.ts';
 import { maxSecrets, maxSecretsLength } from '../scripts/notes.ts';

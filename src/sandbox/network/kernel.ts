@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 
 /** What the networks of sandboxes need of the C library. Negative results are failures, thrown as `SysError`. */
 export interface Kernel {

@@ -1,6 +1,6 @@
 import { getServers } from 'node:dns';
+import { LruMap } from '@picket/lib/lru.ts';
 import dnsPacket from 'dns-packet';
-import { LruMap } from '../../lib/lru.ts';
 
 const maxAddresses = 5000;
 const maxNames = 50;

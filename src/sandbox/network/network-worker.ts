@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isMainThread, parentPort } from 'node:worker_threads';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { systemProgram } from '../system-program.ts';
 import { AF_INET, AF_INET6, type Kernel, openKernel, SOCK_RAW, SOCK_STREAM } from './kernel.ts';
 import { openListeners } from './listeners.ts';

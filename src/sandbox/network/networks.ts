@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { EgressPolicy } from '../../probes/egress/policy.ts';
+import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
 import { ownPortsFile } from '../sandbox.ts';
 import { type Kernel, openKernel } from './kernel.ts';
 import type { NetworkAnswer, NetworkOrder, NetworkParts } from './network-worker.ts';

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { EgressPolicy } from '../../probes/egress/policy.ts';
+import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
 import { Datagrams } from './datagrams.ts';
 import { noSuchName, QuestionFilter, readQuestions } from './dns-questions.ts';
 import type { Kernel } from './kernel.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { beginningOf, endingOf } from '@picket/lib/text.ts';
 import { z } from 'zod';
-import { beginningOf, endingOf } from '../../lib/text.ts';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import { readLine, saidWith } from '../scripts/events.ts';

@@ -1,6 +1,6 @@
 import { isAbsolute, normalize } from 'node:path';
-import { toError } from '../../lib/errors.ts';
-import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { defaultEgressSettings, type EgressSettings } from '@picket/probes/egress/policy.ts';
 import { isToBeHidden, type SandboxFacts, type SandboxMechanism } from '../mechanism.ts';
 import { hideThisProcess } from '../network/kernel.ts';
 import {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lchown, mkdir, open, symlink, unlink } from 'node:fs/promises';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 

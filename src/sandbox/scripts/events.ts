@@ -1,5 +1,5 @@
+import { beginningOf } from '@picket/lib/text.ts';
 import { z } from 'zod';
-import { beginningOf } from '../../lib/text.ts';
 
 /**
  * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { endingOf } from '../../lib/text.ts';
+import { endingOf } from '@picket/lib/text.ts';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';

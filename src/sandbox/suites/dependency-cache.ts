@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { ownThreadEnvironment } from '@picket/lib/env.ts';
 import { z } from 'zod';
-import { ownThreadEnvironment } from '../../lib/env.ts';
 import type { AdoptionJob, AdoptionResult } from './adopt-worker.ts';
 
 /** Installed dependencies that suites link to, until the last user releases them. */

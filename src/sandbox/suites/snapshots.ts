@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { BundleMissing, type SuiteHost } from './suite-host.ts';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { endingOf } from '../../lib/text.ts';
+import { endingOf } from '@picket/lib/text.ts';
 import type { Sandbox, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
 import { OutputLines } from '../scripts/output-lines.ts';
 import { privateFolder } from '../scripts/script-process.ts';

@@ -1,4 +1,4 @@
-import type { EgressSettings } from '../../probes/egress/policy.ts';
+import type { EgressSettings } from '@picket/probes/egress/policy.ts';
 import type { SandboxFacts, SandboxMechanism } from '../mechanism.ts';
 import type { SandboxedEnd, SandboxedProgram } from '../sandbox.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { hasNamespaces, needsRoot, type SandboxMechanism } from '../mechanism.ts';
 import type { Networks } from '../network/networks.ts';
 import type { RunNetwork } from '../network/run-network.ts';

@@ -4,7 +4,7 @@
  * enough to clean up.
  */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { isToBeHidden } from '../mechanism.ts';
 import { hideThisProcess } from '../network/kernel.ts';
 import type { SupervisorReport, SupervisorRequest } from './message.ts';

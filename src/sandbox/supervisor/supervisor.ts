@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { toError } from '../../lib/errors.ts';
-import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
 import {
   describeMechanism,
   hasNamespaces,

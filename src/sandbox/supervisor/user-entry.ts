@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { errorCodeOf } from '../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 /** The name by which programs of a sandbox know their user and its group. */
 const name = 'picket-script';

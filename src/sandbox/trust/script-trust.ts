@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
-import { toError } from '../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import type { PartProblem } from '../mechanism.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { makeNssDatabase } from './nss-database.ts';

@@ -1,14 +1,14 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { makeFolders } from '../../lib/process/make-folders.ts';
-import type { ServiceConfig } from '../../platform/config/config.ts';
-import type { KeyRole } from '../../platform/ids/keys.ts';
-import { createKey, describeKey } from '../../platform/ids/keys.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { makeFolders } from '@picket/lib/process/make-folders.ts';
+import type { ServiceConfig } from '@picket/platform/config/config.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import { createKey, describeKey } from '@picket/platform/ids/keys.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 
 /** Creates an account. */
 export async function addAccount(

@@ -1,7 +1,7 @@
+import { checkTypes } from '@picket/checks/index.ts';
+import type { Entitlements } from '@picket/protocol/accounts/account.ts';
+import { maxArtifactBytes } from '@picket/protocol/results/artifact.ts';
 import type { z } from 'zod';
-import { checkTypes } from '../../checks/index.ts';
-import type { Entitlements } from '../../protocol/accounts/account.ts';
-import { maxArtifactBytes } from '../../protocol/results/artifact.ts';
 
 type Shown = z.input<typeof Entitlements>;
 type Entitlement = Shown['entitlements'][number];

@@ -1,7 +1,7 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { accountRoutes } from '../../protocol/accounts/account.ts';
-import { apiKeyRoutes } from '../../protocol/accounts/api-key.ts';
-import { nextAccountRoutes } from '../../protocol/accounts/next-account.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { accountRoutes } from '@picket/protocol/accounts/account.ts';
+import { apiKeyRoutes } from '@picket/protocol/accounts/api-key.ts';
+import { nextAccountRoutes } from '@picket/protocol/accounts/next-account.ts';
 import { bootstrap } from './accounts.ts';
 import { apiKeyHandlers } from './key-routes.ts';
 import { accountHandlers, configuredRetention, type RetentionDays } from './routes.ts';
@@ -22,11 +22,11 @@ export const accounts: Feature = {
   handlers: (parts) => [...accountHandlers(parts), ...apiKeyHandlers(parts)],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly retentionDays: RetentionDays;
   }

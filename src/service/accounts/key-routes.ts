@@ -1,15 +1,15 @@
-import { AppError } from '../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type HandlerDeps,
   handlersById,
   iso,
   optionalIso,
-} from '../../platform/feature/handler.ts';
-import { found, notFound } from '../../platform/http/known-names.ts';
-import { describePage, pageOffset } from '../../platform/http/paging.ts';
-import { createKey } from '../../platform/ids/keys.ts';
-import { apiKeyRoutes } from '../../protocol/accounts/api-key.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found, notFound } from '@picket/platform/http/known-names.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { createKey } from '@picket/platform/ids/keys.ts';
+import { apiKeyRoutes } from '@picket/protocol/accounts/api-key.ts';
 import type { ApiKeyRow } from './tables.ts';
 
 /** The routes of API keys. */

@@ -1,10 +1,10 @@
+import { defaultRuntimeId } from '@picket/checks/tables/runtimes.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { ServiceConfig } from '@picket/platform/config/config.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { accountRoutes, type Usage } from '@picket/protocol/accounts/account.ts';
+import { nextAccountRoutes } from '@picket/protocol/accounts/next-account.ts';
 import type { z } from 'zod';
-import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
-import { AppError } from '../../lib/errors.ts';
-import type { ServiceConfig } from '../../platform/config/config.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { accountRoutes, type Usage } from '../../protocol/accounts/account.ts';
-import { nextAccountRoutes } from '../../protocol/accounts/next-account.ts';
 import { asSettings } from '../alerts/policy.ts';
 import { entitlementsOf, maxShownLocations, planDisplayName } from './entitlements.ts';
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
-import type { KeyRole } from '../../platform/ids/keys.ts';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import { type Page, readPage } from '../../platform/store/engine/queries.ts';
-import { storedJson } from '../../platform/store/stored-json.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { AccountRow, ApiKeyRow } from './tables.ts';
 
 const alertSettings = storedJson('accounts.alert_settings', AlertSettings);

@@ -1,4 +1,4 @@
-import type { KeyRole } from '../../platform/ids/keys.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
 
 export interface AccountRow {
   id: string;
@@ -25,6 +25,6 @@ export interface AccountTables {
   api_keys: ApiKeyRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends AccountTables {}
 }

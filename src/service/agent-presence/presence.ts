@@ -1,10 +1,10 @@
+import { LruMap } from '@picket/lib/lru.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { ClaimRequest } from '@picket/protocol/agent/agent.ts';
 import semver from 'semver';
-import { LruMap } from '../../lib/lru.ts';
-import { packageVersion } from '../../lib/version.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import type { ClaimRequest } from '../../protocol/agent/agent.ts';
 import type { AgentRow } from './tables.ts';
 
 const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {

@@ -20,6 +20,6 @@ export interface PresenceTables {
   agents: AgentRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends PresenceTables {}
 }

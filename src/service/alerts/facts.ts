@@ -1,8 +1,8 @@
-import { hostOf, noFacts } from '../../checks/contract/facts.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { storedFacts } from '../../platform/store/details/run-facts.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
+import { hostOf, noFacts } from '@picket/checks/contract/facts.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { storedFacts } from '@picket/platform/store/details/run-facts.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { RootCauseAnalysis } from '@picket/protocol/results/root-cause-analysis.ts';
 import type { Check } from '../checks/store.ts';
 import type { CauseSummary } from './causes/summary.ts';
 import type { EndReason } from './receivers/end-reason.ts';

@@ -1,10 +1,10 @@
-import type { ChannelSettings } from '../../channels/contract/channel.ts';
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { alertRoutes } from '../../protocol/alerts/alert.ts';
-import { alertCauseRoutes } from '../../protocol/alerts/alert-cause.ts';
-import { alertChannelRoutes } from '../../protocol/alerts/alert-channel.ts';
-import { alertHandlingRoutes } from '../../protocol/alerts/alert-handling.ts';
-import { monitoringGapRoutes } from '../../protocol/alerts/monitoring-gap.ts';
+import type { ChannelSettings } from '@picket/channels/contract/channel.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { alertRoutes } from '@picket/protocol/alerts/alert.ts';
+import { alertCauseRoutes } from '@picket/protocol/alerts/alert-cause.ts';
+import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
+import { alertHandlingRoutes } from '@picket/protocol/alerts/alert-handling.ts';
+import { monitoringGapRoutes } from '@picket/protocol/alerts/monitoring-gap.ts';
 import { CauseWatch } from './causes/cause-watch.ts';
 import { alertCauseHandlers } from './causes/routes.ts';
 import { AlertCauses } from './causes/store.ts';
@@ -73,11 +73,11 @@ export const alerts: Feature = {
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly channelSettings: ChannelSettings;
     readonly noteAway: typeof noteAway;

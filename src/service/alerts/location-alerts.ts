@@ -1,5 +1,5 @@
-import { greatestOf } from '../../lib/bounds/extremes.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { greatestOf } from '@picket/lib/bounds/extremes.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { type StoredChannel, wantsNotice } from './channels/rules.ts';
 import type { AlertChannel } from './channels/store.ts';
 import { storeAlert, storedFacts } from './raise.ts';

@@ -1,8 +1,8 @@
-import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
-import { completeDefinition } from '../../checks/contract/definition/definition.ts';
-import { findCheckType } from '../../checks/index.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { withDefaults } from '../../platform/store/stored-json.ts';
+import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
+import { completeDefinition } from '@picket/checks/contract/definition/definition.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { withDefaults } from '@picket/platform/store/stored-json.ts';
 import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/effective-check.ts';
 import type { CheckGroup } from '../checks/groups/store.ts';
 import type { Check } from '../checks/store.ts';

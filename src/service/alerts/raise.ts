@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import { locationsOf } from '../checks/slots.ts';
 import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import { openIncidents, resolveIncidents } from '../incidents/trigger.ts';

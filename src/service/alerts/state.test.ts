@@ -1,5 +1,5 @@
+import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 import { describe, expect, it } from 'vitest';
-import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
 import {
   type AlertState,
   type AlertType,

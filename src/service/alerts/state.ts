@@ -1,4 +1,4 @@
-import type { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
+import type { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 
 /**
  * The alert state of a check (check model 2.2, 2.3). Its story:

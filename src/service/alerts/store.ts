@@ -1,8 +1,8 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import { batches, type Page, readPage } from '../../platform/store/engine/queries.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
 import type { AlertRow, AlertStateRow, HeldAlertRow } from './tables.ts';
 

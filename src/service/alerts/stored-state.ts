@@ -1,5 +1,5 @@
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
 import type { Actor } from './handling/actor.ts';
 import type { AlertPolicy } from './policy.ts';

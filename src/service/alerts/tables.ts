@@ -182,6 +182,6 @@ export interface AlertTables {
   };
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends AlertTables {}
 }

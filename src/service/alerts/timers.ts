@@ -1,6 +1,6 @@
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Store } from '../../platform/store/store.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { notifyOfCertificates } from './certificates/notify.ts';
 import { awayCause, endAbsences } from './gaps/away.ts';
 import { forgetOrphans, openDueGaps } from './gaps/watch.ts';

@@ -1,6 +1,6 @@
+import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
 import { type AlertEvent, type Flapping, nextTimerAt, quietState, step, type Verdict } from './state.ts';
 import { follow, isSteady, steadyTrend } from './trend.ts';
 

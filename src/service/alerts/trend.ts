@@ -1,4 +1,4 @@
-import type { AlertSettings } from '../../checks/contract/definition/common-fields.ts';
+import type { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 import type { Flapping, Verdict } from './state.ts';
 
 /**

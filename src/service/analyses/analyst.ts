@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FailureWords, failureWords } from '../../checks/judging/failure-words.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { AppError, toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../../platform/store/store.ts';
-import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
+import { type FailureWords, failureWords } from '@picket/checks/judging/failure-words.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import type { RootCauseAnalysis } from '@picket/protocol/results/root-cause-analysis.ts';
 import { analyse } from './analyse.ts';
 import { isOfRun } from './cause-owner.ts';
 import type { Analysis } from './conclusion.ts';

@@ -1,5 +1,5 @@
-import type { Failing } from '../../checks/judging/failure-words.ts';
-import type { classifications } from '../../protocol/results/root-cause-analysis.ts';
+import type { Failing } from '@picket/checks/judging/failure-words.ts';
+import type { classifications } from '@picket/protocol/results/root-cause-analysis.ts';
 
 type Classification = (typeof classifications)[number];
 

@@ -1,4 +1,4 @@
-import type { RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
+import type { RootCauseAnalysis } from '@picket/protocol/results/root-cause-analysis.ts';
 import { type CauseOwner, kindWords } from './cause-owner.ts';
 
 export type Analysis = RootCauseAnalysis['analysis'];

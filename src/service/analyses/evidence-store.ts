@@ -1,10 +1,10 @@
+import type { KnownFailure } from '@picket/checks/judging/failure-words.ts';
+import { failureDetails } from '@picket/platform/store/details/failure-details.ts';
+import { isWhole, unpackDetail } from '@picket/platform/store/details/packed-detail.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { KnownFailure } from '../../checks/judging/failure-words.ts';
-import { failureDetails } from '../../platform/store/details/failure-details.ts';
-import { isWhole, unpackDetail } from '../../platform/store/details/packed-detail.ts';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { Company, LocationEventFacts, StoredRun } from './evidence.ts';
 
 const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);

@@ -1,4 +1,4 @@
-import type { FailureDetails } from '../../checks/contract/failure-details.ts';
+import type { FailureDetails } from '@picket/checks/contract/failure-details.ts';
 
 /**
  * What is known of an error: all that rules read, and all that their words may hold. It comes from results as they

@@ -1,9 +1,9 @@
-import type { ModelAccess } from '../../checks/model/access.ts';
-import { modelOf } from '../../platform/config/config.ts';
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { rootCauseAnalysisRoutes } from '../../protocol/results/root-cause-analysis.ts';
+import type { ModelAccess } from '@picket/checks/model/access.ts';
+import { modelOf } from '@picket/platform/config/config.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import type { Job } from '@picket/platform/jobs/job-loop.ts';
+import { rootCauseAnalysisRoutes } from '@picket/protocol/results/root-cause-analysis.ts';
 import { Analyst } from './analyst.ts';
-import { modelQuestions } from './asking/model-questions.ts';
 import { AnalysisEvidence } from './evidence-store.ts';
 import { rootCauseAnalysisHandlers } from './routes.ts';
 import { RootCauseAnalyses } from './store.ts';
@@ -13,7 +13,15 @@ const repositories = { analyses: RootCauseAnalyses, analysisEvidence: AnalysisEv
 export const analyses: Feature = {
   name: 'analyses',
   repositories,
-  parts: { model: ({ config }) => modelOf(config) },
+  parts: {
+    model: ({ config }) => modelOf(config),
+    modelQuestions: async (parts) =>
+      parts.model &&
+      (await import('@picket/model-analyst/model-questions.ts')).modelQuestions({
+        ...parts,
+        model: parts.model,
+      }),
+  },
   routes: Object.values(rootCauseAnalysisRoutes),
   handlers: rootCauseAnalysisHandlers,
   jobs: (parts) => [
@@ -21,17 +29,19 @@ export const analyses: Feature = {
       ...{ name: 'root cause analyses', leaderOnly: true, wakesOn: ['alerts'], longestMs: 2_000 },
       work: new Analyst({ ...parts, asksModel: parts.model !== undefined }),
     },
-    ...modelQuestions(parts),
+    ...(parts.modelQuestions ?? []),
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** The model that analyses may ask; undefined where none is named. */
     readonly model: ModelAccess | undefined;
+    /** Asks it what rules leave open. */
+    readonly modelQuestions: readonly Job[] | undefined;
   }
 }

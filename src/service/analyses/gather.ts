@@ -1,4 +1,4 @@
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { storedChanges } from '../audit/changes.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import type { ChangeFacts, Company, Evidence, StoredRun } from './evidence.ts';

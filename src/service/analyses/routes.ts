@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { found } from '../../platform/http/known-names.ts';
-import { rootCauseAnalysisRoutes } from '../../protocol/results/root-cause-analysis.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { rootCauseAnalysisRoutes } from '@picket/protocol/results/root-cause-analysis.ts';
 import { analysisView } from './store.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
 

@@ -1,9 +1,9 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { batches } from '@picket/platform/store/engine/queries.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import { ModelFindings, RootCauseAnalysis } from '@picket/protocol/results/root-cause-analysis.ts';
 import { type Kysely, sql } from 'kysely';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import { batches } from '../../platform/store/engine/queries.ts';
-import { storedJson } from '../../platform/store/stored-json.ts';
-import type { Tables } from '../../platform/store/tables.ts';
-import { ModelFindings, RootCauseAnalysis } from '../../protocol/results/root-cause-analysis.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
 
 /** An analysis as any build stored it. */

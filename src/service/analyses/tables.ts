@@ -1,4 +1,4 @@
-import type { analysisVerdicts } from '../../protocol/results/root-cause-analysis.ts';
+import type { analysisVerdicts } from '@picket/protocol/results/root-cause-analysis.ts';
 
 export interface RootCauseAnalysisRow {
   id: string;
@@ -30,6 +30,6 @@ export interface AnalysisTables {
   root_cause_analyses: RootCauseAnalysisRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends AnalysisTables {}
 }

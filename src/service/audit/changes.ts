@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isCredentialHeader, mask } from '../../checks/judging/credential-headers.ts';
-import { isRecord } from '../../lib/json/record.ts';
-import { withoutPassword } from '../../lib/text.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
+import { isCredentialHeader, mask } from '@picket/checks/judging/credential-headers.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import { withoutPassword } from '@picket/lib/text.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { auditLogRoutes } from '../../protocol/accounts/audit-log.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { auditLogRoutes } from '@picket/protocol/accounts/audit-log.ts';
 import { auditedHandlers } from './audited-handlers.ts';
 import { auditLogHandlers } from './routes.ts';
 import { AuditLog } from './store.ts';
@@ -14,6 +14,6 @@ export const audit: Feature = {
   aroundHandlers: (handlers, parts) => auditedHandlers(handlers, parts.routes, parts),
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { auditRow } from './audited-handlers.ts';
 import { keptAnswer, noChanges } from './changes.ts';
 import type { AuditRow } from './tables.ts';

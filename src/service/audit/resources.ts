@@ -1,4 +1,4 @@
-import type { Route } from '../../protocol/http/route.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../platform/feature/handler.ts';
-import { pageOf } from '../../platform/http/paging.ts';
-import { auditLogRoutes } from '../../protocol/accounts/audit-log.ts';
-import { parseCursor } from '../../protocol/http/cursor.ts';
-import { instantOf } from '../../protocol/http/query.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '@picket/platform/feature/handler.ts';
+import { pageOf } from '@picket/platform/http/paging.ts';
+import { auditLogRoutes } from '@picket/protocol/accounts/audit-log.ts';
+import { parseCursor } from '@picket/protocol/http/cursor.ts';
+import { instantOf } from '@picket/protocol/http/query.ts';
 import { storedChanges } from './changes.ts';
 import type { AuditRow } from './tables.ts';
 

@@ -1,7 +1,7 @@
+import { isBehind } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import { type Kysely, sql } from 'kysely';
-import { isBehind } from '../../platform/store/engine/queries.ts';
-import type { Tables } from '../../platform/store/tables.ts';
-import type { Cursor } from '../../protocol/http/cursor.ts';
 import type { AuditRow } from './tables.ts';
 
 export interface AuditFilter {

@@ -1,4 +1,4 @@
-import type { auditActorKinds } from '../../protocol/accounts/audit-log.ts';
+import type { auditActorKinds } from '@picket/protocol/accounts/audit-log.ts';
 
 export interface AuditRow {
   id: string;
@@ -23,6 +23,6 @@ export interface AuditTables {
   audit_log: AuditRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends AuditTables {}
 }

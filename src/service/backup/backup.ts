@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError } from '../../lib/errors.ts';
-import { packageVersion } from '../../lib/version.ts';
-import type { ServiceConfig } from '../../platform/config/config.ts';
-import { lockDataDir } from '../../platform/store/engine/disk/data-dir.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import type { ServiceConfig } from '@picket/platform/config/config.ts';
+import { lockDataDir } from '@picket/platform/store/engine/disk/data-dir.ts';
 import { readManifest, sha256Of, writeManifest } from './manifest.ts';
 import { dumpPostgres, restorePostgres } from './postgres-tools.ts';
 import { copyDatabase, databaseFiles, databaseName, putDatabase, stageDatabase } from './sqlite-files.ts';

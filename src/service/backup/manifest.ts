@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { AppError, toError } from '@picket/lib/errors.ts';
 import { z } from 'zod';
-import { AppError, toError } from '../../lib/errors.ts';
 
 const fileName = 'backup.json';
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
 import pg from 'pg';
-import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
 
 /** Where a database is, and the environment that PostgreSQL's programs are found in. */
 export interface PostgresPlace {

@@ -1,8 +1,8 @@
 import { closeSync, copyFileSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { AppError } from '../../lib/errors.ts';
-import { keepPrivate } from '../../platform/store/engine/disk/data-dir.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { keepPrivate } from '@picket/platform/store/engine/disk/data-dir.ts';
 
 export const databaseName = 'picket.sqlite';
 

@@ -1,6 +1,6 @@
-import { statusCodeDimension } from '../../checks/contract/metric.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { isMeasured } from '../../protocol/checks/check-state.ts';
+import { statusCodeDimension } from '@picket/checks/contract/metric.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { isMeasured } from '@picket/protocol/checks/check-state.ts';
 import type { Family } from './exposition.ts';
 import { labelOf, ofPlace } from './families.ts';
 

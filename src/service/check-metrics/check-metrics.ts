@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
+import type { Clock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { z } from 'zod';
-import type { Clock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
-import { LruMap } from '../../lib/lru.ts';
-import type { Store } from '../../platform/store/store.ts';
 import { blackboxFamilies } from './blackbox.ts';
 import { type Family, type SampleSink, type TextFormat, TextSink, writeFamilies } from './exposition.ts';
 import { ownFamilies } from './families.ts';

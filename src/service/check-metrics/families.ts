@@ -1,6 +1,6 @@
-import type { Metric } from '../../checks/contract/metric.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { isMeasured } from '../../protocol/checks/check-state.ts';
+import type { Metric } from '@picket/checks/contract/metric.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { isMeasured } from '@picket/protocol/checks/check-state.ts';
 import {
   type Family,
   joined,

@@ -1,7 +1,7 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import type { RemoteWrite } from '@picket/telemetry/remote-write/remote-write.ts';
 import { CheckMetrics } from './check-metrics.ts';
 import { Folding } from './folding.ts';
-import { RemoteWrite } from './remote-write/remote-write.ts';
 import { CheckTotals } from './store.ts';
 
 const repositories = { checkTotals: CheckTotals };
@@ -11,8 +11,11 @@ export const checkMetrics: Feature = {
   repositories,
   parts: {
     checkMetrics: (parts) => new CheckMetrics(parts),
-    remoteWrite: (parts) =>
-      parts.config.REMOTE_WRITE_URL === undefined ? undefined : new RemoteWrite(parts),
+    remoteWrite: async (parts) => {
+      if (parts.config.REMOTE_WRITE_URL === undefined) return undefined;
+      const { RemoteWrite } = await import('@picket/telemetry/remote-write/remote-write.ts');
+      return new RemoteWrite(parts);
+    },
   },
   jobs: (parts) => [
     {
@@ -25,11 +28,11 @@ export const checkMetrics: Feature = {
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly checkMetrics: CheckMetrics;
     /** Undefined where no receiver is configured. */

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../lib/clock.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { ShardCursors, shardCount, shardOf } from './shards.ts';
 import { type LocationTotals, startAfter } from './store.ts';
 import { addRun, type EndedRun, mergeTotals, noTotals } from './totals.ts';

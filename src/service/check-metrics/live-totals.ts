@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Store } from '../../platform/store/store.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { addRunTo, keyOf } from './folding.ts';
 import { ShardCursors, shardCount } from './shards.ts';
 import { type LocationTotals, type Position, startAfter } from './store.ts';

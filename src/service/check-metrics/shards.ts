@@ -1,4 +1,4 @@
-import { leastOf } from '../../lib/bounds/extremes.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { TotalsCursorRow } from './tables.ts';
 
 /** The totals of all checks are written in that many transactions, each short. */

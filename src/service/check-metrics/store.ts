@@ -1,11 +1,11 @@
+import { findCheckType } from '@picket/checks/index.ts';
+import { hasEndedWithin } from '@picket/platform/store/days/ended-day.ts';
+import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import type { CheckState } from '@picket/protocol/checks/check-state.ts';
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import { findCheckType } from '../../checks/index.ts';
-import { hasEndedWithin } from '../../platform/store/days/ended-day.ts';
-import { finalResultsOf } from '../../platform/store/days/final-results.ts';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import type { Tables } from '../../platform/store/tables.ts';
-import type { CheckState } from '../../protocol/checks/check-state.ts';
 import { stateAt, stateOf } from '../checks/state/check-state.ts';
 import type { PausedChecks } from '../checks/state/paused-checks.ts';
 import { longestSilenceMs } from '../checks/state/silence.ts';

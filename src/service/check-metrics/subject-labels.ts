@@ -1,4 +1,4 @@
-import { LruMap } from '../../lib/lru.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import { joined, type LabelSet, labelSet } from './exposition.ts';
 import type { MetricsSubject } from './store.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Store } from '../../platform/store/store.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { Subject } from './exposition.ts';
 import type { LocationTotals, MetricsSubject } from './store.ts';
 import type { SubjectLabels } from './subject-labels.ts';

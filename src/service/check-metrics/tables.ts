@@ -16,6 +16,6 @@ export interface CheckMetricsTables {
   check_total_cursors: TotalsCursorRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends CheckMetricsTables {}
 }

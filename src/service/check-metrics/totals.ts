@@ -1,5 +1,5 @@
-import { findCheckType } from '../../checks/index.ts';
-import { pausedReason } from '../../protocol/runs/slot.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { pausedReason } from '@picket/protocol/runs/slot.ts';
 import { type MeasuredValues, storedMeasures, wasMeasured } from '../results/analytics/measured-values.ts';
 import type { RunRow } from '../runs/tables.ts';
 

@@ -1,7 +1,7 @@
-import { type ChannelConfig, type ChannelType, findChannelKind } from '../../channels/index.ts';
-import { maskDefinition } from '../../checks/contract/masking.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { type ChannelConfig, type ChannelType, findChannelKind } from '@picket/channels/index.ts';
+import { maskDefinition } from '@picket/checks/contract/masking.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Subscriber, Subscription } from './store.ts';
 
 /**

@@ -1,9 +1,9 @@
+import { completeDefinition } from '@picket/checks/contract/definition/definition.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { defaultRuntimeId } from '@picket/checks/tables/runtimes.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { CheckGroupInput, type GroupDefinition } from '@picket/protocol/checks/check-group.ts';
 import type { z } from 'zod';
-import { completeDefinition } from '../../checks/contract/definition/definition.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { CheckGroupInput, type GroupDefinition } from '../../protocol/checks/check-group.ts';
 import type { CheckGroup } from './groups/store.ts';
 import { namesScripts } from './lifecycle-scripts.ts';
 import type { Check } from './store.ts';

@@ -1,9 +1,9 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { locationNeedRoutes } from '../../protocol/agent/agent-examination.ts';
-import { checkRoutes, typedCheckRoutes } from '../../protocol/checks/check.ts';
-import { checkGroupRoutes } from '../../protocol/checks/check-group.ts';
-import { checkPlanRoutes } from '../../protocol/checks/check-plan.ts';
-import { runtimeRoutes } from '../../protocol/checks/runtime.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { locationNeedRoutes } from '@picket/protocol/agent/agent-examination.ts';
+import { checkRoutes, typedCheckRoutes } from '@picket/protocol/checks/check.ts';
+import { checkGroupRoutes } from '@picket/protocol/checks/check-group.ts';
+import { checkPlanRoutes } from '@picket/protocol/checks/check-plan.ts';
+import { runtimeRoutes } from '@picket/protocol/checks/runtime.ts';
 import { checkGroupHandlers } from './groups/routes.ts';
 import { CheckGroups } from './groups/store.ts';
 import { locationNeedHandlers } from './needs-routes.ts';
@@ -38,6 +38,6 @@ export const checks: Feature = {
   },
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,5 +1,5 @@
-import type { ScriptFile } from '../../checks/contract/lifecycle.ts';
-import type { LifecycleScript } from '../../protocol/agent/agent.ts';
+import type { ScriptFile } from '@picket/checks/contract/lifecycle.ts';
+import type { LifecycleScript } from '@picket/protocol/agent/agent.ts';
 
 /** A piece of script that checks share. */
 interface Snippet {

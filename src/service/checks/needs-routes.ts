@@ -1,6 +1,6 @@
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { type LocationNeed, locationNeedRoutes } from '../../protocol/agent/agent-examination.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { type LocationNeed, locationNeedRoutes } from '@picket/protocol/agent/agent-examination.ts';
 import { withGroups } from './effective-check.ts';
 import { locationsOf } from './slots.ts';
 import { needOf } from './warnings/warnings.ts';

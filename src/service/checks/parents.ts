@@ -1,5 +1,5 @@
-import { fieldError } from '../../platform/http/validation.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 
 type Needed = Pick<Repositories, 'checks' | 'alertCauses'>;
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import type { CheckDefinition } from '../../checks/contract/definition/definition.ts';
-import { runnableSpec } from '../../checks/contract/definition/definition.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import { mayWrite } from '../../platform/http/auth.ts';
-import type { AccountCaller } from '../../platform/ids/callers.ts';
-import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import type { CheckDefinition } from '@picket/checks/contract/definition/definition.ts';
+import { runnableSpec } from '@picket/checks/contract/definition/definition.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { mayWrite } from '@picket/platform/http/auth.ts';
+import type { AccountCaller } from '@picket/platform/ids/callers.ts';
+import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Check } from './store.ts';
 
 /**

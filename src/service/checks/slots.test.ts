@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { frequencies, offsetProblem, offsetRule } from '@picket/checks/contract/frequency.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frequencies, offsetProblem, offsetRule } from '../../checks/contract/frequency.ts';
 import {
   defaultOffset,
   freshnessMs,

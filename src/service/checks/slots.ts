@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { intervalMs, offsetRule } from '../../checks/contract/frequency.ts';
-import { findCheckType } from '../../checks/index.ts';
+import { intervalMs, offsetRule } from '@picket/checks/contract/frequency.ts';
+import { findCheckType } from '@picket/checks/index.ts';
 import { longestFreshnessMs } from './state/silence.ts';
 import type { Check } from './store.ts';
 

@@ -1,10 +1,10 @@
+import { type Dialect, escapeLike } from '@picket/platform/store/engine/dialect.ts';
+import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { isInParts, schedulePartCount } from '@picket/platform/store/engine/schedule-parts.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
 import type { Kysely, RawBuilder, Selectable } from 'kysely';
 import { sql } from 'kysely';
-import { type Dialect, escapeLike } from '../../platform/store/engine/dialect.ts';
-import { batches, type Page, readPage } from '../../platform/store/engine/queries.ts';
-import { isInParts, schedulePartCount } from '../../platform/store/engine/schedule-parts.ts';
-import type { Tables } from '../../platform/store/tables.ts';
-import { type CheckState, checkStates } from '../../protocol/checks/check-state.ts';
 import { stateOf } from './state/check-state.ts';
 import { CheckStates } from './state/states.ts';
 import { checkDefinition } from './stored-definition.ts';

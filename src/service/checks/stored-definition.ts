@@ -1,7 +1,7 @@
+import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
+import { checkTypes } from '@picket/checks/index.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
 import { z } from 'zod';
-import { CommonFields } from '../../checks/contract/definition/common-fields.ts';
-import { checkTypes } from '../../checks/index.ts';
-import { storedJson } from '../../platform/store/stored-json.ts';
 
 const column = 'checks.definition';
 const ofAnyType = storedJson(column, CommonFields);

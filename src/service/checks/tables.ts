@@ -49,6 +49,6 @@ export interface CheckTables {
   purges: PurgeRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends CheckTables {}
 }

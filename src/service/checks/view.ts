@@ -1,17 +1,17 @@
-import { z } from 'zod';
 import {
   type CheckDefinition,
   completeDefinition,
   maskedValues,
-} from '../../checks/contract/definition/definition.ts';
-import { maskDefinition } from '../../checks/contract/masking.ts';
-import { findCheckType } from '../../checks/index.ts';
-import type { HandlerDeps } from '../../platform/feature/handler.ts';
-import { describeIssues } from '../../platform/http/validation.ts';
-import { AnyCheck } from '../../protocol/checks/check.ts';
-import type { CheckState } from '../../protocol/checks/check-state.ts';
-import type { Warning } from '../../protocol/http/warning.ts';
-import { weakSecrets } from '../../protocol/http/weak-secrets.ts';
+} from '@picket/checks/contract/definition/definition.ts';
+import { maskDefinition } from '@picket/checks/contract/masking.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import type { HandlerDeps } from '@picket/platform/feature/handler.ts';
+import { describeIssues } from '@picket/platform/http/validation.ts';
+import { AnyCheck } from '@picket/protocol/checks/check.ts';
+import type { CheckState } from '@picket/protocol/checks/check-state.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
+import { weakSecrets } from '@picket/protocol/http/weak-secrets.ts';
+import { z } from 'zod';
 import { type CheckChannel, channelsView } from './alert-channels.ts';
 import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
-import type { CheckType } from '../../checks/contract/check-type.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import {
   type CheckDefinition,
   maskedValues,
   mergeDefinition,
-} from '../../checks/contract/definition/definition.ts';
-import { fillMasked, refuseMoved } from '../../checks/contract/masking.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import type { HandlerDeps } from '../../platform/feature/handler.ts';
-import { requireGroup, requireLocations } from '../../platform/http/known-names.ts';
-import { unknownFieldIssues } from '../../platform/http/unknown-names.ts';
-import { fieldError, validationError } from '../../platform/http/validation.ts';
-import type { Signal } from '../../platform/store/engine/signals.ts';
-import { cancelledSignals } from '../../platform/store/engine/signals.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { typedCheckRoutes } from '../../protocol/checks/check.ts';
-import type { Route } from '../../protocol/http/route.ts';
+} from '@picket/checks/contract/definition/definition.ts';
+import { fillMasked, refuseMoved } from '@picket/checks/contract/masking.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { HandlerDeps } from '@picket/platform/feature/handler.ts';
+import { requireGroup, requireLocations } from '@picket/platform/http/known-names.ts';
+import { unknownFieldIssues } from '@picket/platform/http/unknown-names.ts';
+import { fieldError, validationError } from '@picket/platform/http/validation.ts';
+import type { Signal } from '@picket/platform/store/engine/signals.ts';
+import { cancelledSignals } from '@picket/platform/store/engine/signals.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { typedCheckRoutes } from '@picket/protocol/checks/check.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
+import { z } from 'zod';
 import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import { asWritten, keepingOf } from './addresses/address-values.ts';
 import { changeSubscriptions, subscribeNew } from './alert-channels.ts';

@@ -4,7 +4,7 @@ import {
   type DayCoverage,
   measurementOf,
   noCoverage,
-} from '../../protocol/runs/coverage.ts';
+} from '@picket/protocol/runs/coverage.ts';
 import { coverageByInterval, coverageOfDays, firstEvaluatedAt } from './day-slots.ts';
 import type { SlotDays } from './slot-days.ts';
 import type { Span } from './slot-segments.ts';

@@ -1,6 +1,6 @@
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import { LruMap } from '../../lib/lru.ts';
-import { type Coverage, coverageOf, type SlotOutcome } from '../../protocol/runs/coverage.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import { type Coverage, coverageOf, type SlotOutcome } from '@picket/protocol/runs/coverage.ts';
 import { decodeSegments, type SlotSegment, type Span, slotsWithin } from './slot-segments.ts';
 
 /** Slots of one interval, by location and outcome. */

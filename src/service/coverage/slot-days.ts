@@ -1,11 +1,11 @@
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import { isOnItsWay, isSince } from '@picket/platform/store/days/ended-day.ts';
+import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { atAddresses } from '@picket/platform/store/engine/removal.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import { outcomeOf } from '@picket/protocol/runs/coverage.ts';
 import { type Kysely, sql } from 'kysely';
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import { isOnItsWay, isSince } from '../../platform/store/days/ended-day.ts';
-import { finalResultsOf } from '../../platform/store/days/final-results.ts';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import { atAddresses } from '../../platform/store/engine/removal.ts';
-import type { Tables } from '../../platform/store/tables.ts';
-import { outcomeOf } from '../../protocol/runs/coverage.ts';
 import { type DayCache, DaySlots, dayCache, decodedDay } from './day-slots.ts';
 import {
   decodeSegments,

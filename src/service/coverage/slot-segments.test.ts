@@ -1,11 +1,11 @@
-import fc from 'fast-check';
-import { expect, it } from 'vitest';
 import {
   addedCoverage,
   type Coverage,
   coverageText,
   type SlotOutcome,
-} from '../../protocol/runs/coverage.ts';
+} from '@picket/protocol/runs/coverage.ts';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
 import { coverageByInterval, coverageOfDays, DaySlots } from './day-slots.ts';
 import {
   decodeSegments,

@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { SlotOutcome } from '../../protocol/runs/coverage.ts';
+import type { SlotOutcome } from '@picket/protocol/runs/coverage.ts';
 
 /**
  * Slots of one location, all with the same outcome and the same time between one and the next. Slots lie on a

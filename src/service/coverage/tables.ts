@@ -16,6 +16,6 @@ export interface CoverageTables {
   slot_days: SlotDayRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends CoverageTables {}
 }

@@ -1,6 +1,6 @@
-import { AppError } from '../../lib/errors.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { customDomainOf } from '../../protocol/pages/page-fields.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { customDomainOf } from '@picket/protocol/pages/page-fields.ts';
 import type { DomainProof } from './domain-proof.ts';
 import { lapseMs } from './domain-state.ts';
 import { rememberedMs } from './service-names.ts';

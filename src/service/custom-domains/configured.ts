@@ -1,4 +1,4 @@
-import { allowedDomains } from '../../platform/config/custom-domains.ts';
+import { allowedDomains } from '@picket/platform/config/custom-domains.ts';
 import { DomainProof } from './domain-proof.ts';
 
 /** What proves custom domains under these settings. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
-import { errorCodeOf } from '../../lib/errors.ts';
-import { customDomainOf } from '../../protocol/pages/page-fields.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import { customDomainOf } from '@picket/protocol/pages/page-fields.ts';
 import type { CustomDomainRow, DomainMethod } from './tables.ts';
 
 /** What DNS is asked. */

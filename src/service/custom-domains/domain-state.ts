@@ -1,4 +1,4 @@
-import type { CustomDomainState } from '../../protocol/pages/page-fields.ts';
+import type { CustomDomainState } from '@picket/protocol/pages/page-fields.ts';
 import type { DomainProof, Proof } from './domain-proof.ts';
 import type { DomainFinding } from './store.ts';
 import type { CustomDomainRow } from './tables.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { DomainProof, Proof } from './domain-proof.ts';
 import { foundOf, nextCheckMs } from './domain-state.ts';
 import { rememberedMs } from './service-names.ts';

@@ -1,4 +1,4 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
 import { configuredDomainProof } from './configured.ts';
 import type { DomainProof } from './domain-proof.ts';
 import { DomainWatch } from './domain-watch.ts';
@@ -22,11 +22,11 @@ export const customDomains: Feature = {
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** Proves the custom domains of pages. */
     readonly domainProof: DomainProof;

@@ -1,6 +1,6 @@
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { customDomainStatuses } from '@picket/protocol/pages/page-fields.ts';
 import { Gauge, type Registry } from 'prom-client';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { customDomainStatuses } from '../../protocol/pages/page-fields.ts';
 import type { DomainProof } from './domain-proof.ts';
 import { stateOf } from './domain-state.ts';
 

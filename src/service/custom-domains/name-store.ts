@@ -1,5 +1,5 @@
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { ServiceNameRow } from './tables.ts';
 
 /** The names that the service was called by. */

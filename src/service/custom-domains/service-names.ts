@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
+import type { Clock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../../platform/store/store.ts';
 import type { ServiceNameRow } from './tables.ts';
 
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
-import { AppError } from '../../lib/errors.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { CustomDomainState } from '../../protocol/pages/page-fields.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { CustomDomainState } from '@picket/protocol/pages/page-fields.ts';
 import type { DomainProof } from './domain-proof.ts';
 import { stateOf } from './domain-state.ts';
 import { checkDomain, type DomainWatchOptions } from './domain-watch.ts';

@@ -29,6 +29,6 @@ export interface CustomDomainTables {
   service_names: ServiceNameRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends CustomDomainTables {}
 }

@@ -1,5 +1,5 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { heartbeatRoutes } from '../../protocol/checks/heartbeat.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { heartbeatRoutes } from '@picket/protocol/checks/heartbeat.ts';
 import { heartbeatHandlers } from './routes.ts';
 import { Heartbeats } from './store.ts';
 import { HeartbeatWatch } from './watch.ts';
@@ -17,6 +17,6 @@ export const heartbeats: Feature = {
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

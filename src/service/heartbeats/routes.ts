@@ -1,10 +1,10 @@
-import { AppError } from '../../lib/errors.ts';
-import type { CallRequest } from '../../platform/feature/exchange.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { pageOffset } from '../../platform/http/paging.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import { heartbeatRoutes } from '../../protocol/checks/heartbeat.ts';
-import { parseTimestamp } from '../../protocol/http/query.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { CallRequest } from '@picket/platform/feature/exchange.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { pageOffset } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { heartbeatRoutes } from '@picket/protocol/checks/heartbeat.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
 import { Heartbeats, type Ping } from './heartbeats.ts';
 import type { EventCount } from './store.ts';
 import type { HeartbeatEventRow } from './tables.ts';

@@ -1,8 +1,8 @@
+import type { PingState } from '@picket/checks/heartbeat/spec.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
-import type { PingState } from '../../checks/heartbeat/spec.ts';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
 /** What a heartbeat's timer follows from. */

@@ -1,4 +1,4 @@
-import type { PingState } from '../../checks/heartbeat/spec.ts';
+import type { PingState } from '@picket/checks/heartbeat/spec.ts';
 
 type Flag = 0 | 1;
 
@@ -40,6 +40,6 @@ export interface HeartbeatTables {
   heartbeat_watch: HeartbeatWatchRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends HeartbeatTables {}
 }

@@ -1,8 +1,8 @@
-import { greatestOf, leastOf } from '../../lib/bounds/extremes.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
+import { greatestOf, leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { noteAway } from '../alerts/gaps/away.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';

@@ -1,5 +1,5 @@
+import type { TriggerIncident } from '@picket/checks/contract/definition/common-fields.ts';
 import type { z } from 'zod';
-import type { TriggerIncident } from '../../checks/contract/definition/common-fields.ts';
 
 /** The incident that a check asks for as its own. */
 export type OwnIncident = z.output<typeof TriggerIncident>;

@@ -1,4 +1,4 @@
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { affectedServices } from '../maintenance/affected.ts';
 import { isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
 import type { OwnIncident } from './asked.ts';

@@ -1,6 +1,6 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { automationRuleRoutes } from '../../protocol/pages/automation-rule.ts';
-import { incidentRoutes } from '../../protocol/pages/incident.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { automationRuleRoutes } from '@picket/protocol/pages/automation-rule.ts';
+import { incidentRoutes } from '@picket/protocol/pages/incident.ts';
 import { automaticIncidents } from './automatic-incidents.ts';
 import { IncidentEvents } from './event-store.ts';
 import { incidentHandlers } from './routes.ts';
@@ -35,6 +35,6 @@ export const incidents: Feature = {
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,4 +1,4 @@
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { resolveIncidents } from './trigger.ts';
 
 /**

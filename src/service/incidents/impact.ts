@@ -1,4 +1,4 @@
-import { type ComponentImpact, componentImpacts } from '../../protocol/pages/status-page-component.ts';
+import { type ComponentImpact, componentImpacts } from '@picket/protocol/pages/status-page-component.ts';
 import type { IncidentSeverity } from './tables.ts';
 
 const severities: Readonly<Record<ComponentImpact, IncidentSeverity>> = {

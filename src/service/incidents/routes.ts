@@ -1,4 +1,4 @@
-import { AppError } from '../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type Call,
@@ -6,19 +6,19 @@ import {
   handlersById,
   iso,
   optionalIso,
-} from '../../platform/feature/handler.ts';
-import { found, notFound } from '../../platform/http/known-names.ts';
-import { pageOf } from '../../platform/http/paging.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { parseCursor } from '../../protocol/http/cursor.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found, notFound } from '@picket/platform/http/known-names.ts';
+import { pageOf } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { parseCursor } from '@picket/protocol/http/cursor.ts';
 import {
   type Incident,
   type IncidentUpdate,
   type IncidentUpdateInput,
   incidentRoutes,
-} from '../../protocol/pages/incident.ts';
-import type { Service } from '../../protocol/pages/status-page.ts';
+} from '@picket/protocol/pages/incident.ts';
+import type { Service } from '@picket/protocol/pages/status-page.ts';
 import { mailIncidentUpdate } from './subscriber-mails.ts';
 import type { ImpactedComponent, IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 import { durationSeconds } from './timeline.ts';

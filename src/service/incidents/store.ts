@@ -1,6 +1,6 @@
-import { accountTable } from '../../platform/store/engine/account-table.ts';
-import { batches } from '../../platform/store/engine/queries.ts';
-import type { ComponentImpact } from '../../protocol/pages/status-page-component.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { batches } from '@picket/platform/store/engine/queries.ts';
+import type { ComponentImpact } from '@picket/protocol/pages/status-page-component.ts';
 import type { ImpactedComponent, IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 
 /** A component as an incident concerns it. */

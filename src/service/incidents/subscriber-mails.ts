@@ -1,5 +1,5 @@
-import { utcText } from '../../lib/figures/time.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { utcText } from '@picket/lib/figures/time.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
 import { hiddenAmong } from '../maintenance/affected.ts';
 import type { IncidentRow, IncidentUpdateRow } from './tables.ts';

@@ -1,5 +1,5 @@
+import type { ComponentImpact } from '@picket/protocol/pages/status-page-component.ts';
 import type { Generated } from 'kysely';
-import type { ComponentImpact } from '../../protocol/pages/status-page-component.ts';
 
 type Flag = 0 | 1;
 
@@ -124,6 +124,6 @@ export interface IncidentTables {
   incident_events: Omit<IncidentEventRow, 'position'> & { position: Generated<number> };
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends IncidentTables {}
 }

@@ -1,4 +1,4 @@
-import { leastOf } from '../../lib/bounds/extremes.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { IncidentSeverity, IncidentStatus } from './tables.ts';
 
 /**

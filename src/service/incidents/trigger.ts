@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { TriggerIncident } from '../../checks/contract/definition/common-fields.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
+import { TriggerIncident } from '@picket/checks/contract/definition/common-fields.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { AskedIncident, OwnIncident, TriggeredIncident } from './asked.ts';
 
 const incidentOf = storedValue('incident_events.definition', {} as IncidentEvent['incident']);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../lib/errors.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type {
   ImpactedComponent,
   IncidentRow,

@@ -1,7 +1,7 @@
-import { AppError } from '../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { describePage, pageOffset } from '../../platform/http/paging.ts';
-import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { locationEventRoutes } from '@picket/protocol/locations/location-event.ts';
 import type { LocationEventRow } from './tables.ts';
 import { endOf, recordLocationEvents } from './unhealthy.ts';
 

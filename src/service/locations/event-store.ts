@@ -1,6 +1,6 @@
+import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import { type Page, readPage } from '../../platform/store/engine/queries.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { LocationEventRow } from './tables.ts';
 
 /**

@@ -1,12 +1,12 @@
-import { readStaticIps, type StaticIps } from '../../platform/config/static-ips.ts';
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import type { LocationCaller } from '../../platform/ids/callers.ts';
-import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
-import { examinationRoutes } from '../../protocol/agent/agent-examination.ts';
-import { locationRoutes, staticIpRoutes } from '../../protocol/locations/location.ts';
-import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
-import { locationMetricsRoutes } from '../../protocol/locations/location-metrics.ts';
-import { privateLocationRoutes } from '../../protocol/locations/private-location.ts';
+import { readStaticIps, type StaticIps } from '@picket/platform/config/static-ips.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import type { LocationCaller } from '@picket/platform/ids/callers.ts';
+import { agentErrorRoutes } from '@picket/protocol/agent/agent-error.ts';
+import { examinationRoutes } from '@picket/protocol/agent/agent-examination.ts';
+import { locationRoutes, staticIpRoutes } from '@picket/protocol/locations/location.ts';
+import { locationEventRoutes } from '@picket/protocol/locations/location-event.ts';
+import { locationMetricsRoutes } from '@picket/protocol/locations/location-metrics.ts';
+import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import { agentErrorHandlers } from './agents/error-routes.ts';
 import { AgentErrors } from './agents/error-store.ts';
 import { agentExaminationHandlers } from './agents/examination-routes.ts';
@@ -59,11 +59,11 @@ export const locations: Feature = {
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** Source addresses of check runs by location. */
     readonly staticIps: StaticIps | undefined;

@@ -1,4 +1,4 @@
-import { leastOf } from '../../lib/bounds/extremes.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import { agentPresentMs, runningSessions } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 

@@ -1,8 +1,8 @@
-import { AppError } from '../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import { parseTimestamp } from '../../protocol/http/query.ts';
-import { locationMetricsRoutes } from '../../protocol/locations/location-metrics.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
+import { locationMetricsRoutes } from '@picket/protocol/locations/location-metrics.ts';
 
 const longestAgoMs = 15 * 86_400_000;
 

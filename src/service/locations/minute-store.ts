@@ -1,7 +1,7 @@
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import { isOnItsWay } from '@picket/platform/store/days/ended-day.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import { isOnItsWay } from '../../platform/store/days/ended-day.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { LocationMinuteRow } from './tables.ts';
 
 /** What waits at a location, in one lane. */

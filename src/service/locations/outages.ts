@@ -1,7 +1,7 @@
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import type { LocationCaller } from '../../platform/ids/callers.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { LocationCaller } from '@picket/platform/ids/callers.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';

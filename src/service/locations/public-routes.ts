@@ -1,7 +1,11 @@
-import { regionNames } from '../../checks/tables/regions.ts';
-import { type AddressesByLocation, allAddresses, type StaticIps } from '../../platform/config/static-ips.ts';
-import { type AnyHandler, handlersById } from '../../platform/feature/handler.ts';
-import { locationRoutes, staticIpRoutes } from '../../protocol/locations/location.ts';
+import { regionNames } from '@picket/checks/tables/regions.ts';
+import {
+  type AddressesByLocation,
+  allAddresses,
+  type StaticIps,
+} from '@picket/platform/config/static-ips.ts';
+import { type AnyHandler, handlersById } from '@picket/platform/feature/handler.ts';
+import { locationRoutes, staticIpRoutes } from '@picket/protocol/locations/location.ts';
 
 /** The routes of data-center locations. */
 export function locationHandlers(): [string, AnyHandler][] {

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import semver from 'semver';
-import { AppError } from '../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { found } from '../../platform/http/known-names.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import { createKey } from '../../platform/ids/keys.ts';
-import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
-import { cancelledSignals } from '../../platform/store/engine/signals.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { createKey } from '@picket/platform/ids/keys.ts';
+import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
+import { cancelledSignals } from '@picket/platform/store/engine/signals.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import {
   type LocationKey,
   type PrivateLocation,
   privateLocationRoutes,
-} from '../../protocol/locations/private-location.ts';
+} from '@picket/protocol/locations/private-location.ts';
+import semver from 'semver';
 import {
   agentCapabilities,
   agentSeenWindowMs,

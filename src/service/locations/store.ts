@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
 import { sql } from 'kysely';
-import { accountTable } from '../../platform/store/engine/account-table.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';
 

@@ -71,6 +71,6 @@ export interface LocationTables {
   location_minutes: LocationMinuteRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends LocationTables {}
 }

@@ -1,5 +1,5 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { loginSessionRoutes } from '../../protocol/accounts/member.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { loginSessionRoutes } from '@picket/protocol/accounts/member.ts';
 import { loginSessionHandlers } from './routes.ts';
 import { LoginSessions } from './store.ts';
 
@@ -12,6 +12,6 @@ export const logins: Feature = {
   handlers: loginSessionHandlers,
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,7 +1,7 @@
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../platform/feature/handler.ts';
-import { notFound } from '../../platform/http/known-names.ts';
-import type { AccountCaller } from '../../platform/ids/callers.ts';
-import { loginSessionRoutes } from '../../protocol/accounts/member.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '@picket/platform/feature/handler.ts';
+import { notFound } from '@picket/platform/http/known-names.ts';
+import type { AccountCaller } from '@picket/platform/ids/callers.ts';
+import { loginSessionRoutes } from '@picket/protocol/accounts/member.ts';
 import { actorOf } from './sessions.ts';
 
 /** The routes of browsers that are logged in. */

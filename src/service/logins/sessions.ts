@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
-import type { Actor } from '../../platform/ids/callers.ts';
-import { hashKey, type KeyRole } from '../../platform/ids/keys.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Actor } from '@picket/platform/ids/callers.ts';
+import { hashKey, type KeyRole } from '@picket/platform/ids/keys.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { join } from '../members/members.ts';
 import type { InvitationRow, PersonRow } from '../members/tables.ts';
 import type { LoginSessionRow } from './tables.ts';

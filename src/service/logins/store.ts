@@ -1,6 +1,6 @@
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { KeyRole } from '../../platform/ids/keys.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { LoginSessionRow } from './tables.ts';
 
 /** A session with whose it is, and what they may do now. */

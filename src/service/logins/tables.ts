@@ -23,6 +23,6 @@ export interface LoginTables {
   login_sessions: LoginSessionRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends LoginTables {}
 }

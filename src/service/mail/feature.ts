@@ -1,4 +1,4 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
 import { configuredMailServer, type MailServer } from './mail-server.ts';
 import { SubscriberMails } from './store.ts';
 import { SubscriberNotifier } from './subscriber-notifier.ts';
@@ -24,11 +24,11 @@ export const mail: Feature = {
   },
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** Undefined where no mail server is configured. */
     readonly mailServer: MailServer | undefined;

@@ -1,6 +1,6 @@
+import { toError } from '@picket/lib/errors.ts';
+import type { ServiceConfig } from '@picket/platform/config/config.ts';
 import { createTransport } from 'nodemailer';
-import { toError } from '../../lib/errors.ts';
-import type { ServiceConfig } from '../../platform/config/config.ts';
 
 /** The settings that mails need. */
 export type MailConfig = Pick<ServiceConfig, 'SMTP_URL' | 'MAIL_FROM'>;

@@ -1,4 +1,4 @@
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 
 /** Stores one mail for each verified subscription of some pages, with the page's name before the subject. */
 export async function mailSubscribers(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { Mail, MailDelivery } from './mail-server.ts';
 import type { SubscriberMailItem } from './store.ts';
 import { unsubscribePage } from './subscriber-mails.ts';

@@ -19,6 +19,6 @@ export interface MailTables {
   subscriber_mails: SubscriberMailRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends MailTables {}
 }

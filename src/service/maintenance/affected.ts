@@ -1,4 +1,4 @@
-import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 
 type Visibility = NonNullable<WindowDefinition['statusPageVisibility']>;
 

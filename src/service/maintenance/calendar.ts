@@ -1,5 +1,5 @@
-import { greatestOf } from '../../lib/bounds/extremes.ts';
-import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
+import { greatestOf } from '@picket/lib/bounds/extremes.ts';
+import type { MaintenanceStatus } from '@picket/protocol/pages/maintenance.ts';
 import {
   lastEnd,
   latestStarted,

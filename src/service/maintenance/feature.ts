@@ -1,4 +1,4 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
 import { MaintenanceNotices } from './notices.ts';
 import { maintenanceHandlers } from './routes.ts';
 import { Maintenances } from './store.ts';
@@ -16,6 +16,6 @@ export const maintenance: Feature = {
   },
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

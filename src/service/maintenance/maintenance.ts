@@ -1,6 +1,6 @@
-import { greatestOf } from '../../lib/bounds/extremes.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { greatestOf } from '@picket/lib/bounds/extremes.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { MaintenanceCalendar } from './calendar.ts';
 import type { StoredWindow } from './window-store.ts';
 

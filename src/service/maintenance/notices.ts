@@ -1,7 +1,7 @@
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { utcText } from '../../lib/figures/time.ts';
-import type { Store } from '../../platform/store/store.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { utcText } from '@picket/lib/figures/time.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import {
   isGoingOn,
   type MaintenanceMail,

@@ -1,6 +1,6 @@
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
-import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { MaintenanceStatus } from '@picket/protocol/pages/maintenance.ts';
+import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
 import { hiddenAmong } from './affected.ts';
 import { longestOverrunMs, type PlannedMaintenance, statusAt } from './calendar.ts';

@@ -1,10 +1,10 @@
-import { AppError } from '../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../platform/feature/handler.ts';
-import { found } from '../../platform/http/known-names.ts';
-import { pageOffset } from '../../platform/http/paging.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { instantOf } from '../../protocol/http/query.ts';
-import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { pageOffset } from '@picket/platform/http/paging.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { instantOf } from '@picket/protocol/http/query.ts';
+import { maintenanceRoutes } from '@picket/protocol/pages/maintenance.ts';
 import { MaintenanceCalendar, type PlannedMaintenance } from './calendar.ts';
 import { endNotice, startNotice } from './notices.ts';
 import { mailMaintenance } from './pages.ts';

@@ -1,5 +1,5 @@
-import { instantOfLocal, localTime } from '../../lib/time-zone.ts';
-import type { repeatUnits } from '../../protocol/pages/maintenance-window.ts';
+import { instantOfLocal, localTime } from '@picket/lib/time-zone.ts';
+import type { repeatUnits } from '@picket/protocol/pages/maintenance-window.ts';
 
 /**
  * When maintenance windows recur (check model 2.7). Occurrences are computed from the first one and not

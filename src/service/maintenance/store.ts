@@ -1,6 +1,6 @@
+import { batches } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import { batches } from '../../platform/store/engine/queries.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { MaintenanceNoticeRow, MaintenanceRow, MaintenanceUpdateRow } from './tables.ts';
 
 /** Single occurrences of maintenance windows: what was changed of them, and the updates about them. */

@@ -1,5 +1,5 @@
+import type { MaintenanceStatus } from '@picket/protocol/pages/maintenance.ts';
 import type { Generated } from 'kysely';
-import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 
 type Flag = 0 | 1;
 
@@ -69,6 +69,6 @@ export interface MaintenanceTables {
   maintenance_notices: MaintenanceNoticeRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends MaintenanceTables {}
 }

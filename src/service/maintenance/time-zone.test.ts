@@ -1,8 +1,8 @@
+import { instantOfLocal } from '@picket/lib/time-zone.ts';
+import { isTimeZone } from '@picket/protocol/http/time-zone.ts';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
-import { instantOfLocal } from '../../lib/time-zone.ts';
-import { isTimeZone } from '../../protocol/http/time-zone.ts';
 import { occurrence, occurrenceAt, occurrencesFrom, type RepeatRule } from './rule.ts';
 
 const hourMs = 3_600_000;

@@ -1,10 +1,10 @@
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
+import { MaintenanceWindowInput } from '@picket/protocol/pages/maintenance-window.ts';
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
-import { accountTable } from '../../platform/store/engine/account-table.ts';
-import { type Page, readPage } from '../../platform/store/engine/queries.ts';
-import { storedJson } from '../../platform/store/stored-json.ts';
-import type { Tables } from '../../platform/store/tables.ts';
-import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
-import { MaintenanceWindowInput } from '../../protocol/pages/maintenance-window.ts';
 import { MaintenanceCalendar } from './calendar.ts';
 import { Maintenances } from './store.ts';
 import type { MaintenanceRow, MaintenanceWindowRow } from './tables.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../lib/errors.ts';
-import { found } from '../../platform/http/known-names.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
-import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { MaintenanceStatus } from '@picket/protocol/pages/maintenance.ts';
+import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { MaintenanceCalendar, type PlannedMaintenance, statusAt } from './calendar.ts';
 import type { MaintenanceRow, MaintenanceUpdateRow } from './tables.ts';
 import type { StoredWindow } from './window-store.ts';

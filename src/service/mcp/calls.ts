@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { toError } from '@picket/lib/errors.ts';
+import type { OperationInput } from '@picket/mcp/tools/tool.ts';
+import { encodeAnswer } from '@picket/platform/http/answer-encoding.ts';
+import { reportError } from '@picket/platform/http/errors.ts';
+import { parseQuery } from '@picket/platform/http/query-string.ts';
+import type { AccountCaller } from '@picket/platform/ids/callers.ts';
+import { Operations } from '@picket/platform/operations/operations.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyRequest } from 'fastify';
-import { toError } from '../../lib/errors.ts';
-import { encodeAnswer } from '../../platform/http/answer-encoding.ts';
-import { reportError } from '../../platform/http/errors.ts';
-import { parseQuery } from '../../platform/http/query-string.ts';
-import type { AccountCaller } from '../../platform/ids/callers.ts';
-import { Operations } from '../../platform/operations/operations.ts';
-import type { Route } from '../../protocol/http/route.ts';
-import type { OperationInput } from './tools/tool.ts';
 
 /** What an operation answered, as bytes. */
 export interface Answer {

@@ -1,5 +1,5 @@
-import type { Feature } from '../../platform/feature/feature.ts';
-import { mcpRoutes } from '../../protocol/mcp/mcp.ts';
+import type { Feature } from '@picket/platform/feature/feature.ts';
+import { mcpRoutes } from '@picket/protocol/mcp/mcp.ts';
 import { type McpMode, mcpHandlers } from './routes.ts';
 
 export const mcp: Feature = {
@@ -9,7 +9,7 @@ export const mcp: Feature = {
   handlers: mcpHandlers,
 };
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** Whether programs with a language model may use the API; on when undefined. */
     readonly mcp: McpMode | undefined;

@@ -1,12 +1,12 @@
+import { AppError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { ToolUse } from '@picket/mcp/exchange.ts';
+import { type AnyHandler, baseUrlOf, handlersById } from '@picket/platform/feature/handler.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
+import { mcpRoutes } from '@picket/protocol/mcp/mcp.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { type AnyHandler, baseUrlOf, handlersById } from '../../platform/feature/handler.ts';
-import type { Route } from '../../protocol/http/route.ts';
-import { mcpRoutes } from '../../protocol/mcp/mcp.ts';
 import type { ServiceMetrics } from '../metrics/metrics.ts';
 import { callsAs } from './calls.ts';
-import type { ToolUse } from './exchange.ts';
 
 /** on: tools that change something are offered to clients that ask for them; read-only: to nobody. */
 export type McpMode = 'on' | 'read-only' | 'off';
@@ -56,9 +56,9 @@ export function mcpHandlers(deps: McpDeps): [string, AnyHandler][] {
 
 async function load(routes: readonly Route[]) {
   const [{ exchange }, { Toolbox }, { Resources }] = await Promise.all([
-    import('./exchange.ts'),
-    import('./toolbox.ts'),
-    import('./resources.ts'),
+    import('@picket/mcp/exchange.ts'),
+    import('@picket/mcp/toolbox.ts'),
+    import('@picket/mcp/resources.ts'),
   ]);
   return { exchange, toolbox: new Toolbox(routes), resources: new Resources(routes) };
 }

@@ -1,5 +1,5 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { memberRoutes } from '../../protocol/accounts/member.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { memberRoutes } from '@picket/protocol/accounts/member.ts';
 import { memberHandlers } from './routes.ts';
 import { configuredSingleSignOn, type SingleSignOn } from './single-sign-on.ts';
 import { Members } from './store.ts';
@@ -17,11 +17,11 @@ export const members: Feature = {
   handlers: memberHandlers,
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly singleSignOn: SingleSignOn | undefined;
     /** After this time a session ends, however much it is used; undefined: the default. */

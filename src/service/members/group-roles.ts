@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
-import { higherRole, type KeyRole, keyRoles } from '../../platform/ids/keys.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { higherRole, type KeyRole, keyRoles } from '@picket/platform/ids/keys.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { storedChanges } from '../audit/changes.ts';
 import { record } from '../audit/record.ts';
 import type { MemberRow, PersonRow } from './tables.ts';

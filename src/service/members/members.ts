@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
-import { notFound } from '../../platform/http/known-names.ts';
-import { hashKey, higherRole, type KeyRole } from '../../platform/ids/keys.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { notFound } from '@picket/platform/http/known-names.ts';
+import { hashKey, higherRole, type KeyRole } from '@picket/platform/ids/keys.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { InvitationRow, MemberRow, PersonRow } from './tables.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { fieldError } from '../../platform/http/validation.ts';
-import { hashKey } from '../../platform/ids/keys.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { hashKey } from '@picket/platform/ids/keys.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { join, type MemberDeps, newPerson, prove } from './members.ts';
 import { hashPassword, isPassword, passwordProblem } from './password.ts';
 import type { InvitationRow, PersonRow } from './tables.ts';

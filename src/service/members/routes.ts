@@ -1,10 +1,10 @@
-import { AppError } from '../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../platform/feature/handler.ts';
-import { found, notFound } from '../../platform/http/known-names.ts';
-import type { AccountCaller } from '../../platform/ids/callers.ts';
-import type { KeyRole } from '../../platform/ids/keys.ts';
-import { type Invite, type Member, memberRoutes } from '../../protocol/accounts/member.ts';
-import { formatCursor, parseCursor } from '../../protocol/http/cursor.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '@picket/platform/feature/handler.ts';
+import { found, notFound } from '@picket/platform/http/known-names.ts';
+import type { AccountCaller } from '@picket/platform/ids/callers.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import { type Invite, type Member, memberRoutes } from '@picket/protocol/accounts/member.ts';
+import { formatCursor, parseCursor } from '@picket/protocol/http/cursor.ts';
 import { canMail, invitationMail, linkTo, type Mailing } from './mails.ts';
 import { invite, removeMember, setRole } from './members.ts';
 import type { KnownMember } from './store.ts';

@@ -1,9 +1,9 @@
+import { AppError } from '@picket/lib/errors.ts';
+import type { ServiceConfig } from '@picket/platform/config/config.ts';
+import { listOfWords, rolesOf } from '@picket/platform/config/single-sign-on.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { z } from 'zod';
-import { AppError } from '../../lib/errors.ts';
-import type { ServiceConfig } from '../../platform/config/config.ts';
-import { listOfWords, rolesOf } from '../../platform/config/single-sign-on.ts';
-import type { KeyRole } from '../../platform/ids/keys.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
 import { followGroups, type RoleChange, type RoleOfLogin } from './group-roles.ts';
 import { type MemberDeps, newPerson, prove } from './members.ts';
 import type { InvitationRow, PersonRow } from './tables.ts';

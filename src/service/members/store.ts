@@ -1,6 +1,6 @@
+import { ranks } from '@picket/platform/ids/keys.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import { ranks } from '../../platform/ids/keys.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { IdentityRow, InvitationRow, MemberRow, PasswordResetRow, PersonRow } from './tables.ts';
 
 /** A member with who they are. */

@@ -1,4 +1,4 @@
-import type { KeyRole } from '../../platform/ids/keys.ts';
+import type { KeyRole } from '@picket/platform/ids/keys.ts';
 
 /** Somebody, in whatever accounts they are a member. */
 export interface PersonRow {
@@ -61,6 +61,6 @@ export interface MemberTables {
   identities: IdentityRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends MemberTables {}
 }

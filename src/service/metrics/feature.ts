@@ -1,4 +1,4 @@
-import type { Feature } from '../../platform/feature/feature.ts';
+import type { Feature } from '@picket/platform/feature/feature.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { addMetricsRoute } from './route.ts';
 
@@ -15,7 +15,7 @@ export const metrics: Feature = {
   serve: addMetricsRoute,
 };
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly metrics: ServiceMetrics;
     /** Bearer token that sees every account; undefined: there is none. */

@@ -1,12 +1,12 @@
+import type { ModelOutcome } from '@picket/checks/model/client.ts';
+import { ModelTotals } from '@picket/checks/model/totals.ts';
+import type { ClickHouseFigures } from '@picket/clickhouse/figures.ts';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { ModelOutcome } from '../../checks/model/client.ts';
-import { ModelTotals } from '../../checks/model/totals.ts';
-import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
 import { verdictOf } from '../check-metrics/totals.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { registerDomains } from '../custom-domains/figures.ts';
 import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
-import type { ClickHouseFigures } from '../results/clickhouse/figures.ts';
 import { type MeasuredQueue, registerQueues } from './queue-metrics.ts';
 import { type MeasuredStore, registerProcess, registerSchedule } from './store-metrics.ts';
 import { registerStored, StoredReadings } from './stored-metrics.ts';

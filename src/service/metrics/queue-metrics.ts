@@ -1,5 +1,5 @@
+import type { QueueFigures } from '@picket/lib/turns/fair-queue.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { QueueFigures } from '../../lib/turns/fair-queue.ts';
 
 /** A queue that accounts share at a process. */
 export interface MeasuredQueue {

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { bearerKey, findAccount } from '@picket/platform/http/auth.ts';
+import { describeIssues } from '@picket/platform/http/validation.ts';
+import { hashKey } from '@picket/platform/ids/keys.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Clock } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
-import { bearerKey, findAccount } from '../../platform/http/auth.ts';
-import { describeIssues } from '../../platform/http/validation.ts';
-import { hashKey } from '../../platform/ids/keys.ts';
-import type { Store } from '../../platform/store/store.ts';
 import { CheckMetrics, CheckMetricsQuery } from '../check-metrics/check-metrics.ts';
 import { contentTypes, formatFor } from '../check-metrics/exposition.ts';
 import type { ServiceMetrics } from './metrics.ts';

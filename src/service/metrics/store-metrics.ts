@@ -1,8 +1,8 @@
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import { allScheduleParts } from '@picket/platform/store/engine/schedule-parts.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
-import { allScheduleParts } from '../../platform/store/engine/schedule-parts.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
 
 export type MeasuredStore = Repositories &
   Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected' | 'storage'>;

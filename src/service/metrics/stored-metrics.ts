@@ -1,9 +1,9 @@
+import { lanes } from '@picket/checks/contract/check-type.ts';
+import { AppError, isStoreFailure, toError } from '@picket/lib/errors.ts';
+import { askedBy } from '@picket/lib/turns/asker.ts';
+import { asStoreError } from '@picket/platform/store/engine/dialect.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { Gauge, type Registry } from 'prom-client';
-import { lanes } from '../../checks/contract/check-type.ts';
-import { AppError, isStoreFailure, toError } from '../../lib/errors.ts';
-import { askedBy } from '../../lib/turns/asker.ts';
-import { asStoreError } from '../../platform/store/engine/dialect.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
 import { agentSeenWindowMs, runningSessions } from '../agent-presence/presence.ts';
 
 /** How long a scrape waits for the database: Prometheus gives up after ten seconds, unless it is set up otherwise. */

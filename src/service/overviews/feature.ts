@@ -1,4 +1,4 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
 import { Overviews } from './store.ts';
 
 const repositories = { overviews: Overviews };
@@ -6,6 +6,6 @@ const repositories = { overviews: Overviews };
 /** What pages show of many checks at once. */
 export const overviews: Feature = { name: 'overviews', repositories };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,4 +1,4 @@
-import { type CheckState, checkStates } from '../../protocol/checks/check-state.ts';
+import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
 
 /** The states of checks, as addresses and styles of pages name them. */
 export const shownStates = {

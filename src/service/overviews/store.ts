@@ -1,11 +1,11 @@
+import { isSince } from '@picket/platform/store/days/ended-day.ts';
+import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
+import { onDemandRuns } from '@picket/platform/store/days/on-demand-runs.ts';
+import { dayMs } from '@picket/platform/store/days/stretches.ts';
+import { type Dialect, escapeLike } from '@picket/platform/store/engine/dialect.ts';
+import type { Page } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
-import { isSince } from '../../platform/store/days/ended-day.ts';
-import { finalResultsOf } from '../../platform/store/days/final-results.ts';
-import { onDemandRuns } from '../../platform/store/days/on-demand-runs.ts';
-import { dayMs } from '../../platform/store/days/stretches.ts';
-import { type Dialect, escapeLike } from '../../platform/store/engine/dialect.ts';
-import type { Page } from '../../platform/store/engine/queries.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import { stateAt, stateOf } from '../checks/state/check-state.ts';
 import { CheckStates } from '../checks/state/states.ts';
 import type { RunRow, RunState } from '../runs/tables.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { CoverageSource } from '../coverage/coverage-query.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { isProven, isServing } from '../custom-domains/domain-state.ts';

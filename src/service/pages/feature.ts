@@ -1,12 +1,12 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { badgeRoutes } from '../../protocol/pages/badge.ts';
-import { dashboardRoutes } from '../../protocol/pages/dashboard.ts';
-import { dashboardIncidentRoutes } from '../../protocol/pages/dashboard-incident.ts';
-import { previewRoutes } from '../../protocol/pages/preview.ts';
-import { publicPageRoutes } from '../../protocol/pages/public-page.ts';
-import { statusPageRoutes } from '../../protocol/pages/status-page.ts';
-import { statusPageComponentRoutes } from '../../protocol/pages/status-page-component.ts';
-import { subscriptionRoutes } from '../../protocol/pages/subscription.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { badgeRoutes } from '@picket/protocol/pages/badge.ts';
+import { dashboardRoutes } from '@picket/protocol/pages/dashboard.ts';
+import { dashboardIncidentRoutes } from '@picket/protocol/pages/dashboard-incident.ts';
+import { previewRoutes } from '@picket/protocol/pages/preview.ts';
+import { publicPageRoutes } from '@picket/protocol/pages/public-page.ts';
+import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
+import { statusPageComponentRoutes } from '@picket/protocol/pages/status-page-component.ts';
+import { subscriptionRoutes } from '@picket/protocol/pages/subscription.ts';
 import { badgeHandlers } from './badges/routes.ts';
 import { statusPageComponentHandlers } from './components/routes.ts';
 import { StatusPageComponents } from './components/store.ts';
@@ -66,11 +66,11 @@ export const pages: Feature = {
   },
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** Whether there are pages for browsers. */
     readonly hasPages: boolean;

@@ -1,8 +1,8 @@
-import { AppError } from '../../lib/errors.ts';
-import type { CallRequest } from '../../platform/feature/exchange.ts';
-import { iso } from '../../platform/feature/handler.ts';
-import { createKey, hashKey } from '../../platform/ids/keys.ts';
-import type { PageKey } from '../../protocol/pages/page-fields.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { CallRequest } from '@picket/platform/feature/exchange.ts';
+import { iso } from '@picket/platform/feature/handler.ts';
+import { createKey, hashKey } from '@picket/platform/ids/keys.ts';
+import type { PageKey } from '@picket/protocol/pages/page-fields.ts';
 import type { PageKeyRow } from './tables.ts';
 
 type Privacy = { readonly is_private: 0 | 1 };

@@ -1,6 +1,6 @@
-import { isMeasured } from '../../protocol/checks/check-state.ts';
-import type { StatusPageData } from '../../protocol/pages/public-page.ts';
-import type { Measurement } from '../../protocol/runs/coverage.ts';
+import { isMeasured } from '@picket/protocol/checks/check-state.ts';
+import type { StatusPageData } from '@picket/protocol/pages/public-page.ts';
+import type { Measurement } from '@picket/protocol/runs/coverage.ts';
 import type { StandingCheck } from '../checks/state/states.ts';
 
 /** A service or a component. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
-import { LruMap } from '../../lib/lru.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 
 /** How long a costly answer is given again; dashboards ask again every minute at most. */
 const keptMs = 10_000;

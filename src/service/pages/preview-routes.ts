@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../lib/errors.ts';
-import { type AnyHandler, handlersById } from '../../platform/feature/handler.ts';
-import { found } from '../../platform/http/known-names.ts';
-import { DashboardOptions } from '../../protocol/pages/dashboard.ts';
-import { previewRoutes } from '../../protocol/pages/preview.ts';
-import { StatusPageOptions } from '../../protocol/pages/status-page.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, handlersById } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { DashboardOptions } from '@picket/protocol/pages/dashboard.ts';
+import { previewRoutes } from '@picket/protocol/pages/preview.ts';
+import { StatusPageOptions } from '@picket/protocol/pages/status-page.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { dashboardChecks, dashboardData } from './dashboards/dashboard-data.ts';
 import type { Dashboard } from './dashboards/store.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import { StatusPageData } from '@picket/protocol/pages/public-page.ts';
 import { z } from 'zod';
-import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
-import { StatusPageData } from '../../protocol/pages/public-page.ts';
 import { requireKey } from './keys.ts';
 
 /** A status page of which there is a copy. */

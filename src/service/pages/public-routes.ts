@@ -1,8 +1,8 @@
+import { AppError } from '@picket/lib/errors.ts';
+import { askedInPublic } from '@picket/lib/turns/asker.ts';
+import { type AnyHandler, handlersById } from '@picket/platform/feature/handler.ts';
+import { DashboardData, publicPageRoutes, type StatusPageData } from '@picket/protocol/pages/public-page.ts';
 import { z } from 'zod';
-import { AppError } from '../../lib/errors.ts';
-import { askedInPublic } from '../../lib/turns/asker.ts';
-import { type AnyHandler, handlersById } from '../../platform/feature/handler.ts';
-import { DashboardData, publicPageRoutes, type StatusPageData } from '../../protocol/pages/public-page.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { etagOf, share } from './answers/shared-answer.ts';
 import { dashboardChecks, dashboardData } from './dashboards/dashboard-data.ts';

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type HandlerDeps,
   handlersById,
   iso,
   optionalIso,
-} from '../../platform/feature/handler.ts';
-import { found, notFound } from '../../platform/http/known-names.ts';
-import { pageOf } from '../../platform/http/paging.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { storedJson } from '../../platform/store/stored-json.ts';
-import { parseCursor } from '../../protocol/http/cursor.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found, notFound } from '@picket/platform/http/known-names.ts';
+import { pageOf } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
+import { parseCursor } from '@picket/protocol/http/cursor.ts';
 import {
   type CardInput,
   noCards,
   type StatusPage,
   StatusPageOptions,
   statusPageRoutes,
-} from '../../protocol/pages/status-page.ts';
+} from '@picket/protocol/pages/status-page.ts';
 import { claimDomain, domainOfBody } from '../custom-domains/claiming.ts';
 import type { DomainProof } from '../custom-domains/domain-proof.ts';
 import { checkDomainOf, domainStates } from '../custom-domains/shown.ts';

@@ -1,4 +1,4 @@
-import { accountTable } from '../../platform/store/engine/account-table.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
 
 /** The services that status pages show and incidents are about. */

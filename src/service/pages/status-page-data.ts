@@ -1,6 +1,6 @@
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { StatusPageData } from '../../protocol/pages/public-page.ts';
-import { addedCoverage, type Coverage } from '../../protocol/runs/coverage.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { StatusPageData } from '@picket/protocol/pages/public-page.ts';
+import { addedCoverage, type Coverage } from '@picket/protocol/runs/coverage.ts';
 import type { CoverageSource } from '../coverage/coverage-query.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
 import {

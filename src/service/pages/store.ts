@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { accountTable } from '../../platform/store/engine/account-table.ts';
-import { batches } from '../../platform/store/engine/queries.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { batches } from '@picket/platform/store/engine/queries.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
 import type {
   StatusPageCardRow,

@@ -125,6 +125,6 @@ export interface PageTables {
   status_page_subscriptions: SubscriptionRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends PageTables {}
 }

@@ -1,5 +1,5 @@
-import { kinds } from '../../protocol/projects/kinds.ts';
-import type { Change } from '../../protocol/projects/project.ts';
+import { kinds } from '@picket/protocol/projects/kinds.ts';
+import type { Change } from '@picket/protocol/projects/project.ts';
 import { physicalIdOf } from './kinds/index.ts';
 import type { ProjectResourceRow } from './tables.ts';
 import { keyOf, type WishedProject } from './wished.ts';

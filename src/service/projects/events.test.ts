@@ -1,8 +1,8 @@
+import { systemClock } from '@picket/lib/clock.ts';
+import { createLogger } from '@picket/lib/log.ts';
+import type { Deployment } from '@picket/protocol/projects/project.ts';
 import { fastify } from 'fastify';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../lib/clock.ts';
-import { createLogger } from '../../lib/log.ts';
-import type { Deployment } from '../../protocol/projects/project.ts';
 import { sendEvents } from './events.ts';
 
 const running: Deployment = {

@@ -1,9 +1,9 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { Deployment } from '@picket/protocol/projects/project.ts';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { Clock } from '../../lib/clock.ts';
-import { toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { Deployment } from '../../protocol/projects/project.ts';
 
 const lookMs = 300;
 /** A line that keeps proxies from ending a connection on which nothing happens. */

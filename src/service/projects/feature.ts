@@ -1,6 +1,6 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { projectRoutes } from '../../protocol/projects/project.ts';
-import { projectImportRoutes } from '../../protocol/projects/project-import.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { projectRoutes } from '@picket/protocol/projects/project.ts';
+import { projectImportRoutes } from '@picket/protocol/projects/project-import.ts';
 import { Deploying } from './deploying.ts';
 import { Deployments } from './deployment-store.ts';
 import { projectImportHandlers } from './imports/routes.ts';
@@ -28,11 +28,11 @@ export const projects: Feature = {
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** How far deployments of this process are, in percent, by id. */
     readonly deploymentProgress: Map<string, number>;

@@ -1,7 +1,7 @@
-import type { AnyHandler } from '../../platform/feature/handler.ts';
-import type { Store } from '../../platform/store/store.ts';
-import { idOf, type Kind } from '../../protocol/projects/kind.ts';
-import { kinds } from '../../protocol/projects/kinds.ts';
+import type { AnyHandler } from '@picket/platform/feature/handler.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { idOf, type Kind } from '@picket/protocol/projects/kind.ts';
+import { kinds } from '@picket/protocol/projects/kinds.ts';
 import type { Body } from './kinds/kind.ts';
 
 /**

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { z } from 'zod';
-import { AppError } from '../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type Call,
   type HandlerDeps,
   handlersById,
   iso,
-} from '../../platform/feature/handler.ts';
-import type { HandlersOn } from '../../platform/feature/parts.ts';
-import { found } from '../../platform/http/known-names.ts';
-import { Operations } from '../../platform/operations/operations.ts';
-import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Change } from '../../protocol/projects/project.ts';
-import { DeploymentResult, projectRoutes } from '../../protocol/projects/project.ts';
+} from '@picket/platform/feature/handler.ts';
+import type { HandlersOn } from '@picket/platform/feature/parts.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { Operations } from '@picket/platform/operations/operations.ts';
+import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Change } from '@picket/protocol/projects/project.ts';
+import { DeploymentResult, projectRoutes } from '@picket/protocol/projects/project.ts';
+import { z } from 'zod';
 import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from '../sessions/completion.ts';
 import { type Deployer, type DeploymentRequest, rehearse } from './applying.ts';

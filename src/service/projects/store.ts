@@ -1,6 +1,6 @@
+import { batches } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import { batches } from '../../platform/store/engine/queries.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { ProjectImportRow, ProjectResourceRow, ProjectRow } from './tables.ts';
 
 /** Projects, which resources are of them, and imports. */

@@ -64,6 +64,6 @@ export interface ProjectTables {
   project_imports: ProjectImportRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends ProjectTables {}
 }

@@ -1,6 +1,6 @@
-import { iso, optionalIso } from '../../platform/feature/handler.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import type { Deployment, DeploymentResult, Project } from '../../protocol/projects/project.ts';
+import { iso, optionalIso } from '@picket/platform/feature/handler.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { Deployment, DeploymentResult, Project } from '@picket/protocol/projects/project.ts';
 import type { DeploymentState } from './deployment-store.ts';
 import type { ProjectRow } from './tables.ts';
 

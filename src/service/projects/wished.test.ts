@@ -1,5 +1,5 @@
+import { DeploymentInput } from '@picket/protocol/projects/project.ts';
 import { describe, expect, it } from 'vitest';
-import { DeploymentInput } from '../../protocol/projects/project.ts';
 import { typeNamedBy } from './kinds/named-types.ts';
 import { keyOf, readWished, withIds } from './wished.ts';
 

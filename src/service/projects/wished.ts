@@ -1,14 +1,14 @@
-import { isRecord } from '../../lib/json/record.ts';
-import { unknownFieldIssues } from '../../platform/http/unknown-names.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import { unknownFieldIssues } from '@picket/platform/http/unknown-names.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type {
   DeploymentInput,
   PhysicalId,
   ProjectResource,
   ProjectResourceType,
   SharedFile,
-} from '../../protocol/projects/project.ts';
+} from '@picket/protocol/projects/project.ts';
 import { typeNamedBy } from './kinds/named-types.ts';
 
 type Payload = Readonly<Record<string, unknown>>;

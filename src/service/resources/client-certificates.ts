@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { fieldError } from '../../platform/http/validation.ts';
-import { accountTable } from '../../platform/store/engine/account-table.ts';
-import { clientCertificateApi } from '../../protocol/checks/client-certificate.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { clientCertificateApi } from '@picket/protocol/checks/client-certificate.ts';
 import { certificateProblems, describedCertificate } from './certificate-material.ts';
 import { defineResource } from './resource.ts';
 

@@ -1,4 +1,4 @@
-import type { Feature } from '../../platform/feature/feature.ts';
+import type { Feature } from '@picket/platform/feature/feature.ts';
 import { resourceHandlers } from './handlers.ts';
 import { resources as registry, resourceMigrations, resourceRoutes } from './index.ts';
 
@@ -17,6 +17,6 @@ type ResourceRepositories = {
   readonly [Name in keyof Registry]: InstanceType<Registry[Name]['table']>;
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends ResourceRepositories {}
 }

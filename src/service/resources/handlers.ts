@@ -1,21 +1,21 @@
-import { AppError } from '../../lib/errors.ts';
-import { isRecord } from '../../lib/json/record.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
 import {
   type AnyHandler,
   type Call,
   type HandlerDeps,
   iso,
   optionalIso,
-} from '../../platform/feature/handler.ts';
-import { found, notFound } from '../../platform/http/known-names.ts';
-import { describePage, type PageQuery, pageOffset } from '../../platform/http/paging.ts';
-import { validationError } from '../../platform/http/validation.ts';
-import type { AccountCaller } from '../../platform/ids/callers.ts';
-import type { AccountRow, AccountTable } from '../../platform/store/engine/account-table.ts';
-import { isUniqueViolation } from '../../platform/store/engine/dialect.ts';
-import type { Page } from '../../platform/store/engine/queries.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { ResourceApi } from '../../protocol/http/resource.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found, notFound } from '@picket/platform/http/known-names.ts';
+import { describePage, type PageQuery, pageOffset } from '@picket/platform/http/paging.ts';
+import { validationError } from '@picket/platform/http/validation.ts';
+import type { AccountCaller } from '@picket/platform/ids/callers.ts';
+import type { AccountRow, AccountTable } from '@picket/platform/store/engine/account-table.ts';
+import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
+import type { Page } from '@picket/platform/store/engine/queries.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { ResourceApi } from '@picket/protocol/http/resource.ts';
 import { refuseMovedByVariable } from '../checks/addresses/address-values.ts';
 import { resources } from './index.ts';
 

@@ -1,6 +1,6 @@
-import type { TableClass } from '../../platform/store/engine/account-table.ts';
-import type { Migration } from '../../platform/store/schema/migrations.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import type { TableClass } from '@picket/platform/store/engine/account-table.ts';
+import type { Migration } from '@picket/platform/store/schema/migrations.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import { certificates } from './client-certificates.ts';
 import { windows } from './maintenance-windows.ts';
 import { slos } from './slos.ts';

@@ -1,7 +1,7 @@
-import { fieldError } from '../../platform/http/validation.ts';
-import { instantOf } from '../../protocol/http/query.ts';
-import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
-import { maintenanceWindowApi, type WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { instantOf } from '@picket/protocol/http/query.ts';
+import { maintenanceRoutes } from '@picket/protocol/pages/maintenance.ts';
+import { maintenanceWindowApi, type WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { lastEnd, ruleOf } from '../maintenance/rule.ts';
 import { MaintenanceWindows, windowColumns } from '../maintenance/window-store.ts';
 import { type Change, defineResource } from './resource.ts';

@@ -1,10 +1,10 @@
+import type { AccountTableShape, TableClass } from '@picket/platform/store/engine/account-table.ts';
+import type { Page } from '@picket/platform/store/engine/queries.ts';
+import type { Migration } from '@picket/platform/store/schema/migrations.ts';
+import type { ResourceApi } from '@picket/protocol/http/resource.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { Insertable } from 'kysely';
 import type { z } from 'zod';
-import type { AccountTableShape, TableClass } from '../../platform/store/engine/account-table.ts';
-import type { Page } from '../../platform/store/engine/queries.ts';
-import type { Migration } from '../../platform/store/schema/migrations.ts';
-import type { ResourceApi } from '../../protocol/http/resource.ts';
-import type { Route } from '../../protocol/http/route.ts';
 
 /** A repository, as far as its types go. */
 interface Shaped<Name extends string, Row, Key extends keyof Row & string, Stored> {

@@ -1,4 +1,4 @@
-import { sloApi, sloRoutes } from '../../protocol/results/slo.ts';
+import { sloApi, sloRoutes } from '@picket/protocol/results/slo.ts';
 import { Slos } from '../slos/store.ts';
 import { defineResource } from './resource.ts';
 

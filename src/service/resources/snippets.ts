@@ -1,6 +1,6 @@
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { snippetApi } from '@picket/protocol/checks/snippet.ts';
 import type { Generated, Selectable } from 'kysely';
-import { accountTable } from '../../platform/store/engine/account-table.ts';
-import { snippetApi } from '../../protocol/checks/snippet.ts';
 import { defineResource } from './resource.ts';
 
 interface SnippetRow {

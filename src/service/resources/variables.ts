@@ -1,8 +1,8 @@
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { type VariableInput, type VariablePatch, variableApi } from '@picket/protocol/checks/variable.ts';
+import { weakSecret } from '@picket/protocol/http/weak-secrets.ts';
 import type { z } from 'zod';
-import { fieldError } from '../../platform/http/validation.ts';
-import { accountTable } from '../../platform/store/engine/account-table.ts';
-import { type VariableInput, type VariablePatch, variableApi } from '../../protocol/checks/variable.ts';
-import { weakSecret } from '../../protocol/http/weak-secrets.ts';
 import { defineResource } from './resource.ts';
 
 export interface VariableRow {

@@ -1,28 +1,28 @@
-import { checkTypes } from '../../checks/index.ts';
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import { checkTypes } from '@picket/checks/index.ts';
+import type { configuredClickHouse } from '@picket/clickhouse/configured.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
 import {
   agentBundleRoutes,
   clientStorageRoutes,
   codeBundleRoutes,
-} from '../../protocol/agent/code-bundle.ts';
-import { checkStatusRoutes } from '../../protocol/checks/check-status.ts';
-import { analyticsRoutes, typedAnalyticsRoute } from '../../protocol/results/analytics.ts';
-import { artifactRoutes, assetRoutes } from '../../protocol/results/artifact.ts';
-import { checkResultRoutes } from '../../protocol/results/check-result.ts';
-import { errorGroupRoutes } from '../../protocol/results/error-group.ts';
-import { reportingRoutes } from '../../protocol/results/reporting.ts';
+} from '@picket/protocol/agent/code-bundle.ts';
+import { checkStatusRoutes } from '@picket/protocol/checks/check-status.ts';
+import { analyticsRoutes, typedAnalyticsRoute } from '@picket/protocol/results/analytics.ts';
+import { artifactRoutes, assetRoutes } from '@picket/protocol/results/artifact.ts';
+import { checkResultRoutes } from '@picket/protocol/results/check-result.ts';
+import { errorGroupRoutes } from '@picket/protocol/results/error-group.ts';
+import { reportingRoutes } from '@picket/protocol/results/reporting.ts';
 import { AnalyticsThread } from './analytics/analytics-thread.ts';
 import { analyticsHandlers } from './analytics/routes.ts';
 import { artifactHandlers, assetHandlers } from './artifacts/routes.ts';
 import { Artifacts } from './artifacts/store.ts';
 import { codeBundleHandlers } from './bundles/routes.ts';
 import { CodeBundles } from './bundles/store.ts';
-import { configuredClickHouse } from './clickhouse/configured.ts';
-import { FedResults } from './clickhouse/feed-store.ts';
 import { ResultColumns } from './columns/result-columns.ts';
 import { DetailCounts } from './details/detail-counts.ts';
 import { errorGroupHandlers } from './error-groups/routes.ts';
 import { ErrorGroups } from './error-groups/store.ts';
+import { FedResults } from './fed-results.ts';
 import { Ingest } from './ingest.ts';
 import { reportingHandlers } from './reports/routes.ts';
 import { Reports } from './reports/store.ts';
@@ -48,7 +48,11 @@ export const results: Feature = {
   repositories,
   parts: {
     codeBundleQuotaBytes: ({ config }) => config.CODE_BUNDLE_QUOTA_BYTES,
-    clickHouse: (parts) => configuredClickHouse(parts),
+    clickHouse: async (parts) => {
+      const { ANALYTICS_CLICKHOUSE_URL: url } = parts.config;
+      if (url === undefined) return undefined;
+      return (await import('@picket/clickhouse/configured.ts')).configuredClickHouse({ ...parts, url });
+    },
     analytics: ({ storePlace, caCertificates, config, clickHouse }, closing) => {
       const place = { ...storePlace, clickHouseUrl: config.ANALYTICS_CLICKHOUSE_URL, caCertificates };
       const thread = new AnalyticsThread(place, clickHouse?.onRead);
@@ -95,16 +99,16 @@ export const results: Feature = {
       : [],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** Most bytes of code bundles of an account; undefined: the default. */
     readonly codeBundleQuotaBytes: number | undefined;
     /** Undefined where no ClickHouse is configured. */
-    readonly clickHouse: ReturnType<typeof configuredClickHouse>;
+    readonly clickHouse: ReturnType<typeof configuredClickHouse> | undefined;
     /** What reports and charts are made by. */
     readonly analytics: AnalyticsThread;
     readonly ingest: Ingest;

@@ -1,4 +1,4 @@
-import type { ResultReceipt } from '../../protocol/agent/agent.ts';
+import type { ResultReceipt } from '@picket/protocol/agent/agent.ts';
 
 /** The receipt of a report that is not taken. */
 export function rejected(resultId: string | null, reason: string): ResultReceipt {

@@ -1,5 +1,5 @@
-import { resultFlags } from '../../checks/contract/failure.ts';
-import type { ResultReport } from '../../protocol/agent/agent.ts';
+import { resultFlags } from '@picket/checks/contract/failure.ts';
+import type { ResultReport } from '@picket/protocol/agent/agent.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { measuredOnDemand, wasMeasured } from './analytics/measured-values.ts';
 import { asJson, type RunTarget, storedDetail } from './stored-detail.ts';

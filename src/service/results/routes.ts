@@ -1,20 +1,20 @@
-import { findCheckType } from '../../checks/index.ts';
-import { failureWords } from '../../checks/judging/failure-words.ts';
-import { AppError } from '../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { requireLocation } from '../../platform/http/known-names.ts';
-import { describePage, pageOf, pageOffset } from '../../platform/http/paging.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import { failureDetails, type StoredFailure } from '../../platform/store/details/failure-details.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import { parseCursor } from '../../protocol/http/cursor.ts';
-import { parseTimestamp } from '../../protocol/http/query.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { failureWords } from '@picket/checks/judging/failure-words.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { requireLocation } from '@picket/platform/http/known-names.ts';
+import { describePage, pageOf, pageOffset } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { failureDetails, type StoredFailure } from '@picket/platform/store/details/failure-details.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import { parseCursor } from '@picket/protocol/http/cursor.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
 import {
   type CheckResult,
   type CheckResultQuery,
   checkResultRoutes,
   noDetails,
-} from '../../protocol/results/check-result.ts';
+} from '@picket/protocol/results/check-result.ts';
 import type { Check } from '../checks/store.ts';
 import { withAssetUrls } from './artifacts/asset-urls.ts';
 import type { ResultFilter } from './store.ts';

@@ -1,5 +1,5 @@
-import type { Change } from '../../platform/store/engine/dialect.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Change } from '@picket/platform/store/engine/dialect.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { missOf } from '../alerts/gaps/gap.ts';
 import { noteMeasured, noteMissed } from '../alerts/gaps/watch.ts';
 import { raiseAlerts } from '../alerts/raise.ts';

@@ -1,8 +1,8 @@
-import { AppError } from '../../lib/errors.ts';
-import { daysLeft } from '../../lib/figures/days-left.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
-import type { Warning } from '../../protocol/http/warning.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { daysLeft } from '@picket/lib/figures/days-left.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { type CheckStatus, checkStatusRoutes } from '@picket/protocol/checks/check-status.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 import type { StandingCheck } from '../checks/state/states.ts';
 import type { Check } from '../checks/store.ts';
 import { warningsOf } from '../checks/warnings/warnings.ts';

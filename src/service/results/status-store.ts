@@ -1,7 +1,7 @@
+import type { Change, ColumnTypes, Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import type { Change, ColumnTypes, Dialect } from '../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { LocationStatusRow, StatusRow } from './tables.ts';
 
 /** What a final result says about the state of its check. */

@@ -1,11 +1,11 @@
+import type { PackedRow } from '@picket/platform/store/details/packed-detail.ts';
+import { isWhole, packRow, unpackRow } from '@picket/platform/store/details/packed-detail.ts';
+import type { Change, ColumnTypes, Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { batches, isBehind, readPage } from '@picket/platform/store/engine/queries.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import { type Kysely, sql } from 'kysely';
-import type { PackedRow } from '../../platform/store/details/packed-detail.ts';
-import { isWhole, packRow, unpackRow } from '../../platform/store/details/packed-detail.ts';
-import type { Change, ColumnTypes, Dialect } from '../../platform/store/engine/dialect.ts';
-import { batches, isBehind, readPage } from '../../platform/store/engine/queries.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import type { Tables } from '../../platform/store/tables.ts';
-import type { Cursor } from '../../protocol/http/cursor.ts';
 import type { CountedResultRow, ResultRow, StaleResultRow } from './tables.ts';
 
 const countedFailures = 5_000;

@@ -1,9 +1,9 @@
-import type { FailedTest } from '../../checks/contract/check-type.ts';
-import { noFacts, type RunFacts } from '../../checks/contract/facts.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { toError } from '../../lib/errors.ts';
-import { describeIssues } from '../../platform/http/validation.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
+import type { FailedTest } from '@picket/checks/contract/check-type.ts';
+import { noFacts, type RunFacts } from '@picket/checks/contract/facts.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { describeIssues } from '@picket/platform/http/validation.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import { measuredValues } from './analytics/measured-values.ts';
 
 const parsedDetail = storedValue<object>('results.detail', {});

@@ -1,4 +1,4 @@
-import type { PackedRow } from '../../platform/store/details/packed-detail.ts';
+import type { PackedRow } from '@picket/platform/store/details/packed-detail.ts';
 
 type Flag = 0 | 1;
 
@@ -213,6 +213,6 @@ export interface ResultTables {
   detail_counts: DetailCountRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends ResultTables {}
 }

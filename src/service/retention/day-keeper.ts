@@ -1,12 +1,12 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Days } from '@picket/platform/store/days/days.ts';
+import { divideResults } from '@picket/platform/store/days/result-division.ts';
+import { divideRuns } from '@picket/platform/store/days/run-division.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type pg from 'pg';
-import type { Clock } from '../../lib/clock.ts';
-import { errorCodeOf, toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Days } from '../../platform/store/days/days.ts';
-import { divideResults } from '../../platform/store/days/result-division.ts';
-import { divideRuns } from '../../platform/store/days/run-division.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
 
 const lookEveryMs = 60_000;
 const againMs = 2_000;

@@ -1,4 +1,4 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
 import { retentionJobs } from './jobs.ts';
 import { Retired } from './retention-store.ts';
 
@@ -10,6 +10,6 @@ export const retention: Feature = {
   jobs: retentionJobs,
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

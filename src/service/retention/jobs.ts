@@ -1,5 +1,5 @@
-import type { Parts } from '../../platform/feature/parts.ts';
-import type { Job } from '../../platform/jobs/job-loop.ts';
+import type { Parts } from '@picket/platform/feature/parts.ts';
+import type { Job } from '@picket/platform/jobs/job-loop.ts';
 import { DayKeeper, type Divided, dividedResults, dividedRuns } from './day-keeper.ts';
 import { LeaseSweep, leaseSweepLongestMs } from './lease-sweep.ts';
 import { Retention } from './retention.ts';

@@ -1,5 +1,5 @@
+import type { Clock } from '@picket/lib/clock.ts';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../lib/clock.ts';
 import { RemovalPace } from './removal-pace.ts';
 
 /** A table of rows, a clock that goes on by what removing costs, and what was done. */

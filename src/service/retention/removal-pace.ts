@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Removal } from '../../platform/store/engine/removal.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Removal } from '@picket/platform/store/engine/removal.ts';
 
 const fewestRows = 100;
 const mostRows = 50_000;

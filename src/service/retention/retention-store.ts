@@ -1,8 +1,8 @@
+import { greatestOf } from '@picket/lib/bounds/extremes.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { atAddresses, type Removal, removals } from '@picket/platform/store/engine/removal.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import { greatestOf } from '../../lib/bounds/extremes.ts';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import { atAddresses, type Removal, removals } from '../../platform/store/engine/removal.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { ArtifactRow } from '../results/tables.ts';
 
 /** Checks, and up to when their results are due. */

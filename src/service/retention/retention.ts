@@ -1,9 +1,9 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { ArtifactStore } from '../../platform/artifact-store/artifact-store.ts';
-import { keptMs } from '../../platform/http/idempotency/idempotency.ts';
-import type { Days, Part } from '../../platform/store/days/days.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import { keptMs } from '@picket/platform/http/idempotency/idempotency.ts';
+import type { Days, Part } from '@picket/platform/store/days/days.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { confirmableMs } from '../pages/subscriptions/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import { isLockTimeout } from './day-keeper.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { findCheckType } from '../../checks/index.ts';
-import { endedAt, notEnded } from '../../platform/store/days/ended-day.ts';
-import { schedulePartCount } from '../../platform/store/engine/schedule-parts.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { endedAt, notEnded } from '@picket/platform/store/days/ended-day.ts';
+import { schedulePartCount } from '@picket/platform/store/engine/schedule-parts.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '../checks/slots.ts';
 import type { RunRow } from './tables.ts';

@@ -1,7 +1,7 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { agentRoutes } from '../../protocol/agent/agent.ts';
-import { locationCoverageRoutes } from '../../protocol/runs/location-coverage.ts';
-import { slotRoutes } from '../../protocol/runs/slot.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { agentRoutes } from '@picket/protocol/agent/agent.ts';
+import { locationCoverageRoutes } from '@picket/protocol/runs/location-coverage.ts';
+import { slotRoutes } from '@picket/protocol/runs/slot.ts';
 import { Leases } from './lease-store.ts';
 import { Ledger } from './ledger.ts';
 import { rescheduler } from './rescheduling.ts';
@@ -38,11 +38,11 @@ export const runs: Feature = {
   ],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly ledger: Ledger;
     /** Makes what follows for runs when a check changes; one for each set of handlers. */

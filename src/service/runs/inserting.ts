@@ -1,7 +1,7 @@
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import { isSince } from '@picket/platform/store/days/ended-day.ts';
+import type { ColumnTypes } from '@picket/platform/store/engine/dialect.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import { isSince } from '../../platform/store/days/ended-day.ts';
-import type { ColumnTypes } from '../../platform/store/engine/dialect.ts';
 import type { RunRow } from './tables.ts';
 
 /** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { endedAt, isSince } from '@picket/platform/store/days/ended-day.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { endedAt, isSince } from '../../platform/store/days/ended-day.ts';
-import type { Dialect } from '../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import { changingRuns, isNowOneOf, lockedRuns, runsOnTheirWay } from './store.ts';
 import type { RunRow } from './tables.ts';
 

@@ -1,10 +1,10 @@
-import type { EnvironmentVariable, RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
-import { runnableSpec } from '../../checks/contract/definition/definition.ts';
-import { findCheckType } from '../../checks/index.ts';
-import type { LocationCaller } from '../../platform/ids/callers.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import type { LeasedRun } from '../../protocol/agent/agent.ts';
+import type { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
+import { runnableSpec } from '@picket/checks/contract/definition/definition.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import type { LocationCaller } from '@picket/platform/ids/callers.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { LeasedRun } from '@picket/protocol/agent/agent.ts';
 import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from '../checks/effective-check.ts';
 import type { CheckGroup } from '../checks/groups/store.ts';
 import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';

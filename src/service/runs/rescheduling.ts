@@ -1,5 +1,5 @@
-import type { Signal } from '../../platform/store/engine/signals.ts';
-import { queuedSignals } from '../../platform/store/engine/signals.ts';
+import type { Signal } from '@picket/platform/store/engine/signals.ts';
+import { queuedSignals } from '@picket/platform/store/engine/signals.ts';
 import { tagsOf } from '../checks/effective-check.ts';
 import { firstSlotOf, gridOf, locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';

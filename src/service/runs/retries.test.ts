@@ -1,6 +1,6 @@
+import { RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
+import { failure } from '@picket/checks/contract/failure.ts';
 import { describe, expect, it } from 'vitest';
-import { RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
-import { failure } from '../../checks/contract/failure.ts';
 import { decideRetry, type FailedAttempt } from './retries.ts';
 
 const down = failure('CONNECTION_REFUSED', 'refused');

@@ -1,6 +1,6 @@
-import { RetryStrategy } from '../../checks/contract/definition/common-fields.ts';
-import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
-import { storedJson } from '../../platform/store/stored-json.ts';
+import { RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
+import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
 
 /** The strategy of a test session as any build stored it; null, which one that cannot be read counts as: no retries. */
 export const storedRetryStrategy = storedJson('test_sessions.retry_strategy', RetryStrategy.nullable());

@@ -1,7 +1,7 @@
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import type { LocationCaller } from '@picket/platform/ids/callers.ts';
+import { agentRoutes, type ResultReceipt } from '@picket/protocol/agent/agent.ts';
 import type { FastifyReply } from 'fastify';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import type { LocationCaller } from '../../platform/ids/callers.ts';
-import { agentRoutes, type ResultReceipt } from '../../protocol/agent/agent.ts';
 import type { Ledger } from './ledger.ts';
 import type { RunRow } from './tables.ts';
 

@@ -1,8 +1,8 @@
+import { createLogger } from '@picket/lib/log.ts';
+import { allScheduleParts } from '@picket/platform/store/engine/schedule-parts.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { expect, it } from 'vitest';
-import { createLogger } from '../../lib/log.ts';
-import { allScheduleParts } from '../../platform/store/engine/schedule-parts.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';

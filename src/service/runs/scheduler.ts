@@ -1,8 +1,8 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import { queuedSignals } from '../../platform/store/engine/signals.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { queuedSignals } from '@picket/platform/store/engine/signals.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';

@@ -1,9 +1,9 @@
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import { endedAt, isOnItsWay, isSince } from '@picket/platform/store/days/ended-day.ts';
+import type { Change, Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import { endedAt, isOnItsWay, isSince } from '../../platform/store/days/ended-day.ts';
-import type { Change, Dialect } from '../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import { isSlotTaken, runColumnTypes } from './inserting.ts';
 import type { MissedReason, RunRow } from './tables.ts';
 

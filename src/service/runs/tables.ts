@@ -70,6 +70,6 @@ export interface RunTables {
   clock_marks: ClockMarkRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends RunTables {}
 }

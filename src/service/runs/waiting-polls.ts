@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Signal, Signals } from '../../platform/store/engine/signals.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Signal, Signals } from '@picket/platform/store/engine/signals.ts';
 
 /** One long poll that waits for work. */
 export interface WaitingPoll {

@@ -1,7 +1,7 @@
-import { AppError } from '../../lib/errors.ts';
-import { endedAt } from '../../platform/store/days/ended-day.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import { type SlotReason, slotReasons } from '../../protocol/runs/slot.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { endedAt } from '@picket/platform/store/days/ended-day.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { type SlotReason, slotReasons } from '@picket/protocol/runs/slot.ts';
 import { agentCapabilities, agentCheckTypes, agentPresentMs } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
 
 const firstPauseMs = 100;
 const longestPauseMs = 1000;

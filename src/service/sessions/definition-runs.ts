@@ -3,12 +3,12 @@ import {
   type CheckDefinition,
   definitionSchema,
   maskedValues,
-} from '../../checks/contract/definition/definition.ts';
-import { fillMasked, refuseMoved } from '../../checks/contract/masking.ts';
-import { findCheckType } from '../../checks/index.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../platform/feature/handler.ts';
-import { fieldError, validationError } from '../../platform/http/validation.ts';
-import { type DefinitionRun, definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
+} from '@picket/checks/contract/definition/definition.ts';
+import { fillMasked, refuseMoved } from '@picket/checks/contract/masking.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { fieldError, validationError } from '@picket/platform/http/validation.ts';
+import { type DefinitionRun, definitionRunRoutes } from '@picket/protocol/sessions/definition-run.ts';
 import { asWritten, keepingOf } from '../checks/addresses/address-values.ts';
 import { completeGroup } from '../checks/effective-check.ts';
 import { defaultOffset } from '../checks/slots.ts';

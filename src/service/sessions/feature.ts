@@ -1,10 +1,10 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
-import { checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
-import { definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
-import { followedSessionRoutes } from '../../protocol/sessions/followed-session.ts';
-import { testSessionRoutes } from '../../protocol/sessions/test-session.ts';
-import { triggerRoutes } from '../../protocol/sessions/trigger.ts';
-import { addLiveResults, isForLiveResults } from './live/live-results.ts';
+import type { IncomingMessage } from 'node:http';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
+import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
+import { definitionRunRoutes } from '@picket/protocol/sessions/definition-run.ts';
+import { followedSessionRoutes } from '@picket/protocol/sessions/followed-session.ts';
+import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
+import { triggerRoutes } from '@picket/protocol/sessions/trigger.ts';
 import { sessionHandlers } from './routes.ts';
 import { Sessions } from './sessions.ts';
 import { CheckSessions } from './stored/check-session-store.ts';
@@ -12,6 +12,11 @@ import { TestDefinitions } from './stored/definition-store.ts';
 import { TestSessions } from './stored/test-session-store.ts';
 import { triggerHandlers } from './triggers/routes.ts';
 import { Triggers } from './triggers/store.ts';
+
+/** Whether a request wants to become a connection for live results. */
+function isForLiveResults({ headers, url = '' }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket' && /^\/(?:mqtt\/?)?(?:\?|$)/.test(url);
+}
 
 const repositories = {
   checkSessions: CheckSessions,
@@ -38,15 +43,18 @@ export const sessions: Feature = {
     ...Object.values(triggerRoutes),
   ],
   handlers: (parts) => [...sessionHandlers(parts), ...triggerHandlers(parts)],
-  serve: addLiveResults,
+  serve: async (app, parts) => {
+    const { addLiveResults } = await import('@picket/live-mqtt/live-results.ts');
+    addLiveResults(app, parts);
+  },
   upgrades: isForLiveResults,
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** Runs checks once more when the cause of their failures may be gone. */
     readonly runAfterCause: (

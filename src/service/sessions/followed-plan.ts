@@ -1,7 +1,7 @@
-import type { EnvironmentVariable } from '../../checks/contract/definition/common-fields.ts';
-import type { HandlerDeps } from '../../platform/feature/handler.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import type { RunLocation } from '../../protocol/sessions/definition-run.ts';
+import type { EnvironmentVariable } from '@picket/checks/contract/definition/common-fields.ts';
+import type { HandlerDeps } from '@picket/platform/feature/handler.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { RunLocation } from '@picket/protocol/sessions/definition-run.ts';
 import { agentsNow } from './able-agents.ts';
 import type { TestSessionPlan } from './sessions.ts';
 

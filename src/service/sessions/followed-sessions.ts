@@ -1,12 +1,12 @@
-import { AppError } from '../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   baseUrlOf,
   type HandlerDeps,
   handlersById,
-} from '../../platform/feature/handler.ts';
-import { assetTypeOf } from '../../protocol/results/artifact.ts';
-import { followedSessionRoutes } from '../../protocol/sessions/followed-session.ts';
+} from '@picket/platform/feature/handler.ts';
+import { assetTypeOf } from '@picket/protocol/results/artifact.ts';
+import { followedSessionRoutes } from '@picket/protocol/sessions/followed-session.ts';
 import { linkOpensMs, openLink } from '../results/artifacts/open-links.ts';
 import { followedPlan, placeOf } from './followed-plan.ts';
 import { checkRunData, logFile } from './result-files.ts';

@@ -1,5 +1,5 @@
-import { greatestOf } from '../../lib/bounds/extremes.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { greatestOf } from '@picket/lib/bounds/extremes.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { agentPresentMs } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import { canRun } from '../checks/warnings/warnings.ts';

@@ -1,9 +1,9 @@
-import { HttpDetail } from '../../checks/http/detail.ts';
-import { findCheckType } from '../../checks/index.ts';
-import type { SummaryLogLine } from '../../checks/summary/detail-summary.ts';
-import { isRecord } from '../../lib/json/record.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import { summaryOf } from '../../protocol/results/check-result.ts';
+import { HttpDetail } from '@picket/checks/http/detail.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import type { SummaryLogLine } from '@picket/checks/summary/detail-summary.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import { summaryOf } from '@picket/protocol/results/check-result.ts';
 import { snapshotKey } from '../results/artifacts/asset-urls.ts';
 import type { ArtifactRow, ResultRow } from '../results/tables.ts';
 

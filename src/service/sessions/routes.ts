@@ -1,23 +1,23 @@
-import type { z } from 'zod';
-import { AppError } from '../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type Call,
   type HandlerDeps,
   handlersById,
-} from '../../platform/feature/handler.ts';
-import { requireLocation } from '../../platform/http/known-names.ts';
-import { fieldError } from '../../platform/http/validation.ts';
-import { storedValue } from '../../platform/store/stored-json.ts';
-import { parseTimestamp } from '../../protocol/http/query.ts';
-import { type CheckSession, checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
+} from '@picket/platform/feature/handler.ts';
+import { requireLocation } from '@picket/platform/http/known-names.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
+import { type CheckSession, checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
 import {
   type Metadata,
   type TestSession,
   type TestSessionTrigger,
   testSessionRoutes,
   unknownProvider,
-} from '../../protocol/sessions/test-session.ts';
+} from '@picket/protocol/sessions/test-session.ts';
+import type { z } from 'zod';
 import { resultView } from '../results/routes.ts';
 import type { ResultRow } from '../results/tables.ts';
 import type { Ledger } from '../runs/ledger.ts';

@@ -1,4 +1,4 @@
-import type { Repositories } from '../../platform/store/repositories.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
-import type { AccountCaller } from '../../platform/ids/callers.ts';
-import { cancelledSignals, queuedSignals, testedSignals } from '../../platform/store/engine/signals.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { AccountCaller } from '@picket/platform/ids/callers.ts';
+import { cancelledSignals, queuedSignals, testedSignals } from '@picket/platform/store/engine/signals.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { refuseMovedBySession } from '../checks/addresses/address-values.ts';
 import { type EffectiveCheck, withGroup } from '../checks/effective-check.ts';
 import { RunNumbers } from '../runs/due-runs.ts';

@@ -1,6 +1,6 @@
-import { findCheckType } from '../../checks/index.ts';
-import { AppError } from '../../lib/errors.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { type EffectiveCheck, tagsOf, withGroups } from '../checks/effective-check.ts';
 import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';

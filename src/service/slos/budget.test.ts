@@ -1,6 +1,6 @@
+import { coverageOf, type SlotOutcome } from '@picket/protocol/runs/coverage.ts';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { coverageOf, type SlotOutcome } from '../../protocol/runs/coverage.ts';
 import { burnRate, errorBudget, sloState } from './budget.ts';
 
 const measured = (runCount: number, failed: number, others: [SlotOutcome, number][] = []) => ({

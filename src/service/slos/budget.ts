@@ -1,5 +1,5 @@
-import type { SloStatus } from '../../protocol/results/slo.ts';
-import type { Coverage } from '../../protocol/runs/coverage.ts';
+import type { SloStatus } from '@picket/protocol/results/slo.ts';
+import type { Coverage } from '@picket/protocol/runs/coverage.ts';
 
 /** How the evaluated runs of some checks ended in a window, and how much of it was measured. */
 export interface MeasuredRuns {

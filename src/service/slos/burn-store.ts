@@ -1,6 +1,6 @@
+import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import { type Page, readPage } from '../../platform/store/engine/queries.ts';
-import type { Tables } from '../../platform/store/tables.ts';
 import type { SloBurnRow } from './tables.ts';
 
 /** The burns that last, of all objectives. */

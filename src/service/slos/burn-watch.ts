@@ -1,8 +1,8 @@
-import { leastOf } from '../../lib/bounds/extremes.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { askedBy } from '../../lib/turns/asker.ts';
-import type { Repositories } from '../../platform/store/repositories.ts';
-import type { Store } from '../../platform/store/store.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { askedBy } from '@picket/lib/turns/asker.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
 import { type AlertPolicy, alertPolicies } from '../alerts/policy.ts';

@@ -1,5 +1,5 @@
+import { type SloDefinition, SloInput } from '@picket/protocol/results/slo.ts';
 import { expect, it } from 'vitest';
-import { type SloDefinition, SloInput } from '../../protocol/results/slo.ts';
 import { alertingRate, burningWindow, burnText, burnWindows, isCalm, type LastRuns } from './burn.ts';
 
 const [hour, sixHours] = burnWindows;

@@ -1,7 +1,7 @@
-import { counted, countText } from '../../lib/figures/count.ts';
-import { durationText } from '../../lib/figures/duration.ts';
-import { leftText, percentText, shareOfPercent } from '../../lib/figures/share.ts';
-import type { SloDefinition } from '../../protocol/results/slo.ts';
+import { counted, countText } from '@picket/lib/figures/count.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
+import { leftText, percentText, shareOfPercent } from '@picket/lib/figures/share.ts';
+import type { SloDefinition } from '@picket/protocol/results/slo.ts';
 import { burnRate, type MeasuredRuns } from './budget.ts';
 
 const hourMs = 3_600_000;

@@ -1,4 +1,4 @@
-import type { Feature, RepositoriesOf } from '../../platform/feature/feature.ts';
+import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
 import { SloBurns } from './burn-store.ts';
 import { BurnWatch } from './burn-watch.ts';
 import { sloHandlers } from './routes.ts';
@@ -12,6 +12,6 @@ export const slos: Feature = {
   jobs: (parts) => [{ name: 'slo burns', leaderOnly: true, longestMs: 60_000, work: new BurnWatch(parts) }],
 };
 
-declare module '../../platform/store/repositories.ts' {
+declare module '@picket/platform/store/repositories.ts' {
   interface Repositories extends RepositoriesOf<typeof repositories> {}
 }

@@ -1,5 +1,5 @@
-import type { SloDefinition } from '../../protocol/results/slo.ts';
-import { addedCoverage } from '../../protocol/runs/coverage.ts';
+import type { SloDefinition } from '@picket/protocol/results/slo.ts';
+import { addedCoverage } from '@picket/protocol/runs/coverage.ts';
 import { windowCoverage } from '../coverage/coverage-query.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import type { ReportedCheck } from '../results/reports/store.ts';

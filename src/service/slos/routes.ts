@@ -1,7 +1,7 @@
-import { type AnyHandler, handlersById, iso, optionalIso } from '../../platform/feature/handler.ts';
-import { found } from '../../platform/http/known-names.ts';
-import { describePage, pageOffset } from '../../platform/http/paging.ts';
-import { type SloStatus, sloRoutes } from '../../protocol/results/slo.ts';
+import { type AnyHandler, handlersById, iso, optionalIso } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { type SloStatus, sloRoutes } from '@picket/protocol/results/slo.ts';
 import { storedFacts } from '../alerts/raise.ts';
 import type { AnalyticsDeps } from '../results/analytics/routes.ts';
 import { burnRate, errorBudget, sloState } from './budget.ts';

@@ -1,8 +1,8 @@
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { accountTable, type ChangedRow } from '@picket/platform/store/engine/account-table.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
+import { type SloDefinition, SloInput } from '@picket/protocol/results/slo.ts';
 import type { Insertable } from 'kysely';
-import { fieldError } from '../../platform/http/validation.ts';
-import { accountTable, type ChangedRow } from '../../platform/store/engine/account-table.ts';
-import { storedJson } from '../../platform/store/stored-json.ts';
-import { type SloDefinition, SloInput } from '../../protocol/results/slo.ts';
 import { AlertChannels } from '../alerts/channels/store.ts';
 import { CheckGroups } from '../checks/groups/store.ts';
 import { Checks } from '../checks/store.ts';

@@ -26,6 +26,6 @@ export interface SloTables {
   slo_burns: SloBurnRow;
 }
 
-declare module '../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends SloTables {}
 }

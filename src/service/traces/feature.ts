@@ -1,17 +1,20 @@
-import type { Feature } from '../../platform/feature/feature.ts';
-import { TraceExport } from './trace-export.ts';
+import type { Feature } from '@picket/platform/feature/feature.ts';
+import type { TraceExport } from '@picket/telemetry/traces/trace-export.ts';
 
 export const traces: Feature = {
   name: 'traces',
   parts: {
-    traces: (parts) =>
-      parts.config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : new TraceExport(parts),
+    traces: async (parts) => {
+      if (parts.config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return undefined;
+      const { TraceExport } = await import('@picket/telemetry/traces/trace-export.ts');
+      return new TraceExport(parts);
+    },
   },
   jobs: ({ traces }) =>
     traces ? [{ name: 'traces', leaderOnly: false, longestMs: 5_000, work: traces }] : [],
 };
 
-declare module '../../platform/feature/parts.ts' {
+declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     /** Undefined where no collector is configured. */
     readonly traces: TraceExport | undefined;

@@ -1,3 +1,6 @@
+import { ClickHouseServer } from '../../../src/extras/clickhouse/clickhouse-server.ts';
+import { ClickHouseFeed } from '../../../src/extras/clickhouse/feed.ts';
+import { ClickHouseFigures } from '../../../src/extras/clickhouse/figures.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import type { Store } from '../../../src/platform/store/store.ts';
@@ -7,9 +10,6 @@ import {
   AnalyticsThread,
 } from '../../../src/service/results/analytics/analytics-thread.ts';
 import type { AnalyticsQuery, Wanted } from '../../../src/service/results/analytics/series.ts';
-import { ClickHouseServer } from '../../../src/service/results/clickhouse/clickhouse-server.ts';
-import { ClickHouseFeed } from '../../../src/service/results/clickhouse/feed.ts';
-import { ClickHouseFigures } from '../../../src/service/results/clickhouse/figures.ts';
 import { startClickHouse } from '../../helpers/service/clickhouse.ts';
 import { quantile } from '../report.ts';
 

@@ -1,11 +1,11 @@
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import type { AgenticDetail } from '../../../src/checks/agentic/detail.ts';
-import { runAgentic } from '../../../src/checks/agentic/run.ts';
 import { AgenticSpec } from '../../../src/checks/agentic/spec.ts';
 import type { Outcome } from '../../../src/checks/contract/outcome.ts';
 import type { ArtifactFile, RunContext } from '../../../src/checks/contract/run-context.ts';
 import type { ModelAccess } from '../../../src/checks/model/access.ts';
 import { DaySpending } from '../../../src/checks/model/spending.ts';
+import { runAgentic } from '../../../src/extras/agentic/run.ts';
 import { runContext } from '../run-context.ts';
 import { type ScriptStage, startScriptStage } from '../scripts/script-stage.ts';
 

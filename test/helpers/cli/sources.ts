@@ -1,5 +1,5 @@
-import type { Imported } from '../../../src/cli/import/collection.ts';
 import { yamlText } from '../../../src/cli/project/files.ts';
+import type { Imported } from '../../../src/extras/importers/collection.ts';
 
 /**
  * The fields of a source that an import neither carries over nor lists: another value there changes nothing of what

@@ -1,4 +1,8 @@
 import { expect } from 'vitest';
+import { ClickHouseServer } from '../../../src/extras/clickhouse/clickhouse-server.ts';
+import type { ClickHouseNews } from '../../../src/extras/clickhouse/fed-columns.ts';
+import { ClickHouseFeed } from '../../../src/extras/clickhouse/feed.ts';
+import { ClickHouseFigures } from '../../../src/extras/clickhouse/figures.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import {
@@ -6,10 +10,6 @@ import {
   AnalyticsThread,
 } from '../../../src/service/results/analytics/analytics-thread.ts';
 import type { AnalyticsQuery, Wanted } from '../../../src/service/results/analytics/series.ts';
-import { ClickHouseServer } from '../../../src/service/results/clickhouse/clickhouse-server.ts';
-import type { ClickHouseNews } from '../../../src/service/results/clickhouse/fed-columns.ts';
-import { ClickHouseFeed } from '../../../src/service/results/clickhouse/feed.ts';
-import { ClickHouseFigures } from '../../../src/service/results/clickhouse/figures.ts';
 import { insertIntoSqlite } from '../../bench/parts/many-results.ts';
 import { createCheck, type ServiceHarness } from './service.ts';
 

@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +18,8 @@ import { type Addition, additionsOf, touchedPaths, withAddition } from './docume
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
+/** Relative links stay what they are. */
+const links = { recursive: true, verbatimSymlinks: true } as const;
 
 /** What people add, by the document that says how, and the paths it may take. */
 const kinds = [
@@ -54,10 +65,20 @@ describe('a copy of the code with one of each', () => {
       'vitest.config.ts',
     ])
       cpSync(join(root, name), join(copy, name), { recursive: true });
-    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    linkPackages(copy);
     for (const { document } of kinds) for (const addition of additionsOf(root, document)) add(addition);
   });
   afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+  /** What is installed, but for the packages of `src`: those are the copy's own. */
+  function linkPackages(tree: string): void {
+    const modules = join(tree, 'node_modules');
+    mkdirSync(modules);
+    for (const name of readdirSync(join(root, 'node_modules'))) {
+      if (name === '@picket') cpSync(join(root, 'node_modules', name), join(modules, name), links);
+      else symlinkSync(join(root, 'node_modules', name), join(modules, name));
+    }
+  }
 
   function add(addition: Addition): void {
     const file = join(copy, addition.path);

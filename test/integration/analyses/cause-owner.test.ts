@@ -3,8 +3,8 @@ import { type FailureCode, failureCatalogue, isFailureCode } from '../../../src/
 import { type Failing, failureWords } from '../../../src/checks/judging/failure-words.ts';
 import { isNamedByMessage } from '../../../src/checks/judging/location-part.ts';
 import { detailsOfOlderAgent } from '../../../src/checks/judging/older-agents.ts';
+import { openCandidates } from '../../../src/extras/model-analyst/candidates.ts';
 import { analyse } from '../../../src/service/analyses/analyse.ts';
-import { openCandidates } from '../../../src/service/analyses/asking/candidates.ts';
 import { kindWords } from '../../../src/service/analyses/cause-owner.ts';
 import type { Evidence, StoredRun } from '../../../src/service/analyses/evidence.ts';
 import { rules } from '../../../src/service/analyses/rules/index.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ModelClient } from '../../../src/checks/model/client.ts';
 import { DaySpending, RunSpending } from '../../../src/checks/model/spending.ts';
+import { openCandidates } from '../../../src/extras/model-analyst/candidates.ts';
+import { citedItems } from '../../../src/extras/model-analyst/items.ts';
+import { type Asked, questionOf, rankedBy } from '../../../src/extras/model-analyst/question.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { systemResolver } from '../../../src/probes/resolver.ts';
 import { analyse } from '../../../src/service/analyses/analyse.ts';
-import { openCandidates } from '../../../src/service/analyses/asking/candidates.ts';
-import { citedItems } from '../../../src/service/analyses/asking/items.ts';
-import { type Asked, questionOf, rankedBy } from '../../../src/service/analyses/asking/question.ts';
 import type { Evidence } from '../../../src/service/analyses/evidence.ts';
 import { caseOf } from '../../../src/service/analyses/seen/case.ts';
 import { type ScriptedModel, startScriptedModel } from '../../helpers/agentic/scripted-model.ts';

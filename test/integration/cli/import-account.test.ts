@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { importAccountFrom } from '../../../src/cli/deploy/import-account.ts';
-import { importAccount } from '../../../src/cli/import/account/account.ts';
 import { readProject } from '../../../src/cli/project/files.ts';
 import { problemsOf } from '../../../src/cli/project/validate.ts';
+import { importAccount } from '../../../src/extras/importers/account/account.ts';
+import { importAccountFrom } from '../../../src/extras/importers/account/import-account.ts';
 import { silentFields } from '../../helpers/cli/sources.ts';
 
 const check = (id: number, fields: object = {}) => ({

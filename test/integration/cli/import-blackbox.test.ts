@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { importBlackbox } from '../../../src/cli/import/blackbox/blackbox.ts';
 import { yamlText } from '../../../src/cli/project/files.ts';
 import { problemsOf } from '../../../src/cli/project/validate.ts';
+import { importBlackbox } from '../../../src/extras/importers/blackbox/blackbox.ts';
 import { silentFields } from '../../helpers/cli/sources.ts';
 
 // Modules with everything that the documentation of the exporter has.

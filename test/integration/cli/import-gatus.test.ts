@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { importGatus } from '../../../src/cli/import/gatus/gatus.ts';
 import { yamlText } from '../../../src/cli/project/files.ts';
 import { problemsOf } from '../../../src/cli/project/validate.ts';
+import { importGatus } from '../../../src/extras/importers/gatus/gatus.ts';
 import { silentFields } from '../../helpers/cli/sources.ts';
 
 // A file with everything that the documentation of Gatus has, 200 endpoints of all kinds.

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { kumaBackup, readKumaDatabase } from '../../../src/cli/import/kuma/dump.ts';
-import { importKuma } from '../../../src/cli/import/kuma/kuma.ts';
 import { yamlText } from '../../../src/cli/project/files.ts';
 import { problemsOf } from '../../../src/cli/project/validate.ts';
+import { kumaBackup, readKumaDatabase } from '../../../src/extras/importers/kuma/dump.ts';
+import { importKuma } from '../../../src/extras/importers/kuma/kuma.ts';
 import { kinds, lostTypes, notificationConfig, type Row, small } from '../../helpers/cli/kuma-source.ts';
 import { silentFields } from '../../helpers/cli/sources.ts';
 

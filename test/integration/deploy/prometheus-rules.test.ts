@@ -24,7 +24,7 @@ it('asks for metrics that the service has, with labels that they have', () => {
     'service/metrics/stored-metrics.ts',
     'service/metrics/queue-metrics.ts',
     'service/custom-domains/figures.ts',
-    'service/results/clickhouse/figures.ts',
+    'extras/clickhouse/figures.ts',
     'checks/model/totals.ts',
   ];
   const metrics = files.map((file) => textOf(`src/${file}`)).join('');

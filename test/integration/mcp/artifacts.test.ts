@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { foreignNotice, partChars } from '../../../src/service/mcp/answers.ts';
+import { foreignNotice, partChars } from '../../../src/extras/mcp/answers.ts';
 import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 import { connectMcp, listening, textsOf } from '../../helpers/service/mcp/client.ts';
 import {

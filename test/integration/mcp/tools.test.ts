@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { foreignNotice } from '../../../src/extras/mcp/answers.ts';
+import { Toolbox } from '../../../src/extras/mcp/toolbox.ts';
 import { allRoutes } from '../../../src/server/features.ts';
-import { foreignNotice } from '../../../src/service/mcp/answers.ts';
-import { Toolbox } from '../../../src/service/mcp/toolbox.ts';
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
 import { connectMcp, listening, textsOf } from '../../helpers/service/mcp/client.ts';
 import { toolArguments } from '../../helpers/service/mcp/tool-arguments.ts';

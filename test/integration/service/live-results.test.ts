@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { maxConnectionsPerAccount } from '../../../src/service/sessions/live/live-results.ts';
+import { maxConnectionsPerAccount } from '../../../src/extras/live-mqtt/live-results.ts';
 import { MqttListener, suiteTopic } from '../../helpers/clients/mqtt-listener.ts';
 import {
   createCheck,

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { Metadata, Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
+import { TraceExport } from '../../../src/extras/telemetry/traces/trace-export.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { ServiceConfig } from '../../../src/platform/config/config.ts';
 import { ServiceMetrics } from '../../../src/service/metrics/metrics.ts';
 import type { StoredResult } from '../../../src/service/results/ingest.ts';
-import { TraceExport } from '../../../src/service/traces/trace-export.ts';
 import { asOtlpJson, otlpServices, readOtlp } from '../../helpers/grpc/otlp-types.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 

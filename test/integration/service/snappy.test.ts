@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { snappyCompress } from '../../../src/service/check-metrics/remote-write/snappy.ts';
+import { snappyCompress } from '../../../src/extras/telemetry/remote-write/snappy.ts';
 import { snappyDecompress } from '../../helpers/service/remote-write-samples.ts';
 
 it('gives back what was compressed', () => {

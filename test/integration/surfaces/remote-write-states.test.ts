@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Failure, failure } from '../../../src/checks/contract/failure.ts';
+import { RemoteWrite } from '../../../src/extras/telemetry/remote-write/remote-write.ts';
 import { ServiceConfig } from '../../../src/platform/config/config.ts';
 import { CheckMetrics } from '../../../src/service/check-metrics/check-metrics.ts';
-import { RemoteWrite } from '../../../src/service/check-metrics/remote-write/remote-write.ts';
 import { ServiceMetrics } from '../../../src/service/metrics/metrics.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../helpers/service/alert-receivers.ts';

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { runTcp } from '../../../src/checks/tcp/run.ts';
 import { TcpSpec } from '../../../src/checks/tcp/spec.ts';
-import { importBlackbox } from '../../../src/cli/import/blackbox/blackbox.ts';
+import { importBlackbox } from '../../../src/extras/importers/blackbox/blackbox.ts';
 import { freePort } from '../../helpers/free-port.ts';
 import { answersOk } from '../../helpers/picket-process.ts';
 import { runContext } from '../../helpers/run-context.ts';

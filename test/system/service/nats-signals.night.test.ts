@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
+import { isCredentials } from '../../../src/platform/config/nats-servers.ts';
 import type { Signal } from '../../../src/platform/store/engine/signals.ts';
-import { isCredentials } from '../../../src/platform/store/nats/servers.ts';
 import type { Store } from '../../../src/platform/store/store.ts';
 import { openStore } from '../../../src/server/compose.ts';
 import { createKeyedUser } from '../../helpers/service/nats-credentials.ts';

@@ -1,4 +1,4 @@
-import { mask } from '../../../checks/judging/credential-headers.ts';
+import { mask } from '@picket/checks/judging/credential-headers.ts';
 import { scrubFile } from '../../scrub/files/scrub-file.ts';
 import { type ScrubReport, Unscrubbable } from '../../scrub/scrub-report.ts';
 import type { SecretFinder } from '../../scrub/secret-finder.ts';

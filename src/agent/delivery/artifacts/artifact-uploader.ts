@@ -1,9 +1,9 @@
 import { lstat, rm } from 'node:fs/promises';
-import type { Clock } from '../../../lib/clock.ts';
-import { errorCodeOf } from '../../../lib/errors.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { LeaseRef } from '../../../protocol/agent/agent.ts';
-import { artifactWindowMs } from '../../../protocol/results/artifact.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
+import { artifactWindowMs } from '@picket/protocol/results/artifact.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
 import { retryDelayMs, ServiceError } from '../../client/service-error.ts';
 import type { SealedArtifact, SealedArtifacts } from '../../run/contracts.ts';

@@ -17,8 +17,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { maxArtifactBytes, ReportedArtifacts } from '@picket/protocol/results/artifact.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { maxArtifactBytes, ReportedArtifacts } from '../../../protocol/results/artifact.ts';
 import { Scrubber } from '../../scrub/scrubber.ts';
 import { SecretFinder } from '../../scrub/secret-finder.ts';
 import { FileScrubber } from './artifact-scrubber.ts';

@@ -3,10 +3,9 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import PQueue from 'p-queue';
-import type { Lane } from '../../../checks/contract/check-type.ts';
-import type { ArtifactFile, ArtifactSink } from '../../../checks/contract/run-context.ts';
-import { errorCodeOf, toError } from '../../../lib/errors.ts';
+import type { Lane } from '@picket/checks/contract/check-type.ts';
+import type { ArtifactFile, ArtifactSink } from '@picket/checks/contract/run-context.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import {
   artifactContentType,
   artifactNamePattern,
@@ -14,7 +13,8 @@ import {
   maxArtifactNameLength,
   maxArtifactsPerRun,
   type ReportedArtifact,
-} from '../../../protocol/results/artifact.ts';
+} from '@picket/protocol/results/artifact.ts';
+import PQueue from 'p-queue';
 import type { SealedArtifact, SealedArtifacts } from '../../run/contracts.ts';
 import type { Scrubber } from '../../scrub/scrubber.ts';
 import type { ArtifactScrubber } from './artifact-scrubber.ts';

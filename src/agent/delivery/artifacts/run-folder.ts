@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import type { LeaseRef } from '../../../protocol/agent/agent.ts';
+import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
 
 /** Names one attempt of a run: in memory, and as the name of its folder on disk. */
 export function attemptKey({ runId, leaseNumber }: LeaseRef): string {

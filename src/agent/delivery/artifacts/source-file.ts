@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { errorCodeOf } from '../../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 /** A file that a run left, opened; or why it is not taken. */
 export type SourceFile =

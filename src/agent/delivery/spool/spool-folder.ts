@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { errorCodeOf } from '../../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 const prefix = 'picket-spool';
 const maxFolders = 64;

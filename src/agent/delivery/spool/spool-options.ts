@@ -1,5 +1,5 @@
-import type { Clock } from '../../../lib/clock.ts';
-import type { Logger } from '../../../lib/log.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
 import type { ServiceClock } from '../../client/service-clock.ts';
 import type { WaitingReport } from '../outbox.ts';
 import type { SpoolFacts } from './spool-message.ts';

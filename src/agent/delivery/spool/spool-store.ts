@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { errorCodeOf } from '../../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import { Segment, type SpoolKind } from './segment.ts';
 import { readSegmentHeader, recordHeaderBytes, segmentHeaderBytes, stretches } from './segment-format.ts';
 

@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { errorCodeOf, toError } from '../../../lib/errors.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { artifactFolderOf } from '../artifacts/run-folder.ts';
 import { SpoolFolder } from './spool-folder.ts';
 import type {

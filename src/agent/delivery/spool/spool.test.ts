@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLogger } from '@picket/lib/log.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createLogger } from '../../../lib/log.ts';
 import { ServiceClock } from '../../client/service-clock.ts';
 import type { Report } from '../../run/contracts.ts';
 import { readBack } from '../../scrub/scrubber.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { waitAtMost } from '../../../lib/clock.ts';
+import { waitAtMost } from '@picket/lib/clock.ts';
 import type { Report } from '../../run/contracts.ts';
 import { sizeOf, type WaitingReport } from '../outbox.ts';
 import type { SpoolKind } from './segment.ts';

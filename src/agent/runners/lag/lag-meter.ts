@@ -1,4 +1,4 @@
-import type { Clock } from '../../../lib/clock.ts';
+import type { Clock } from '@picket/lib/clock.ts';
 
 const tickMs = 10;
 /** Runs that begin or end together share one reading of the run delay. */

@@ -1,6 +1,6 @@
+import { type FailureCode, failure, resultFlags } from '@picket/checks/contract/failure.ts';
+import type { Outcome } from '@picket/checks/contract/outcome.ts';
 import { describe, expect, it } from 'vitest';
-import { type FailureCode, failure, resultFlags } from '../../../checks/contract/failure.ts';
-import type { Outcome } from '../../../checks/contract/outcome.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, starvedOutcome } from './starvation.ts';
 
 function outcome(fields: Partial<Outcome<null>> = {}): Outcome<null> {

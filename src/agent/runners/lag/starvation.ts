@@ -1,5 +1,5 @@
-import { failure, failureCatalogue } from '../../../checks/contract/failure.ts';
-import type { Outcome } from '../../../checks/contract/outcome.ts';
+import { failure, failureCatalogue } from '@picket/checks/contract/failure.ts';
+import type { Outcome } from '@picket/checks/contract/outcome.ts';
 import type { ThreadLag } from './lag-meter.ts';
 
 /** How late the agent itself was while a run was under way, and how long the run took. */

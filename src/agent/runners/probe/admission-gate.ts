@@ -1,4 +1,4 @@
-import type { Clock } from '../../../lib/clock.ts';
+import type { Clock } from '@picket/lib/clock.ts';
 import type { ThreadLoad } from '../lag/thread-load.ts';
 import type { GateStats } from './gate-stats.ts';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '../../../lib/log.ts';
+import type { Logger } from '@picket/lib/log.ts';
 import { type FinishedRun, RunCrashes, type RunOrder } from '../../run/contracts.ts';
 import { isRepeatable } from '../../run/repeatable.ts';
 import { ThreadEnded } from '../threads/runner-thread.ts';

@@ -3,13 +3,13 @@
  * answers travel in batches, because each message between threads has a price of its own.
  */
 import { parentPort } from 'node:worker_threads';
-import { checkTypes as allTypes } from '../../../checks/index.ts';
-import { trustAlso } from '../../../lib/ca-directory.ts';
-import { systemClock } from '../../../lib/clock.ts';
-import { toError } from '../../../lib/errors.ts';
-import { createEgressPolicy } from '../../../probes/egress/policy.ts';
-import { limitBodyMemory } from '../../../probes/http/body/body-memory.ts';
-import { openRunDelay } from '../../../probes/sys/run-delay.ts';
+import { checkTypes as allTypes } from '@picket/checks/index.ts';
+import { trustAlso } from '@picket/lib/ca-directory.ts';
+import { systemClock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
+import { limitBodyMemory } from '@picket/probes/http/body/body-memory.ts';
+import { openRunDelay } from '@picket/probes/sys/run-delay.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
 import { collectStartGarbage } from '../../start-garbage.ts';
 import { LagMeter } from '../lag/lag-meter.ts';

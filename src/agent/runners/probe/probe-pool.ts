@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
-import { lifecycleAllowanceMs } from '../../../checks/contract/lifecycle.ts';
-import { findCheckType } from '../../../checks/index.ts';
-import { agentBodyBytes } from '../../../probes/http/body/body-memory.ts';
+import { lifecycleAllowanceMs } from '@picket/checks/contract/lifecycle.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { agentBodyBytes } from '@picket/probes/http/body/body-memory.ts';
 import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
 import type { Capabilities, Executor, FinishedRun, RunOrder } from '../../run/contracts.ts';
 import { deadlineGraceMs } from '../../run/run-deadline.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../lib/clock.ts';
+import type { Clock } from '@picket/lib/clock.ts';
 
 /** How long a browser is left alone after it was started for trial: each trial takes half a second of processor time. */
 const restMs = 30_000;

@@ -1,12 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
-import { toError } from '../../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import type {
   LifecycleJob,
   LifecycleScript,
   LifecycleScriptEnd,
   LifecycleScripts,
   LifecycleSession,
-} from '../../../sandbox/lifecycle/lifecycle-scripts.ts';
+} from '@picket/sandbox/lifecycle/lifecycle-scripts.ts';
 
 /**
  * Runs happen on probe threads, their scripts in sandboxes that the thread for scripts has: this is the line

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../lib/clock.ts';
-import { LruMap } from '../../../lib/lru.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import type { Room } from '../../run/contracts.ts';
 
 /** For so long after its start a run has not yet taken what it will, in milliseconds. */

@@ -1,10 +1,10 @@
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { checkTypes, findCheckType } from '../../../checks/index.ts';
-import { type ModelAccess, modelMissing } from '../../../checks/model/access.ts';
-import type { ModelOutcome } from '../../../checks/model/client.ts';
-import type { ScriptHostSettings } from '../../../sandbox/host/settings.ts';
-import { availableMemoryBytes } from '../../../sandbox/host-memory.ts';
+import { checkTypes, findCheckType } from '@picket/checks/index.ts';
+import { type ModelAccess, modelMissing } from '@picket/checks/model/access.ts';
+import type { ModelOutcome } from '@picket/checks/model/client.ts';
+import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
+import { availableMemoryBytes } from '@picket/sandbox/host-memory.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
 import type { Capabilities, Executor, FinishedRun, Room, RunOrder } from '../../run/contracts.ts';

@@ -1,4 +1,4 @@
-import { checkTypes, findCheckType } from '../../../checks/index.ts';
+import { checkTypes, findCheckType } from '@picket/checks/index.ts';
 import type { Room } from '../../run/contracts.ts';
 
 const suiteTypes = checkTypes.filter(({ needsSuites }) => needsSuites).map(({ name }) => name);

@@ -1,10 +1,10 @@
-import { checkTypes } from '../../../checks/index.ts';
-import type { ModelOutcome } from '../../../checks/model/client.ts';
-import { type Clock, waitAtMost } from '../../../lib/clock.ts';
-import { errorCodeOf } from '../../../lib/errors.ts';
-import type { Logger } from '../../../lib/log.ts';
-import { defaultEgressSettings, type EgressSettings } from '../../../probes/egress/policy.ts';
-import { endWithoutNativeLoads } from '../../../probes/sys/native-loads.ts';
+import { checkTypes } from '@picket/checks/index.ts';
+import type { ModelOutcome } from '@picket/checks/model/client.ts';
+import { type Clock, waitAtMost } from '@picket/lib/clock.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import { defaultEgressSettings, type EgressSettings } from '@picket/probes/egress/policy.ts';
+import { endWithoutNativeLoads } from '@picket/probes/sys/native-loads.ts';
 import type { Capabilities } from '../../run/contracts.ts';
 import { type HangLimits, RunnerThread } from './runner-thread.ts';
 import type { ThreadAhead } from './thread-ahead.ts';

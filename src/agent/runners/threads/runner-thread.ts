@@ -1,8 +1,8 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import type { ModelOutcome } from '../../../checks/model/client.ts';
-import { cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
-import { toError } from '../../../lib/errors.ts';
+import type { ModelOutcome } from '@picket/checks/model/client.ts';
+import { cpuMsOf } from '@picket/lib/bounds/cpu-limit.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { crashSite } from '../../error-report/private-message.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
 import { GateStats } from '../probe/gate-stats.ts';

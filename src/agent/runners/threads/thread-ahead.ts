@@ -5,8 +5,8 @@ import {
   type WorkerOptions,
   workerData,
 } from 'node:worker_threads';
-import { ownThreadEnvironment } from '../../../lib/env.ts';
-import { shareNativeLoads } from '../../../probes/sys/native-loads.ts';
+import { ownThreadEnvironment } from '@picket/lib/env.ts';
+import { shareNativeLoads } from '@picket/probes/sys/native-loads.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
 /** What a thread has instead of a WorkerStart until somebody takes it. */

@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { ModelAccess } from '../../../checks/model/access.ts';
-import type { ModelOutcome } from '../../../checks/model/client.ts';
-import type { EgressSettings } from '../../../probes/egress/policy.ts';
-import type { ScriptHostSettings } from '../../../sandbox/host/settings.ts';
+import type { ModelAccess } from '@picket/checks/model/access.ts';
+import type { ModelOutcome } from '@picket/checks/model/client.ts';
+import type { EgressSettings } from '@picket/probes/egress/policy.ts';
+import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
 

@@ -10,7 +10,7 @@ import {
   inflateSync,
   zstdCompressSync,
 } from 'node:zlib';
-import { unpackZstd } from '../../../lib/wire/zstd-frames.ts';
+import { unpackZstd } from '@picket/lib/wire/zstd-frames.ts';
 import { masked } from '../masking.ts';
 import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
 import { contentKind, opaqueFormat } from './content-kind.ts';

@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import { toError } from '../../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
 import { AnchorIndex } from '../shapes/anchor-index.ts';
 import { contentKind } from './content-kind.ts';

@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readFile, stat, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
-import { ZstdFrames } from '../../../lib/wire/zstd-frames.ts';
+import { ZstdFrames } from '@picket/lib/wire/zstd-frames.ts';
 import {
   isZlibError,
   maxUnpackedBytes,

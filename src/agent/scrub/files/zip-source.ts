@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { toError } from '@picket/lib/errors.ts';
 import { type Entry, Reader, Uint8ArrayReader, ZipReader } from '@zip.js/zip.js';
-import { toError } from '../../../lib/errors.ts';
 import { Unscrubbable } from '../scrub-report.ts';
 
 export type { Entry };

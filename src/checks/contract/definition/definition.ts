@@ -1,5 +1,5 @@
+import { isRecord } from '@picket/lib/json/record.ts';
 import { z } from 'zod';
-import { isRecord } from '../../../lib/json/record.ts';
 import type { CheckType } from '../check-type.ts';
 import { offsetProblem } from '../frequency.ts';
 import type { MaskedValue } from '../masking.ts';

@@ -1,5 +1,5 @@
-import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
-import type { Viewer } from '../../../service/logins/sessions.ts';
+import type { CustomDomainState } from '@picket/protocol/pages/page-fields.ts';
+import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { type Html, html } from '../../html.ts';
 import { csrfField } from '../form.ts';
 import { visible } from '../text.ts';

@@ -1,4 +1,4 @@
-import type { PageKey } from '../../../protocol/pages/page-fields.ts';
+import type { PageKey } from '@picket/protocol/pages/page-fields.ts';
 import { type Html, html, withQuery } from '../../html.ts';
 import { instant } from '../format.ts';
 import { table } from '../table.ts';

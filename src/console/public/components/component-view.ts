@@ -1,5 +1,5 @@
-import type { ComponentState, StatusPageData } from '../../../protocol/pages/public-page.ts';
-import { blindWords, isBlind } from '../../../service/pages/measured-now.ts';
+import type { ComponentState, StatusPageData } from '@picket/protocol/pages/public-page.ts';
+import { blindWords, isBlind } from '@picket/service/pages/measured-now.ts';
 import { counted } from '../../elements/format.ts';
 import { type State, stateBadge } from '../../elements/state.ts';
 import { visible } from '../../elements/text.ts';

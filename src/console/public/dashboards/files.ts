@@ -1,4 +1,4 @@
-import type { DashboardData } from '../../../protocol/pages/public-page.ts';
+import type { DashboardData } from '@picket/protocol/pages/public-page.ts';
 import type { Assets } from '../../assets.ts';
 import { instant } from '../../elements/format.ts';
 import { visible } from '../../elements/text.ts';

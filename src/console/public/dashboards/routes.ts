@@ -1,9 +1,9 @@
+import { AppError } from '@picket/lib/errors.ts';
+import { hashKey } from '@picket/platform/ids/keys.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { type DashboardData, publicPageRoutes } from '@picket/protocol/pages/public-page.ts';
+import { freshness } from '@picket/service/pages/answers/shared-answer.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../../lib/errors.ts';
-import { hashKey } from '../../../platform/ids/keys.ts';
-import type { Store } from '../../../platform/store/store.ts';
-import { type DashboardData, publicPageRoutes } from '../../../protocol/pages/public-page.ts';
-import { freshness } from '../../../service/pages/answers/shared-answer.ts';
 import { notAllowed } from '../../error-page.ts';
 import { path } from '../../html.ts';
 import { isFromOwnPage } from '../../requests/addresses.ts';

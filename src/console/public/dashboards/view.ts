@@ -1,7 +1,7 @@
-import { shareOfPercent } from '../../../lib/figures/share.ts';
-import type { DashboardData } from '../../../protocol/pages/public-page.ts';
-import { coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
-import { shownStates } from '../../../service/overviews/states.ts';
+import { shareOfPercent } from '@picket/lib/figures/share.ts';
+import type { DashboardData } from '@picket/protocol/pages/public-page.ts';
+import { coverageText, notMeasured } from '@picket/protocol/runs/coverage.ts';
+import { shownStates } from '@picket/service/overviews/states.ts';
 import { type Bar, bars } from '../../elements/bars.ts';
 import { counted, duration, instant, percent, utc } from '../../elements/format.ts';
 import { type State, stateBadge } from '../../elements/state.ts';

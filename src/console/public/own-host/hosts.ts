@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { type Clock, waitAtMost } from '../../../lib/clock.ts';
-import { toError } from '../../../lib/errors.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { DomainProof } from '../../../service/custom-domains/domain-proof.ts';
+import { type Clock, waitAtMost } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { DomainProof } from '@picket/service/custom-domains/domain-proof.ts';
 
 /** What answers at a host name. */
 export interface OwnHost {

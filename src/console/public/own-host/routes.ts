@@ -1,9 +1,9 @@
+import { AppError, toError } from '@picket/lib/errors.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import type { DomainProof } from '@picket/service/custom-domains/domain-proof.ts';
+import { isProven, isServing } from '@picket/service/custom-domains/domain-state.ts';
+import { rememberedMs } from '@picket/service/custom-domains/service-names.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, toError } from '../../../lib/errors.ts';
-import type { Store } from '../../../platform/store/store.ts';
-import type { DomainProof } from '../../../service/custom-domains/domain-proof.ts';
-import { isProven, isServing } from '../../../service/custom-domains/domain-state.ts';
-import { rememberedMs } from '../../../service/custom-domains/service-names.ts';
 import type { Assets } from '../../assets.ts';
 import { path } from '../../html.ts';
 import { isStatusFile, sendPublicError, sendStatusFile } from '../routes.ts';

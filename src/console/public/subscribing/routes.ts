@@ -1,7 +1,7 @@
+import { AppError } from '@picket/lib/errors.ts';
+import type { SharedLimits } from '@picket/platform/http/shared-limits/shared-limits.ts';
+import { publicPageRoutes } from '@picket/protocol/pages/public-page.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../../lib/errors.ts';
-import type { SharedLimits } from '../../../platform/http/shared-limits/shared-limits.ts';
-import { publicPageRoutes } from '../../../protocol/pages/public-page.ts';
 import { notAllowed } from '../../error-page.ts';
 import { type Content, html, path, withQuery } from '../../html.ts';
 import { isFromOwnPage } from '../../requests/addresses.ts';

@@ -1,4 +1,4 @@
-import type { SummaryAssertion } from '../../../checks/summary/detail-summary.ts';
+import type { SummaryAssertion } from '@picket/checks/summary/detail-summary.ts';
 import { shortened } from '../../elements/format.ts';
 import { stateBadge } from '../../elements/state.ts';
 import { table } from '../../elements/table.ts';

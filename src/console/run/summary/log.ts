@@ -1,4 +1,4 @@
-import type { SummaryLogLine } from '../../../checks/summary/detail-summary.ts';
+import type { SummaryLogLine } from '@picket/checks/summary/detail-summary.ts';
 import { section, visible } from '../../elements/text.ts';
 import { type Content, html } from '../../html.ts';
 

@@ -1,9 +1,9 @@
-import type { DetailSummary, SummaryHop } from '../../../checks/summary/detail-summary.ts';
+import type { DetailSummary, SummaryHop } from '@picket/checks/summary/detail-summary.ts';
 import {
   type CheckResult,
   checkResultRoutes,
   summaryOfResult,
-} from '../../../protocol/results/check-result.ts';
+} from '@picket/protocol/results/check-result.ts';
 import { duration, instant } from '../../elements/format.ts';
 import { table } from '../../elements/table.ts';
 import { visible } from '../../elements/text.ts';

@@ -1,6 +1,6 @@
+import { fact } from '@picket/checks/summary/parts.ts';
+import { probeParts } from '@picket/checks/summary/probe-parts.ts';
 import { expect, it } from 'vitest';
-import { fact } from '../../../checks/summary/parts.ts';
-import { probeParts } from '../../../checks/summary/probe-parts.ts';
 import { summarySection } from './section.ts';
 
 it('shows each address, with why it failed and which a browser uses', () => {

@@ -5,7 +5,7 @@ import type {
   SummaryTable,
   SummaryText,
   SummaryValue,
-} from '../../../checks/summary/detail-summary.ts';
+} from '@picket/checks/summary/detail-summary.ts';
 import { duration, instant, shortened } from '../../elements/format.ts';
 import { stateBadge } from '../../elements/state.ts';
 import { facts, table } from '../../elements/table.ts';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { AppError } from '../../../lib/errors.ts';
-import type { Route } from '../../../protocol/http/route.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 
 /** A body with the number of bytes that came over the line, which the framework compares with its length. */
 type Counted = Readable & { receivedEncodedLength?: number };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Route } from '../../../protocol/http/route.ts';
 import { turnKeyOf } from '../connections/caller-turns.ts';
 import { badRequestLine } from '../errors.ts';
 import type { BodyRoom } from './body-room.ts';

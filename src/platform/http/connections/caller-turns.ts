@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { LruMap } from '@picket/lib/lru.ts';
+import { askedBy } from '@picket/lib/turns/asker.ts';
+import type { Turn } from '@picket/lib/turns/fair-queue.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { LruMap } from '../../../lib/lru.ts';
-import { askedBy } from '../../../lib/turns/asker.ts';
-import type { Turn } from '../../../lib/turns/fair-queue.ts';
 import type { Caller } from '../auth.ts';
 import { callerNetwork } from '../limits.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { AppError } from '@picket/lib/errors.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../../lib/errors.ts';
-import { LruMap } from '../../../lib/lru.ts';
-import type { Route } from '../../../protocol/http/route.ts';
 import type { HandlerDeps } from '../../feature/handler.ts';
 import { type CommitWatch, watchCommits } from '../../store/commits.ts';
 import { fieldError } from '../validation.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { RateLimit, Route } from '@picket/protocol/http/route.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../../lib/clock.ts';
-import type { RateLimit, Route } from '../../../protocol/http/route.ts';
 import type { Store } from '../../store/store.ts';
 import { answerLimit, callerNetwork } from '../limits.ts';
 

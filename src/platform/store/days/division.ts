@@ -1,5 +1,5 @@
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import type pg from 'pg';
-import { errorCodeOf } from '../../../lib/errors.ts';
 
 /** Any number that other programs on the same database are unlikely to use for an advisory lock. */
 const divisionLock = 7_425_381_002;

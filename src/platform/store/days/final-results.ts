@@ -1,5 +1,5 @@
+import { greatestOf, leastOf } from '@picket/lib/bounds/extremes.ts';
 import { type Kysely, sql } from 'kysely';
-import { greatestOf, leastOf } from '../../../lib/bounds/extremes.ts';
 import type { Dialect } from '../engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 

@@ -1,5 +1,5 @@
+import type { Logger } from '@picket/lib/log.ts';
 import type pg from 'pg';
-import type { Logger } from '../../../lib/log.ts';
 import { briefly, takeTurn } from './division.ts';
 import { checkOf, instantOf, keysOfPartition, resultTables, takingResultsBefore } from './result-tables.ts';
 import { dayMs, dayOf } from './stretches.ts';

@@ -1,5 +1,5 @@
+import type { Logger } from '@picket/lib/log.ts';
 import type pg from 'pg';
-import type { Logger } from '../../../lib/log.ts';
 import { nameBeforeRunDays } from '../engine/queries.ts';
 import { briefly, takeTurn } from './division.ts';
 import { beforeCheck, runTables, takingRunsBefore } from './run-tables.ts';

@@ -1,4 +1,4 @@
-import { leastOf } from '../../../lib/bounds/extremes.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
 /** Days in UTC, and the stretches of them that have a partition. */
 
 export const dayMs = 86_400_000;

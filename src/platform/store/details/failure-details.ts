@@ -1,5 +1,5 @@
-import { FailureDetails } from '../../../checks/contract/failure-details.ts';
-import { detailsOfOlderAgent } from '../../../checks/judging/older-agents.ts';
+import { FailureDetails } from '@picket/checks/contract/failure-details.ts';
+import { detailsOfOlderAgent } from '@picket/checks/judging/older-agents.ts';
 import { storedJson } from '../stored-json.ts';
 
 const read = storedJson('results.failure_details', FailureDetails);

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { HttpDetail } from '@picket/checks/http/detail.ts';
+import { findCheckType } from '@picket/checks/index.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { HttpDetail } from '../../../checks/http/detail.ts';
-import { findCheckType } from '../../../checks/index.ts';
 import { detailDictionaries } from './dictionary.ts';
 
 /** A result with its detail as JSON. */

@@ -1,5 +1,5 @@
-import { noFacts, type RunFacts } from '../../../checks/contract/facts.ts';
-import { findCheckType } from '../../../checks/index.ts';
+import { noFacts, type RunFacts } from '@picket/checks/contract/facts.ts';
+import { findCheckType } from '@picket/checks/index.ts';
 import { storedValue } from '../stored-json.ts';
 
 const read = storedValue<object>('results.detail', {});

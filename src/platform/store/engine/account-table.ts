@@ -1,5 +1,5 @@
+import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import type { Insertable, Kysely, Selectable, SelectType, Updateable } from 'kysely';
-import type { Cursor } from '../../../protocol/http/cursor.ts';
 import type { Tables } from '../tables.ts';
 import type { Dialect } from './dialect.ts';
 import { isBehind, type Page, readPage } from './queries.ts';

@@ -1,6 +1,6 @@
+import { toError } from '@picket/lib/errors.ts';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { toError } from '../../../lib/errors.ts';
 import { noteStatement } from '../commits.ts';
 import type { Tables } from '../tables.ts';
 import { type Connection, postgresSql } from './dialect.ts';

@@ -1,4 +1,7 @@
 import { dirname } from 'node:path';
+import { AppError, errorCodeOf } from '@picket/lib/errors.ts';
+import { makeFolders } from '@picket/lib/process/make-folders.ts';
+import { FairQueue } from '@picket/lib/turns/fair-queue.ts';
 import {
   type Expression,
   type InsertQueryBuilder,
@@ -8,9 +11,6 @@ import {
   type RawBuilder,
   sql,
 } from 'kysely';
-import { AppError, errorCodeOf } from '../../../lib/errors.ts';
-import { makeFolders } from '../../../lib/process/make-folders.ts';
-import { FairQueue } from '../../../lib/turns/fair-queue.ts';
 import type { Tables } from '../tables.ts';
 import { keepPrivate } from './disk/data-dir.ts';
 import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';

@@ -1,6 +1,6 @@
+import type { Logger } from '@picket/lib/log.ts';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
-import type { Logger } from '../../../lib/log.ts';
 import type { Tables } from '../tables.ts';
 
 /** Into how many parts the checks are divided by a hash of their ids. Equal shares for 1, 2, 3, 4 and 6 processes. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffDelayMs } from '@picket/lib/clock.ts';
+import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
-import { backoffDelayMs } from '../../../lib/clock.ts';
-import { AppError, errorCodeOf, toError } from '../../../lib/errors.ts';
-import type { Logger } from '../../../lib/log.ts';
 import type { Tables } from '../tables.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 

@@ -1,5 +1,6 @@
 import { constants, type DatabaseSync, type Session } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FairQueue } from '@picket/lib/turns/fair-queue.ts';
 import {
   type DatabaseConnection,
   Kysely,
@@ -7,7 +8,6 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import type { FairQueue } from '../../../lib/turns/fair-queue.ts';
 import type { Tables } from '../tables.ts';
 import type { OpenSqlite } from './sqlite.ts';
 

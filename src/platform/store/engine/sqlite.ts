@@ -1,4 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { toError } from '@picket/lib/errors.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import { presentAsker } from '@picket/lib/turns/asker.ts';
+import type { FairQueue } from '@picket/lib/turns/fair-queue.ts';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -9,10 +13,6 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { toError } from '../../../lib/errors.ts';
-import { LruMap } from '../../../lib/lru.ts';
-import { presentAsker } from '../../../lib/turns/asker.ts';
-import type { FairQueue } from '../../../lib/turns/fair-queue.ts';
 import { noteStatement } from '../commits.ts';
 
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */

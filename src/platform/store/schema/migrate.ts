@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { AppError } from '@picket/lib/errors.ts';
 import { type Kysely, sql } from 'kysely';
-import { AppError } from '../../../lib/errors.ts';
 import type { Dialect } from '../engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 import { type Migration, migrations } from './migrations.ts';

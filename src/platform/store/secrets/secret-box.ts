@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { AppError } from '../../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 
 const keyBytes = 32;
 const ivBytes = 12;

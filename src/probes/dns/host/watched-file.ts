@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { errorCodeOf } from '../../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 /** How often a file may be looked at, in milliseconds. */
 const recheckMs = 1000;

@@ -1,4 +1,12 @@
 import {
+  codecType,
+  type DnsClass,
+  dnsClasses,
+  type RecordType,
+  typeName,
+} from '@picket/lib/dns-record-type.ts';
+import { toError } from '@picket/lib/errors.ts';
+import {
   type Answer,
   AUTHENTIC_DATA,
   type RecordType as CodecRecordType,
@@ -9,14 +17,6 @@ import {
   RECURSION_DESIRED,
   TRUNCATED_RESPONSE,
 } from 'dns-packet';
-import {
-  codecType,
-  type DnsClass,
-  dnsClasses,
-  type RecordType,
-  typeName,
-} from '../../../lib/dns-record-type.ts';
-import { toError } from '../../../lib/errors.ts';
 import { decodingSteps } from './decoding-cost.ts';
 import { isSameName } from './name.ts';
 import { DnsDecodeError, type RawRecord, readRawMessage } from './raw-records.ts';

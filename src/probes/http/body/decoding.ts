@@ -6,7 +6,7 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
-import { ZstdFrames } from '../../../lib/wire/zstd-frames.ts';
+import { ZstdFrames } from '@picket/lib/wire/zstd-frames.ts';
 
 const knownEncodings: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
 

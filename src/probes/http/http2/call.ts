@@ -5,7 +5,7 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { errorCodeOf, toError } from '../../../lib/errors.ts';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { ProbeError } from '../../connection/errors.ts';
 import type { ResponseHeaders } from '../answer-head.ts';
 import type { Call, CallHooks, CallListener } from '../call.ts';

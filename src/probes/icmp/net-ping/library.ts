@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { toError } from '../../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import { IcmpUnavailable } from '../backend.ts';
 
 /** A request as net-ping keeps it; more fields of our own go along. */

@@ -4,7 +4,7 @@
  */
 import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { toError } from '../../../lib/errors.ts';
+import { toError } from '@picket/lib/errors.ts';
 import type { IpFamily } from '../../address.ts';
 import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
 import { errnoOfWords } from '../../sys/errno.ts';

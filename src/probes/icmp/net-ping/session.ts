@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { canonicalAddress } from '../../../lib/wire/canonical-address.ts';
+import { canonicalAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../../address.ts';
 import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
 import { echoRequest, tokenBytes } from '../../kernel-thread/echo/packet.ts';

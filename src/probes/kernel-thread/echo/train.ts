@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../../../lib/wire/canonical-address.ts';
+import { canonicalAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../../address.ts';
 import type { KernelTime } from '../../sys/kernel-clock.ts';
 import { encodeSocketAddress } from '../../sys/socket-address.ts';

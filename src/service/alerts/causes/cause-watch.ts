@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { greatestOf } from '../../../lib/bounds/extremes.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import { AppError } from '../../../lib/errors.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import type { Store } from '../../../platform/store/store.ts';
+import { greatestOf } from '@picket/lib/bounds/extremes.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { shownConfig } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { alertPolicies } from '../policy.ts';

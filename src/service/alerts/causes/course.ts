@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { leastOf } from '../../../lib/bounds/extremes.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { AskedIncident } from '../../incidents/asked.ts';
 import type { CauseContext, FailingCheck } from './failing-check.ts';
 import { causes } from './grouping/causes.ts';

@@ -1,9 +1,9 @@
-import type { RunFacts } from '../../../checks/contract/facts.ts';
-import { isFailureCode } from '../../../checks/contract/failure.ts';
-import { networkFailureIn } from '../../../checks/foreign-texts/network.ts';
-import { isNamedByMessage, locationPart } from '../../../checks/judging/location-part.ts';
-import { failureDetails, type StoredFailure } from '../../../platform/store/details/failure-details.ts';
-import { storedFacts } from '../../../platform/store/details/run-facts.ts';
+import type { RunFacts } from '@picket/checks/contract/facts.ts';
+import { isFailureCode } from '@picket/checks/contract/failure.ts';
+import { networkFailureIn } from '@picket/checks/foreign-texts/network.ts';
+import { isNamedByMessage, locationPart } from '@picket/checks/judging/location-part.ts';
+import { failureDetails, type StoredFailure } from '@picket/platform/store/details/failure-details.ts';
+import { storedFacts } from '@picket/platform/store/details/run-facts.ts';
 import type { FailingCheck, Symptom } from './failing-check.ts';
 
 /** What a failure shows of its cause. */

@@ -1,5 +1,5 @@
-import { findCheckType } from '../../../checks/index.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { gridOf } from '../../checks/slots.ts';
 import type { Check } from '../../checks/store.ts';
 import { askedBy } from '../../incidents/trigger.ts';

@@ -1,11 +1,7 @@
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
-import { found } from '../../../platform/http/known-names.ts';
-import { describePage, pageOffset } from '../../../platform/http/paging.ts';
-import {
-  type AlertCause,
-  alertCauseRoutes,
-  type CauseOfAlert,
-} from '../../../protocol/alerts/alert-cause.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { type AlertCause, alertCauseRoutes, type CauseOfAlert } from '@picket/protocol/alerts/alert-cause.ts';
 import type { OpenCause } from './open-cause.ts';
 
 /** The routes of causes. */

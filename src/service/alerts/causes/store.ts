@@ -1,8 +1,8 @@
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import { leastOf } from '../../../lib/bounds/extremes.ts';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { batches, type Page, readPage } from '../../../platform/store/engine/queries.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { Check } from '../../checks/store.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { OpenCause } from './open-cause.ts';

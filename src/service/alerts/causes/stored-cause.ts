@@ -1,4 +1,4 @@
-import { storedValue } from '../../../platform/store/stored-json.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { CauseMember, News, OpenCause } from './open-cause.ts';
 import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';

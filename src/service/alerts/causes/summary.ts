@@ -1,4 +1,4 @@
-import { storedValue } from '../../../platform/store/stored-json.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { AlertNotificationRow } from '../tables.ts';
 import type { CauseKind } from './failing-check.ts';
 import type { CauseUpdate, OpenCause } from './open-cause.ts';

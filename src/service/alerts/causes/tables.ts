@@ -43,6 +43,6 @@ export interface CauseTables {
   check_parents: CheckParentRow;
 }
 
-declare module '../../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends CauseTables {}
 }

@@ -1,4 +1,4 @@
-import { greatestOf, leastOf } from '../../../lib/bounds/extremes.ts';
+import { greatestOf, leastOf } from '@picket/lib/bounds/extremes.ts';
 import { passesElsewhere } from './failing-check.ts';
 import type { CauseMember, CauseNotice, CauseUpdate, Notified, OpenCause } from './open-cause.ts';
 

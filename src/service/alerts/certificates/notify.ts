@@ -1,5 +1,5 @@
-import { daysLeft } from '../../../lib/figures/days-left.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import { daysLeft } from '@picket/lib/figures/days-left.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { type AlertFacts, certificateDomain, factsOf } from '../facts.ts';

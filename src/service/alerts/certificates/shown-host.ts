@@ -1,5 +1,5 @@
-import { storedFacts } from '../../../platform/store/details/run-facts.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import { storedFacts } from '@picket/platform/store/details/run-facts.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 
 const dayMs = 86_400_000;
 /** The results of the last days that are looked at; details of most passes may be left out. */

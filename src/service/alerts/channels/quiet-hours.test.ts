@@ -1,7 +1,7 @@
+import { localTime } from '@picket/lib/time-zone.ts';
+import { QuietHours } from '@picket/protocol/alerts/quiet-hours.ts';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { localTime } from '../../../lib/time-zone.ts';
-import { QuietHours } from '../../../protocol/alerts/quiet-hours.ts';
 import { isHeld, quietUntil, threadOf } from './quiet-hours.ts';
 
 const night = (timezone = 'Europe/Berlin') => ({ from: '22:00', until: '07:00', timezone });

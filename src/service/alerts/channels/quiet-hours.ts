@@ -1,6 +1,6 @@
+import { instantOfLocal, localTime } from '@picket/lib/time-zone.ts';
+import type { QuietHours } from '@picket/protocol/alerts/quiet-hours.ts';
 import { Temporal } from 'temporal-polyfill';
-import { instantOfLocal, localTime } from '../../../lib/time-zone.ts';
-import type { QuietHours } from '../../../protocol/alerts/quiet-hours.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
 import type { Notice } from '../state.ts';
 

@@ -1,19 +1,19 @@
-import type { ChannelSettings } from '../../../channels/contract/channel.ts';
-import { findChannelKind } from '../../../channels/index.ts';
-import type { WebhookConfig } from '../../../channels/webhook/config.ts';
-import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
-import { found } from '../../../platform/http/known-names.ts';
-import { describePage, pageOffset } from '../../../platform/http/paging.ts';
-import { unknownFieldIssues } from '../../../platform/http/unknown-names.ts';
-import { fieldError, validationError } from '../../../platform/http/validation.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import type { ChannelSettings } from '@picket/channels/contract/channel.ts';
+import { findChannelKind } from '@picket/channels/index.ts';
+import type { WebhookConfig } from '@picket/channels/webhook/config.ts';
+import { keepMasked, maskDefinition } from '@picket/checks/contract/masking.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { unknownFieldIssues } from '@picket/platform/http/unknown-names.ts';
+import { fieldError, validationError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import {
   AlertChannelInput,
   alertChannelRoutes,
   type AlertChannel as ShownChannel,
-} from '../../../protocol/alerts/alert-channel.ts';
-import type { Warning } from '../../../protocol/http/warning.ts';
+} from '@picket/protocol/alerts/alert-channel.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 import { templateThread } from '../delivery/template-thread.ts';
 import { leaveReceiver } from '../receivers/leave-receiver.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';

@@ -1,6 +1,6 @@
-import { findChannelKind } from '../../../channels/index.ts';
-import { maskDefinition } from '../../../checks/contract/masking.ts';
-import type { AlertChannelInput } from '../../../protocol/alerts/alert-channel.ts';
+import { findChannelKind } from '@picket/channels/index.ts';
+import { maskDefinition } from '@picket/checks/contract/masking.ts';
+import type { AlertChannelInput } from '@picket/protocol/alerts/alert-channel.ts';
 import type { AlertFacts } from '../facts.ts';
 import type { Notice } from '../state.ts';
 import type { AlertChannel } from './store.ts';

@@ -1,11 +1,11 @@
+import { channelKinds } from '@picket/channels/index.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { batches } from '@picket/platform/store/engine/queries.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import { ChannelFlags } from '@picket/protocol/alerts/alert-channel.ts';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import { channelKinds } from '../../../channels/index.ts';
-import { accountTable } from '../../../platform/store/engine/account-table.ts';
-import { batches } from '../../../platform/store/engine/queries.ts';
-import { storedJson } from '../../../platform/store/stored-json.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
-import { ChannelFlags } from '../../../protocol/alerts/alert-channel.ts';
 import type { Subscriber, Subscription } from '../../checks/store.ts';
 import { ReceiverIncidents } from '../receivers/store.ts';
 import type { FormerChannelRow } from '../receivers/tables.ts';

@@ -1,6 +1,6 @@
-import { fieldError } from '../../../platform/http/validation.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import type { Warning } from '../../../protocol/http/warning.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 
 /** Who is subscribed, as it is written: a check or a group. */
 export interface WrittenSubscription {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { findChannelKind } from '../../../channels/index.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Store } from '../../../platform/store/store.ts';
+import { findChannelKind } from '@picket/channels/index.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { AlertFacts } from '../facts.ts';
 import { storeAlert } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';

@@ -1,4 +1,4 @@
-import { html } from '../../../lib/html.ts';
+import { html } from '@picket/lib/html.ts';
 import { type AlertMessage, factLines, titleOf } from './message.ts';
 
 /** How the check of an alert is by now; null where that is not known. */

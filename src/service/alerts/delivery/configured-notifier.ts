@@ -1,7 +1,7 @@
-import type { ChannelSettings } from '../../../channels/contract/channel.ts';
-import type { ServiceConfig } from '../../../platform/config/config.ts';
-import { OutboundHttp } from '../../../platform/outbound/outbound-http.ts';
-import { createEgressPolicy, type EgressPolicy } from '../../../probes/egress/policy.ts';
+import type { ChannelSettings } from '@picket/channels/contract/channel.ts';
+import type { ServiceConfig } from '@picket/platform/config/config.ts';
+import { OutboundHttp } from '@picket/platform/outbound/outbound-http.ts';
+import { createEgressPolicy, type EgressPolicy } from '@picket/probes/egress/policy.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
 import { Notifier, type NotifierOptions } from './notifier.ts';
 

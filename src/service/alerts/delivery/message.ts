@@ -1,10 +1,10 @@
-import type { ChannelMessage } from '../../../channels/contract/message.ts';
-import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
-import { failureWords } from '../../../checks/judging/failure-words.ts';
-import { counted } from '../../../lib/figures/count.ts';
-import { expiryText } from '../../../lib/figures/days-left.ts';
-import { durationText } from '../../../lib/figures/duration.ts';
-import type { ModelCause } from '../../../protocol/results/root-cause-analysis.ts';
+import type { ChannelMessage } from '@picket/channels/contract/message.ts';
+import { cut, type Fact, oneLine, plainText } from '@picket/channels/contract/text.ts';
+import { failureWords } from '@picket/checks/judging/failure-words.ts';
+import { counted } from '@picket/lib/figures/count.ts';
+import { expiryText } from '@picket/lib/figures/days-left.ts';
+import { durationText } from '@picket/lib/figures/duration.ts';
+import type { ModelCause } from '@picket/protocol/results/root-cause-analysis.ts';
 import { type CauseSummary, causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
 import { endText, endTitle } from '../receivers/end-reason.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '../../../platform/store/store.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { isHeld, quietUntil, threadOf } from '../channels/quiet-hours.ts';
 import type { StoredChannel } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';

@@ -1,7 +1,7 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { batches, type Page, readPage } from '../../../platform/store/engine/queries.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import { ReceiverIncidents } from '../receivers/store.ts';
 import type { Notice } from '../state.ts';
 import type { AlertNotificationRow, AlertRow, NotificationStatus } from '../tables.ts';

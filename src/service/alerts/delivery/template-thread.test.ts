@@ -1,7 +1,7 @@
+import type { ChannelMessage } from '@picket/channels/contract/message.ts';
+import type { WebhookConfig } from '@picket/channels/webhook/config.ts';
+import { TemplateError } from '@picket/checks/judging/templating.ts';
 import { describe, expect, it } from 'vitest';
-import type { ChannelMessage } from '../../../channels/contract/message.ts';
-import type { WebhookConfig } from '../../../channels/webhook/config.ts';
-import { TemplateError } from '../../../checks/judging/templating.ts';
 import { TemplateThread } from './template-thread.ts';
 
 const message: ChannelMessage = {

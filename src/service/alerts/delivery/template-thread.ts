@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { OutboundRequest } from '../../../channels/contract/channel.ts';
-import type { ChannelMessage } from '../../../channels/contract/message.ts';
-import type { WebhookConfig } from '../../../channels/webhook/config.ts';
-import { TemplateError } from '../../../checks/judging/templating.ts';
-import { CpuLimitExceeded, cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
-import { ownThreadEnvironment } from '../../../lib/env.ts';
-import { errorCodeOf } from '../../../lib/errors.ts';
-import { LruMap } from '../../../lib/lru.ts';
-import { FairQueue, type QueueFigures } from '../../../lib/turns/fair-queue.ts';
+import type { OutboundRequest } from '@picket/channels/contract/channel.ts';
+import type { ChannelMessage } from '@picket/channels/contract/message.ts';
+import type { WebhookConfig } from '@picket/channels/webhook/config.ts';
+import { TemplateError } from '@picket/checks/judging/templating.ts';
+import { CpuLimitExceeded, cpuMsOf } from '@picket/lib/bounds/cpu-limit.ts';
+import { ownThreadEnvironment } from '@picket/lib/env.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import { FairQueue, type QueueFigures } from '@picket/lib/turns/fair-queue.ts';
 
 type Problem = { key: string; message: string };
 

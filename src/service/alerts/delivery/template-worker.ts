@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
-import { templateProblems, webhookRequest } from '../../../channels/webhook/request.ts';
-import { TemplateError } from '../../../checks/judging/templating.ts';
-import { toError } from '../../../lib/errors.ts';
+import { templateProblems, webhookRequest } from '@picket/channels/webhook/request.ts';
+import { TemplateError } from '@picket/checks/judging/templating.ts';
+import { toError } from '@picket/lib/errors.ts';
 import type { TemplateReply, TemplateWork } from './template-thread.ts';
 
 /** The thread that fills templates of webhooks. See template-thread.ts. */

@@ -1,4 +1,4 @@
-import { LruMap } from '../../../lib/lru.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import type { AlertNotificationRow } from '../tables.ts';
 import type { Crowd, DueNotification } from './store.ts';
 

@@ -1,6 +1,6 @@
-import { findChannelKind } from '../../../channels/index.ts';
-import { leastOf } from '../../../lib/bounds/extremes.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import { findChannelKind } from '@picket/channels/index.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';

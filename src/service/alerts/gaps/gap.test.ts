@@ -1,6 +1,6 @@
+import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
+import { slotReasons } from '@picket/protocol/runs/slot.ts';
 import { expect, it } from 'vitest';
-import { AlertSettings } from '../../../checks/contract/definition/common-fields.ts';
-import { slotReasons } from '../../../protocol/runs/slot.ts';
 import { gapText, isDue, isGapReason, type Miss, opensAt, type Unmeasured, withMiss } from './gap.ts';
 
 const minuteMs = 60_000;

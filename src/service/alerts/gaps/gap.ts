@@ -1,5 +1,5 @@
-import type { AlertSettings } from '../../../checks/contract/definition/common-fields.ts';
-import { type SlotReason, slotReasons } from '../../../protocol/runs/slot.ts';
+import type { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
+import { type SlotReason, slotReasons } from '@picket/protocol/runs/slot.ts';
 import type { RunRow } from '../../runs/tables.ts';
 
 /**

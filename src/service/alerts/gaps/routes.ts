@@ -1,6 +1,6 @@
-import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../../platform/feature/handler.ts';
-import { describePage, pageOffset } from '../../../platform/http/paging.ts';
-import { monitoringGapRoutes } from '../../../protocol/alerts/monitoring-gap.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '@picket/platform/feature/handler.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { monitoringGapRoutes } from '@picket/protocol/alerts/monitoring-gap.ts';
 import { explanationOf } from './gap.ts';
 
 /** The routes of monitoring gaps. */

@@ -1,8 +1,8 @@
+import { isSince } from '@picket/platform/store/days/ended-day.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, type Selectable, sql } from 'kysely';
-import { isSince } from '../../../platform/store/days/ended-day.ts';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { type Page, readPage } from '../../../platform/store/engine/queries.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { GapGroupRow, MonitoringGapRow } from '../tables.ts';
 import type { GapReason, Unmeasured } from './gap.ts';
 

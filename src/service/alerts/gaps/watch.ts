@@ -1,5 +1,5 @@
-import { leastOf } from '../../../lib/bounds/extremes.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { locationsOf } from '../../checks/slots.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';

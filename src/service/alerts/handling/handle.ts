@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { acknowledgeAlert } from '../raise.ts';
 import type { AlertAction } from '../tables.ts';
 import type { Actor } from './actor.ts';

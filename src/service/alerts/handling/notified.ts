@@ -1,7 +1,7 @@
-import { leastOf } from '../../../lib/bounds/extremes.ts';
-import type { Store } from '../../../platform/store/store.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
-import type { OpenAlert } from '../../../protocol/alerts/alert-handling.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { OpenAlert } from '@picket/protocol/alerts/alert-handling.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import type { NotifiedRow } from '../delivery/store.ts';
 import { unknownFacts } from '../facts.ts';

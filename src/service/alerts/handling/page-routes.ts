@@ -1,8 +1,8 @@
-import { AppError } from '../../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import type { Store } from '../../../platform/store/store.ts';
-import { alertHandlingRoutes } from '../../../protocol/alerts/alert-handling.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { alertHandlingRoutes } from '@picket/protocol/alerts/alert-handling.ts';
 import { knownOfResult } from '../../analyses/analyst.ts';
 import { record } from '../../audit/record.ts';
 import { summaryOf } from '../causes/summary.ts';

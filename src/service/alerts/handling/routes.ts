@@ -1,22 +1,18 @@
-import { AppError } from '../../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type HandlerDeps,
   handlersById,
   iso,
   optionalIso,
-} from '../../../platform/feature/handler.ts';
-import { found } from '../../../platform/http/known-names.ts';
-import { describePage, pageOffset } from '../../../platform/http/paging.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import type { AccountCaller } from '../../../platform/ids/callers.ts';
-import type { Store } from '../../../platform/store/store.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
-import {
-  alertHandlingRoutes,
-  maxSilenceMs,
-  type OpenAlert,
-} from '../../../protocol/alerts/alert-handling.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { AccountCaller } from '@picket/platform/ids/callers.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import { alertHandlingRoutes, maxSilenceMs, type OpenAlert } from '@picket/protocol/alerts/alert-handling.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';
 import { isOpen, parseState, type StoredState } from '../stored-state.ts';
 import type { AlertStateRow } from '../tables.ts';

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { type Page, readPage } from '../../../platform/store/engine/queries.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { AlertActionRow, SilenceRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
 import { unknownActor } from './actor.ts';

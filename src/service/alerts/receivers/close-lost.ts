@@ -1,4 +1,4 @@
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import type { AlertFacts } from '../facts.ts';
 import { alertId, storeAlert, storedFacts } from '../raise.ts';

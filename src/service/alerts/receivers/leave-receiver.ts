@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { findChannelKind } from '../../../channels/index.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import { findChannelKind } from '@picket/channels/index.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { alertId, storeAlert, storedFacts } from '../raise.ts';

@@ -1,10 +1,10 @@
+import { connectSqlite } from '@picket/platform/store/engine/dialect.ts';
+import { receiverIncidents } from '@picket/platform/store/schema/alert-migration.ts';
+import { migrate } from '@picket/platform/store/schema/migrate.ts';
+import { migrations } from '@picket/platform/store/schema/migrations.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { connectSqlite } from '../../../platform/store/engine/dialect.ts';
-import { receiverIncidents } from '../../../platform/store/schema/alert-migration.ts';
-import { migrate } from '../../../platform/store/schema/migrate.ts';
-import { migrations } from '../../../platform/store/schema/migrations.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import { resourceMigrations } from '../../resources/index.ts';
 
 const all = [...migrations, ...resourceMigrations];

@@ -1,8 +1,8 @@
+import { findChannelKind } from '@picket/channels/index.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import { findChannelKind } from '../../../channels/index.ts';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import { type AlertFacts, unknownFacts } from '../facts.ts';
 import type { Notice } from '../state.ts';
 import { incidentKeyOf, incidentSubjectOf } from './incident-key.ts';

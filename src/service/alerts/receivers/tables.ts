@@ -30,6 +30,6 @@ export interface ReceiverTables {
   former_channels: FormerChannelRow;
 }
 
-declare module '../../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends ReceiverTables {}
 }

@@ -1,4 +1,4 @@
-import type { DiagnosedRoute } from '../../../checks/contract/facts.ts';
+import type { DiagnosedRoute } from '@picket/checks/contract/facts.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { peerText } from '../seen/peer.ts';

@@ -1,4 +1,4 @@
-import { statusLabel } from '../../../checks/grpc/status-words.ts';
+import { statusLabel } from '@picket/checks/grpc/status-words.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { companyItems, sentence } from './location.ts';

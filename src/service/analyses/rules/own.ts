@@ -1,4 +1,4 @@
-import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
+import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
 import { type Conclusion, type EvidenceItem, shown } from '../conclusion.ts';
 import type { Case } from '../seen/case.ts';
 import { changeItems, relevantChanges } from './change.ts';

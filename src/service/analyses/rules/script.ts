@@ -1,4 +1,4 @@
-import { errorNameIn, scriptErrorIn } from '../../../checks/foreign-texts/javascript.ts';
+import { errorNameIn, scriptErrorIn } from '@picket/checks/foreign-texts/javascript.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { quoted } from '../seen/read.ts';

@@ -1,5 +1,5 @@
-import type { CertificateFlaw } from '../../../checks/contract/failure-details.ts';
-import { certificateFlawIn, handshakeProblemIn } from '../../../checks/foreign-texts/tls.ts';
+import type { CertificateFlaw } from '@picket/checks/contract/failure-details.ts';
+import { certificateFlawIn, handshakeProblemIn } from '@picket/checks/foreign-texts/tls.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type Case, impactOf } from '../seen/case.ts';
 import { companyItems, sentence } from './location.ts';

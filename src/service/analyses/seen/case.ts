@@ -1,6 +1,6 @@
-import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
-import { type FailureWords, failureWords } from '../../../checks/judging/failure-words.ts';
-import { locationPart } from '../../../checks/judging/location-part.ts';
+import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
+import { type FailureWords, failureWords } from '@picket/checks/judging/failure-words.ts';
+import { locationPart } from '@picket/checks/judging/location-part.ts';
 import type { Evidence } from '../evidence.ts';
 import { peerText } from './peer.ts';
 import { type RunView, viewOf } from './run-view.ts';

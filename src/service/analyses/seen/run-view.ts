@@ -1,7 +1,7 @@
-import type { RunFacts } from '../../../checks/contract/facts.ts';
-import type { FailureDetails } from '../../../checks/contract/failure-details.ts';
-import { isNamedByMessage } from '../../../checks/judging/location-part.ts';
-import { factsOf } from '../../../platform/store/details/run-facts.ts';
+import type { RunFacts } from '@picket/checks/contract/facts.ts';
+import type { FailureDetails } from '@picket/checks/contract/failure-details.ts';
+import { isNamedByMessage } from '@picket/checks/judging/location-part.ts';
+import { factsOf } from '@picket/platform/store/details/run-facts.ts';
 import type { StoredRun } from '../evidence.ts';
 import type { Peer } from './peer.ts';
 import { type ScriptFault, scriptFaultOf } from './script-fault.ts';

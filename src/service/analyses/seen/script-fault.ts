@@ -1,20 +1,20 @@
 import { stripVTControlCharacters } from 'node:util';
-import { hostOf, type RunFacts } from '../../../checks/contract/facts.ts';
-import { errorNameIn } from '../../../checks/foreign-texts/javascript.ts';
+import { hostOf, type RunFacts } from '@picket/checks/contract/facts.ts';
+import { errorNameIn } from '@picket/checks/foreign-texts/javascript.ts';
 import {
   lookedUpNameIn,
   networkCodeIn,
   networkFailureIn,
   systemPeerIn,
-} from '../../../checks/foreign-texts/network.ts';
+} from '@picket/checks/foreign-texts/network.ts';
 import {
   expectationIn,
   locatorIn,
   type ScriptProblem,
   scriptProblemIn,
   urlIn,
-} from '../../../checks/foreign-texts/playwright.ts';
-import { isNamedByMessage } from '../../../checks/judging/location-part.ts';
+} from '@picket/checks/foreign-texts/playwright.ts';
+import { isNamedByMessage } from '@picket/checks/judging/location-part.ts';
 import type { StoredRun } from '../evidence.ts';
 import type { Peer } from './peer.ts';
 

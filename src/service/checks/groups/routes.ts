@@ -1,20 +1,20 @@
-import { mergeDefinition } from '../../../checks/contract/definition/definition.ts';
-import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
-import { AppError } from '../../../lib/errors.ts';
-import { type AnyHandler, handlersById } from '../../../platform/feature/handler.ts';
-import { found, requireLocations } from '../../../platform/http/known-names.ts';
-import { describePage, pageOffset } from '../../../platform/http/paging.ts';
-import { validationError } from '../../../platform/http/validation.ts';
-import type { Signal } from '../../../platform/store/engine/signals.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+import { mergeDefinition } from '@picket/checks/contract/definition/definition.ts';
+import { keepMasked, maskDefinition } from '@picket/checks/contract/masking.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, handlersById } from '@picket/platform/feature/handler.ts';
+import { found, requireLocations } from '@picket/platform/http/known-names.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { validationError } from '@picket/platform/http/validation.ts';
+import type { Signal } from '@picket/platform/store/engine/signals.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import {
   CheckGroupInput,
   checkGroupRoutes,
   type GroupDefinition,
   maskedInGroups,
   mergedInGroups,
-} from '../../../protocol/checks/check-group.ts';
-import { weakSecrets } from '../../../protocol/http/weak-secrets.ts';
+} from '@picket/protocol/checks/check-group.ts';
+import { weakSecrets } from '@picket/protocol/http/weak-secrets.ts';
 import { forgetAlerts } from '../../incidents/forget-alerts.ts';
 import { refuseMovedByGroup } from '../addresses/address-values.ts';
 import {

@@ -1,9 +1,9 @@
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { escapeLike } from '@picket/platform/store/engine/dialect.ts';
+import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
+import { CheckGroupInput } from '@picket/protocol/checks/check-group.ts';
 import { type Selectable, sql } from 'kysely';
-import { accountTable } from '../../../platform/store/engine/account-table.ts';
-import { escapeLike } from '../../../platform/store/engine/dialect.ts';
-import { type Page, readPage } from '../../../platform/store/engine/queries.ts';
-import { storedJson } from '../../../platform/store/stored-json.ts';
-import { CheckGroupInput } from '../../../protocol/checks/check-group.ts';
 import type { CheckGroupRow } from './tables.ts';
 
 /** A stored group of checks. */

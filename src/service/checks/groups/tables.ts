@@ -29,6 +29,6 @@ export interface CheckGroupTables {
   check_group_locations: CheckGroupLocationRow;
 }
 
-declare module '../../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends CheckGroupTables {}
 }

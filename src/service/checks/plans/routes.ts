@@ -1,8 +1,8 @@
-import { AppError } from '../../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
-import { found } from '../../../platform/http/known-names.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
-import { checkPlanRoutes } from '../../../protocol/checks/check-plan.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import { checkPlanRoutes } from '@picket/protocol/checks/check-plan.ts';
 import type { CheckPlanRow } from './tables.ts';
 
 const planContent = storedValue<Record<string, unknown>>('check_plans.content', {});

@@ -16,6 +16,6 @@ export interface CheckPlanTables {
   check_plans: CheckPlanRow;
 }
 
-declare module '../../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends CheckPlanTables {}
 }

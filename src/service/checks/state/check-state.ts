@@ -1,7 +1,7 @@
+import { checkTypeNames, findCheckType } from '@picket/checks/index.ts';
+import { isOnItsWay } from '@picket/platform/store/days/ended-day.ts';
+import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
-import { isOnItsWay } from '../../../platform/store/days/ended-day.ts';
-import { type CheckState, checkStates } from '../../../protocol/checks/check-state.ts';
 import type { PausedChecks } from './paused-checks.ts';
 import { longestFreshnessMs } from './silence.ts';
 

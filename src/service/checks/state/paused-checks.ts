@@ -1,6 +1,6 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import type { WindowDefinition } from '../../../protocol/pages/maintenance-window.ts';
 
 /** A maintenance window that is in effect. */
 export interface WindowInEffect {

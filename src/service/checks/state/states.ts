@@ -1,7 +1,7 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import type { CheckState } from '@picket/protocol/checks/check-state.ts';
 import { type Kysely, sql } from 'kysely';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
-import type { CheckState } from '../../../protocol/checks/check-state.ts';
 import { MaintenanceCalendar } from '../../maintenance/calendar.ts';
 import { MaintenanceWindows } from '../../maintenance/window-store.ts';
 import { freshSince, isUnderWay, pinged, stateAt, stateOf, turnsAt } from './check-state.ts';

@@ -1,7 +1,7 @@
-import { findCheckType } from '../../../checks/index.ts';
-import { regions } from '../../../checks/tables/regions.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import type { Warning } from '../../../protocol/http/warning.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { regions } from '@picket/checks/tables/regions.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 import { agentCapabilities, agentCheckTypes, agentSeenWindowMs } from '../../agent-presence/presence.ts';
 import type { AgentRow } from '../../agent-presence/tables.ts';
 import { type EffectiveCheck, withGroups } from '../effective-check.ts';

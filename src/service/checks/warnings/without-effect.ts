@@ -1,7 +1,7 @@
-import type { CheckType } from '../../../checks/contract/check-type.ts';
-import { completeDefinition } from '../../../checks/contract/definition/definition.ts';
-import { findCheckType } from '../../../checks/index.ts';
-import type { Warning } from '../../../protocol/http/warning.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { completeDefinition } from '@picket/checks/contract/definition/definition.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import type { Warning } from '@picket/protocol/http/warning.ts';
 import type { Check } from '../store.ts';
 
 const lifecycleFields = [

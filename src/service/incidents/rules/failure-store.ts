@@ -1,6 +1,6 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { RuleFailureRow } from '../tables.ts';
 
 /** What fails by automation rules, until it has recovered. */

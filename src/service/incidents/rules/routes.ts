@@ -5,18 +5,18 @@ import {
   handlersById,
   iso,
   optionalIso,
-} from '../../../platform/feature/handler.ts';
-import { found, notFound } from '../../../platform/http/known-names.ts';
-import { pageOf } from '../../../platform/http/paging.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import { parseCursor } from '../../../protocol/http/cursor.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found, notFound } from '@picket/platform/http/known-names.ts';
+import { pageOf } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { parseCursor } from '@picket/protocol/http/cursor.ts';
 import {
   type AutomationRuleInput,
   automationRuleRoutes,
   type AutomationRule as ShownRule,
-} from '../../../protocol/pages/automation-rule.ts';
-import { pageOfCards } from '../../../protocol/pages/status-page.ts';
+} from '@picket/protocol/pages/automation-rule.ts';
+import { pageOfCards } from '@picket/protocol/pages/status-page.ts';
 import type { AutomationRuleRow, ImpactedComponent } from '../tables.ts';
 import { requireComponents } from '../writer.ts';
 import type { AutomationRule, RuleDefinition } from './store.ts';

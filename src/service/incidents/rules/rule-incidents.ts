@@ -1,6 +1,6 @@
-import type { Clock } from '../../../lib/clock.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import type { Store } from '../../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { affectedComponents, isShownOn } from '../../maintenance/affected.ts';
 import { isGoingOn, visibleMaintenances } from '../../maintenance/pages.ts';
 import { severityOf, worstImpact } from '../impact.ts';

@@ -1,13 +1,13 @@
-import { z } from 'zod';
-import { findCheckType } from '../../../checks/index.ts';
-import { accountTable } from '../../../platform/store/engine/account-table.ts';
-import { batches, isBehind } from '../../../platform/store/engine/queries.ts';
-import { storedJson } from '../../../platform/store/stored-json.ts';
-import type { Cursor } from '../../../protocol/http/cursor.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { batches, isBehind } from '@picket/platform/store/engine/queries.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
+import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import {
   AutomationRuleInput,
   type AutomationRule as ShownRule,
-} from '../../../protocol/pages/automation-rule.ts';
+} from '@picket/protocol/pages/automation-rule.ts';
+import { z } from 'zod';
 import type { AutomationRuleComponentRow, AutomationRuleRow, ImpactedComponent } from '../tables.ts';
 
 /** What of a rule is stored as it is written. */

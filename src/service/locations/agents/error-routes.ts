@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '../../../lib/errors.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
-import { describePage, pageOffset } from '../../../platform/http/paging.ts';
-import { fieldError, findUnstorable, validationError } from '../../../platform/http/validation.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { fieldError, findUnstorable, validationError } from '@picket/platform/http/validation.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import {
   AgentErrorEvent,
   type AgentErrorFrame,
   agentErrorRoutes,
-} from '../../../protocol/agent/agent-error.ts';
+} from '@picket/protocol/agent/agent-error.ts';
 import type { AgentErrorRow } from '../tables.ts';
 
 const stackOf = storedValue<readonly AgentErrorFrame[]>('agent_errors.stack', []);

@@ -1,5 +1,5 @@
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { AgentErrorRow } from '../tables.ts';
 
 /** Kinds of errors kept for a location; the longest unseen makes room. */

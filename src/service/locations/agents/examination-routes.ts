@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../../../lib/errors.ts';
-import { packageVersion } from '../../../lib/version.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
-import { examinationRoutes, maxExaminationBytes } from '../../../protocol/agent/agent-examination.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { packageVersion } from '@picket/lib/version.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { examinationRoutes, maxExaminationBytes } from '@picket/protocol/agent/agent-examination.ts';
 import { isOutdated } from '../../agent-presence/presence.ts';
 
 /** A sender of whom nothing is heard for this long has gone. */

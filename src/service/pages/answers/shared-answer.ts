@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CallRequest, Reply } from '../../../platform/feature/exchange.ts';
+import type { CallRequest, Reply } from '@picket/platform/feature/exchange.ts';
 
 interface Asked {
   readonly request: Pick<CallRequest, 'headers'>;

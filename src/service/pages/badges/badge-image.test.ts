@@ -1,5 +1,5 @@
+import { badgeStyles, badgeThemes } from '@picket/protocol/pages/badge.ts';
 import { expect, it } from 'vitest';
-import { badgeStyles, badgeThemes } from '../../../protocol/pages/badge.ts';
 import { type Badge, badgeImage } from './badge-image.ts';
 
 const badge: Badge = { label: 'API', message: 'passing', state: 'passing', style: 'flat', theme: 'default' };

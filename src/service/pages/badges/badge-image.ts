@@ -1,5 +1,5 @@
-import type { CheckState } from '../../../protocol/checks/check-state.ts';
-import type { badgeStyles, badgeThemes } from '../../../protocol/pages/badge.ts';
+import type { CheckState } from '@picket/protocol/checks/check-state.ts';
+import type { badgeStyles, badgeThemes } from '@picket/protocol/pages/badge.ts';
 
 export interface Badge {
   readonly label: string;

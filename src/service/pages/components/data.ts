@@ -1,5 +1,5 @@
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import type { ComponentState, StatusPageData } from '../../../protocol/pages/public-page.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { ComponentState, StatusPageData } from '@picket/protocol/pages/public-page.ts';
 import type { CoverageSource } from '../../coverage/coverage-query.ts';
 import { severityOf, worstImpact } from '../../incidents/impact.ts';
 import { uptimeDays, uptimeOf, uptimeView } from '../../incidents/timeline.ts';

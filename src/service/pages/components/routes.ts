@@ -5,17 +5,17 @@ import {
   handlersById,
   iso,
   optionalIso,
-} from '../../../platform/feature/handler.ts';
-import { found } from '../../../platform/http/known-names.ts';
-import { pageOf } from '../../../platform/http/paging.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import { parseCursor } from '../../../protocol/http/cursor.ts';
-import { pageOfCards } from '../../../protocol/pages/status-page.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { pageOf } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { parseCursor } from '@picket/protocol/http/cursor.ts';
+import { pageOfCards } from '@picket/protocol/pages/status-page.ts';
 import {
   type StatusPageComponent,
   statusPageComponentRoutes,
-} from '../../../protocol/pages/status-page-component.ts';
+} from '@picket/protocol/pages/status-page-component.ts';
 import type { ComponentRow } from '../tables.ts';
 
 const mostOnPage = 500;

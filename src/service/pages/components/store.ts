@@ -1,6 +1,6 @@
-import { accountTable } from '../../../platform/store/engine/account-table.ts';
-import { isBehind } from '../../../platform/store/engine/queries.ts';
-import type { Cursor } from '../../../protocol/http/cursor.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
+import { isBehind } from '@picket/platform/store/engine/queries.ts';
+import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import type { ComponentRow } from '../tables.ts';
 
 /** The components of status pages. */

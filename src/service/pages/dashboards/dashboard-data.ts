@@ -1,7 +1,7 @@
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import type { CheckState } from '../../../protocol/checks/check-state.ts';
-import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
-import type { DashboardData } from '../../../protocol/pages/public-page.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { CheckState } from '@picket/protocol/checks/check-state.ts';
+import type { DashboardOptions } from '@picket/protocol/pages/dashboard.ts';
+import type { DashboardData } from '@picket/protocol/pages/public-page.ts';
 import { coverageDays, lastDays, windowCoverage } from '../../coverage/coverage-query.ts';
 import type { AnalyticsThread } from '../../results/analytics/analytics-thread.ts';
 import { measuredOnDemand } from '../../results/analytics/measured-values.ts';

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type HandlerDeps,
   handlersById,
   iso,
   optionalIso,
-} from '../../../platform/feature/handler.ts';
-import { found, notFound } from '../../../platform/http/known-names.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found, notFound } from '@picket/platform/http/known-names.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
 import {
   type DashboardIncident,
   type DashboardIncidentUpdate,
   dashboardIncidentRoutes,
-} from '../../../protocol/pages/dashboard-incident.ts';
+} from '@picket/protocol/pages/dashboard-incident.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
 /** The routes of the incidents of dashboards. */

@@ -1,4 +1,4 @@
-import { accountTable } from '../../../platform/store/engine/account-table.ts';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
 /** The incidents of dashboards, and their updates. */

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { AppError } from '../../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type HandlerDeps,
   handlersById,
   iso,
   optionalIso,
-} from '../../../platform/feature/handler.ts';
-import { found, notFound } from '../../../platform/http/known-names.ts';
-import { describePage, pageOffset } from '../../../platform/http/paging.ts';
-import { isUniqueViolation } from '../../../platform/store/engine/dialect.ts';
-import { storedJson } from '../../../platform/store/stored-json.ts';
+} from '@picket/platform/feature/handler.ts';
+import { found, notFound } from '@picket/platform/http/known-names.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
+import { storedJson } from '@picket/platform/store/stored-json.ts';
 import {
   DashboardOptions,
   type Dashboard as DashboardView,
   dashboardRoutes,
-} from '../../../protocol/pages/dashboard.ts';
-import type { CustomDomainState } from '../../../protocol/pages/page-fields.ts';
+} from '@picket/protocol/pages/dashboard.ts';
+import type { CustomDomainState } from '@picket/protocol/pages/page-fields.ts';
 import { claimDomain, domainOfBody } from '../../custom-domains/claiming.ts';
 import type { DomainProof } from '../../custom-domains/domain-proof.ts';
 import { checkDomainOf, domainStates } from '../../custom-domains/shown.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { accountTable } from '@picket/platform/store/engine/account-table.ts';
 import type { Selectable } from 'kysely';
-import { accountTable } from '../../../platform/store/engine/account-table.ts';
 import type { DashboardKeyRow, DashboardRow } from '../tables.ts';
 
 export type Dashboard = Selectable<DashboardRow>;

@@ -1,7 +1,7 @@
-import { leastOf } from '../../../lib/bounds/extremes.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import type { StatusPageData } from '../../../protocol/pages/public-page.ts';
-import { addedCoverage, type Coverage, type DayCoverage } from '../../../protocol/runs/coverage.ts';
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { StatusPageData } from '@picket/protocol/pages/public-page.ts';
+import { addedCoverage, type Coverage, type DayCoverage } from '@picket/protocol/runs/coverage.ts';
 import { type CoverageSource, coverageDays, lastDays } from '../../coverage/coverage-query.ts';
 import { updateView } from '../../incidents/routes.ts';
 import type { IncidentRow, IncidentUpdateRow } from '../../incidents/tables.ts';

@@ -1,15 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { AppError } from '../../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type HandlerDeps,
   handlersById,
   iso,
   optionalIso,
-} from '../../../platform/feature/handler.ts';
-import { pageOf } from '../../../platform/http/paging.ts';
-import { parseCursor } from '../../../protocol/http/cursor.ts';
-import { type Subscription, subscriptionRoutes } from '../../../protocol/pages/subscription.ts';
+} from '@picket/platform/feature/handler.ts';
+import { pageOf } from '@picket/platform/http/paging.ts';
+import { parseCursor } from '@picket/protocol/http/cursor.ts';
+import { type Subscription, subscriptionRoutes } from '@picket/protocol/pages/subscription.ts';
 import type { SubscriptionRow } from '../tables.ts';
 
 /** The routes of the subscriptions of status pages. */

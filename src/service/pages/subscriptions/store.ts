@@ -1,8 +1,8 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { batches, isBehind } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { batches, isBehind } from '../../../platform/store/engine/queries.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
-import type { Cursor } from '../../../protocol/http/cursor.ts';
 import type { SubscriptionRow } from '../tables.ts';
 
 /** Who hears of the incidents of status pages. */

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Clock } from '../../../lib/clock.ts';
-import { AppError } from '../../../lib/errors.ts';
-import type { Store } from '../../../platform/store/store.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import { oneLine, subscriptionLinks } from '../../mail/subscriber-mails.ts';
 import type { StatusPageRow } from '../tables.ts';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Operations } from '../../../platform/operations/operations.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import { titlesOf } from '../../../protocol/projects/kind.ts';
-import type { KindName } from '../../../protocol/projects/kinds.ts';
-import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
-import type { ImportChanges } from '../../../protocol/projects/project-import.ts';
+import type { Operations } from '@picket/platform/operations/operations.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { titlesOf } from '@picket/protocol/projects/kind.ts';
+import type { KindName } from '@picket/protocol/projects/kinds.ts';
+import type { PhysicalId, ProjectResourceType } from '@picket/protocol/projects/project.ts';
+import type { ImportChanges } from '@picket/protocol/projects/project-import.ts';
 import { kinds } from '../kinds/index.ts';
 import type { Body, Identity } from '../kinds/kind.ts';
 

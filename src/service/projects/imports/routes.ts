@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../../lib/errors.ts';
-import { type AnyHandler, handlersById, iso, optionalIso } from '../../../platform/feature/handler.ts';
-import { found } from '../../../platform/http/known-names.ts';
-import { Operations } from '../../../platform/operations/operations.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
-import { ProjectResourceType } from '../../../protocol/projects/project.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type AnyHandler, handlersById, iso, optionalIso } from '@picket/platform/feature/handler.ts';
+import { found } from '@picket/platform/http/known-names.ts';
+import { Operations } from '@picket/platform/operations/operations.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import { ProjectResourceType } from '@picket/protocol/projects/project.ts';
 import {
   type ImportChanges,
   type ProjectImport,
   projectImportRoutes,
-} from '../../../protocol/projects/project-import.ts';
+} from '@picket/protocol/projects/project-import.ts';
 import { physicalIdOf } from '../kinds/index.ts';
 import { type ProjectDeps, refuseBusy } from '../routes.ts';
 import type { ProjectImportRow, ProjectRow } from '../tables.ts';

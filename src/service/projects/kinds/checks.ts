@@ -1,9 +1,9 @@
-import { completeDefinition, maskedValues } from '../../../checks/contract/definition/definition.ts';
-import { type Keeping, keepMasked } from '../../../checks/contract/masking.ts';
-import { checkTypeNames, findCheckType } from '../../../checks/index.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import { typedCheckRoutes } from '../../../protocol/checks/check.ts';
-import { maskedInGroups } from '../../../protocol/checks/check-group.ts';
+import { completeDefinition, maskedValues } from '@picket/checks/contract/definition/definition.ts';
+import { type Keeping, keepMasked } from '@picket/checks/contract/masking.ts';
+import { checkTypeNames, findCheckType } from '@picket/checks/index.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { typedCheckRoutes } from '@picket/protocol/checks/check.ts';
+import { maskedInGroups } from '@picket/protocol/checks/check-group.ts';
 import { asWritten, keepingOf } from '../../checks/addresses/address-values.ts';
 import { completeGroup } from '../../checks/effective-check.ts';
 import { type Body, idsIn, type Particulars } from './kind.ts';

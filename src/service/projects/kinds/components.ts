@@ -1,6 +1,6 @@
-import { isRecord } from '../../../lib/json/record.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import { pageOfCards } from '../../../protocol/pages/status-page.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { pageOfCards } from '@picket/protocol/pages/status-page.ts';
 import { type Body, idsIn, type Lookup, type Particulars } from './kind.ts';
 
 export const statusPageComponents: Particulars = {

@@ -1,8 +1,8 @@
-import { keepMasked } from '../../../checks/contract/masking.ts';
-import { AlertChannelInput } from '../../../protocol/alerts/alert-channel.ts';
-import type { Kind } from '../../../protocol/projects/kind.ts';
-import { type KindName, kindIn, kinds as listed } from '../../../protocol/projects/kinds.ts';
-import type { PhysicalId, ProjectResourceType } from '../../../protocol/projects/project.ts';
+import { keepMasked } from '@picket/checks/contract/masking.ts';
+import { AlertChannelInput } from '@picket/protocol/alerts/alert-channel.ts';
+import type { Kind } from '@picket/protocol/projects/kind.ts';
+import { type KindName, kindIn, kinds as listed } from '@picket/protocol/projects/kinds.ts';
+import type { PhysicalId, ProjectResourceType } from '@picket/protocol/projects/project.ts';
 import { resources } from '../../resources/index.ts';
 import { checkGroups, checks } from './checks.ts';
 import { automationRules, statusPageComponents } from './components.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Keeping } from '../../../checks/contract/masking.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import type { Route } from '../../../protocol/http/route.ts';
-import { customDomainOf } from '../../../protocol/pages/page-fields.ts';
-import type { Kind } from '../../../protocol/projects/kind.ts';
-import type { KindName } from '../../../protocol/projects/kinds.ts';
-import type { PhysicalId } from '../../../protocol/projects/project.ts';
+import type { Keeping } from '@picket/checks/contract/masking.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import type { Route } from '@picket/protocol/http/route.ts';
+import { customDomainOf } from '@picket/protocol/pages/page-fields.ts';
+import type { Kind } from '@picket/protocol/projects/kind.ts';
+import type { KindName } from '@picket/protocol/projects/kinds.ts';
+import type { PhysicalId } from '@picket/protocol/projects/project.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
-import type { Reference } from '../../../protocol/projects/kind.ts';
-import { type KindName, kindIn, kinds } from '../../../protocol/projects/kinds.ts';
-import { type ProjectResourceType, partTypes } from '../../../protocol/projects/project.ts';
+import type { Reference } from '@picket/protocol/projects/kind.ts';
+import { type KindName, kindIn, kinds } from '@picket/protocol/projects/kinds.ts';
+import { type ProjectResourceType, partTypes } from '@picket/protocol/projects/project.ts';
 
 const ofChecks = { privateLocationId: 'private-location', checkId: 'check' } as const;
 const ofGroups = { privateLocationId: 'private-location', groupId: 'check-group' } as const;

@@ -1,5 +1,5 @@
-import { isRecord } from '../../../lib/json/record.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
 import { type Body, idsIn, lowerCase, type Particulars, passingAddress, withHost } from './kind.ts';
 
 export const statusPages: Particulars = {

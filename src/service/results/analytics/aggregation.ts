@@ -1,4 +1,4 @@
-import type { Aggregation } from '../../../protocol/results/analytics.ts';
+import type { Aggregation } from '@picket/protocol/results/analytics.ts';
 import { numbersOfRanks } from './rank.ts';
 
 /** The share of values at or below a percentile; percentiles are values that occur (nearest rank). */

@@ -1,23 +1,20 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Kysely, KyselyPlugin } from 'kysely';
-import { trustAlso } from '../../../lib/ca-directory.ts';
-import { systemClock } from '../../../lib/clock.ts';
-import { toError } from '../../../lib/errors.ts';
-import { connectPostgres } from '../../../platform/store/engine/connect-postgres.ts';
-import { asStoreError, connectSqliteToRead } from '../../../platform/store/engine/dialect.ts';
+import { trustAlso } from '@picket/lib/ca-directory.ts';
+import { toError } from '@picket/lib/errors.ts';
+import { connectPostgres } from '@picket/platform/store/engine/connect-postgres.ts';
+import { asStoreError, connectSqliteToRead } from '@picket/platform/store/engine/dialect.ts';
 import {
   cancelStatement,
   type PostgresSession,
-} from '../../../platform/store/engine/postgres/cancel-statement.ts';
-import { type UnreadableValue, unreadableValues } from '../../../platform/store/stored-json.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
+} from '@picket/platform/store/engine/postgres/cancel-statement.ts';
+import { type UnreadableValue, unreadableValues } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import type { Kysely, KyselyPlugin } from 'kysely';
 import { checkCoverages } from '../../coverage/coverage-query.ts';
 import { dayCache } from '../../coverage/day-slots.ts';
 import { SlotDays } from '../../coverage/slot-days.ts';
-import { ClickHouseServer } from '../clickhouse/clickhouse-server.ts';
-import { ClickHouseState, FedColumns } from '../clickhouse/fed-columns.ts';
-import { FedResults } from '../clickhouse/feed-store.ts';
 import { type ColumnSource, columnCache, ResultColumns } from '../columns/result-columns.ts';
+import { FedResults } from '../fed-results.ts';
 import {
   type AnalyticsReply,
   type AnalyticsRequest,
@@ -45,7 +42,7 @@ trustAlso(place.caCertificates ?? []);
 const clickHouse =
   clickHouseUrl === undefined
     ? undefined
-    : new ClickHouseState(new ClickHouseServer(clickHouseUrl), systemClock);
+    : (await import('@picket/clickhouse/column-source.ts')).clickHouseColumns(clickHouseUrl);
 // What goes where is logged by the connections of the main thread.
 const observer = { used: () => undefined, passedOver: () => undefined };
 let session: PostgresSession | undefined;
@@ -123,9 +120,7 @@ async function answerOn(db: Kysely<Tables>, question: Question): Promise<Analyti
     return checkCoverages(new SlotDays(db, dialect, readDays), question.query);
   }
   const { query } = question;
-  const source: ColumnSource = clickHouse
-    ? new FedColumns(columns, new FedResults(db, dialect), clickHouse)
-    : columns;
+  const source: ColumnSource = clickHouse ? clickHouse.over(columns, new FedResults(db, dialect)) : columns;
   return answer(query, await source.read(query.checkId, query, columnsFor(query)));
 }
 

@@ -1,7 +1,7 @@
-import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
-import type { Analytics, DetailPath } from '../../../checks/contract/metric.ts';
-import { findCheckType } from '../../../checks/index.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
+import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
+import type { Analytics, DetailPath } from '@picket/checks/contract/metric.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { ResultRow } from '../tables.ts';
 
 /**

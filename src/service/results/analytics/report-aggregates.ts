@@ -1,8 +1,8 @@
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import { onDemandResultIds } from '@picket/platform/store/days/on-demand-runs.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import { leastOf } from '../../../lib/bounds/extremes.ts';
-import { onDemandResultIds } from '../../../platform/store/days/on-demand-runs.ts';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { ResultColumns } from '../columns/result-columns.ts';
 import { ordinalColumn, responseColumn, statusColumn } from '../columns/result-frame.ts';
 import { measuredFailures } from '../reports/check-report.ts';

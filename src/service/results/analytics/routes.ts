@@ -1,15 +1,15 @@
-import type { CheckType } from '../../../checks/contract/check-type.ts';
-import { checkTypes, findCheckType } from '../../../checks/index.ts';
-import { AppError } from '../../../lib/errors.ts';
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import { checkTypes, findCheckType } from '@picket/checks/index.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type Call,
   type HandlerDeps,
   handlersById,
-} from '../../../platform/feature/handler.ts';
-import { pageOffset } from '../../../platform/http/paging.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import { parseTimestamp } from '../../../protocol/http/query.ts';
+} from '@picket/platform/feature/handler.ts';
+import { pageOffset } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
 import {
   type AnalyticsAnswer,
   type analyticsQuery,
@@ -18,8 +18,8 @@ import {
   type NamedMetric,
   typedAnalyticsRoute,
   wordsIn,
-} from '../../../protocol/results/analytics.ts';
-import { noCoverage } from '../../../protocol/runs/coverage.ts';
+} from '@picket/protocol/results/analytics.ts';
+import { noCoverage } from '@picket/protocol/runs/coverage.ts';
 import type { Check } from '../../checks/store.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
 import type { AnalyticsThread } from './analytics-thread.ts';

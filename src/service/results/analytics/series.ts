@@ -1,4 +1,4 @@
-import type { Aggregation } from '../../../protocol/results/analytics.ts';
+import type { Aggregation } from '@picket/protocol/results/analytics.ts';
 import {
   attemptsColumn,
   dimensionColumn,

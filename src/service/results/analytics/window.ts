@@ -1,4 +1,4 @@
-import type { QuickRange } from '../../../protocol/results/analytics.ts';
+import type { QuickRange } from '@picket/protocol/results/analytics.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../../../lib/clock.ts';
-import { AppError, isStoreFailure, toError } from '../../../lib/errors.ts';
-import type { ArtifactStore } from '../../../platform/artifact-store/artifact-store.ts';
-import { linger, receiveUpload } from '../../../platform/artifact-store/upload.ts';
-import { ContentMismatch, type ExpectedContent } from '../../../platform/artifact-store/verified-content.ts';
-import type { LocationCaller } from '../../../platform/ids/callers.ts';
-import type { Store } from '../../../platform/store/store.ts';
-import { type ArtifactReceipt, maxArtifactBytes } from '../../../protocol/results/artifact.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError, isStoreFailure, toError } from '@picket/lib/errors.ts';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import { linger, receiveUpload } from '@picket/platform/artifact-store/upload.ts';
+import { ContentMismatch, type ExpectedContent } from '@picket/platform/artifact-store/verified-content.ts';
+import type { LocationCaller } from '@picket/platform/ids/callers.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { type ArtifactReceipt, maxArtifactBytes } from '@picket/protocol/results/artifact.ts';
 import { resultIdOf } from '../../runs/lease-store.ts';
 import type { ArtifactRow } from '../tables.ts';
 

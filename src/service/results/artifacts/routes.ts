@@ -1,13 +1,13 @@
-import { AppError } from '../../../lib/errors.ts';
-import { matchesGlob } from '../../../lib/text.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { matchesGlob } from '@picket/lib/text.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
 import {
   type AssetQuery,
   type AssetType,
   artifactRoutes,
   assetRoutes,
   assetTypeOf,
-} from '../../../protocol/results/artifact.ts';
+} from '@picket/protocol/results/artifact.ts';
 import type { ArtifactRow } from '../tables.ts';
 import { assetUrl, sessionAssetUrl } from './asset-urls.ts';
 import { ArtifactIntake } from './intake.ts';

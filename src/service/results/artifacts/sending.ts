@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import { AppError } from '../../../lib/errors.ts';
-import { type ArtifactStore, parseByteRange } from '../../../platform/artifact-store/artifact-store.ts';
-import type { CallRequest, Reply } from '../../../platform/feature/exchange.ts';
-import type { Store } from '../../../platform/store/store.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import { type ArtifactStore, parseByteRange } from '@picket/platform/artifact-store/artifact-store.ts';
+import type { CallRequest, Reply } from '@picket/platform/feature/exchange.ts';
+import type { Store } from '@picket/platform/store/store.ts';
 import type { ArtifactRow } from '../tables.ts';
 import { artifactKey } from './intake.ts';
 

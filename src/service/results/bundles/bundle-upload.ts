@@ -10,11 +10,11 @@ import {
   codeBundleKeyOf,
   maxCodeBundleBytes,
   maxSnapshotBytes,
-} from '../../../checks/contract/code-bundle.ts';
-import { AppError } from '../../../lib/errors.ts';
-import type { ArtifactStore } from '../../../platform/artifact-store/artifact-store.ts';
-import { receiveUpload } from '../../../platform/artifact-store/upload.ts';
-import type { CodeBundle } from '../../../protocol/agent/code-bundle.ts';
+} from '@picket/checks/contract/code-bundle.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-store.ts';
+import { receiveUpload } from '@picket/platform/artifact-store/upload.ts';
+import type { CodeBundle } from '@picket/protocol/agent/code-bundle.ts';
 
 /** Where a bundle is in the artifact store; every account has its own. */
 const placeOf = (accountId: string, key: string) => `bundles/${accountId}/${key}`;

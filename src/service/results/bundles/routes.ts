@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { codeBundleKey, readCodeBundleKey } from '../../../checks/contract/code-bundle.ts';
-import { AppError } from '../../../lib/errors.ts';
-import type { Reply } from '../../../platform/feature/exchange.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../../platform/feature/handler.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
+import { codeBundleKey, readCodeBundleKey } from '@picket/checks/contract/code-bundle.ts';
+import { AppError } from '@picket/lib/errors.ts';
+import type { Reply } from '@picket/platform/feature/exchange.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
 import {
   agentBundleRoutes,
   clientStorageRoutes,
   codeBundleRoutes,
-} from '../../../protocol/agent/code-bundle.ts';
+} from '@picket/protocol/agent/code-bundle.ts';
 import { readSnapshotKey } from '../artifacts/asset-urls.ts';
 import { fileNamed, sendFile, storedFilesOf } from '../artifacts/sending.ts';
 import {

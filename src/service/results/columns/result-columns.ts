@@ -1,9 +1,9 @@
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import { isOnItsWay } from '@picket/platform/store/days/ended-day.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import { leastOf } from '../../../lib/bounds/extremes.ts';
-import { LruMap } from '../../../lib/lru.ts';
-import { isOnItsWay } from '../../../platform/store/days/ended-day.ts';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { ResultChunkRow } from '../tables.ts';
 import {
   encodedPart,

@@ -1,6 +1,6 @@
+import type { ColumnTypes, Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import type { ColumnTypes, Dialect } from '../../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { DetailCountRow } from '../tables.ts';
 
 /** How many passes of each check there were at each location since the last one whose detail was kept. */

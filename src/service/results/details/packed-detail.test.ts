@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { detailDictionaries } from '@picket/platform/store/details/dictionary.ts';
+import { packRow, unpackRow } from '@picket/platform/store/details/packed-detail.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { detailDictionaries } from '../../../platform/store/details/dictionary.ts';
-import { packRow, unpackRow } from '../../../platform/store/details/packed-detail.ts';
 import type { ResultRow } from '../tables.ts';
 
 const row = (detail: string | null, check_type = 'URL') => ({ id: 'r', check_type, detail }) as ResultRow;

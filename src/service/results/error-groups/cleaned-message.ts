@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { stripVTControlCharacters } from 'node:util';
-import { assertionWords, receivedWords } from '../../../checks/judging/assertion.ts';
+import { assertionWords, receivedWords } from '@picket/checks/judging/assertion.ts';
 
 /** What is looked at of a message; the rest of a very long one says nothing new. */
 const maxRawLength = 20_000;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { FailedTest } from '../../../checks/contract/check-type.ts';
-import type { Repositories } from '../../../platform/store/repositories.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
+import type { FailedTest } from '@picket/checks/contract/check-type.ts';
+import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 import { cleanedMessage, errorHash, isAssertion } from './cleaned-message.ts';

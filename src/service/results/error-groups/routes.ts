@@ -1,20 +1,20 @@
-import { AppError } from '../../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type Call,
   type HandlerDeps,
   handlersById,
-} from '../../../platform/feature/handler.ts';
-import { describePage, pageOffset } from '../../../platform/http/paging.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
+} from '@picket/platform/feature/handler.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import {
   type ErrorGroup,
   type ErrorGroupPatch,
   errorGroupRoutes,
   maxListed,
   type TestSessionErrorGroup,
-} from '../../../protocol/results/error-group.ts';
-import type { RootCauseAnalysis } from '../../../protocol/results/root-cause-analysis.ts';
+} from '@picket/protocol/results/error-group.ts';
+import type { RootCauseAnalysis } from '@picket/protocol/results/root-cause-analysis.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 import { groupEnvironments } from './group-errors.ts';
 

@@ -1,7 +1,7 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { readPage } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { readPage } from '../../../platform/store/engine/queries.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 
 /** What groups belong to. */

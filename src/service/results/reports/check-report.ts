@@ -1,8 +1,8 @@
-import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
-import { findCheckType } from '../../../checks/index.ts';
-import type { RunVerdict } from '../../../protocol/pages/public-page.ts';
-import type { Aggregate } from '../../../protocol/results/reporting.ts';
-import type { Coverage } from '../../../protocol/runs/coverage.ts';
+import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import type { RunVerdict } from '@picket/protocol/pages/public-page.ts';
+import type { Aggregate } from '@picket/protocol/results/reporting.ts';
+import type { Coverage } from '@picket/protocol/runs/coverage.ts';
 import type { ReportedCheck, RunAggregate } from './store.ts';
 
 /** Failures after which the response time still counts: the target answered. */

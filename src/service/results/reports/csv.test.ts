@@ -1,6 +1,6 @@
+import type { CheckReport } from '@picket/protocol/results/reporting.ts';
+import { coverageOf } from '@picket/protocol/runs/coverage.ts';
 import { expect, it } from 'vitest';
-import type { CheckReport } from '../../../protocol/results/reporting.ts';
-import { coverageOf } from '../../../protocol/runs/coverage.ts';
 import { reportAsCsv } from './csv.ts';
 
 const report: CheckReport = {

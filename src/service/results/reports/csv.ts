@@ -1,6 +1,6 @@
-import type { CheckReport } from '../../../protocol/results/reporting.ts';
-import type { Coverage } from '../../../protocol/runs/coverage.ts';
-import { pausedReason, type SlotReason, slotReasons } from '../../../protocol/runs/slot.ts';
+import type { CheckReport } from '@picket/protocol/results/reporting.ts';
+import type { Coverage } from '@picket/protocol/runs/coverage.ts';
+import { pausedReason, type SlotReason, slotReasons } from '@picket/protocol/runs/slot.ts';
 import type { Window } from './window.ts';
 
 type Cell = string | number | boolean | null;

@@ -1,7 +1,7 @@
-import { type AnyHandler, type Call, handlersById } from '../../../platform/feature/handler.ts';
-import { fieldError } from '../../../platform/http/validation.ts';
-import { parseTimestamp } from '../../../protocol/http/query.ts';
-import { type CheckReport, reportingRoutes, type reportRanges } from '../../../protocol/results/reporting.ts';
+import { type AnyHandler, type Call, handlersById } from '@picket/platform/feature/handler.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
+import { parseTimestamp } from '@picket/protocol/http/query.ts';
+import { type CheckReport, reportingRoutes, type reportRanges } from '@picket/protocol/results/reporting.ts';
 import { windowCoverage } from '../../coverage/coverage-query.ts';
 import type { AnalyticsDeps } from '../analytics/routes.ts';
 import { aggregateView } from './check-report.ts';

@@ -1,8 +1,8 @@
+import { findCheckType } from '@picket/checks/index.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import { findCheckType } from '../../../checks/index.ts';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { storedValue } from '../../../platform/store/stored-json.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 
 /** Some milliseconds of work: a page of many checks takes few turns, and others come in between. */
 const checksPerStatement = 20;

@@ -1,5 +1,5 @@
-import { instantOfLocal, localTime } from '../../../lib/time-zone.ts';
-import type { reportRanges } from '../../../protocol/results/reporting.ts';
+import { instantOfLocal, localTime } from '@picket/lib/time-zone.ts';
+import type { reportRanges } from '@picket/protocol/results/reporting.ts';
 
 const dayMs = 86_400_000;
 

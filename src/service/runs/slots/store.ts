@@ -1,9 +1,9 @@
+import { isSince } from '@picket/platform/store/days/ended-day.ts';
+import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
+import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import { type Kysely, sql } from 'kysely';
-import { isSince } from '../../../platform/store/days/ended-day.ts';
-import { finalResultsOf } from '../../../platform/store/days/final-results.ts';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
-import type { Cursor } from '../../../protocol/http/cursor.ts';
 import type { RunState } from '../tables.ts';
 
 export interface SlotFilter {

@@ -1,8 +1,8 @@
+import { unpackRow } from '@picket/platform/store/details/packed-detail.ts';
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { batches } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import { unpackRow } from '../../../platform/store/details/packed-detail.ts';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { batches } from '../../../platform/store/engine/queries.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { CountedResultRow, ResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import type { CheckSessionRow } from './tables.ts';

@@ -1,7 +1,7 @@
+import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { batches } from '@picket/platform/store/engine/queries.ts';
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../../../platform/store/engine/dialect.ts';
-import { batches } from '../../../platform/store/engine/queries.ts';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { CheckGroup } from '../../checks/groups/store.ts';
 import { groupDefinition } from '../../checks/groups/store.ts';
 import type { Check } from '../../checks/store.ts';

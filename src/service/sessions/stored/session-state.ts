@@ -1,5 +1,5 @@
-import { greatestOf } from '../../../lib/bounds/extremes.ts';
-import type { checkSessionStatusNames } from '../../../protocol/sessions/check-session.ts';
+import { greatestOf } from '@picket/lib/bounds/extremes.ts';
+import type { checkSessionStatusNames } from '@picket/protocol/sessions/check-session.ts';
 import type { ResultRow, TestResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import type { TestSessionStatus } from './test-session-store.ts';

@@ -76,6 +76,6 @@ export interface SessionTables {
   triggers: TriggerRow;
 }
 
-declare module '../../../platform/store/tables.ts' {
+declare module '@picket/platform/store/tables.ts' {
   interface Tables extends SessionTables {}
 }

@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { AppError } from '../../../lib/errors.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import {
   type AnyHandler,
   type Call,
   type HandlerDeps,
   handlersById,
-} from '../../../platform/feature/handler.ts';
-import { mayRun } from '../../../platform/http/auth.ts';
-import type { AccountCaller } from '../../../platform/ids/callers.ts';
-import { triggerRoutes } from '../../../protocol/sessions/trigger.ts';
+} from '@picket/platform/feature/handler.ts';
+import { mayRun } from '@picket/platform/http/auth.ts';
+import type { AccountCaller } from '@picket/platform/ids/callers.ts';
+import { triggerRoutes } from '@picket/protocol/sessions/trigger.ts';
 import type { Ledger } from '../../runs/ledger.ts';
 import { waitUntilDone } from '../completion.ts';
 import { Sessions } from '../sessions.ts';

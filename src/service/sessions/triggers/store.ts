@@ -1,5 +1,5 @@
+import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
-import type { Tables } from '../../../platform/store/tables.ts';
 import type { TriggerRow } from '../stored/tables.ts';
 
 type Target = Pick<TriggerRow, 'account_id' | 'kind' | 'target_id'>;

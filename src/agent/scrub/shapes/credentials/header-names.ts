@@ -1,4 +1,4 @@
-import { credentialHeaders } from '../../../../checks/judging/credential-headers.ts';
+import { credentialHeaders } from '@picket/checks/judging/credential-headers.ts';
 
 /** A piece of a header's name as it may be written, and what stands before it in the names that end with it. */
 export interface NamePiece {

@@ -1,8 +1,8 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { AppError, errorCodeOf } from '../../../../lib/errors.ts';
-import { makeFolders } from '../../../../lib/process/make-folders.ts';
+import { AppError, errorCodeOf } from '@picket/lib/errors.ts';
+import { makeFolders } from '@picket/lib/process/make-folders.ts';
 
 /**
  * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each

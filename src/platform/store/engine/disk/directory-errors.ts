@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { AppError, errorCodeOf, toError } from '../../../../lib/errors.ts';
+import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { storageProblemOf } from './storage-problem.ts';
 
 /** A directory the service writes to, and the setting that names it. */

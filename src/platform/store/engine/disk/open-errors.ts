@@ -1,4 +1,4 @@
-import { AppError, errorCodeOf } from '../../../../lib/errors.ts';
+import { AppError, errorCodeOf } from '@picket/lib/errors.ts';
 import { asStoreError, isDamaged } from '../dialect.ts';
 
 /** What a database that cannot be opened was called, without user and password. */

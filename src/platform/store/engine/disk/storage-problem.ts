@@ -1,4 +1,4 @@
-import { errorCodeOf } from '../../../../lib/errors.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 
 /** What keeps a place from being written to. */
 export type StorageProblem = 'full' | 'read-only' | 'failing';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '@picket/lib/clock.ts';
+import { toError } from '@picket/lib/errors.ts';
 import type { Kysely } from 'kysely';
-import type { Clock } from '../../../../lib/clock.ts';
-import { toError } from '../../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
 import { storageProblemOf } from './storage-problem.ts';
 

@@ -1,6 +1,6 @@
+import { presentAsker } from '@picket/lib/turns/asker.ts';
+import { FairQueue } from '@picket/lib/turns/fair-queue.ts';
 import type { PostgresPool } from 'kysely';
-import { presentAsker } from '../../../../lib/turns/asker.ts';
-import { FairQueue } from '../../../../lib/turns/fair-queue.ts';
 
 /** Of five connections one is there for accounts that have none. */
 const shareForOthers = 5;

@@ -1,6 +1,6 @@
+import { toError } from '@picket/lib/errors.ts';
 import type { PostgresPool } from 'kysely';
 import type pg from 'pg';
-import { toError } from '../../../../lib/errors.ts';
 
 /** A copy that is further behind is as good as none: its readers would wonder where their results are. */
 const longestLagMs = 5_000;

@@ -1,0 +1,91 @@
+import type { ModelClient } from '@picket/checks/model/client.ts';
+import {
+  type ModelCall,
+  ModelError,
+  type ModelMessage,
+  type ModelTool,
+} from '@picket/checks/model/message.ts';
+import type { SessionRecord } from './record.ts';
+
+const maxAnswerTokens = 4096;
+/** Results before the last ones are shortened: what a page looked like then does not matter any more. */
+const wholeResults = 3;
+const shortLength = 600;
+const maxMalformed = 6;
+const maxSilences = 2;
+const maxRepetitions = 4;
+
+/** What came of a call: the text the model is answered with, or the end of the conversation. */
+export type CallEnd<End> = { readonly text: string } | { readonly end: End };
+
+/**
+ * A conversation in which a model calls tools, until one of them ends it. Whatever the model does it ends: by the
+ * number of its turns, calls that no one can read, silence, and the same call again and again.
+ */
+export async function converse<End>(order: {
+  readonly model: ModelClient;
+  readonly system: string;
+  readonly task: string;
+  readonly tools: readonly ModelTool[];
+  readonly maxTurns: number;
+  readonly record: SessionRecord;
+  readonly signal: AbortSignal;
+  /** Does what a call asks for; `malformed` is what is wrong with its input. */
+  readonly call: (call: ModelCall) => Promise<CallEnd<End> | { readonly malformed: string }>;
+}): Promise<End> {
+  const { model, system, tools, record, signal } = order;
+  const messages: ModelMessage[] = [{ role: 'user', text: order.task }];
+  let malformedCount = 0;
+  let silenceCount = 0;
+  let last = { call: '', count: 0 };
+  for (let turn = 0; turn < order.maxTurns; turn += 1) {
+    const answer = await model.ask({ system, messages: shortened(messages), tools, maxAnswerTokens }, signal);
+    record.message(answer.text);
+    messages.push({ role: 'assistant', text: answer.text, calls: answer.calls });
+    if (answer.calls.length === 0) {
+      silenceCount += 1;
+      if (silenceCount > maxSilences) {
+        throw new ModelError(
+          'MODEL_ANSWER_INVALID',
+          'The model calls no tool, however often it is asked to.',
+        );
+      }
+      messages.push({ role: 'user', text: 'Call a tool. Text alone does nothing.' });
+      continue;
+    }
+    const results = [];
+    for (const call of answer.calls) {
+      signal.throwIfAborted();
+      const done = await order.call(call);
+      if ('end' in done) return done.end;
+      const isMalformed = 'malformed' in done;
+      if (isMalformed) malformedCount += 1;
+      if (malformedCount > maxMalformed) {
+        const message = `The model calls tools in ways that make no sense: ${isMalformed ? done.malformed : ''}`;
+        throw new ModelError('MODEL_ANSWER_INVALID', message);
+      }
+      const written = JSON.stringify([call.name, call.input]);
+      last = written === last.call ? { call: written, count: last.count + 1 } : { call: written, count: 1 };
+      if (last.count > maxRepetitions) {
+        throw new ModelError('MODEL_ANSWER_INVALID', `The model calls ${call.name} again and again.`);
+      }
+      const text = isMalformed ? `This call was not understood: ${done.malformed}` : done.text;
+      results.push({ callId: call.id, name: call.name, text });
+    }
+    messages.push({ role: 'tool', results });
+  }
+  throw new ModelError('MODEL_LIMIT_EXCEEDED', `The model found no end within ${order.maxTurns} turns.`);
+}
+
+function shortened(messages: readonly ModelMessage[]): ModelMessage[] {
+  const places = messages.flatMap(({ role }, index) => (role === 'tool' ? [index] : []));
+  const from = places.at(-wholeResults) ?? 0;
+  return messages.map((message, index) => {
+    if (message.role !== 'tool' || index >= from) return message;
+    const results = message.results.map(({ text, ...result }) => ({
+      ...result,
+      text: text.length > shortLength ? `${text.slice(0, shortLength)}… (shortened)` : text,
+    }));
+    return { ...message, results };
+  });
+}

@@ -1,0 +1,68 @@
+import { stepInWords } from '@picket/checks/agentic/plan/plan.ts';
+import type { PlanStep } from '@picket/checks/agentic/plan/step.ts';
+import { type Failure, failure } from '@picket/checks/contract/failure.ts';
+import type { ModelClient } from '@picket/checks/model/client.ts';
+import { ModelError } from '@picket/checks/model/message.ts';
+import { heal, type StepsOrder } from './heal.ts';
+import { noteVerdict, unmetWords } from './verdicts.ts';
+
+/** So often a run asks the model for what takes the place of a step. */
+const maxHealings = 3;
+
+export interface Replay {
+  /** The steps as they were done. */
+  readonly steps: readonly PlanStep[];
+  /** What the model said of what had changed; empty when it was not asked. */
+  readonly healings: readonly string[];
+  readonly failure?: Failure | undefined;
+}
+
+/**
+ * Does the steps of a plan as they stand, without a model. Only where what a step names is not on a page that
+ * is otherwise well, the model is asked for another way. What is verified and does not hold is a failure, and nobody is
+ * asked about it.
+ */
+export async function replay(
+  order: StepsOrder & {
+    /** Absent where it cannot be asked; `unasked` then says why. */
+    readonly model: ModelClient | undefined;
+    readonly unasked: string;
+  },
+): Promise<Replay> {
+  const { actor, model } = order;
+  let steps = [...order.steps];
+  const healings: string[] = [];
+  const failed = (failure: Failure): Replay => ({ steps, healings, failure });
+  for (let index = 0; index < steps.length; index += 1) {
+    const step = steps[index];
+    if (!step) break;
+    order.signal.throwIfAborted();
+    const end = await actor.do(step);
+    noteVerdict(step, end, actor.record);
+    if (end.kind === 'done' || (end.kind === 'verified' && end.passed)) continue;
+    if (end.kind === 'verified') return failed(failure('ASSERTION_FAILED', unmetWords(step, end)));
+    const what = `Step ${index + 1} (${stepInWords(step)}): ${end.text}`;
+    if (end.kind === 'refused') return failed(failure('ORIGIN_NOT_ALLOWED', what));
+    if (end.kind !== 'misfit') return failed(failure('STEP_FAILED', what));
+    if ((actor.status ?? 0) >= 500) {
+      return failed(failure('STEP_FAILED', `${what}; the page had come with status ${actor.status}`));
+    }
+    if (!model) return failed(failure('STEP_FAILED', `${what}; ${order.unasked}`));
+    if (healings.length >= maxHealings) {
+      return failed(failure('STEP_FAILED', `${what}; ${maxHealings} other steps had been replaced already`));
+    }
+    try {
+      const healing = await heal({ ...order, model, steps, index, reason: end.text });
+      if ('problem' in healing) return failed(failure('STEP_FAILED', `${what}; ${healing.problem}`));
+      if ('unmet' in healing) return failed(failure('ASSERTION_FAILED', healing.unmet));
+      steps = [...steps.slice(0, index), ...healing.steps, ...steps.slice(healing.resumeAt)];
+      healings.push(healing.summary);
+      // What was found has been done already.
+      index += healing.steps.length - 1;
+    } catch (thrown) {
+      if (!(thrown instanceof ModelError)) throw thrown;
+      return failed(failure('STEP_FAILED', `${what}; no other way was found: ${thrown.message}`));
+    }
+  }
+  return { steps, healings };
+}

@@ -1,0 +1,142 @@
+import { isRecord } from '@picket/lib/json/record.ts';
+/** What an import could not carry over: a field of the source, and why. */
+export interface Loss {
+  /** Such as `endpoints.3.ssh`. */
+  readonly field: string;
+  readonly reason: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * One object of a source. Each of its fields is either taken, or named as lost, or, when nobody looked at it, found
+ * by `finish`: so that the list of what was lost is complete, whatever a source holds.
+ */
+export class Source {
+  readonly path: string;
+  readonly #fields: Fields;
+  readonly #losses: Loss[];
+  readonly #seen = new Set<string>();
+  readonly #children: Source[] = [];
+
+  constructor(value: unknown, path: string, losses: Loss[]) {
+    this.path = path;
+    this.#losses = losses;
+    this.#fields = isRecord(value) ? value : {};
+    if (!isRecord(value) && !isEmpty(value)) this.#add('', 'it has another form than the documented one');
+  }
+
+  /** The fields that are there, seen or not. */
+  get keys(): readonly string[] {
+    return Object.keys(this.#fields);
+  }
+
+  isSeen(key: string): boolean {
+    return this.#seen.has(key);
+  }
+
+  /** A value without taking it. */
+  peek(key: string): unknown {
+    return this.#fields[key];
+  }
+
+  /** A value of any form, which is carried over. */
+  take(key: string): unknown {
+    this.#seen.add(key);
+    return this.#fields[key];
+  }
+
+  /** A text; numbers and booleans as they are written. Undefined when it is absent or empty. */
+  text(key: string): string | undefined {
+    const value = this.take(key);
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+    if (typeof value === 'string') return value === '' ? undefined : value;
+    if (!isEmpty(value)) this.lose(key, 'it is no text');
+    return undefined;
+  }
+
+  /** A number, also one that is written as a text. */
+  number(key: string): number | undefined {
+    const value = this.take(key);
+    if (isEmpty(value)) return undefined;
+    const number = typeof value === 'boolean' ? Number.NaN : Number(value);
+    if (Number.isFinite(number)) return number;
+    this.lose(key, 'it is no number');
+    return undefined;
+  }
+
+  /** Databases write 0 and 1. */
+  flag(key: string): boolean | undefined {
+    const value = this.take(key);
+    if (value === true || value === 1 || value === 'true' || value === '1') return true;
+    if (value === false || value === 0 || value === 'false' || value === '0') return false;
+    if (!isEmpty(value)) this.lose(key, 'it is neither true nor false');
+    return undefined;
+  }
+
+  list(key: string): readonly unknown[] {
+    const value = this.take(key);
+    if (Array.isArray(value)) return value;
+    if (!isEmpty(value)) this.lose(key, 'it is no list');
+    return [];
+  }
+
+  /** An object inside of this one. */
+  child(key: string): Source {
+    return this.#child(this.take(key), key);
+  }
+
+  /** The objects of a list. */
+  children(key: string): Source[] {
+    return this.list(key).map((value, index) => this.#child(value, `${key}.${index}`));
+  }
+
+  /** Names a field that has no counterpart. */
+  lose(key: string, reason: string): void {
+    this.#seen.add(key);
+    this.#add(key, reason);
+  }
+
+  /** Names a field that is carried over in part. */
+  note(key: string, reason: string): void {
+    this.#add(key, reason);
+  }
+
+  /** Fields that say nothing about what is monitored: ids, dates, what was measured. */
+  skip(...keys: readonly string[]): void {
+    for (const key of keys) this.#seen.add(key);
+  }
+
+  /** Names a field as lost, unless its value is what happens anyway. */
+  expect(key: string, usual: readonly unknown[], reason: string): void {
+    const value = this.take(key);
+    if (!isEmpty(value) && !usual.some((one) => JSON.stringify(one) === JSON.stringify(value))) {
+      this.#add(key, reason);
+    }
+  }
+
+  /** Puts everything on the list that was not looked at. */
+  finish(reason: (key: string) => string = () => 'Picket has nothing that corresponds to it'): void {
+    for (const child of this.#children) child.finish(reason);
+    for (const [key, value] of Object.entries(this.#fields)) {
+      if (!this.#seen.has(key) && !isEmpty(value)) this.lose(key, reason(key));
+    }
+  }
+
+  #child(value: unknown, key: string): Source {
+    const child = new Source(value ?? {}, this.path === '' ? key : `${this.path}.${key}`, this.#losses);
+    this.#children.push(child);
+    return child;
+  }
+
+  #add(key: string, reason: string): void {
+    const field = [this.path, key].filter((part) => part !== '').join('.');
+    this.#losses.push({ field, reason });
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (isRecord(value)) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === '' || value === false || value === 0;
+}

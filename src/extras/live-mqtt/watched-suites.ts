@@ -1,0 +1,145 @@
+import { toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Signal } from '@picket/platform/store/engine/signals.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import { logLines, snapshotFiles, withSnapshots } from '@picket/service/sessions/result-files.ts';
+import type { TestSessionState } from '@picket/service/sessions/stored/test-session-store.ts';
+import { type News, newsOf } from './news.ts';
+import { type NewsTopic, topicOf } from './topic.ts';
+
+/** A subscription of one connection. */
+export interface Follower {
+  readonly topic: NewsTopic;
+  publish(topic: string, payload: string): void;
+}
+
+/** Signals of other processes may be lost, and some ends of runs send none. */
+const lookAgainMs = 2_000;
+/** Sessions of many runs end many of them at a time: they are looked at together. */
+const restMs = 150;
+
+interface Watch {
+  readonly follower: Follower;
+  readonly sent: Set<string>;
+  sessionId: string | undefined;
+  isDone: boolean;
+}
+
+/**
+ * Brings followers of suites what happens in the test sessions of that name. What a session has to tell follows
+ * from the store, whichever process its runs ended in: a signal only says where to look, and every two seconds
+ * everything unfinished is looked at anyway. What a follower got is remembered with its subscription, so
+ * one that lost its connection and subscribes again, here or at another process, gets what it missed.
+ */
+export class WatchedSuites {
+  readonly #store: Store;
+  readonly #logger: Logger;
+  readonly #watches = new Map<Follower, Watch>();
+  readonly #unsubscribe: () => void;
+  /** Sessions to look at next; `all` when nobody knows which. */
+  readonly #due = new Set<string>();
+  #isAllDue = false;
+  #resting: NodeJS.Timeout | undefined;
+  readonly #looking: NodeJS.Timeout;
+  #isBusy = false;
+
+  constructor({ store, logger }: { readonly store: Store; readonly logger: Logger }) {
+    this.#store = store;
+    this.#logger = logger;
+    this.#unsubscribe = store.signals.subscribe((signal) => this.#hear(signal));
+    this.#looking = setInterval(() => this.#lookSoon(), lookAgainMs).unref();
+  }
+
+  follow(follower: Follower): void {
+    this.#watches.set(follower, { follower, sent: new Set(), sessionId: undefined, isDone: false });
+    this.#lookSoon();
+  }
+
+  leave(follower: Follower): void {
+    this.#watches.delete(follower);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    clearInterval(this.#looking);
+    clearTimeout(this.#resting);
+    this.#watches.clear();
+  }
+
+  #hear(signal: Signal): void {
+    if (signal.kind === 'look') this.#lookSoon();
+    else if (signal.kind === 'tested') this.#lookSoon(signal.testSessionId);
+  }
+
+  #lookSoon(testSessionId?: string): void {
+    if (this.#watches.size === 0) return;
+    if (testSessionId === undefined) this.#isAllDue = true;
+    else this.#due.add(testSessionId);
+    this.#resting ??= setTimeout(() => void this.#look(), restMs).unref();
+  }
+
+  async #look(): Promise<void> {
+    this.#resting = undefined;
+    if (this.#isBusy) return this.#lookLater();
+    this.#isBusy = true;
+    const [due, isAllDue] = [new Set(this.#due), this.#isAllDue];
+    this.#due.clear();
+    this.#isAllDue = false;
+    try {
+      const open = [...this.#watches.values()].filter(
+        ({ isDone, sessionId }) => !isDone && (isAllDue || sessionId === undefined || due.has(sessionId)),
+      );
+      const suites = [...new Set(open.map(({ follower }) => follower.topic.suiteId))];
+      const states = await this.#store.testSessions.ofSuites(suites);
+      for (const watch of open) await this.#tell(watch, states.filter(isOf(watch.follower.topic)));
+    } catch (thrown) {
+      // The next look comes in two seconds.
+      this.#logger.debug({ err: toError(thrown) }, 'followers of test sessions wait for the database');
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  #lookLater(): void {
+    this.#resting ??= setTimeout(() => void this.#look(), restMs).unref();
+  }
+
+  async #tell(watch: Watch, states: readonly TestSessionState[]): Promise<void> {
+    const { follower, sent } = watch;
+    for (const state of states) {
+      watch.sessionId = state.session.id;
+      let isWaiting = false;
+      for (const news of newsOf(state)) {
+        if (sent.has(news.id) || !this.#watches.has(follower)) continue;
+        const payload = await this.#payload(follower.topic.accountId, news);
+        if (payload === undefined) {
+          isWaiting = true;
+          continue;
+        }
+        sent.add(news.id);
+        follower.publish(topicOf(follower.topic, news.run, news.event), JSON.stringify(payload));
+      }
+      watch.isDone = state.session.status !== 'RUNNING' && !isWaiting;
+    }
+  }
+
+  /** Undefined for a result whose pictures are still on their way. Logs are large: they are read when asked for. */
+  async #payload(accountId: string, { event, payload, picturesOf }: News): Promise<unknown> {
+    const { testSessions, artifacts } = this.#store;
+    if (event === 'stream-logs') {
+      const { resultId } = payload as { readonly resultId: string };
+      const row = await testSessions.resultOfAccount(accountId, resultId);
+      const logs = row ? logLines(row) : [];
+      return { logs: logs.map(({ time, msg, level }) => ({ timestamp: time, message: msg, level })) };
+    }
+    if (picturesOf === undefined) return payload;
+    const row = await testSessions.resultOfAccount(accountId, picturesOf);
+    const files = (await artifacts.ofResults([picturesOf])).get(picturesOf) ?? [];
+    const snapshots = row ? snapshotFiles(row, files) : [];
+    return snapshots === 'awaited' ? undefined : withSnapshots(payload, snapshots);
+  }
+}
+
+function isOf(topic: NewsTopic): (state: TestSessionState) => boolean {
+  return ({ session }) => session.account_id === topic.accountId && session.suite_id === topic.suiteId;
+}

@@ -1,0 +1,162 @@
+import { agreesWith, type CauseOwner } from '@picket/service/analyses/cause-owner.ts';
+import type { Classification } from '@picket/service/analyses/conclusion.ts';
+import { relevantChanges } from '@picket/service/analyses/rules/change.ts';
+import type { Case } from '@picket/service/analyses/seen/case.ts';
+
+/** A cause that a failure could have. Its words are fixed: a model chooses among causes and never names one. */
+export interface Candidate {
+  readonly key: string;
+  /** What would be the cause; readers see it after "Possible". */
+  readonly words: string;
+  readonly classification: Classification;
+  /** What it would lie with: see ../cause-owner.ts. */
+  readonly owner: CauseOwner;
+  /** How to find out. */
+  readonly next: string;
+  /** Whether nothing that is known rules it out. */
+  readonly isOpen: (given: Case) => boolean;
+}
+
+const isAnswered = ({ run }: Case) => run.status !== null || run.body !== '';
+const isScript = ({ run }: Case) => run.script !== null && run.script.kind !== 'network';
+const isSlow = ({ run }: Case) =>
+  /RESPONSE_TIME|TIMEOUT|TIMED_OUT|PACKET_LOSS|NO_REPLY/.test(run.code) ||
+  run.script?.kind === 'navigation-timeout' ||
+  run.script?.kind === 'locator' ||
+  run.script?.kind === 'test-timeout' ||
+  run.assertions.some(({ failed, source }) => failed && /_TIME$|^LATENCY$/.test(source));
+const isJudged = (given: Case) =>
+  isScript(given) || /ASSERTION|UNEXPECTED|STEP_FAILED|PROMPT/.test(given.run.code);
+const sendsCredentials = ({ run }: Case) =>
+  [...run.requestHeaders.keys()].some((name) => /^(authorization|cookie)$|key$|token$/.test(name));
+const isReached = (given: Case) => isAnswered(given) || isScript(given);
+
+const catalogue: readonly Candidate[] = [
+  {
+    key: 'target_changed',
+    words: 'The target was changed: a release, a setting, or its content.',
+    owner: 'target',
+    classification: 'APPLICATION_ERROR',
+    next: 'Look at what was released or changed at the target since the last pass.',
+    isOpen: (given) => isReached(given) && given.before !== null,
+  },
+  {
+    key: 'dependency_fails',
+    words:
+      'Something that the target needs itself does not work, such as a database, a queue or another service.',
+    owner: 'target',
+    classification: 'APPLICATION_ERROR',
+    next: 'Look at the log of the target at the time of the run for what it could not reach.',
+    isOpen: (given) =>
+      (isReached(given) && (given.run.status ?? 500) >= 500) || isScript(given) || isSlow(given),
+  },
+  {
+    key: 'overload',
+    words: 'The target or its host has too little room for its load.',
+    owner: 'target',
+    classification: 'PERFORMANCE_ERROR',
+    next: 'Look at processor, memory, disks and connections of the target at the time of the run.',
+    isOpen: (given) => isSlow(given) || [429, 500, 502, 503, 504].includes(given.run.status ?? 0),
+  },
+  {
+    key: 'limit_too_tight',
+    words: 'The target takes as long as it always did, which is longer than the check allows.',
+    owner: 'target-or-check',
+    classification: 'CONFIGURATION_ERROR',
+    next: 'Compare the response times of the last days with the limit.',
+    isOpen: isSlow,
+  },
+  {
+    key: 'credentials',
+    words:
+      'The target does not accept the credentials of the check: they have expired, were changed, or may do less than before.',
+    owner: 'target-or-check',
+    classification: 'CONFIGURATION_ERROR',
+    next: 'Try the credentials of the check by hand, and look when they expire.',
+    isOpen: (given) =>
+      isReached(given) && (sendsCredentials(given) || isScript(given)) && given.run.status !== 404,
+  },
+  {
+    key: 'access_rule',
+    words:
+      'A rule of access of the target keeps the check out: a firewall, a limit of requests, or a defence against bots.',
+    owner: 'target-or-check',
+    classification: 'CONFIGURATION_ERROR',
+    next: 'Look in the log of what stands in front of the target for the address of the agent.',
+    isOpen: ({ run, ...given }) =>
+      isReached({ run, ...given }) || /CONNECTION|HOST_UNREACHABLE|NO_REPLY/.test(run.code),
+  },
+  {
+    key: 'gateway',
+    words: 'A gateway, proxy or cache of the target answers in place of its program.',
+    owner: 'target',
+    classification: 'INFRASTRUCTURE_ERROR',
+    next: 'Ask the target without what stands in front of it, and compare.',
+    isOpen: isReached,
+  },
+  {
+    key: 'network',
+    words: 'The network between the location and the target loses or delays packets.',
+    owner: 'path',
+    classification: 'INFRASTRUCTURE_ERROR',
+    next: 'Measure the route from the location to the target, and to something else behind it.',
+    isOpen: (given) => given.fromLocation !== null || isSlow(given),
+  },
+  {
+    key: 'location',
+    words: 'The location of the agent is the cause, not the target.',
+    owner: 'location',
+    classification: 'INFRASTRUCTURE_ERROR',
+    next: 'See whether other checks of the location fail, and run the check elsewhere.',
+    isOpen: ({ evidence, passesAt, verdict }) =>
+      verdict.failing === 'location' || evidence.locationEvents.length > 0 || passesAt.length > 0,
+  },
+  {
+    key: 'check_changed',
+    words: 'The target does not do what the check asks since a change of the check, or of what it uses.',
+    owner: 'target-or-check',
+    classification: 'CONFIGURATION_ERROR',
+    next: 'Look at the change in the history of the check, and take it back to see.',
+    isOpen: (given) => relevantChanges(given).length > 0,
+  },
+  {
+    key: 'wrong_expectation',
+    words: 'The target does not do what the check expects, and is not meant to, or no longer.',
+    owner: 'target-or-check',
+    classification: 'CONFIGURATION_ERROR',
+    next: 'Read what the check expects, and ask who owns the target whether it is so.',
+    isOpen: isJudged,
+  },
+  {
+    key: 'test_data',
+    words:
+      'The target lacks data that the check relies on: a user, an order or a record is missing, used up or changed.',
+    owner: 'target-or-check',
+    classification: 'CONFIGURATION_ERROR',
+    next: 'Look at the data that the check uses at the target.',
+    isOpen: (given) => isJudged(given) && isReached(given),
+  },
+  {
+    key: 'page_broken',
+    words: 'The page does not load or run as it should: one of its files, scripts or requests fails.',
+    owner: 'target',
+    classification: 'APPLICATION_ERROR',
+    next: 'Open the page with the tools of a browser, and look at its requests and its console.',
+    isOpen: isScript,
+  },
+  {
+    key: 'maintenance',
+    words: 'Work on the target, or around it, was under way.',
+    owner: 'target',
+    classification: 'INFRASTRUCTURE_ERROR',
+    next: 'Ask who works on the target.',
+    isOpen: () => true,
+  },
+];
+
+/** What the evidence leaves open, in no order, and what the run says that failed: a model chooses no other owner. */
+export function openCandidates(given: Case): Candidate[] {
+  return catalogue.filter(
+    (candidate) => agreesWith(given.verdict.failing, candidate) && candidate.isOpen(given),
+  );
+}

@@ -1,0 +1,145 @@
+import type { ModelAccess } from '@picket/checks/model/access.ts';
+import { ModelClient, type ModelNetwork, type ModelOutcome } from '@picket/checks/model/client.ts';
+import { type ModelAnswer, ModelError } from '@picket/checks/model/message.ts';
+import { DaySpending, RunSpending } from '@picket/checks/model/spending.ts';
+import type { Clock } from '@picket/lib/clock.ts';
+import { AppError, toError } from '@picket/lib/errors.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { Store } from '@picket/platform/store/store.ts';
+import type { ModelFindings } from '@picket/protocol/results/root-cause-analysis.ts';
+import { gatherEvidence } from '@picket/service/analyses/gather.ts';
+import { caseOf } from '@picket/service/analyses/seen/case.ts';
+import { storedAnalysis } from '@picket/service/analyses/store.ts';
+import type { RootCauseAnalysisRow } from '@picket/service/analyses/tables.ts';
+import { openCandidates } from './candidates.ts';
+import { citedItems } from './items.ts';
+import { type Asked, questionOf, rankedBy, secondQuestionOf } from './question.ts';
+
+/** Analyses of one turn; accounts take turns. */
+const perTurn = 5;
+/** When a model that gave no answer is asked again; after the last it is left at that. */
+const retriesMs = [60_000, 10 * 60_000];
+/** A question that has waited longer than this is of no use any more. */
+const longestWaitMs = 6 * 3_600_000;
+
+/** Counts what a model was asked, and what that took. */
+export interface ModelCounter {
+  countModelCall(accountId: string, outcome: ModelOutcome): void;
+}
+
+export interface ModelAnalystOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: ModelCounter;
+  readonly model: ModelAccess;
+  readonly network: ModelNetwork;
+}
+
+/**
+ * Has a model rank the causes that rules leave open. It comes after them and on its own: nothing waits for a model, and
+ * what rules found stays as it is. What a model says is kept only where the evidence that it cites holds it.
+ */
+export class ModelAnalyst {
+  readonly #options: ModelAnalystOptions;
+  readonly #day: DaySpending;
+  readonly #stopping = new AbortController();
+
+  constructor(options: ModelAnalystOptions) {
+    this.#options = options;
+    this.#day = new DaySpending(() => options.clock.wallMs());
+  }
+
+  async turn(): Promise<number | null> {
+    const { store, clock } = this.#options;
+    for (const row of await store.analyses.dueForModel(clock.wallMs(), perTurn)) {
+      if (this.#stopping.signal.aborted) break;
+      await this.#answer(row);
+    }
+    return store.analyses.nextModelDueAt();
+  }
+
+  /** Ends a question under way; it is asked again by who comes next. */
+  stop(): void {
+    this.#stopping.abort(new DOMException('the service stops', 'AbortError'));
+  }
+
+  async #answer(row: RootCauseAnalysisRow): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    const now = clock.wallMs();
+    try {
+      const asked = now - row.created <= longestWaitMs ? await this.#askedOf(row, now) : undefined;
+      if (!asked) {
+        await store.analyses.keepModelFindings(row.id, null, null);
+        return;
+      }
+      const findings = await this.#ask(row.account_id, asked);
+      const pauseMs =
+        findings.problem === null || !findings.isPassing ? undefined : retriesMs[row.model_tries];
+      const due = pauseMs === undefined ? null : clock.wallMs() + pauseMs;
+      const { isPassing: _, ...kept } = findings;
+      await store.analyses.keepModelFindings(row.id, JSON.stringify(kept), due);
+    } catch (thrown) {
+      if (this.#stopping.signal.aborted || thrown instanceof AppError) throw thrown;
+      logger.error({ analysisId: row.id, err: toError(thrown) }, 'asking a model about a root cause failed');
+      await store.analyses.keepModelFindings(row.id, null, null);
+    }
+  }
+
+  /** What is to be asked; undefined where nothing is left open. */
+  async #askedOf(row: RootCauseAnalysisRow, now: number): Promise<Asked | undefined> {
+    const { store } = this.#options;
+    const certainty = row.content === null ? undefined : storedAnalysis(row.content).certainty;
+    const group = await store.errorGroups.find(row.account_id, row.group_kind, row.group_id);
+    if (!group || certainty === undefined || certainty === 'CERTAIN') return undefined;
+    const given = caseOf(await gatherEvidence(store, group, now));
+    if (!given) return undefined;
+    const candidates = openCandidates(given);
+    if (candidates.length === 0) return undefined;
+    return { candidates, items: citedItems(given), said: row.user_context };
+  }
+
+  async #ask(accountId: string, asked: Asked): Promise<ModelFindings & { readonly isPassing: boolean }> {
+    const { model, network, metrics, clock, logger } = this.#options;
+    const spending = new RunSpending(model, this.#day);
+    const client = new ModelClient(model, {
+      ...network,
+      spending,
+      onOutcome: (outcome) => metrics.countModelCall(accountId, outcome),
+    });
+    const startMs = performance.now();
+    const outcome = {
+      causes: [] as ModelFindings['causes'],
+      droppedCount: 0,
+      problem: null as string | null,
+    };
+    let isPassing = false;
+    try {
+      const signal = this.#stopping.signal;
+      const first: ModelAnswer = await client.ask(questionOf(asked), signal);
+      const ranked =
+        rankedBy(first, asked) ?? rankedBy(await client.ask(secondQuestionOf(asked, first), signal), asked);
+      if (ranked) Object.assign(outcome, { ...ranked, causes: [...ranked.causes] });
+      else outcome.problem = 'The model did not answer what it was asked.';
+    } catch (thrown) {
+      if (!(thrown instanceof ModelError)) throw thrown;
+      isPassing = thrown.code === 'MODEL_UNAVAILABLE';
+      // What a provider answers is between it and the operator: accounts see only that there was no answer.
+      outcome.problem = isPassing
+        ? 'The model gave no answer. The log of the service says why.'
+        : thrown.message;
+      const reason = model.apiKey ? thrown.message.replaceAll(model.apiKey, '…') : thrown.message;
+      logger.warn({ accountId, reason }, 'no answer of the model about a root cause');
+    } finally {
+      await client.close();
+    }
+    const { calls, inputTokens, outputTokens, isEstimated } = spending.spent;
+    return {
+      ...{ provider: model.protocol, model: model.name, askedAt: new Date(clock.wallMs()).toISOString() },
+      durationMs: Math.round(performance.now() - startMs),
+      ...outcome,
+      usage: { calls, inputTokens, outputTokens, isEstimated, cost: spending.cost },
+      isPassing,
+    };
+  }
+}
