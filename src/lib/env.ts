@@ -3,6 +3,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { AppError, toError } from './errors.ts';
+import { isAboutMissingValue, isZodsOwn } from './json/foreign-texts.ts';
 
 /**
  * Reads configuration from environment variables with one schema. A field of the schema is a variable of the
@@ -56,10 +57,10 @@ export function readEnvironment<Schema extends z.ZodObject>(
 /** What a value has to be, in words. The value itself is not said: it may be a secret. */
 function sentenceOf(issue: z.core.$ZodIssue): string {
   // What a schema says itself is a sentence already.
-  if (!/^(Invalid|Too) /.test(issue.message)) return issue.message;
+  if (!isZodsOwn(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
-      if (issue.message.endsWith('received undefined')) return 'is required';
+      if (isAboutMissingValue(issue.message)) return 'is required';
       return issue.expected === 'int' ? 'must be a whole number' : `must be a ${issue.expected}`;
     case 'invalid_value':
       return `must be one of ${issue.values.join(', ')}`;

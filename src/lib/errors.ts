@@ -273,6 +273,8 @@ export interface ErrorDetails {
   readonly validation?: {
     readonly source: 'payload' | 'query' | 'params' | 'headers';
     readonly keys: readonly string[];
+    /** What is wrong with each field, for forms; absent where only the message says it. Not part of answers. */
+    readonly problems?: readonly { readonly key: string; readonly message: string }[];
   };
   readonly attributes?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;

@@ -41,3 +41,8 @@ export function matchesGlob(text: string, pattern: string): boolean {
 export function withoutPassword(address: string): string {
   return address.replace(/^(\w[\w+.-]*:\/\/[^\s/?#:@]*):[^\s/?#]*@/, '$1:***@');
 }
+
+/** Whether a text holds a template, such as `{{HOST}}`. */
+export function hasTemplate(text: string): boolean {
+  return text.includes('{{');
+}

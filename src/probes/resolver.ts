@@ -46,13 +46,21 @@ export class ResolveError extends Error {
   readonly code: string;
   /** What a name server answered that gave no address. */
   readonly responseCode: string | undefined;
+  /** The rule of the egress policy that keeps the name from being looked up. */
+  readonly egressRule: string | undefined;
 
-  constructor(kind: ResolveError['kind'], code: string, message: string, responseCode?: string) {
+  constructor(
+    kind: ResolveError['kind'],
+    code: string,
+    message: string,
+    { responseCode, egressRule }: { readonly responseCode?: string; readonly egressRule?: string } = {},
+  ) {
     super(message);
     this.name = 'ResolveError';
     this.kind = kind;
     this.code = code;
     this.responseCode = responseCode;
+    this.egressRule = egressRule;
   }
 }
 

@@ -138,3 +138,6 @@ export class SandboxUnavailable extends Error {
     this.name = 'SandboxUnavailable';
   }
 }
+
+/** The folder of the sandboxes belongs to another agent that lives. */
+export class SandboxInUse extends SandboxUnavailable {}

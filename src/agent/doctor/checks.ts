@@ -46,7 +46,8 @@ export const runningChecks: Examination = {
     const url = new URL(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/`);
     const policy = createEgressPolicy({ ...patient.settings.egress, ownPorts: [] });
     const refusal = policy.refusal({ hostname: url.hostname, address: url.hostname, port });
-    if (refusal !== undefined) return skipped(`checks may not connect to this host itself: ${refusal}`);
+    if (refusal !== undefined)
+      return skipped(`checks may not connect to this host itself: ${refusal.message}`);
     const runners = await openRunners(patient);
     const verdicts = isSecure ? [ok('run over TLS: what passes trusts what comes by CA_CERTS_DIR')] : [];
     for (const type of chosenTypes(patient.settings)) {

@@ -1,5 +1,6 @@
 import { modelMissing } from '@picket/checks/model/access.ts';
 import { ModelClient } from '@picket/checks/model/client.ts';
+import { isAboutModel } from '@picket/checks/model/foreign-texts.ts';
 import { ModelError, type ModelQuestion } from '@picket/checks/model/message.ts';
 import { DaySpending, RunSpending } from '@picket/checks/model/spending.ts';
 import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
@@ -55,7 +56,7 @@ export const model: Examination = {
   },
 };
 
-function refusalOf({ status }: ModelError, message: string, name: string): Verdict {
+function refusalOf({ status, refusal = '' }: ModelError, message: string, name: string): Verdict {
   if (status === 401 || status === 403) {
     return problem(
       message,
@@ -63,7 +64,7 @@ function refusalOf({ status }: ModelError, message: string, name: string): Verdi
       'MODEL_API_KEY',
     );
   }
-  if (status === 404 || (status === 400 && /model/i.test(message))) {
+  if (status === 404 || (status === 400 && isAboutModel(refusal))) {
     return problem(
       message,
       `See whether the provider has a model named ${name} (MODEL_NAME), and whether MODEL_URL is its address up to the path of the protocol, such as https://api.openai.com/v1.`,

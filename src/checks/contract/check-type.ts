@@ -60,6 +60,8 @@ export interface CheckType<
   readonly timeoutMs: number;
   /** Whether `frequency` 0 (every 10, 20 or 30 seconds) is allowed. */
   readonly isSubMinuteAllowed: boolean;
+  /** Whether all its runs are on one probe thread, since they share what a target can take. */
+  readonly isOnOneThread?: true | undefined;
   /** Whether `retryStrategy.onlyOn: NETWORK_ERROR` has a meaning for this type. */
   readonly hasNetworkErrors: boolean;
   /**

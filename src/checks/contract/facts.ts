@@ -55,6 +55,10 @@ export interface RunFacts {
   /** The address that was contacted. */
   readonly address: string | null;
   readonly url: string | null;
+  /** The method of HTTP, or of a gRPC service. */
+  readonly method: string | null;
+  /** What the target got as `traceparent`. */
+  readonly traceparent: string | null;
   /** The HTTP status of the answer, and the words with it. */
   readonly status: number | null;
   readonly statusText: string | null;
@@ -66,13 +70,12 @@ export interface RunFacts {
   readonly redirects: readonly { readonly href: string; readonly status: number }[];
   /** Milliseconds of each phase; empty where there was no answer. */
   readonly phases: ReadonlyMap<string, number>;
-  readonly certificate: {
-    /** The host that showed it, where there were several. */
-    readonly host: string | null;
-    readonly subject: string | null;
-    readonly issuer: string | null;
-    readonly validTo: string;
-  } | null;
+  readonly certificate:
+    | (ShownCertificate & {
+        /** The host that showed it, where there were several. */
+        readonly host: string | null;
+      })
+    | null;
   readonly assertions: readonly {
     readonly source: string;
     readonly property: string;
@@ -119,12 +122,25 @@ export interface RunFacts {
   readonly files: readonly FactFile[];
 }
 
+/** A certificate, by what tells it from others. */
+export interface ShownCertificate {
+  readonly subject: string | null;
+  readonly issuer: string | null;
+  readonly validTo: string;
+}
+
+export function certificateWords({ subject, issuer, validTo }: ShownCertificate): string {
+  return `${subject ?? 'no name'}, issued by ${issuer ?? 'an unknown authority'}, valid to ${validTo}`;
+}
+
 /** A run without a detail, or with one that this build does not understand. */
 export const noFacts: RunFacts = {
   host: null,
   port: null,
   address: null,
   url: null,
+  method: null,
+  traceparent: null,
   status: null,
   statusText: null,
   headers: new Map(),

@@ -93,7 +93,7 @@ describe('a masked value', () => {
   ])('does not go to %s, sent as "" or left out', (url) => {
     for (const written of [{ url, headers, password: '' }, { url }]) {
       expect(() => change(written)).toThrow(
-        expect.objectContaining({ validation: { source: 'payload', keys: both } }),
+        expect.objectContaining({ validation: expect.objectContaining({ source: 'payload', keys: both }) }),
       );
     }
     const entered = [{ key: 'x', value: 'another', locked: true }];

@@ -145,13 +145,15 @@ export function refuseMoved(masked: readonly MaskedValue[], change: Change): voi
     const name = address.join('.');
     return keptFields(value, change).map((key) => ({
       key,
-      text: `"${key}" must be entered again, because "${name}" leads to another address now`,
+      message: `must be entered again, because "${name}" leads to another address now`,
     }));
   });
   if (problems.length === 0) return;
-  throw new AppError('VALIDATION_FAILED', problems.map(({ text }) => text).join('; '), {
-    validation: { source: 'payload', keys: problems.map(({ key }) => key) },
-  });
+  throw new AppError(
+    'VALIDATION_FAILED',
+    problems.map(({ key, message }) => `"${key}" ${message}`).join('; '),
+    { validation: { source: 'payload', keys: problems.map(({ key }) => key), problems } },
+  );
 }
 
 /** The field by which a value is sent to another place than before. */

@@ -1,3 +1,4 @@
+import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
 import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
 import type { LifecycleScripts } from '@picket/sandbox/lifecycle/lifecycle-scripts.ts';
 import type { ModelAccess } from '../model/access.ts';
@@ -33,18 +34,6 @@ export interface NameResolver {
     readonly family: 4 | 6;
     readonly port: number;
   }[];
-}
-
-/** What a run may connect to; see src/probes/egress/policy.ts. */
-export interface EgressRules {
-  /** Why a connection to that resolved address is refused, naming the rule; undefined when it may be made. */
-  refusal(destination: {
-    readonly hostname: string;
-    readonly address?: string | undefined;
-    readonly port?: number | undefined;
-  }): string | undefined;
-  /** Why a name is not to be looked up at the name servers of this location; undefined when it may be. */
-  lookupRefusal(hostname: string): string | undefined;
 }
 
 /** A file a run leaves behind as evidence: a capture, a trace, a screenshot. */
@@ -91,7 +80,7 @@ export interface RunContext {
   readonly clientCertificates: readonly ClientCertificate[];
   readonly resolver: NameResolver;
   /** Asked right before every connection and every packet's destination. */
-  readonly egress: EgressRules;
+  readonly egress: EgressPolicy;
   /** Where evidence goes; absent where nothing keeps any (`picket run` without a folder for it). */
   readonly artifacts?: ArtifactSink | undefined;
   /** What runs scripts here; absent where nothing does. */

@@ -4,7 +4,6 @@ import type { QueryControls } from '@picket/probes/dns/limits.ts';
 import { type DnsReply, queryDns } from '@picket/probes/dns/query.ts';
 import { type DnsServer, locateServer, serverText } from '@picket/probes/dns/server.ts';
 import { queryName, reverseName } from '@picket/probes/dns/wire/name.ts';
-import { ruleOfRefusal } from '@picket/probes/egress/policy.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import type { Measurement } from '../contract/outcome.ts';
 import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
@@ -100,7 +99,7 @@ async function ask(
     const refusal = context.egress.lookupRefusal(name);
     if (refusal !== undefined) {
       const failed = {
-        failure: failure('EGRESS_DENIED', refusal, { egressRule: ruleOfRefusal(refusal) }),
+        failure: failure('EGRESS_DENIED', refusal.message, { egressRule: refusal.rule }),
         server: undefined,
       };
       return undiagnosed({ ...failed, endMs: performance.now() });

@@ -143,7 +143,7 @@ describe('texts of Playwright', () => {
   it('finds a browser that is missing, or does not start', () => {
     expect(
       browserTroubleIn("browserType.launch: Executable doesn't exist at /ms-playwright/firefox-1/firefox"),
-    ).toMatchObject({ path: '/ms-playwright/firefox-1/firefox' });
+    ).toMatchObject({ path: '/ms-playwright/firefox-1/firefox', program: 'firefox' });
     expect(
       browserTroubleIn("browserType.launch: Chromium distribution 'chrome' is not found at /opt/chrome"),
     ).toMatchObject({ channel: 'chrome' });

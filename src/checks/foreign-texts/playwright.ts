@@ -48,6 +48,8 @@ const aftermath = /\bWorker teardown timeout of \d+ms exceeded/;
 export interface BrowserTrouble {
   /** The file that is not there. */
   readonly path: string | undefined;
+  /** What that file is a part of, by its path. */
+  readonly program: 'firefox' | 'webkit' | 'ffmpeg' | undefined;
   /** The browser of another name that is not there. */
   readonly channel: string | undefined;
   /** Why the browser that is there does not start. */
@@ -57,7 +59,8 @@ export interface BrowserTrouble {
 export function browserTroubleIn(message: string): BrowserTrouble | undefined {
   const { path, channel } = missing.exec(message)?.groups ?? {};
   const why = broken.exec(message)?.groups?.why?.trim();
-  return (path ?? channel ?? why) ? { path, channel, why } : undefined;
+  const program = (['ffmpeg', 'firefox', 'webkit'] as const).find((name) => path?.includes(name));
+  return (path ?? channel ?? why) ? { path, program, channel, why } : undefined;
 }
 
 export function isBrowserAftermath(message: string): boolean {

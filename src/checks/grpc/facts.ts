@@ -10,6 +10,8 @@ export function grpcFacts(detail: GrpcDetail): RunFacts {
     ...diagnosisFacts(detail),
     host: hostOf(request.hostname),
     port: request.port,
+    method: request.method || null,
+    traceparent: request.traceparent ?? null,
     address: response?.resolvedIp ?? null,
     isBodyCut: response?.truncated ?? false,
     phases: phaseFacts(response?.timingPhases ?? null),

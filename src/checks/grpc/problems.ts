@@ -1,5 +1,6 @@
 import { toError } from '@picket/lib/errors.ts';
 import { ProtoSyntaxError, parseProtoFile } from '@picket/lib/proto/proto-file.ts';
+import { hasTemplate } from '@picket/lib/text.ts';
 import type { DefinitionProblem } from '../contract/group-defaults.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import type { GrpcSpec } from './spec.ts';
@@ -11,7 +12,7 @@ export function grpcProblems({ request }: GrpcSpec): DefinitionProblem[] {
   const inConfig = (field: string, message: string) => ({ path: ['request', 'grpcConfig', field], message });
   const problems: DefinitionProblem[] = [...assertionProblems(assertions)];
   const { message, protoContent, method } = grpcConfig;
-  if (message !== '' && !message.includes('{{')) {
+  if (message !== '' && !hasTemplate(message)) {
     try {
       JSON.parse(message);
     } catch (thrown) {
@@ -28,7 +29,7 @@ export function grpcProblems({ request }: GrpcSpec): DefinitionProblem[] {
     if (source === 'GRPC_HEALTHCHECK_STATUS' && grpcConfig.mode !== 'HEALTH') {
       refuse('source', 'needs the mode HEALTH');
     }
-    const isNumbered = /EQUALS|_THAN/.test(comparison) && !target.includes('{{');
+    const isNumbered = /EQUALS|_THAN/.test(comparison) && !hasTemplate(target);
     if (source === 'GRPC_HEALTHCHECK_STATUS' && isNumbered && healthNumber(target) === undefined) {
       refuse('target', 'must be UNKNOWN, SERVING, NOT_SERVING or SERVICE_UNKNOWN, or its number');
     }
@@ -45,7 +46,7 @@ function protoProblem(
 ): { readonly field: string; readonly message: string } | undefined {
   try {
     const file = parseProtoFile(text);
-    if (path.includes('{{')) return undefined;
+    if (hasTemplate(path)) return undefined;
     const { service, method } = methodOf(path);
     const prefix = file.package === '' ? '' : `${file.package}.`;
     const found = file.service.find(({ name }) => `${prefix}${name}` === service);

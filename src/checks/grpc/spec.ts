@@ -1,4 +1,5 @@
 import { maxProtoLength } from '@picket/lib/proto/proto-file.ts';
+import { hasTemplate } from '@picket/lib/text.ts';
 import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
@@ -6,8 +7,6 @@ import type { MaskedValue } from '../contract/masking.ts';
 import { HostnameField, ServerName, TraceparentHosts } from '../contract/target.ts';
 import { tcpAssertionSchema } from '../http/connection-assertion.ts';
 import { comparisons } from '../judging/assertion.ts';
-
-const isTemplate = (text: string) => text.includes('{{');
 
 export const grpcModes = ['BEHAVIOR', 'HEALTH'] as const;
 
@@ -36,7 +35,7 @@ const GrpcConfig = z
     method: z
       .string()
       .max(500)
-      .refine((text) => text === '' || isTemplate(text) || /^\/?[\w.]+\/\w+$/.test(text), {
+      .refine((text) => text === '' || hasTemplate(text) || /^\/?[\w.]+\/\w+$/.test(text), {
         error: 'must be package.Service/Method',
       })
       .default('')

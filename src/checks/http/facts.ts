@@ -9,6 +9,8 @@ export function httpFacts(detail: HttpDetail): RunFacts {
     ...noFacts,
     ...diagnosisFacts(detail),
     ...urlFacts(request.url),
+    method: request.method || null,
+    traceparent: request.traceparent ?? null,
     address: ipAddress,
     status: status || null,
     statusText: statusText || null,

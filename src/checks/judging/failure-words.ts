@@ -21,6 +21,10 @@ export interface FailureWords {
   readonly part: string;
   /** Why, in one sentence of one line. */
   readonly sentence: string;
+  /** The whole message, where the sentence leaves a part of it out. */
+  readonly wholeMessage: string | null;
+  /** What the code means, where this build knows it and the sentence does not say it. */
+  readonly meaning: string | null;
 }
 
 /** A failure as it is stored: the agent may be newer than this build, and earlier builds stored less. */
@@ -47,22 +51,32 @@ export function failureWords(failed: KnownFailure): FailureWords {
   const failing = failingOf(failed);
   const part = parts[failing];
   const whatFailed = notOfTarget.has(failing) ? `${part}, not the target` : part;
-  return { failing, whatFailed, part, sentence: sentenceOf(failed) };
+  return { failing, whatFailed, part, ...sentenceOf(failed) };
 }
 
 /**
  * What the system says of a broken connection ("connect ECONNREFUSED") needs the words of the catalogue before it;
  * what an assertion, a status or a script says is clear by itself.
  */
-function sentenceOf({ code, message }: KnownFailure): string {
+function sentenceOf({
+  code,
+  message,
+}: KnownFailure): Pick<FailureWords, 'sentence' | 'wholeMessage' | 'meaning'> {
   const entry = code !== null && isFailureCode(code) ? failureCatalogue[code] : undefined;
-  const said = firstLine(message ?? '');
-  if (!entry) return said === '' ? 'The run gave no reason.' : said;
-  if (said === '') return entry.meaning;
-  const meaning = entry.meaning.replace(/\.$/, '');
-  return entry.isNetworkError && said !== meaning
-    ? beginningOf(`${meaning}: ${said}`, maxSentenceLength).toWellFormed()
-    : said;
+  const whole = message ?? '';
+  const said = firstLine(whole);
+  if (said === '') {
+    return { sentence: entry?.meaning ?? 'The run gave no reason.', wholeMessage: null, meaning: null };
+  }
+  const meaning = entry?.meaning.replace(/\.$/, '') ?? null;
+  const isIntroduced = entry?.isNetworkError === true && said !== meaning;
+  const full = isIntroduced ? `${meaning}: ${said}` : said;
+  const sentence = beginningOf(full, maxSentenceLength).toWellFormed();
+  return {
+    sentence,
+    wholeMessage: said === whole.trim() && sentence === full ? null : whole,
+    meaning: isIntroduced || said === meaning ? null : meaning,
+  };
 }
 
 function firstLine(message: string): string {

@@ -1,5 +1,4 @@
 import type { ProbeErrorDetails } from '@picket/probes/connection/errors.ts';
-import { ruleOfRefusal } from '@picket/probes/egress/policy.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { detailsFor, type FailureDetails } from '../contract/failure-details.ts';
 import { certificateFlawIn } from '../foreign-texts/tls.ts';
@@ -41,7 +40,6 @@ export function probeFailure(error: {
   const known: FailureDetails = {
     ...details,
     ...(kind === 'certificate-invalid' && { certificateFlaw: certificateFlawIn(message) }),
-    ...(kind === 'egress-denied' && { egressRule: ruleOfRefusal(message) }),
   };
   return failure(code, message, detailsFor(code, known));
 }

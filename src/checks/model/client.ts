@@ -49,7 +49,7 @@ export interface ModelNetwork {
       readonly hostname: string;
       readonly address?: string | undefined;
       readonly port?: number | undefined;
-    }): string | undefined;
+    }): { readonly message: string } | undefined;
   };
   readonly resolver: {
     resolve(
@@ -69,6 +69,8 @@ interface AnsweredTry {
 interface FailedTry {
   readonly message: string;
   readonly status?: number | undefined;
+  /** What the provider says with that status. */
+  readonly refusal?: string | undefined;
   /** How long to wait before the next; undefined where another would fail as well. */
   readonly pauseMs?: number | undefined;
   /** Where the model has worked, for nothing. */
@@ -155,7 +157,7 @@ export class ModelClient {
       if ('answer' in tried) return tried;
       signal.throwIfAborted();
       if (tried.pauseMs === undefined || tries === maxTries) {
-        throw new ModelError('MODEL_UNAVAILABLE', `The model gave no answer: ${tried.message}`, tried.status);
+        throw new ModelError('MODEL_UNAVAILABLE', `The model gave no answer: ${tried.message}`, tried);
       }
       await delay(tried.pauseMs * tries, undefined, { signal });
     }
@@ -227,7 +229,8 @@ export class ModelClient {
     const hostname = bare(url);
     const isAddress = isIP(hostname) !== 0;
     if (!isAddress && this.#access.proxyUrl === undefined) return undefined;
-    return this.#egress.refusal({ hostname, address: isAddress ? hostname : undefined, port: portOf(url) });
+    return this.#egress.refusal({ hostname, address: isAddress ? hostname : undefined, port: portOf(url) })
+      ?.message;
   }
 }
 
@@ -244,7 +247,7 @@ function lookupWith({ egress, resolver }: ModelNetwork, url: URL): LookupFunctio
         const open = found.filter((_, index) => refusals[index] === undefined);
         const [first] = open;
         if (!first)
-          callback(new EgressRefused(refusals.find(Boolean) ?? `${hostname} has no address`), '', 0);
+          callback(new EgressRefused(refusals.find(Boolean)?.message ?? `${hostname} has no address`), '', 0);
         else if (options.all) callback(null, [...open]);
         else callback(null, first.address, first.family);
       },
@@ -254,12 +257,13 @@ function lookupWith({ egress, resolver }: ModelNetwork, url: URL): LookupFunctio
 }
 
 function failedStatus(status: number, text: string, pause: string | undefined): FailedTry {
-  const message = `it answered with status ${status}: ${beginningOf(text, maxShownLength)}`;
+  const refusal = beginningOf(text, maxShownLength);
+  const message = `it answered with status ${status}: ${refusal}`;
   const isPassing = status === 408 || status === 409 || status === 429 || status >= 500;
-  if (!isPassing) return { message, status };
+  if (!isPassing) return { message, status, refusal };
   const asked = Number(pause) * 1000;
   const pauseMs = pause !== '' && Number.isFinite(asked) ? asked : firstPauseMs;
-  return { message, status, pauseMs: pauseMs <= maxPauseMs ? pauseMs : undefined };
+  return { message, status, refusal, pauseMs: pauseMs <= maxPauseMs ? pauseMs : undefined };
 }
 
 function answerOf(dialect: ModelDialect, text: string): ModelAnswer | FailedTry {

@@ -63,11 +63,18 @@ export class ModelError extends Error {
   readonly code: 'MODEL_UNAVAILABLE' | 'MODEL_ANSWER_INVALID' | 'MODEL_LIMIT_EXCEEDED';
   /** What the provider refused with, where it did. */
   readonly status: number | undefined;
+  /** The body of that refusal, cut. */
+  readonly refusal: string | undefined;
 
-  constructor(code: ModelError['code'], message: string, status?: number) {
+  constructor(
+    code: ModelError['code'],
+    message: string,
+    { status, refusal }: { readonly status?: number | undefined; readonly refusal?: string | undefined } = {},
+  ) {
     super(message);
     this.name = 'ModelError';
     this.code = code;
     this.status = status;
+    this.refusal = refusal;
   }
 }

@@ -3,7 +3,7 @@ import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
 import type { SaidError, SaidSuiteTest } from '@picket/sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '@picket/sandbox/suites/suite-job.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { browserFailure, hangingBrowserFailure } from '../script/browser-text.ts';
+import { browserFailure, hangingBrowserFailure } from '../script/browser-failure.ts';
 import { tooManySecrets } from '../script/verdict.ts';
 import type { SuiteError } from './detail.ts';
 
@@ -94,13 +94,12 @@ function judgeTests(report: TestReport, { testTimeoutMs }: SuiteLimits): SuiteVe
   const [first] = errors;
   if (isTimedOut) {
     const message = `The global timeout of the suite was over${first ? `: ${first.error.message}` : ''}`;
-    const hanging = hangingBrowserFailure(messagesOf(errors));
+    const hanging = hangingBrowserFailure(saidBy(report));
     return because(hanging ?? failure('SCRIPT_TIMED_OUT', message), errors);
   }
   const how = ended.signal === null ? `exit code ${ended.exitCode}` : `signal ${ended.signal}`;
   const isDone = ends.length > 0 && ends.length === report.beginCount;
-  const hasRun = report.tests.length > 0;
-  if (errors.length > 0) return failed(hasRun ? 'SCRIPT_FAILED' : 'SCRIPT_INVALID', errors);
+  if (errors.length > 0) return failed(report, errors);
   if (ends.length === 0) {
     const what =
       report.beginCount > 0 ? 'The suite did not run to its end' : 'The command ran no test of Playwright';
@@ -137,10 +136,10 @@ export function because(failed: Failure, errors: readonly SuiteError[] = []): Su
   };
 }
 
-function failed(code: FailureCode, errors: readonly SuiteError[]): SuiteVerdict {
-  const all = messagesOf(errors);
-  const messages = all.slice(0, maxMessages);
-  const why = browserFailure(all) ?? failure(code, messages[0] ?? 'The suite failed');
+function failed(report: TestReport, errors: readonly SuiteError[]): SuiteVerdict {
+  const messages = messagesOf(errors).slice(0, maxMessages);
+  const code = report.tests.length > 0 ? 'SCRIPT_FAILED' : 'SCRIPT_INVALID';
+  const why = browserFailure(saidBy(report)) ?? failure(code, messages[0] ?? 'The suite failed');
   return { failure: why, errors, errorMessages: messages };
 }
 
@@ -149,17 +148,29 @@ function messagesOf(errors: readonly SuiteError[]): string[] {
 }
 
 /** The errors of tests whose last try did not end as expected, and those outside of tests. */
-function errorsOf({ tests, errors }: TestReport): SuiteError[] {
-  const ofTests = tests.filter(({ isLast, isExpected }) => isLast && !isExpected).flatMap(errorsOfTest);
-  return [...ofTests, ...errors.map(outsideOfTests)];
+function errorsOf(report: TestReport): SuiteError[] {
+  return [...failedTests(report).flatMap(errorsOfTest), ...report.errors.map(outsideOfTests)];
+}
+
+/** The same as the run reported them. */
+function saidBy(report: TestReport): SaidError[] {
+  return [...failedTests(report).flatMap(saidOfTest), ...report.errors];
+}
+
+function failedTests({ tests }: TestReport): SaidSuiteTest[] {
+  return tests.filter(({ isLast, isExpected }) => isLast && !isExpected);
+}
+
+function saidOfTest({ title, status, errors }: SaidSuiteTest): readonly SaidError[] {
+  if (errors.length > 0) return errors;
+  const message =
+    status === 'passed' ? `"${title}" passed, and was expected to fail` : `"${title}": ${status}`;
+  return [{ name: 'Error', message, stack: null }];
 }
 
 function errorsOfTest(test: SaidSuiteTest): SuiteError[] {
-  const { title, status } = test;
-  const message =
-    status === 'passed' ? `"${title}" passed, and was expected to fail` : `"${title}": ${status}`;
-  const errors = test.errors.length > 0 ? test.errors : [{ name: 'Error', message, stack: null }];
-  return errors.map((error) => ({
+  const { title } = test;
+  return saidOfTest(test).map((error) => ({
     error: { message: error.message, stack: error.stack },
     testTitle: title,
     testFile: test.file,

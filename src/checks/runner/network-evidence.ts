@@ -98,7 +98,7 @@ export async function findRoute(peer: ContactAttempt, controls: DiagnosisControl
     family: peer.address.includes(':') ? 6 : 4,
   });
   const refusal = controls.egress.refusal({ hostname, address });
-  if (refusal !== undefined) return { remarks: [`no traceroute: ${refusal}`] };
+  if (refusal !== undefined) return { remarks: [`no traceroute: ${refusal.message}`] };
   let backend: IcmpBackend;
   try {
     backend = await icmpBackend();

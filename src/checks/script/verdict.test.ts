@@ -52,7 +52,6 @@ it.each([
     /does not start: Target page/,
   ],
   ['browserType.launch: Timeout 30000ms exceeded.\nCall log:', /does not start: Timeout/],
-  ['Test timeout of 2000ms exceeded: the browser had not started after 2017 ms', /it had not started after/],
   ["browserContext.newPage: Executable doesn't exist at /b/ffmpeg-1011/ffmpeg-linux", /no ffmpeg/],
 ])("calls a browser that is missing or does not start the agent's: %s", (message, words) => {
   const broken = { ...died, message: `Error: ${message}` };
@@ -63,3 +62,16 @@ it.each([
   const both = judgeScript({ ...report(2), errors: [broken, died] }, 1000, undefined);
   expect(both.failure).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });
 });
+
+it.each([
+  ['the time of a test', undefined],
+  ['the time of the run', 'timed-out'],
+] as const)(
+  'reads from a field that a browser was still starting when %s was over, whatever the message says',
+  (_what, stopped) => {
+    const late = { ...died, message: 'any words', launchMs: 2017 };
+    const { failure } = judgeScript({ ...report(2), errors: [late] }, 1000, stopped);
+    expect(failure).toMatchObject({ owner: 'agent', code: 'BROWSER_MISSING' });
+    expect(failure?.message).toMatch(/does not start: it had not started after 2017 ms/);
+  },
+);

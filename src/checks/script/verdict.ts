@@ -3,7 +3,7 @@ import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
 import type { SaidError, SaidTest } from '@picket/sandbox/scripts/events.ts';
 import type { ScriptReport } from '@picket/sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { browserFailure, hangingBrowserFailure } from './browser-text.ts';
+import { browserFailure, hangingBrowserFailure } from './browser-failure.ts';
 
 /** An error of the script with the title of its test, if it was in one. */
 export type ScriptError = SaidError & { readonly test: string | null };
@@ -68,7 +68,7 @@ export function judgeScript(
   if (limit) return because(failure(limit.code, limit.message));
   if (isStopped === 'timed-out' || ended.reason === 'wall' || isCutOff(report)) {
     const message = `The script exceeded the maximum run time of ${timeoutMs} ms`;
-    return because(hangingBrowserFailure(messagesOf(errors)) ?? failure('SCRIPT_TIMED_OUT', message));
+    return because(hangingBrowserFailure(errors) ?? failure('SCRIPT_TIMED_OUT', message));
   }
   if (ended.reason === 'killed') return because(failure('RUN_ABORTED', 'The run was stopped'));
   if (ended.reason !== 'exited') {
@@ -117,7 +117,7 @@ export function whyUnproven({ tests }: ScriptReport): string | undefined {
 function failed(code: FailureCode, errors: readonly ScriptError[]): ScriptVerdict {
   const messages = messagesOf(errors);
   return {
-    failure: browserFailure(messages) ?? failure(code, messages[0] ?? 'The script failed'),
+    failure: browserFailure(errors) ?? failure(code, messages[0] ?? 'The script failed'),
     isDegraded: false,
     errors,
     errorMessages: messages.slice(0, maxMessages),

@@ -16,6 +16,8 @@ export const traceroute = defineCheckType({
   lane: 'probe',
   timeoutMs: 35_000,
   isSubMinuteAllowed: true,
+  // See probes/traceroute/error-budget.ts.
+  isOnOneThread: true,
   hasNetworkErrors: true,
   spec: TracerouteSpec,
   form: {

@@ -1,3 +1,4 @@
+import { hasTemplate } from '@picket/lib/text.ts';
 import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
@@ -70,7 +71,7 @@ export const UdpSpec = z.object({
         ...steps.map((step, index) => [['steps', index, 'data'], step.data] as const),
       ];
       for (const [path, text] of written) {
-        if (text.includes('{{') || isHex(text)) continue;
+        if (hasTemplate(text) || isHex(text)) continue;
         refuse([...path], 'must be pairs of hexadecimal digits, optionally separated by spaces');
       }
     }),

@@ -9,6 +9,7 @@ export function webSocketFacts(detail: WebSocketDetail): RunFacts {
     ...noFacts,
     ...diagnosisFacts(detail),
     ...urlFacts(request.url),
+    traceparent: request.traceparent ?? null,
     address: response?.ipAddress ?? null,
     status: response?.status || null,
     statusText: response?.statusText || null,

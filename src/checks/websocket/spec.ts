@@ -1,3 +1,4 @@
+import { hasTemplate } from '@picket/lib/text.ts';
 import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
@@ -6,6 +7,8 @@ import { hasZone, ServerName, TraceparentHosts, zoneInUrl } from '../contract/ta
 import { tcpAssertionSchema } from '../http/connection-assertion.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
 import { stepTimeout } from '../steps/fields.ts';
+
+const isBase64 = (text: string) => /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 
 export const stepTypes = ['SEND', 'EXPECT', 'EXPECT_CLOSE'] as const;
 
@@ -53,8 +56,8 @@ const Step = z
       if (isBinary) refuse('isBinary', 'belongs to the type SEND');
     } else {
       if (timeoutMs !== null) refuse('timeoutMs', 'belongs to EXPECT and EXPECT_CLOSE');
-      const isBase64 = message.includes('{{') || /^[A-Za-z0-9+/]*={0,2}$/.test(message);
-      if (isBinary && !isBase64) refuse('message', 'must be base64, because isBinary is true');
+      const isReadable = hasTemplate(message) || isBase64(message);
+      if (isBinary && !isReadable) refuse('message', 'must be base64, because isBinary is true');
     }
     if (type !== 'EXPECT') {
       if (assertions.length > 0) refuse('assertions', 'belong to the type EXPECT');

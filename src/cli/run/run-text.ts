@@ -31,10 +31,10 @@ export function runText(
     `${paint(colours[verdict], verdict)}  ${paint('bold', check.name)}  (${check.checkType})  ${durationText(report.responseTimeMs)}`,
   ];
   if (report.failure) {
-    const { code, message } = report.failure;
-    const { sentence, whatFailed } = failureWords(report.failure);
+    const { code } = report.failure;
+    const { sentence, whatFailed, wholeMessage } = failureWords(report.failure);
     lines.push(`  ${code} (${whatFailed}): ${sentence}`);
-    if (!sentence.includes(message.trim())) lines.push(`  ${message}`);
+    if (wholeMessage !== null) lines.push(`  ${wholeMessage}`);
   }
   for (const message of report.errorMessages) {
     if (message !== report.failure?.message) lines.push(`  ${message}`);

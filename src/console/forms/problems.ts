@@ -32,25 +32,15 @@ export async function attempt<Done>(
   }
 }
 
-/**
- * The problems that an error names. Its message tells all of them one after the other, each behind the path of
- * its field in quotation marks: what cannot be distinguished so stays together.
- */
+/** The problems that an error names: those of fields by their paths, and the whole message where it says more. */
 export function problemsOf({ message, statusCode, validation }: AppError): Problems {
-  const keys = validation?.keys ?? [];
-  const found = keys.flatMap((key) => {
-    const start = message.startsWith(`"${key}" `) ? 0 : message.indexOf(`; "${key}" `);
-    return start === -1 ? [] : [{ key, start: start === 0 ? 0 : start + 2 }];
-  });
-  const inOrder = found.toSorted((left, right) => left.start - right.start);
+  const { keys = [], problems = [] } = validation ?? {};
   const fields = new Map(
-    inOrder.map(({ key, start }, index) => {
-      const end = inOrder[index + 1]?.start ?? message.length;
-      const said = message.slice(start + key.length + 3, end).replace(/; $/, '');
-      return [key, capitalized(said)];
-    }),
+    [...Map.groupBy(problems, ({ key }) => key)].map(
+      ([key, ofField]) => [key, capitalized(ofField.map((problem) => problem.message).join('; '))] as const,
+    ),
   );
-  const isAllTold = fields.size > 0 && fields.size === keys.length;
+  const isAllTold = fields.size > 0 && keys.every((key) => fields.has(key));
   // A form that is shown again is a 422, unless the refusal says more.
   return {
     statusCode: statusCode === 400 ? 422 : statusCode,

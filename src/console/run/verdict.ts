@@ -1,4 +1,4 @@
-import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
+import { failureWords } from '@picket/checks/judging/failure-words.ts';
 import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import { duration } from '../elements/format.ts';
 import type { State } from '../elements/state.ts';
@@ -23,7 +23,8 @@ export function verdictOf(result: CheckResult): Verdict {
   } as const;
   if (failure) {
     const { sentence, whatFailed } = failure;
-    return { ...ended, sentence, whatFailed, detail: detailOf(failure) };
+    const { wholeMessage, meaning } = failureWords(failure);
+    return { ...ended, sentence, whatFailed, detail: wholeMessage ?? meaning };
   }
   if (result.hasErrors || result.hasFailures) {
     return { ...ended, sentence: 'The run did not pass.', whatFailed: null, detail: null };
@@ -33,11 +34,4 @@ export function verdictOf(result: CheckResult): Verdict {
     return { ...passed, state: 'degraded', word: 'Degraded', sentence: `Answered, but only after ${time}` };
   }
   return { ...passed, state: 'passed', word: 'Passed', sentence: `Passed in ${time}` };
-}
-
-/** What the sentence leaves out: more lines of the message, or else the meaning of the code. */
-function detailOf({ code, message, sentence }: NonNullable<CheckResult['failure']>): string | null {
-  if (message.trim() !== '' && !sentence.includes(message.trim())) return message;
-  const meaning = isFailureCode(code) ? failureCatalogue[code].meaning.replace(/\.$/, '') : '';
-  return meaning === '' || sentence.startsWith(meaning) ? null : meaning;
 }

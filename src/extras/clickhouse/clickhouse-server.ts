@@ -1,5 +1,6 @@
 import { toError } from '@picket/lib/errors.ts';
 import { Agent } from 'undici';
+import { errorCodeIn } from './foreign-texts.ts';
 
 /** Where ClickHouse is, as ANALYTICS_CLICKHOUSE_URL says: nothing of it is in a message. */
 interface Place {
@@ -100,8 +101,7 @@ export class ClickHouseServer {
     }
     if (status === 200) return answer;
     const message = answer.toString('utf8', 0, longestMessage).trim();
-    const code = /^Code: (\d+)/.exec(message)?.[1];
-    throw new ClickHouseError(message || `status ${status}`, code === undefined ? null : Number(code));
+    throw new ClickHouseError(message || `status ${status}`, errorCodeIn(message));
   }
 }
 

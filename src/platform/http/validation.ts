@@ -1,4 +1,5 @@
 import { AppError, type ErrorDetails } from '@picket/lib/errors.ts';
+import { isAboutMissingValue, isZodsOwn } from '@picket/lib/json/foreign-texts.ts';
 import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
@@ -12,9 +13,13 @@ const maxKeyLength = 200;
  * The error for values that a schema refuses: names every bad field, as a dotted path, and what it allows.
  */
 export function validationError(source: Source, issues: readonly Issue[]): AppError {
-  const keys = [...new Set(issues.flatMap(withoutUnions).flatMap(keysOf))];
+  const all = issues.flatMap(withoutUnions);
+  const keys = [...new Set(all.flatMap(keysOf))];
+  const problems = all.slice(0, maxProblems).flatMap((issue) => {
+    return keysOf(issue).map((key) => ({ key, message: problemOf(issue) }));
+  });
   return new AppError('VALIDATION_FAILED', describeIssues(issues), {
-    validation: { source, keys: keys.slice(0, 1000) },
+    validation: { source, keys: keys.slice(0, 1000), problems },
   });
 }
 
@@ -23,7 +28,7 @@ export function fieldError(source: Source, problems: readonly { key: string; mes
   return new AppError(
     'VALIDATION_FAILED',
     problems.map(({ key, message }) => `"${key}" ${message}`).join('; '),
-    { validation: { source, keys: problems.map(({ key }) => key) } },
+    { validation: { source, keys: problems.map(({ key }) => key), problems } },
   );
 }
 
@@ -61,7 +66,7 @@ function keysOf(issue: Issue): string[] {
 function problemOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined && issue.message.endsWith('received undefined')
+      return issue.input === undefined && isAboutMissingValue(issue.message)
         ? 'is required'
         : `must be ${article(issue.expected)}`;
     case 'invalid_value':
@@ -73,7 +78,7 @@ function problemOf(issue: Issue): string {
     case 'too_big':
       return `${bound(issue.origin)} ${issue.inclusive === false ? 'less than' : 'at most'} ${String(issue.maximum)}${unit(issue.origin)}`;
     case 'invalid_format':
-      return issue.message.startsWith('Invalid ') ? `must be a valid ${issue.format}` : issue.message;
+      return isZodsOwn(issue.message) ? `must be a valid ${issue.format}` : issue.message;
     case 'custom':
       return issue.message;
     case 'invalid_union':

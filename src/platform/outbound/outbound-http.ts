@@ -122,7 +122,7 @@ export class OutboundHttp {
     return this.#policy.refusal({
       hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
       port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
-    });
+    })?.message;
   }
 }
 
@@ -191,7 +191,8 @@ function guardedLookup(policy: EgressPolicy, names: ReceiverNames): LookupFuncti
         const open = addresses.filter((_address, index) => refusals[index] === undefined);
         const [first] = open;
         if (!first) {
-          const reason = refusals.find((refusal) => refusal !== undefined) ?? `${hostname} has no address`;
+          const reason =
+            refusals.find((refusal) => refusal !== undefined)?.message ?? `${hostname} has no address`;
           callback(Object.assign(new Error(reason), { code: refusedCode }), []);
         } else if (options.all) callback(null, open);
         else callback(null, first.address, first.family);

@@ -7,7 +7,7 @@ import { type LookupTimes, resolveWanted } from '../resolver.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { egressRefusal } from './egress-question.ts';
-import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
+import { classifyError, egressDenied, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
 import type { ForwardProxy } from './forward-proxy.ts';
 import { beginHandshake, type HandshakeOptions } from './handshake.ts';
 import { explainedBy, peerOf, placeOf } from './place.ts';
@@ -166,7 +166,7 @@ export class Connection {
           if (!first) return this.#fail(new Error('the resolver answered with no address and no error'));
           const refusal = egressRefusal(egress, this.#target, first.address);
           if (refusal === undefined) this.#connect(first, { timekeeper, onAttempt });
-          else this.#fail(new ProbeError('egress-denied', this.phase, refusal));
+          else this.#fail(egressDenied(this.phase, refusal));
         },
         (error: unknown) => this.#fail(error),
       );

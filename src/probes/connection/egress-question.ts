@@ -1,4 +1,4 @@
-import type { ConnectionPolicy } from '../egress/policy.ts';
+import type { ConnectionPolicy, EgressRefusal } from '../egress/policy.ts';
 import type { ConnectionTarget } from './target.ts';
 
 /**
@@ -9,7 +9,7 @@ export function egressRefusal(
   egress: ConnectionPolicy,
   { proxy, hostname, port }: ConnectionTarget,
   address: string,
-): string | undefined {
+): EgressRefusal | undefined {
   if (!proxy) return egress.refusal({ hostname, address, port });
   return (
     egress.refusal({ hostname: proxy.hostname, address, port: proxy.port }) ??

@@ -1,4 +1,5 @@
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import type { EgressRefusal } from '../egress/policy.ts';
 import { ResolveError } from '../resolver.ts';
 
 /** The step of a probe that was under way; a message about a timeout names it. */
@@ -61,6 +62,8 @@ export interface ProbeErrorDetails {
   readonly clockAt?: string;
   /** With which a WebSocket was closed. */
   readonly closeCode?: number;
+  /** The rule of the egress policy that denied it. */
+  readonly egressRule?: string;
 }
 
 /**
@@ -91,6 +94,11 @@ export class ProbeError extends Error {
     const isOwnLimit = code === 'ETIMEDOUT' && options?.cause === undefined;
     this.details = { ...(isOwnLimit && { timedOutIn: phase }), ...options?.details };
   }
+}
+
+/** The error for a connection that the egress policy refuses in some phase. */
+export function egressDenied(phase: ProbePhase, { message, rule }: EgressRefusal): ProbeError {
+  return new ProbeError('egress-denied', phase, message, undefined, { details: { egressRule: rule } });
 }
 
 /** Codes that mean the same in whatever phase they come up. */
@@ -145,11 +153,11 @@ export function classifyError(
   }
   if (thrown instanceof ResolveError) {
     const message = phase === 'proxy' ? `${thrown.message} (${where})` : thrown.message;
-    const { code, responseCode } = thrown;
+    const { code, responseCode, egressRule } = thrown;
     const nameExists = namedWithoutAddress.has(code);
     return new ProbeError(resolveKind(thrown, phase), phase, message, code, {
       cause: thrown,
-      details: { ...peer, nameExists, responseCode },
+      details: { ...peer, nameExists, responseCode, egressRule },
     });
   }
   const error = toError(thrown);

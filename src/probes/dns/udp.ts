@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { isIpv6Enabled } from '../address.ts';
-import { classifyError, networkAnswer, ProbeError } from '../connection/errors.ts';
+import { classifyError, egressDenied, networkAnswer, ProbeError } from '../connection/errors.ts';
 import type { PacketTimes, ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { noAnswer, type QueryControls, withinLimits } from './limits.ts';
@@ -71,7 +71,7 @@ export function queryUdp(
     where,
     ({ resolve, reject }) => {
       const refusal = controls.egress.refusal(server);
-      if (refusal !== undefined) throw new ProbeError('egress-denied', 'firstByte', refusal);
+      if (refusal) throw egressDenied('firstByte', refusal);
       const socket = createSocket(server.family === 6 ? 'udp6' : 'udp4');
       let times: PacketTimes | undefined;
       socket.on('error', (error) => reject(socketError(error, server, where)));

@@ -62,8 +62,10 @@ describe('the default policy', () => {
     '192.0.0.192',
   ])('closes %s', (address) => {
     const refusal = policy().refusal({ hostname: 'innocent.example', address, port: 80 });
-    expect(refusal).toMatch(/^a connection to \S+ \(innocent\.example\) is refused: .* closed by default/);
-    expect(refusal).toContain(address);
+    expect(refusal?.message).toMatch(
+      /^a connection to \S+ \(innocent\.example\) is refused: .* closed by default/,
+    );
+    expect(refusal?.message).toContain(address);
   });
 
   it.each([
@@ -81,16 +83,18 @@ describe('the default policy', () => {
 
   it.each(metadataSpellings)('knows the metadata service as %s', (spelling) => {
     expect(isOpen({}, spelling)).toBe(false);
-    expect(policy().refusal({ hostname: spelling })).toContain('169.254.0.0/16');
+    expect(policy().refusal({ hostname: spelling })?.rule).toContain('169.254.0.0/16');
   });
 
   it('closes the names of metadata services to those who cannot see their address', () => {
-    expect(policy().refusal({ hostname: 'Metadata.Google.Internal.' })).toContain('metadata.google.internal');
+    expect(policy().refusal({ hostname: 'Metadata.Google.Internal.' })?.rule).toContain(
+      'metadata.google.internal',
+    );
     expect(policy().refusal({ hostname: 'example.com' })).toBeUndefined();
   });
 
   it('refuses what is no address', () => {
-    expect(policy().refusal({ hostname: 'a.example', address: 'b.example' })).toBe(
+    expect(policy().refusal({ hostname: 'a.example', address: 'b.example' })?.message).toBe(
       'a connection to b.example (a.example) is refused: it is no IP address',
     );
   });
@@ -100,8 +104,8 @@ describe('ports of our own', () => {
   const own = { ownPorts: [8081] };
 
   it.each([...loopbackSpellings, '127.8.8.8', '::1', '::'])('are closed at %s', (address) => {
-    const { refusal } = { refusal: policy(own).refusal({ hostname: 'me.example', address, port: 8081 }) };
-    expect(refusal).toContain("port 8081 of this host is the agent's own");
+    const refusal = policy(own).refusal({ hostname: 'me.example', address, port: 8081 });
+    expect(refusal?.rule).toContain("port 8081 of this host is the agent's own");
     expect(policy(own).refusal({ hostname: 'me.example', address, port: 8082 })).toBeUndefined();
   });
 
@@ -201,10 +205,11 @@ describe('rules', () => {
   it('are named by the refusal', () => {
     const refusal = (deny: string) =>
       policy({ deny }).refusal({ hostname: 'db.prod.example', address: '10.0.0.1', port: 5432 });
-    expect(refusal('1.1.1.1, 10.0.0.0/8')).toBe(
-      'a connection to 10.0.0.1 (db.prod.example) is refused by the rule 10.0.0.0/8 of EGRESS_DENY',
-    );
-    expect(refusal('*.prod.example')).toBe(
+    expect(refusal('1.1.1.1, 10.0.0.0/8')).toEqual({
+      message: 'a connection to 10.0.0.1 (db.prod.example) is refused by the rule 10.0.0.0/8 of EGRESS_DENY',
+      rule: 'by the rule 10.0.0.0/8 of EGRESS_DENY',
+    });
+    expect(refusal('*.prod.example')?.message).toBe(
       'a connection to db.prod.example is refused by the rule *.prod.example of EGRESS_DENY',
     );
   });
@@ -236,14 +241,15 @@ describe('rules', () => {
     [{ allow: '10.0.0.1' }, 'metadata.google.internal', false],
   ] as const)('%j: %s is looked up: %s', (settings, name, isLookedUp) => {
     const refusal = policy(settings).lookupRefusal(name);
-    expect(refusal === undefined, refusal).toBe(isLookedUp);
+    expect(refusal === undefined, refusal?.message).toBe(isLookedUp);
   });
 
   it('that keep names from being looked up are named', () => {
-    expect(policy({ deny: '*' }).lookupRefusal('a.example')).toBe(
-      'a look-up of a.example is refused by the rule * of EGRESS_DENY',
-    );
-    expect(policy({ deny: '*.example' }).lookupRefusal('a.example')).toBe(
+    expect(policy({ deny: '*' }).lookupRefusal('a.example')).toEqual({
+      message: 'a look-up of a.example is refused by the rule * of EGRESS_DENY',
+      rule: 'by the rule * of EGRESS_DENY',
+    });
+    expect(policy({ deny: '*.example' }).lookupRefusal('a.example')?.message).toBe(
       'a look-up of a.example is refused by the rule *.example of EGRESS_DENY',
     );
   });

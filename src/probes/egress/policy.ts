@@ -27,23 +27,31 @@ export interface EgressDestination {
   readonly port?: number | undefined;
 }
 
+/** Why the policy refuses a connection or a look-up. */
+export interface EgressRefusal {
+  /** The sentence for people. */
+  readonly message: string;
+  /** The rule that decided, such as `by the rule 10.0.0.0/8 of EGRESS_DENY`. */
+  readonly rule: string;
+}
+
 /** Decides where probes may connect to. */
 export interface ConnectionPolicy {
   /**
-   * Why that connection is refused, as a sentence that names the rule; undefined when it may be made. To be
-   * asked for every connection and every packet's destination, right before it, with the resolved address: a
-   * name that is checked and then resolved again can lead elsewhere by then.
+   * Why that connection is refused; undefined when it may be made. To be asked for every connection and every
+   * packet's destination, right before it, with the resolved address: a name that is checked and then resolved
+   * again can lead elsewhere by then.
    */
-  refusal(destination: EgressDestination): string | undefined;
+  refusal(destination: EgressDestination): EgressRefusal | undefined;
 }
 
 /** Decides where probes may connect to, and which names they look up. */
 export interface EgressPolicy extends ConnectionPolicy {
   /**
-   * Why a name is not to be looked up at the name servers of this host, as a sentence that names the rule: no address
-   * that it could have may be connected to. To look it up would only tell others of it. undefined when it may be.
+   * Why a name is not to be looked up at the name servers of this host: no address that it could have may be
+   * connected to. To look it up would only tell others of it. undefined when it may be.
    */
-  lookupRefusal(hostname: string): string | undefined;
+  lookupRefusal(hostname: string): EgressRefusal | undefined;
 }
 
 /** The settings of a policy; plain data, so that they can go to a thread. */
@@ -178,28 +186,28 @@ class RuleBook implements EgressPolicy {
     this.#closesEverything = families.size === 2 ? closing[0] : undefined;
   }
 
-  refusal({ hostname, address, port }: EgressDestination): string | undefined {
+  refusal({ hostname, address, port }: EgressDestination): EgressRefusal | undefined {
     const name = this.#names.getOrMake(hostname, () => this.#judgeName(hostname));
     const shownName = name.isAddress ? '' : ` (${hostname})`;
-    if (name.rule?.effect === 'deny') return sentence(hostname, name.rule);
+    if (name.rule?.effect === 'deny') return refusedConnection(hostname, name.rule.because);
     if (address === undefined && !name.isAddress) {
       const closing = name.rule ? undefined : this.#closesEverything;
-      return closing && sentence(hostname, closing);
+      return closing && refusedConnection(hostname, closing.because);
     }
     const text = address ?? hostname;
     const target = this.#addresses.getOrMake(text, () => this.#judgeAddress(text));
-    if (!target.isAddress) return `a connection to ${text}${shownName} is refused: it is no IP address`;
+    if (!target.isAddress) return refusedConnection(`${text}${shownName}`, 'it is no IP address');
     const rule = this.#ownPortRule(target, port) ?? target.rule;
     if (rule?.effect !== 'deny') return undefined;
     if (name.rule?.effect === 'allow' && isEverywhere(rule)) return undefined;
-    return sentence(`${text}${shownName}`, rule);
+    return refusedConnection(`${text}${shownName}`, rule.because);
   }
 
-  lookupRefusal(hostname: string): string | undefined {
+  lookupRefusal(hostname: string): EgressRefusal | undefined {
     // Whatever is asked of a name server is a name, also what spells an address.
     const rule = this.#hostRule(hostname);
     const closing = rule?.effect === 'deny' ? rule : this.#closingAll(rule?.effect === 'allow');
-    return closing && `a look-up of ${hostname} is refused${ending(closing)}`;
+    return closing && refused(`a look-up of ${hostname}`, closing.because);
   }
 
   #judgeName(hostname: string): JudgedName {
@@ -297,17 +305,12 @@ function addressOf(value: bigint, byteCount: number): string {
   return ipaddr.fromByteArray(bytes).toString();
 }
 
-/** The rule that a refusal of this file names, without what was refused. */
-export function ruleOfRefusal(refusal: string): string | undefined {
-  return /^a (?:connection to|look-up of) .+? is refused:? (.+)$/.exec(refusal)?.[1];
+function refusedConnection(destination: string, rule: string): EgressRefusal {
+  return refused(`a connection to ${destination}`, rule);
 }
 
-function sentence(destination: string, judgement: Judgement): string {
-  return `a connection to ${destination} is refused${ending(judgement)}`;
-}
-
-function ending({ because }: Judgement): string {
-  return `${because.startsWith('by ') ? ' ' : ': '}${because}`;
+function refused(what: string, rule: string): EgressRefusal {
+  return { message: `${what} is refused${rule.startsWith('by ') ? ' ' : ': '}${rule}`, rule };
 }
 
 /**

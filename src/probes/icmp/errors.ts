@@ -17,11 +17,13 @@ export type IcmpErrorKind =
 /** Returned as a value, never thrown across the probe's boundary. */
 export class IcmpProbeError extends Error {
   readonly kind: IcmpErrorKind;
+  readonly details: { readonly egressRule?: string };
 
-  constructor(kind: IcmpErrorKind, message: string) {
+  constructor(kind: IcmpErrorKind, message: string, details: IcmpProbeError['details'] = {}) {
     super(message);
     this.name = 'IcmpProbeError';
     this.kind = kind;
+    this.details = details;
   }
 }
 

@@ -100,7 +100,7 @@ class IcmpProbe {
     const budget = timeBudget({ timeoutMs, count, intervalMs });
     const { address, family } = await this.#lookUp(budget.lookupTimeoutMs);
     const refusal = egress.refusal({ hostname, address });
-    if (refusal !== undefined) throw new IcmpProbeError('egress-denied', refusal);
+    if (refusal) throw new IcmpProbeError('egress-denied', refusal.message, { egressRule: refusal.rule });
     this.#address = address;
     this.#family = family;
     const replyTimeoutMs = budget.replyTimeoutMs(timeoutMs - this.#lookupTakenMs);
@@ -140,7 +140,9 @@ class IcmpProbe {
       return wireAddress(first);
     } catch (thrown) {
       if (!(thrown instanceof ResolveError)) throw thrown;
-      if (thrown.kind === 'refused') throw new IcmpProbeError('egress-denied', thrown.message);
+      const { egressRule } = thrown;
+      if (thrown.kind === 'refused')
+        throw new IcmpProbeError('egress-denied', thrown.message, { egressRule });
       const kind = thrown.kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
       throw new IcmpProbeError(kind, thrown.message);
     } finally {

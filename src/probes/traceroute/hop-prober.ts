@@ -2,6 +2,7 @@ import { answeringAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../address.ts';
 import type { IcmpBackend } from '../icmp/backend.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
+import type { ErrorBudget } from './error-budget.ts';
 
 /** One packet that is to get no further than some number of hops. */
 export interface HopProbe {
@@ -33,6 +34,8 @@ export interface HopProber {
   readonly description: string;
   /** Whose stamps the times of its answers are made of so far: the kernel's, if all of them are. */
   readonly clock: StampClock;
+  /** Paces probes that a target answers by an ICMP error; absent where it answers otherwise. */
+  readonly budget?: ErrorBudget | undefined;
   /**
    * Sends one probe and waits for what comes of it.
    *

@@ -1,5 +1,5 @@
 import { type IpFamily, type ResolvedAddress, type WantedFamily, wireAddress } from '../address.ts';
-import { classifyError, ProbeError } from '../connection/errors.ts';
+import { classifyError, egressDenied, ProbeError } from '../connection/errors.ts';
 import { isTimeout } from '../connection/interruption.ts';
 import { withinLimits } from '../dns/limits.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
@@ -58,7 +58,7 @@ export async function probeRoute(
       lookupMs = elapsedMs;
     });
     const refusal = egress.refusal({ hostname, address: resolved.address, port });
-    if (refusal !== undefined) throw new ProbeError('egress-denied', 'dns', refusal);
+    if (refusal) throw egressDenied('dns', refusal);
     found = resolved;
     const leftMs = timeoutMs - (performance.now() - startMs);
     const route = await traceRoute({ ...resolved, ...request }, { prober, signal, timeoutMs: leftMs });

@@ -11,6 +11,7 @@ import * as linux from '../sys/linux.ts';
 import { MessageReceiver } from '../sys/message.ts';
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 import { splitZone } from '../sys/zone.ts';
+import { type ErrorBudget, udpErrorBudget } from './error-budget.ts';
 import { type HopAnswer, type HopProbe, type HopProber, hopError } from './hop-prober.ts';
 
 export type SocketProtocol = 'UDP' | 'TCP';
@@ -47,6 +48,7 @@ interface OpenProbe {
  */
 export class SocketProber implements HopProber {
   readonly description: string;
+  readonly budget: ErrorBudget | undefined;
   readonly #libc: Libc;
   readonly #protocol: SocketProtocol;
   readonly #port: number;
@@ -61,6 +63,7 @@ export class SocketProber implements HopProber {
     this.#libc = libc;
     this.#protocol = protocol;
     this.#port = port;
+    this.budget = protocol === 'UDP' ? udpErrorBudget : undefined;
     this.description =
       protocol === 'UDP' ? `UDP datagrams to port ${port}` : `TCP connections to port ${port}`;
     this.#clock = new KernelClock(libc);

@@ -1,5 +1,6 @@
 import { answeringAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../address.ts';
+import type { TargetBudget } from './error-budget.ts';
 import type { HopAnswer, HopProber } from './hop-prober.ts';
 
 /** All routers at the same distance. */
@@ -70,6 +71,7 @@ export async function traceRoute(request: TracerouteRequest, controls: Tracerout
 class Tracing {
   readonly #request: TracerouteRequest;
   readonly #prober: HopProber;
+  readonly #budget: TargetBudget | undefined;
   readonly #stop: AbortSignal;
   readonly #stopped: Promise<void>;
   readonly #maxHops: number;
@@ -84,6 +86,7 @@ class Tracing {
   constructor(request: TracerouteRequest, { prober, signal, timeoutMs }: TracerouteControls) {
     this.#request = request;
     this.#prober = prober;
+    this.#budget = prober.budget?.of(request.address);
     this.#maxHops = request.maxHops ?? defaultMaxHops;
     this.#maxSilentHops = request.maxSilentHops ?? defaultMaxSilentHops;
     const limit = AbortSignal.timeout(Math.max(0, Math.floor(timeoutMs)));
@@ -95,7 +98,8 @@ class Tracing {
   }
 
   async run(): Promise<Route> {
-    const found = await this.#findEnd();
+    const endSearch = await this.#budget?.begin(this.#stopped);
+    const found = await this.#findEnd().finally(() => endSearch?.(this.#distance()));
     if (found !== 'unsent') await this.#askAgain(found);
     if (this.#broken) throw this.#broken.thrown;
     return this.#route(found);
@@ -105,6 +109,9 @@ class Tracing {
   async #findEnd(): Promise<TracerouteEnd> {
     for (let ttl = 1; ttl <= this.#maxHops; ttl += 1) {
       if (this.#stop.aborted) return 'time-limit';
+      if (!(await this.#mayAsk(ttl, false))) continue;
+      // Its turn came late: an answer may have come meanwhile.
+      if (this.#finalHop() !== undefined) break;
       const answered = Promise.race([this.#ask(ttl), this.#pause(paceMs)]);
       await Promise.all([answered, this.#pause(intervalMs)]);
       if (this.#finalHop() !== undefined) break;
@@ -131,6 +138,7 @@ class Tracing {
       const beganMs = performance.now();
       for (let ttl = 1; ttl <= last; ttl += 1) {
         if (this.#stop.aborted) return;
+        if (!(await this.#mayAsk(ttl, true))) continue;
         void this.#ask(ttl);
         await this.#pause(intervalMs);
       }
@@ -141,7 +149,14 @@ class Tracing {
     await this.#settled();
   }
 
+  /** Waits for the turn of a probe that reaches the target, and is one of several traces' probes there. */
+  async #mayAsk(ttl: number, isExtra: boolean): Promise<boolean> {
+    if (!this.#budget?.isReachedBy(ttl)) return true;
+    return await this.#budget.take({ isExtra, stopped: this.#stopped });
+  }
+
   #ask(ttl: number): Promise<void> {
+    const isCounted = this.#budget?.isReachedBy(ttl) === true;
     const answers = this.#answersAt(ttl);
     const { address, family, replyTimeoutMs = defaultReplyTimeoutMs } = this.#request;
     const asked = this.#prober
@@ -149,6 +164,9 @@ class Tracing {
       .then((answer) => {
         // What was not asked to the end says nothing.
         if (answer) answers.push(answer);
+        const isAnswered = answer?.kind === 'answer' && answer.error === null;
+        if (isCounted && !isAnswered) this.#budget?.giveBack();
+        if (!isCounted && isAnswered) this.#budget?.spend();
       })
       .catch((thrown: unknown) => {
         this.#broken ??= { thrown };
@@ -197,6 +215,12 @@ class Tracing {
       answers.some((answer) => answer.kind === 'answer' && isWanted(answer)),
     );
     return index < 0 ? undefined : index + 1;
+  }
+
+  /** The first hop from which the target itself answered. */
+  #distance(): number | null {
+    const final = this.#finalHop();
+    return final?.end === 'reached' ? final.ttl : null;
   }
 
   /** The distance of the last hop that somebody answered from; 0 when nobody did. */

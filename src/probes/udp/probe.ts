@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { hostAndPort, isIpv6Enabled, type ResolvedAddress, type WantedFamily } from '../address.ts';
-import { classifyError, networkAnswer, ProbeError } from '../connection/errors.ts';
+import { classifyError, egressDenied, networkAnswer, ProbeError } from '../connection/errors.ts';
 import type { ConnectionMeans } from '../connection/target.ts';
 import { noAnswer, withinLimits } from '../dns/limits.ts';
 import type { PacketTimes, ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
@@ -155,7 +155,7 @@ class Asking {
     });
     if (!first) throw new Error('the resolver answered with no address and no error');
     const refusal = egress.refusal({ hostname, address: first.address, port });
-    if (refusal !== undefined) throw new ProbeError('egress-denied', 'dns', refusal);
+    if (refusal) throw egressDenied('dns', refusal);
     this.#address = first.address;
     return first;
   }

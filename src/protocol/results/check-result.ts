@@ -10,9 +10,9 @@ const DateTime = z.iso.datetime();
 
 const typesByDetailKey = Map.groupBy(checkTypes, ({ detailKey }) => detailKey);
 
-/** Where details stand in a result, by the types of checks; null for other types. */
+/** Where details stand in a result, by the types of checks; null for other types, and for those that an older service does not know. */
 const detailFields = Object.fromEntries(
-  [...typesByDetailKey.keys()].map((key) => [key, z.unknown().nullable()]),
+  [...typesByDetailKey.keys()].map((key) => [key, z.unknown().nullable().default(null)]),
 );
 
 /** The same in a result without a detail. */
@@ -24,7 +24,8 @@ export const noDetails: Readonly<Record<DetailKey, null>> = Object.fromEntries(
 export const CheckResult = z
   .object({
     id: z.string(),
-    checkType: z.string().describe('The type of the check'),
+    // A service before 8.0 sends neither this nor `failure.details`.
+    checkType: z.string().default('').describe('The type of the check'),
     resultType: z.enum(['FINAL', 'ATTEMPT']),
     name: z.string(),
     checkId: z.string(),
@@ -67,7 +68,7 @@ export const CheckResult = z
         message: z.string(),
         whatFailed: z.string().describe('The failed part in words, as far as this run shows: `the target`'),
         sentence: z.string().describe('The reason in one line, as on pages, in messages and in commands'),
-        details: FailureDetails.describe(
+        details: FailureDetails.default({}).describe(
           'Facts of the failure for programs; the code decides which fields there are',
         ),
       })

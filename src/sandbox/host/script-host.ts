@@ -16,7 +16,13 @@ import type { PartProblem, SandboxFacts } from '../mechanism.ts';
 import { openSandboxes, type SandboxPool } from '../pool/pool.ts';
 import { missingRuntime, type Runtime, type Runtimes, readRuntimes } from '../runtimes/runtimes.ts';
 import { checkRuntime } from '../runtimes/self-check.ts';
-import { programDirectory, type Sandbox, type SandboxedProcess, SandboxUnavailable } from '../sandbox.ts';
+import {
+  programDirectory,
+  type Sandbox,
+  type SandboxedProcess,
+  SandboxInUse,
+  SandboxUnavailable,
+} from '../sandbox.ts';
 import {
   type LaunchOptions,
   launchScript,
@@ -117,7 +123,6 @@ export async function openScriptHost(
       egress: settings.egress,
     });
     const checked = await checkAll(runtimes, pool);
-    if (checked.complete.length === 0) throw noRuntime(checked.problems);
     const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
     const problems = [...checked.problems, ...(trust?.problems ?? [])];
     const parts = { settings, pool, claims, browser, browsersFolder, trust, suites, warmCount };
@@ -171,18 +176,17 @@ async function openPool(options: Parameters<typeof openSandboxes>[0]): Promise<S
     try {
       return await openSandboxes(options);
     } catch (thrown) {
-      const isInUse = thrown instanceof SandboxUnavailable && /is in use by/.test(thrown.message);
-      if (!isInUse || performance.now() > deadlineMs) throw thrown;
+      if (!(thrown instanceof SandboxInUse) || performance.now() > deadlineMs) throw thrown;
       await delay(100);
     }
   }
 }
 
-function noRuntime(problems: readonly PartProblem[]): SandboxUnavailable {
-  return new SandboxUnavailable(problems.map(({ text }) => text).join('; '));
-}
-
-/** Checks runtimes one after the other: each takes a second of processor time. */
+/**
+ * The runtimes that are complete. Checks one after the other: each takes a second of processor time.
+ *
+ * @throws SandboxUnavailable when none is.
+ */
 async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool) {
   const complete: Runtime[] = [];
   const problems: PartProblem[] = [];
@@ -199,6 +203,7 @@ async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool) {
       await sandbox.release();
     }
   }
+  if (complete.length === 0) throw new SandboxUnavailable(problems.map(({ text }) => text).join('; '));
   return { complete, problems };
 }
 
@@ -285,7 +290,6 @@ class SandboxedScriptHost implements OpenScriptHost {
     const installed = await installedRuntimes(this.#settings.runtimesDirectory);
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
     const checked = await checkAll(runtimes, this.#pool);
-    if (checked.complete.length === 0) throw noRuntime(checked.problems);
     this.browser = await findBrowsers(this.#settings, this.#browsersFolder, installed);
     this.#complete = checked.complete;
     this.problems = [...checked.problems, ...(this.trust?.problems ?? [])];

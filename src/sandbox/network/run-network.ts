@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
+import type { EgressPolicy, EgressRefusal } from '@picket/probes/egress/policy.ts';
 import { Datagrams } from './datagrams.ts';
 import { noSuchName, QuestionFilter, readQuestions } from './dns-questions.ts';
 import type { Kernel } from './kernel.ts';
@@ -136,8 +136,8 @@ export class RunNetwork {
     return refusals.length > 0;
   }
 
-  #noteRefusal(refusal: string): void {
-    if (this.#refusals.size < maxRefusals) this.#refusals.add(refusal);
+  #noteRefusal({ message }: EgressRefusal): void {
+    if (this.#refusals.size < maxRefusals) this.#refusals.add(message);
   }
 
   /** Whether something of the run listens there. The relay does, and is not to be reached as a port of loopback. */

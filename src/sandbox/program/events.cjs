@@ -7,6 +7,7 @@
  * A script that searches the memory of its process finds it, so that what the lines say stays the script's word.
  */
 const fs = require('node:fs');
+const { errorNameIn } = require('./foreign-texts.cjs');
 
 const maxTextLength = 8192;
 
@@ -119,8 +120,10 @@ function describe(error, place) {
   const line = (reasons.length > 0 ? own : undefined) ?? (isLost ? placeText(place) : undefined);
   const said = String(error.message ?? error.value ?? error);
   const message = text([said, ...reasons].join(': ') + (line === undefined ? '' : ` (${line})`));
-  const named = /^(\w*Error)\b/.exec(message) ?? /^(\w*Error)\b/.exec(stack ?? '');
-  return { name: text(error.name ?? named?.[1] ?? 'Error'), message, stack };
+  const name = error.name ?? errorNameIn(message) ?? errorNameIn(stack ?? '') ?? 'Error';
+  // What our reporters found out about it (launches.cjs).
+  const { launchMs } = error;
+  return { name: text(name), message, stack, ...(typeof launchMs === 'number' ? { launchMs } : {}) };
 }
 
 module.exports = { sendLoaded, senderWith, note, text, describe };

@@ -1,10 +1,16 @@
 'use strict';
+const { testTimeoutIn } = require('./foreign-texts.cjs');
+
 /** A launch that is under way for this long, or for half of what it is part of, hangs. */
 const hangingMs = 10_000;
 
-/** How a report says that a test or a run ended while its browser was starting; checks/script/browser-text.ts reads it. */
-function notStarted(ms) {
-  return `the browser had not started after ${Math.round(ms)} ms`;
+/**
+ * The error of a test or a run that ended while its browser was starting. Programs read `launchMs`.
+ *
+ * @param before what else there is to say.
+ */
+function notStarted(launchMs, before = '') {
+  return { message: `${before}the browser had not started after ${launchMs} ms`, launchMs };
 }
 
 /**
@@ -25,37 +31,47 @@ class Launches {
 
   /** The errors of a test: where its time was over, the browser that had not started by then is named. */
   errorsOf(test, result) {
-    const words = this.#hanging(test.id, result.duration);
+    const launchMs = this.#hangingMs(test.id, result.duration);
     this.#begun.delete(test.id);
-    if (words === undefined) return result.errors;
+    if (launchMs === undefined) return result.errors;
     return result.errors.map((error) => {
-      const late = /Test timeout of \d+ms exceeded/.exec(error.message ?? '');
-      return late ? { ...error, message: `${late[0]}: ${words}` } : error;
+      const late = testTimeoutIn(error.message ?? '');
+      return late === undefined ? error : { ...error, ...notStarted(launchMs, `${late}: `) };
     });
   }
 
-  /** Of a run that ended: what says that it ended with a launch under way; undefined where none was. */
+  /** The error of a run that ended with a launch under way; undefined where none was. */
   hangingAtEnd(durationMs) {
     for (const test of this.#begun.keys()) {
-      const words = this.#hanging(test, durationMs);
-      if (words !== undefined) return words;
+      const launchMs = this.#hangingMs(test, durationMs);
+      if (launchMs !== undefined) return notStartedError(launchMs);
     }
     return undefined;
   }
 
-  #hanging(test, durationMs) {
+  #hangingMs(test, durationMs) {
     const begun = this.#begun.get(test);
-    return begun === undefined ? undefined : hangingFor(Date.now() - begun, durationMs);
+    return begun === undefined ? undefined : hangingMsOf(Date.now() - begun, durationMs);
   }
 }
 
 /** @param wholeMs how long what the launch is part of took. */
-function hangingFor(ms, wholeMs) {
-  return ms >= Math.min(hangingMs, wholeMs / 2) ? notStarted(ms) : undefined;
+function hangingError(launchMs, wholeMs) {
+  const ms = hangingMsOf(launchMs, wholeMs);
+  return ms === undefined ? undefined : notStartedError(ms);
+}
+
+function hangingMsOf(ms, wholeMs) {
+  return ms >= Math.min(hangingMs, wholeMs / 2) ? Math.round(ms) : undefined;
+}
+
+function notStartedError(launchMs) {
+  const { message, ...facts } = notStarted(launchMs);
+  return Object.assign(new Error(message), facts);
 }
 
 function isLaunch({ category, title }) {
   return category === 'pw:api' && /^(?:browserType\.launch|Launch )/.test(title);
 }
 
-module.exports = { Launches, hangingFor };
+module.exports = { Launches, hangingError };

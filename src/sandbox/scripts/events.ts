@@ -19,6 +19,8 @@ export const SaidError = z.object({
   name: text(200),
   message: text(8192),
   stack: text(8192).nullable(),
+  /** For how long its browser had been starting when the time of a test or of the run was over. */
+  launchMs: ms.optional().catch(undefined),
 });
 export type SaidError = z.output<typeof SaidError>;
 

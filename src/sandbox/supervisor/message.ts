@@ -45,7 +45,7 @@ export type SupervisorRequest =
 /** From the supervisor to its pool. */
 export type SupervisorReport =
   | { readonly kind: 'opened'; readonly facts: SandboxFacts; readonly slots: readonly SlotFolder[] }
-  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'refused'; readonly message: string; readonly isInUse: boolean }
   | {
       readonly kind: 'output';
       readonly run: number;

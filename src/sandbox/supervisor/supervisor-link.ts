@@ -4,8 +4,9 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ownThreadEnvironment } from '@picket/lib/env.ts';
 import { toError } from '@picket/lib/errors.ts';
+import { isOfUnshare } from '../foreign-texts.ts';
 import type { SandboxFacts } from '../mechanism.ts';
-import { SandboxUnavailable } from '../sandbox.ts';
+import { SandboxInUse, SandboxUnavailable } from '../sandbox.ts';
 import { systemProgram } from './launch.ts';
 import {
   type SlotFolder,
@@ -61,7 +62,7 @@ export class SupervisorLink {
     }).catch((thrown: unknown) => toError(thrown));
     if (opened instanceof SupervisorLink) return opened;
     // Where there are no user namespaces this ends as it would have, and says why.
-    if (!/unshare/.test(opened.message)) throw opened;
+    if (!isOfUnshare(opened.message)) throw opened;
     return await SupervisorLink.#open(settings, onReport, {});
   }
 
@@ -96,7 +97,7 @@ export class SupervisorLink {
     const opened = new Promise<Extract<SupervisorReport, { kind: 'opened' }>>((resolve, reject) => {
       child.on('message', (report: SupervisorReport) => {
         if (report.kind === 'opened') resolve(report);
-        else if (report.kind === 'refused') reject(new SandboxUnavailable(report.message));
+        else if (report.kind === 'refused') reject(refusedBy(report));
         else onReport(report);
       });
       void lost.then((reason) => reject(new SandboxUnavailable(reason)));
@@ -128,6 +129,10 @@ export class SupervisorLink {
     if (this.#child.connected) this.#child.disconnect();
     await this.lost;
   }
+}
+
+function refusedBy({ message, isInUse }: Extract<SupervisorReport, { kind: 'refused' }>): SandboxUnavailable {
+  return isInUse ? new SandboxInUse(message) : new SandboxUnavailable(message);
 }
 
 function send(child: ChildProcess, request: SupervisorRequest): void {

@@ -3,10 +3,12 @@
  * large (each start would stall it) and holds secrets. It knows none, and it outlives the agent just long
  * enough to clean up.
  */
+
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { toError } from '@picket/lib/errors.ts';
 import { isToBeHidden } from '../mechanism.ts';
 import { hideThisProcess } from '../network/kernel.ts';
+import { SandboxInUse } from '../sandbox.ts';
 import type { SupervisorReport, SupervisorRequest } from './message.ts';
 import type { RunningProgram } from './program.ts';
 import { Supervisor } from './supervisor.ts';
@@ -85,8 +87,9 @@ async function obey(request: SupervisorRequest): Promise<void> {
 /** A request that could not be carried out is answered as failed; only our own bugs get past this. */
 function refuse(request: SupervisorRequest, thrown: unknown): void {
   const { message } = toError(thrown);
-  if (request.kind === 'open') report({ kind: 'refused', message });
-  else if (request.kind === 'release') report({ kind: 'released', slot: request.slot, problem: message });
+  if (request.kind === 'open') {
+    report({ kind: 'refused', message, isInUse: thrown instanceof SandboxInUse });
+  } else if (request.kind === 'release') report({ kind: 'released', slot: request.slot, problem: message });
   else if (request.kind === 'start') {
     const usage = { peakMemoryBytes: 0, cpuMs: 0 };
     const end = { reason: 'notStarted', exitCode: null, signal: null, problem: message, ...usage } as const;

@@ -12,6 +12,7 @@ import {
   sandboxMechanisms,
 } from '../mechanism.ts';
 import { Networks } from '../network/networks.ts';
+import { SandboxInUse } from '../sandbox.ts';
 import { findControllers, removeStaleGroups } from './control-group.ts';
 import { impassableFolder, isWithin } from './launch.ts';
 import type { SupervisorSettings } from './message.ts';
@@ -164,7 +165,7 @@ function withoutNetwork(mechanism: SandboxMechanism, networks: Networks | Error)
   return `scripts have the host's network${why}: metadata services, link-local addresses and the agent's own port are open to them, and runs reach each other's servers`;
 }
 
-/** @throws Error when another live supervisor has the folder. */
+/** @throws SandboxInUse when another live supervisor has the folder. */
 function claimDirectory(settings: SupervisorSettings, claims: Claims): void {
   mkdirSync(settings.directory, { recursive: true, mode: 0o711 });
   if (statSync(settings.directory).uid !== process.getuid?.()) {
@@ -173,7 +174,7 @@ function claimDirectory(settings: SupervisorSettings, claims: Claims): void {
   // Slots' users pass through it to their own folders; only we list or write it.
   chmodSync(settings.directory, 0o711);
   if (!claims.claim(join(settings.directory, 'lock'))) {
-    throw new Error(`${settings.directory} is in use by another agent`);
+    throw new SandboxInUse(`${settings.directory} is in use by another agent`);
   }
 }
 

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { thrownMessageIn } from '../foreign-texts.ts';
 
 const program = fileURLToPath(new URL(`./nss-database-main${extname(import.meta.url)}`, import.meta.url));
 /** Shared memory: the library waits for the disk 36 times, and on a busy one that took longer than the limit. */
@@ -79,6 +80,6 @@ async function run(
   );
   if (code === 0) return;
   const how = signal === null ? `exit code ${code}` : `${signal}, after at most ${timeoutMs} ms`;
-  const reason = /^\w*Error: (.*)$/m.exec(message)?.[1] ?? how;
+  const reason = thrownMessageIn(message) ?? how;
   throw new NssUnavailable(`the CA database for browsers could not be created: ${reason}`);
 }

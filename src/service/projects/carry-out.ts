@@ -17,6 +17,7 @@ import {
   keyOf,
   type Named,
   problemOf,
+  ResourceError,
   type Wished,
   type WishedProject,
   withIds,
@@ -366,10 +367,9 @@ async function naming<T>(
     return await work();
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.statusCode >= 500) throw thrown;
-    const name = `${type} "${logicalId}"`;
-    if (thrown.message.startsWith(name)) throw thrown;
+    if (thrown instanceof ResourceError) throw thrown;
     const place = at.index === undefined ? '' : `resources.${at.index}.payload.`;
-    throw new AppError(thrown.code, `${name}: ${thrown.message}`, {
+    throw new ResourceError(thrown.code, `${type} "${logicalId}": ${thrown.message}`, {
       cause: thrown,
       ...(thrown.validation
         ? { validation: { source: 'payload', keys: thrown.validation.keys.map((key) => `${place}${key}`) } }

@@ -1,3 +1,4 @@
+import { AppError } from '@picket/lib/errors.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import { unknownFieldIssues } from '@picket/platform/http/unknown-names.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
@@ -150,6 +151,9 @@ export class Names {
   }
 }
 
+/** An error whose message names the resource that it is about. */
+export class ResourceError extends AppError {}
+
 /** How what is wrong with a resource is said: by its name, and by the field. */
 export function problemOf(
   { type, logicalId }: Pick<ProjectResource, 'type' | 'logicalId'>,
@@ -157,9 +161,9 @@ export function problemOf(
 ): (field: string, message: string) => Error {
   return (field, message) => {
     const inPayload = field === 'physicalId' || field === 'payload' ? field : `payload.${field}`;
-    const error = fieldError('payload', [{ key: `resources.${index}.${inPayload}`, message }]);
-    error.message = `${type} "${logicalId}": "${field}" ${message}`;
-    return error;
+    return new ResourceError('VALIDATION_FAILED', `${type} "${logicalId}": "${field}" ${message}`, {
+      validation: { source: 'payload', keys: [`resources.${index}.${inPayload}`] },
+    });
   };
 }
 

@@ -37,6 +37,7 @@ it.each(probeTypes.map((type) => [type.name, type] as const))(
     expect(failure).toMatchObject({
       code: 'EGRESS_DENIED',
       message: expect.stringContaining(`a look-up of ${closedName} is refused by the rule * of EGRESS_DENY`),
+      details: { egressRule: 'by the rule * of EGRESS_DENY' },
     });
     expect(server.queries).toEqual([]);
   },

@@ -119,7 +119,7 @@ it('asks the egress policy about the port, and judges ICMP without one', async (
   const egress: RunContext['egress'] = {
     refusal: (destination) => {
       asked.push(destination.port);
-      return 'no';
+      return { message: 'no', rule: 'a rule' };
     },
     lookupRefusal: () => undefined,
   };

@@ -11,6 +11,7 @@ import { ServiceMetrics } from '../../../src/service/metrics/metrics.ts';
 import type { StoredResult } from '../../../src/service/results/ingest.ts';
 import { asOtlpJson, otlpServices, readOtlp } from '../../helpers/grpc/otlp-types.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import { wholeDetail } from '../../helpers/whole-detail.ts';
 
 const ends: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
@@ -30,14 +31,14 @@ const failed = {
     },
     ...{ started: 1_767_225_600_000, stopped: 1_767_225_600_100 },
   },
-  detail: {
+  detail: wholeDetail('URL', {
     request: {
       method: 'GET',
       url: 'http://shop.example/',
       traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
     },
     response: { status: 500, timingPhases: { dns: 1.5, tcp: 2, firstByte: 10.25 } },
-  },
+  }),
 } as unknown as StoredResult;
 
 interface Received {

@@ -215,7 +215,9 @@ describe('a teardown script', () => {
     const refused = await run({
       teardown,
       request: { url: 'http://127.0.0.1:9/' },
-      context: { egress: { refusal: () => 'no', lookupRefusal: () => undefined } },
+      context: {
+        egress: { refusal: () => ({ message: 'no', rule: 'a rule' }), lookupRefusal: () => undefined },
+      },
     });
     expect(refused.outcome.failure?.code).toBe('EGRESS_DENIED');
     expect(messages(refused.log?.teardown)).toContain('cleaned 0 true null');

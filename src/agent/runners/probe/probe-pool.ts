@@ -132,7 +132,8 @@ export class ProbePool implements Executor {
     if (this.#lone.isCulprit(order)) return await this.#lone.run(order, signal);
     let chosen: RunnerThread | undefined;
     let leastLoad = Number.POSITIVE_INFINITY;
-    for (const thread of this.#pool.threads) {
+    const isOnOneThread = findCheckType(order.checkType)?.isOnOneThread;
+    for (const thread of [...this.#pool.threads].slice(0, isOnOneThread ? 1 : undefined)) {
       const load = thread.runningCount + thread.gate.waitingCount;
       if (load < leastLoad) [chosen, leastLoad] = [thread, load];
     }

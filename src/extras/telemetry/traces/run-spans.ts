@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { RunFacts } from '@picket/checks/contract/facts.ts';
+import { factsOf } from '@picket/platform/store/details/run-facts.ts';
 import type { StoredResult } from '@picket/service/results/ingest.ts';
 import type { CountedResultRow } from '@picket/service/results/tables.ts';
 
@@ -57,9 +59,9 @@ export function spansOf(
   { run, row, detail }: StoredResult,
   checkName: string,
 ): { spans: OtlpSpan[]; log?: OtlpLog } {
-  const [request, response] = [partOf(detail, 'request'), partOf(detail, 'response')];
+  const facts = factsOf(row.check_type, detail);
   const [, traceId = hex(16), requestId = hex(8)] =
-    /^00-([0-9a-f]{32})-([0-9a-f]{16})-/.exec(textAt(request, 'traceparent') ?? '') ?? [];
+    /^00-([0-9a-f]{32})-([0-9a-f]{16})-/.exec(facts.traceparent ?? '') ?? [];
   const runId = hex(8);
   const status =
     row.message === null ? ({ code: 1 } as const) : ({ code: 2, message: cut(row.message) } as const);
@@ -82,15 +84,14 @@ export function spansOf(
       attributes: ofRun,
     },
   ];
-  const phases = phasesOf(response);
+  const phases = phasesOf(facts);
   if (phases.length > 0) {
     const lengthMs = phases.reduce((sum, [, ms]) => sum + ms, 0);
-    const method = textAt(request, 'method');
     const common = { traceId, kind: 3 as const, status };
     spans.push({
-      ...{ ...common, spanId: requestId, parentSpanId: runId, name: method ?? row.check_type },
+      ...{ ...common, spanId: requestId, parentSpanId: runId, name: facts.method ?? row.check_type },
       ...bounds(row.started, row.started + lengthMs),
-      attributes: requestAttributes(request, response),
+      attributes: requestAttributes(facts),
     });
     let startMs = row.started;
     for (const [name, ms] of phases) {
@@ -123,38 +124,21 @@ export function spansOf(
   };
 }
 
-/** An object in a detail, whose shape is that of its type; empty where there is none. */
-function partOf(detail: unknown, key: string): Readonly<Record<string, unknown>> {
-  const part =
-    typeof detail === 'object' && detail !== null ? (detail as Record<string, unknown>)[key] : null;
-  return typeof part === 'object' && part !== null ? (part as Record<string, unknown>) : {};
-}
-
 /** The phases that took any time, in their order. The stored first byte holds those of the proxy and of TLS. */
-function phasesOf(response: Readonly<Record<string, unknown>>): (readonly [name: string, ms: number])[] {
-  const times = response['timingPhases'];
-  if (typeof times !== 'object' || times === null) return [];
-  const at = (name: string) => {
-    const value = (times as Record<string, unknown>)[name];
-    return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
-  };
+function phasesOf({ phases }: RunFacts): (readonly [name: string, ms: number])[] {
+  const at = (name: string) => Math.max(0, phases.get(name) ?? 0);
   return phaseNames
     .map((name) => [name, name === 'firstByte' ? at(name) - at('tls') - at('proxy') : at(name)] as const)
     .filter(([, ms]) => ms > 0);
 }
 
-function requestAttributes(
-  request: Readonly<Record<string, unknown>>,
-  response: Readonly<Record<string, unknown>>,
-): OtlpAttribute[] {
-  const [method, url, host] = ['method', 'url', 'hostname'].map((key) => textAt(request, key));
-  const [address, status] = [textAt(response, 'ipAddress'), response['status']];
+function requestAttributes({ method, url, host, address, status }: RunFacts): OtlpAttribute[] {
   return [
     ...(method ? [text('http.request.method', method)] : []),
     ...(url ? [text('url.full', url)] : []),
     ...(host ? [text('server.address', host)] : []),
     ...(address ? [text('network.peer.address', address)] : []),
-    ...(typeof status === 'number' && status > 0 ? [number('http.response.status_code', status)] : []),
+    ...(status !== null && status > 0 ? [number('http.response.status_code', status)] : []),
   ];
 }
 
@@ -175,11 +159,6 @@ function nanoseconds(ms: number): string {
 
 function hex(bytes: number): string {
   return randomBytes(bytes).toString('hex');
-}
-
-function textAt(value: Readonly<Record<string, unknown>>, key: string): string | undefined {
-  const found = value[key];
-  return typeof found === 'string' && found !== '' ? found : undefined;
 }
 
 function text(key: string, value: string): OtlpAttribute {

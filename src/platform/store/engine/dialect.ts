@@ -13,7 +13,9 @@ import {
 } from 'kysely';
 import type { Tables } from '../tables.ts';
 import { keepPrivate } from './disk/data-dir.ts';
+import { sqliteCodeOf } from './disk/sqlite-code.ts';
 import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';
+import { isBrokenConnection } from './foreign-texts.ts';
 import { arrayOf, type ColumnType } from './postgres/postgres-arrays.ts';
 import { type PostgresHosts, readOnlyState } from './postgres/postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
@@ -344,8 +346,6 @@ const unavailableCodes = new Set(
 const unavailableSqlite = new Set([5, 6, 14]);
 /** SQLite result codes of a damaged file: corrupt, not a database. */
 const damagedSqlite = new Set([11, 26]);
-const brokenConnection =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable/i;
 
 /**
  * The error as STORE_UNAVAILABLE or STORAGE_FULL when the database is what failed, not the query; the error itself otherwise.
@@ -371,7 +371,7 @@ function unavailableMessage(error: Error): string | undefined {
   const isUnavailable =
     (code !== undefined && (unavailableCodes.has(code) || unavailableStates.test(code))) ||
     (sqliteCode !== null && unavailableSqlite.has(sqliteCode)) ||
-    brokenConnection.test(error.message);
+    isBrokenConnection(error.message);
   return isUnavailable ? 'The database is unavailable. Try again.' : undefined;
 }
 
@@ -379,10 +379,6 @@ function unavailableMessage(error: Error): string | undefined {
 export function isDamaged(error: Error): boolean {
   const code = sqliteCodeOf(error);
   return code !== null && damagedSqlite.has(code);
-}
-
-function sqliteCodeOf(error: Error): number | null {
-  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null;
 }
 
 /** Whether a transaction failed only because of another one at the same time: a deadlock, a serialization failure. */

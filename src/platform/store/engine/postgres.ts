@@ -7,6 +7,7 @@ import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import type { Tables } from '../tables.ts';
 import { poolerError } from './disk/open-errors.ts';
+import { isReadTimeout } from './foreign-texts.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 import { ScheduleParts } from './schedule-parts.ts';
 import { LocalSignals, merged, type Relay, readMessage, type Signal, type Signals } from './signals.ts';
@@ -187,7 +188,7 @@ export class PostgresLink implements Signals {
       if (errorCodeOf(thrown) === lockNotAvailable) return performance.now() < this.#leadsUntilMs;
       const error = toError(thrown);
       // A line that is dead without a word: what listens on it hears nothing either.
-      if (/query read timeout/i.test(error.message)) this.#lost(client, error);
+      if (isReadTimeout(error.message)) this.#lost(client, error);
       throw error;
     }
     // The connection may have been lost meanwhile, and with it the sign that this process lives.
@@ -237,7 +238,7 @@ export class PostgresLink implements Signals {
       if (hasMore) this.#local.send([{ kind: 'schedule' }]);
     } catch (thrown) {
       const error = toError(thrown);
-      if (/query read timeout/i.test(error.message)) this.#lost(client, error);
+      if (isReadTimeout(error.message)) this.#lost(client, error);
       throw error;
     }
   }

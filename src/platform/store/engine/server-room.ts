@@ -5,6 +5,7 @@ import type { Logger } from '@picket/lib/log.ts';
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import type { Tables } from '../tables.ts';
+import { isAboutRoom } from './foreign-texts.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 
 /** How many connections a process has to PostgreSQL besides its pool: for signals, and for analytics. */
@@ -23,9 +24,7 @@ export const noRoomLeft =
 
 /** Whether a server, or a pooler, has no room for one connection more. */
 export function hasNoRoom(error: Error): boolean {
-  return (
-    errorCodeOf(error) === '53300' || /too many clients|no more connections allowed/i.test(error.message)
-  );
+  return errorCodeOf(error) === '53300' || isAboutRoom(error.message);
 }
 
 /**

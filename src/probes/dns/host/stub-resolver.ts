@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { type IpFamily, literalAddress, type ResolvedAddress } from '../../address.ts';
 import { ProbeError } from '../../connection/errors.ts';
+import type { EgressPolicy } from '../../egress/policy.ts';
 import { type LookupControls, ownAnswer, ResolveError, type Resolver } from '../../resolver.ts';
 import type { StampClock } from '../../sys/kernel-clock.ts';
 import { type DnsReply, queryDns } from '../query.ts';
@@ -28,13 +29,14 @@ type Lookup =
 
 const never = new AbortController().signal;
 
-/** Why a name is not to be looked up at name servers; undefined when it may be. See probes/egress. */
-export type LookupRefusal = (hostname: string) => string | undefined;
+/** Why a name is not to be looked up at name servers; undefined when it may be. */
+export type LookupRefusal = EgressPolicy['lookupRefusal'];
 
 /** @throws ResolveError for a name that is not to be looked up. */
 export function requireAllowed(lookupRefusal: LookupRefusal, hostname: string): void {
   const refusal = lookupRefusal(hostname);
-  if (refusal !== undefined) throw new ResolveError('refused', 'EGRESS_DENIED', refusal);
+  if (refusal)
+    throw new ResolveError('refused', 'EGRESS_DENIED', refusal.message, { egressRule: refusal.rule });
 }
 
 /** One lookup under way: what stops it, and how long its servers have taken so far. */
@@ -152,7 +154,7 @@ export class StubResolver implements Resolver {
     }
     if (unknown) {
       const message = `the resolver gave no answer for ${hostname}: ${unknown.reason}`;
-      throw new ResolveError('unavailable', unknown.code, message, unknown.responseCode);
+      throw new ResolveError('unavailable', unknown.code, message, unknown);
     }
     throw notFound(hostname, family, absent?.code ?? 'ENOTFOUND', absent?.reason ?? 'nobody was asked');
   }

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { toError } from '@picket/lib/errors.ts';
 import { IcmpUnavailable } from '../backend.ts';
+import { missingPackageIn } from './foreign-texts.ts';
 
 /** A request as net-ping keeps it; more fields of our own go along. */
 export interface NetPingRequest {
@@ -59,8 +60,9 @@ export function loadNetPing(): NetPingLibrary {
     return createRequire(import.meta.url)('net-ping') as NetPingLibrary;
   } catch (thrown) {
     const { message } = toError(thrown);
-    if (message.includes("'net-ping'")) throw new IcmpUnavailable('the package net-ping is not installed');
-    if (message.includes('raw.node')) throw new IcmpUnavailable('the package raw-socket is not built');
+    const missing = missingPackageIn(message);
+    if (missing === 'net-ping') throw new IcmpUnavailable('the package net-ping is not installed');
+    if (missing === 'raw-socket') throw new IcmpUnavailable('the package raw-socket is not built');
     throw new IcmpUnavailable(`net-ping does not load: ${message.split('\n', 1)[0]}`);
   }
 }

@@ -9,7 +9,7 @@ const path = require('node:path');
 const vm = require('node:vm');
 const { describe } = require('../events.cjs');
 const { asFunctionBody, isWithoutAction, parse, withoutTypes } = require('../script-source.cjs');
-const { hangingFor } = require('../launches.cjs');
+const { hangingError } = require('../launches.cjs');
 const { keepFailure, launchingMs } = require('../observers/preload.cjs');
 
 /** How long evidence of a failure may take. */
@@ -41,8 +41,8 @@ async function runPlainScript(job, send) {
   process.on('unhandledRejection', fail);
   process.on('SIGINT', async () => {
     const launchMs = launchingMs();
-    const hanging = launchMs > 0 && hangingFor(launchMs, performance.now() - startedMs);
-    if (hanging) send({ event: 'error', error: describe(new Error(hanging)) });
+    const hanging = launchMs > 0 && hangingError(launchMs, performance.now() - startedMs);
+    if (hanging) send({ event: 'error', error: describe(hanging) });
     await withinLimit(keepFailure());
     send({ event: 'end', status: 'interrupted', durationMs: performance.now() - startedMs });
     process.exit(130);

@@ -120,7 +120,7 @@ class EventReporter {
       this.#send({ event: 'test-end', test: test.id, title: titleOf(test), ...noResult() });
     }
     const hanging = result.status === 'passed' ? undefined : this.#launches.hangingAtEnd(result.duration);
-    if (hanging !== undefined) this.#send({ event: 'error', error: describe(new Error(hanging)) });
+    if (hanging !== undefined) this.#send({ event: 'error', error: describe(hanging) });
     this.#send({ event: 'end', status: result.status, durationMs: result.duration });
   }
 

@@ -58,7 +58,7 @@ class SuiteReporter {
     }
     const hanging = result.status === 'passed' ? undefined : this.#launches.hangingAtEnd(result.duration);
     if (hanging !== undefined) {
-      note({ event: 'suite-error', error: describe(new Error(hanging)), file: null });
+      note({ event: 'suite-error', error: describe(hanging), file: null });
     }
     const outcomes = { expected: 0, unexpected: 0, flaky: 0, skipped: 0 };
     for (const test of this.#suite?.allTests() ?? []) outcomes[test.outcome()] += 1;

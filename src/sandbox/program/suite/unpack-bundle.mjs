@@ -13,6 +13,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import tar from 'tar-stream';
+import { isArchiveBroken } from '../foreign-texts.cjs';
 
 /** The archive is not acceptable; the message says why. */
 class Refused extends Error {}
@@ -66,7 +67,7 @@ function isRefusal(error) {
   const { code } = error;
   if (error instanceof Refused || /^(Z_|ERR_STREAM)/.test(code ?? '')) return true;
   if (['ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG', 'EFBIG', 'ELOOP', 'EINVAL'].includes(code)) return true;
-  return /tar header|Unexpected end of data/i.test(error.message);
+  return isArchiveBroken(error.message);
 }
 
 async function unpack() {

@@ -1,4 +1,4 @@
-import type { RunFacts } from '@picket/checks/contract/facts.ts';
+import type { RunFacts, ShownCertificate } from '@picket/checks/contract/facts.ts';
 import { isFailureCode } from '@picket/checks/contract/failure.ts';
 import { networkFailureIn } from '@picket/checks/foreign-texts/network.ts';
 import { isNamedByMessage, locationPart } from '@picket/checks/judging/location-part.ts';
@@ -79,14 +79,14 @@ export function evidenceOf(result: FailedResult, definedHost: string | null): Ev
   return {
     ...base,
     symptom,
-    certificate: symptom === 'certificate' ? certificateText(facts) : null,
+    certificate: symptom === 'certificate' ? shownCertificate(facts) : null,
     egressRule: symptom === 'egress' ? (details.egressRule ?? null) : null,
     content: symptom === 'content' ? `${code} ${message.replaceAll(/\d+/g, '#').slice(0, 200)}` : null,
   };
 }
 
-function certificateText({ certificate }: RunFacts): string | null {
+function shownCertificate({ certificate }: RunFacts): ShownCertificate | null {
   if (!certificate) return null;
   const { subject, issuer, validTo } = certificate;
-  return `${subject ?? 'no name'}, issued by ${issuer ?? 'nobody'}, valid to ${validTo}`;
+  return { subject, issuer, validTo };
 }

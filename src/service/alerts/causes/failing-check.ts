@@ -1,3 +1,5 @@
+import type { ShownCertificate } from '@picket/checks/contract/facts.ts';
+
 /** What kinds of things several checks can fail by at once. `check`: this check alone. */
 export const causeKinds = [
   'location',
@@ -41,7 +43,7 @@ export interface FailingCheck {
   readonly hop: string | null;
   /** The name server that was asked, where the check names one. */
   readonly nameServer: string | null;
-  readonly certificate: string | null;
+  readonly certificate: ShownCertificate | null;
   readonly egressRule: string | null;
   /** What was wrong with the answer, without its numbers; null for other symptoms. */
   readonly content: string | null;

@@ -15,6 +15,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
+const wildcard = { subject: '*.shop.test', issuer: 'CA', validTo: 'yesterday' };
 const locations = ['amber', 'basalt', 'chalk'];
 const minuteMs = 60_000;
 const intervalMs = 60_000;
@@ -94,7 +95,7 @@ function troublesOf(random: () => number): Trouble[] {
       name: 'certificate',
       strike: ({ host }) =>
         /^host-1[2-4]\./.test(host)
-          ? { host, symptom: 'certificate', certificate: 'wild card, valid to yesterday', lateMs: 300 }
+          ? { host, symptom: 'certificate', certificate: wildcard, lateMs: 300 }
           : null,
     },
     {

@@ -1,3 +1,4 @@
+import type { ShownCertificate } from '@picket/checks/contract/facts.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { CauseMember, News, OpenCause } from './open-cause.ts';
@@ -44,5 +45,18 @@ export function storedNews(
 }
 
 function withWholeFact<Member extends Pick<CauseMember, 'fact'>>(member: Member): Member {
-  return { ...member, fact: { ...unknownFact, ...member.fact } };
+  const fact = { ...unknownFact, ...member.fact };
+  return { ...member, fact: { ...fact, certificate: certificateOf(fact.certificate) } };
+}
+
+/** Builds before 8.0 stored the certificate as a sentence. */
+function certificateOf(stored: ShownCertificate | string | null): ShownCertificate | null {
+  if (typeof stored !== 'string') return stored;
+  const [, subject, issuer, validTo] = /^(.*?), issued by (.*), valid to (.*)$/s.exec(stored) ?? [];
+  if (subject === undefined || issuer === undefined || validTo === undefined) return null;
+  return {
+    subject: subject === 'no name' ? null : subject,
+    issuer: issuer === 'nobody' ? null : issuer,
+    validTo,
+  };
 }

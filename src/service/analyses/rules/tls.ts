@@ -1,3 +1,4 @@
+import { certificateWords } from '@picket/checks/contract/facts.ts';
 import type { CertificateFlaw } from '@picket/checks/contract/failure-details.ts';
 import { certificateFlawIn, handshakeProblemIn } from '@picket/checks/foreign-texts/tls.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
@@ -11,9 +12,7 @@ export function badCertificate(given: Case): Conclusion | undefined {
   const flaw = run.details.certificateFlaw ?? certificateFlawIn(run.message);
   const { certainty, cause, next } = explained(given, flaw);
   const { certificate } = run;
-  const seen = certificate
-    ? `${certificate.subject ?? 'no name'}, issued by ${certificate.issuer ?? 'nobody'}, valid to ${certificate.validTo}`
-    : run.message;
+  const seen = certificate ? certificateWords(certificate) : run.message;
   return {
     certainty,
     owner: 'target',

@@ -1,8 +1,9 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { AppError, errorCodeOf } from '@picket/lib/errors.ts';
+import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { makeFolders } from '@picket/lib/process/make-folders.ts';
+import { sqliteBusy, sqliteCodeOf, sqliteNotADatabase } from './sqlite-code.ts';
 
 /**
  * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each
@@ -21,13 +22,14 @@ export function lockDataDir(dataDir: string): () => void {
     database.exec('begin exclusive');
   } catch (thrown) {
     database.close();
-    if (thrown instanceof Error && thrown.message.includes('database is locked')) {
+    const code = sqliteCodeOf(toError(thrown));
+    if (code === sqliteBusy) {
       throw new AppError(
         'CONFIG_INVALID',
         `DATA_DIR: another service process uses ${dataDir}. SQLite allows one; for more, set DATABASE_URL.`,
       );
     }
-    if (thrown instanceof Error && thrown.message.includes('not a database')) {
+    if (code === sqliteNotADatabase) {
       throw new AppError(
         'CONFIG_INVALID',
         `DATA_DIR: ${file} is no lock file of Picket. Remove it, or set DATA_DIR to another directory.`,

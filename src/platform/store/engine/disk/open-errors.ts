@@ -1,5 +1,6 @@
 import { AppError, errorCodeOf } from '@picket/lib/errors.ts';
 import { asStoreError, isDamaged } from '../dialect.ts';
+import { isAboutStartupParameter } from '../foreign-texts.ts';
 
 /** What a database that cannot be opened was called, without user and password. */
 export function placeOf(databaseUrl: string | undefined, path: string): string {
@@ -38,7 +39,7 @@ const configurationStates = /^(28|3D|42501)/;
 export function asOpenError(error: Error, place: string): Error {
   if (error instanceof AppError) return error;
   const code = errorCodeOf(error) ?? '';
-  if (/unsupported startup parameter/i.test(error.message)) return poolerError(place, error);
+  if (isAboutStartupParameter(error.message)) return poolerError(place, error);
   if (configurationStates.test(code)) {
     const message = `DATABASE_URL: the database ${place} cannot be used: ${error.message}.`;
     return new AppError('CONFIG_INVALID', message, { cause: error });

@@ -24,21 +24,22 @@ const shown = (facts: readonly FailingCheck[], context: Partial<CauseContext> = 
 describe('causes', () => {
   it('joins checks of one host, one address, one certificate, one rule; leaves the others alone', () => {
     const host = { host: 'shop.test' };
+    const certificate = { subject: '*.test', issuer: 'CA', validTo: 'then' };
     expect(
       shown([
         failing('a', host),
         failing('b', { ...host, symptom: 'unwell' }),
         failing('c', { address: '10.0.0.5' }),
         failing('d', { address: '10.0.0.5' }),
-        failing('e', { symptom: 'certificate', certificate: 'C' }),
-        failing('f', { symptom: 'certificate', certificate: 'C' }),
+        failing('e', { symptom: 'certificate', certificate }),
+        failing('f', { symptom: 'certificate', certificate }),
         failing('g', { symptom: 'egress', egressRule: 'R' }),
         failing('h', { symptom: 'egress', egressRule: 'R' }),
         failing('i'),
       ]),
     ).toEqual([
       'egress R: g h',
-      'certificate C: e f',
+      'certificate *.test, issued by CA, valid to then: e f',
       'host shop.test: a b',
       'address 10.0.0.5: c d',
       'check i: i',

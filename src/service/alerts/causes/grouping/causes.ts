@@ -1,3 +1,4 @@
+import { certificateWords } from '@picket/checks/contract/facts.ts';
 import {
   type CauseContext,
   type CauseGroup,
@@ -69,13 +70,8 @@ const egressRules: Rule = (facts) =>
   );
 
 const certificates: Rule = (facts) =>
-  shared(facts, ({ certificate }) => certificate).map(([certificate, members]) =>
-    group(
-      'certificate',
-      certificate,
-      members,
-      `The same certificate fails ${countOf(members)}: ${certificate}.`,
-    ),
+  shared(facts, ({ certificate }) => certificate && certificateWords(certificate)).map(([words, members]) =>
+    group('certificate', words, members, `The same certificate fails ${countOf(members)}: ${words}.`),
   );
 
 const hops: Rule = (facts) =>

@@ -1,6 +1,7 @@
-import type { StoredResult } from '@picket/service/results/ingest.ts';
 import { describe, expect, it } from 'vitest';
-import { spansOf } from './run-spans.ts';
+import { spansOf } from '../../../src/extras/telemetry/traces/run-spans.ts';
+import type { StoredResult } from '../../../src/service/results/ingest.ts';
+import { wholeDetail } from '../../helpers/whole-detail.ts';
 
 const row = {
   ...{ id: 'result', check_id: 'check', check_type: 'URL', run_location: 'lab', agent_id: 'agent' },
@@ -15,22 +16,24 @@ function traced(detail: unknown, fields: object = {}): StoredResult {
 describe('the spans of a run', () => {
   it('are the run, its request under the id of its traceparent, and its phases without those inside others', () => {
     const { spans, log } = spansOf(
-      traced({
-        request: { method: 'GET', traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
-        response: {
-          status: 200,
-          timingPhases: {
-            wait: 0,
-            dns: 1.5,
-            tcp: 2,
-            proxy: 0,
-            tls: 3,
-            firstByte: 10.25,
-            download: 0.001,
-            total: 13.751,
+      traced(
+        wholeDetail('URL', {
+          request: { method: 'GET', traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+          response: {
+            status: 200,
+            timingPhases: {
+              wait: 0,
+              dns: 1.5,
+              tcp: 2,
+              proxy: 0,
+              tls: 3,
+              firstByte: 10.25,
+              download: 0.001,
+              total: 13.751,
+            },
           },
-        },
-      }),
+        }),
+      ),
       'shop',
     );
     expect(log).toBeUndefined();

@@ -1,0 +1,44 @@
+import type { SaidError } from '@picket/sandbox/scripts/events.ts';
+import { type Failure, failure } from '../contract/failure.ts';
+import { browserTroubleIn, isBrowserAftermath } from '../foreign-texts/playwright.ts';
+
+type BrowserError = Pick<SaidError, 'message' | 'launchMs'>;
+
+/** The failure of a run whose time was over while its browser was starting. */
+export function hangingBrowserFailure(errors: readonly BrowserError[]): Failure | undefined {
+  const [first] = errors.filter(({ launchMs }) => launchMs !== undefined);
+  return first && browserFailure([first]);
+}
+
+/**
+ * The failure of a run whose every error is that a browser is missing here or does not start: that is the agent's,
+ * whatever the target does. Undefined where anything else went wrong, too.
+ */
+export function browserFailure(errors: readonly BrowserError[]): Failure | undefined {
+  const whys = errors.filter(({ message }) => !isBrowserAftermath(message)).map(whyOf);
+  const [first] = whys;
+  if (first === undefined || whys.some((why) => why === undefined)) return undefined;
+  return failure('BROWSER_MISSING', [...new Set(whys)].join(' '));
+}
+
+function whyOf({ message, launchMs }: BrowserError): string | undefined {
+  if (launchMs !== undefined) return notStarting(`it had not started after ${launchMs} ms`);
+  const { path, program, channel, why } = browserTroubleIn(message) ?? {};
+  if (channel !== undefined) {
+    return `This agent has no browser "${channel}": only its own Chromium can be opened here. Leave out \`channel\`, or set CHROMIUM_PATH of the agent to that browser.`;
+  }
+  if (program === 'ffmpeg') {
+    return `This agent has no ffmpeg for Playwright at ${path}, which videos need. Install it with "npm run runtimes:install", or turn videos off.`;
+  }
+  if (program !== undefined) {
+    return `This agent has no ${program}: only Chromium can be opened here. Leave out the projects of ${program}, or run them elsewhere.`;
+  }
+  if (path !== undefined) {
+    return `There is no browser at ${path} on this agent: only its own Chromium can be opened here.`;
+  }
+  return why === undefined ? undefined : notStarting(why);
+}
+
+function notStarting(why: string): string {
+  return `The browser of this agent does not start: ${why}. "picket doctor" on its host examines it; CHROMIUM_PATH names another one.`;
+}
