@@ -36,14 +36,6 @@ const unwritten: Readonly<Record<string, number>> = {
   'src/extras/agentic/': 7,
   'src/extras/model-analyst/': 6,
   'src/probes/': 8,
-  'src/service/alerts/causes/': 1,
-  'src/service/alerts/delivery/message.ts': 1,
-  'src/service/analyses/': 46,
-  'src/console/alerts/burning.ts': 1,
-  'src/console/editor/tryout.ts': 1,
-  'src/console/root-causes/': 3,
-  'src/console/run/': 7,
-  'src/console/sessions/test-result.ts': 1,
 };
 
 const root = join(import.meta.dirname, '..');

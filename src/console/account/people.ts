@@ -59,7 +59,7 @@ function columns(viewer: Viewer, mayChange: boolean): Column<Person>[] {
         one.type === 'member'
           ? instant(one.createdAt)
           : html`invited by ${shortened(one.inviterEmail, 60)}, ${
-              one.status === 'PENDING' ? html`until ${instant(one.expiresAt)}` : 'too long ago'
+              one.status === 'PENDING' ? html`until ${instant(one.expiresAt)}` : 'expired'
             }`,
     },
     {
@@ -67,7 +67,7 @@ function columns(viewer: Viewer, mayChange: boolean): Column<Person>[] {
       isMinor: true,
       cell: (one) =>
         one.type === 'invite'
-          ? 'has not yet'
+          ? 'not yet'
           : `${one.ssoEnabled ? 'single sign-on' : 'password'}${one.groupRole === null ? '' : `, by groups ${roleName(one.groupRole).toLowerCase()}`}`,
     },
     ...(mayChange

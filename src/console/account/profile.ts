@@ -44,7 +44,7 @@ ${person && person.password !== null ? passwordForm(call, person, state) : ''}
         ? [{ title: 'Who', cell: ({ actor }: Session) => shortened(actor.name, 80) }]
         : []),
       { title: 'Browser', cell: (session) => browserWords(session, viewer.sessionId) },
-      { title: 'From', cell: ({ address }) => address ?? 'not known' },
+      { title: 'From', cell: ({ address }) => address ?? 'unknown' },
       { title: 'Last seen', cell: ({ lastSeenAt }) => ago(Date.parse(lastSeenAt), now) },
       { title: 'Since', cell: ({ createdAt }) => instant(createdAt), isMinor: true },
       {
@@ -67,7 +67,7 @@ async function personOf({ viewer, store }: PageCall): Promise<PersonRow | undefi
 }
 
 function browserWords({ id, browser }: Session, ownId: string): Content {
-  const name = visible(shortened(browser ?? 'not known', 80));
+  const name = visible(shortened(browser ?? 'unknown', 80));
   return id === ownId ? html`${name} <strong>(this one)</strong>` : name;
 }
 

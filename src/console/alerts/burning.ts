@@ -14,7 +14,7 @@ export async function burningSection({ api }: PageCall, now: number): Promise<Co
     empty: '',
     columns: [
       { title: 'Objective', cell: ({ name }) => html`<b>${shortened(name, 120)}</b>` },
-      { title: 'What failed', cell: ({ explanation }) => explanation },
+      { title: 'Failures', cell: ({ explanation }) => explanation },
       { title: 'Since', cell: ({ since }) => ago(Date.parse(since), now) },
     ],
   })}</section>`;

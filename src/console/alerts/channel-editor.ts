@@ -42,7 +42,7 @@ const QuietFields = z.object({ from: from.optional(), until: until.optional(), .
 const quietWords: Words = {
   'quietHours.timezone': { label: 'Time zone' },
   'quietHours.exceptFailures': {
-    label: 'Send failures and recoveries anyway',
+    label: 'Send failures and recoveries during quiet hours',
     hint: 'Of checks and locations.',
   },
 };

@@ -72,7 +72,7 @@ ${table({
         shortened(channelName({ id: alertChannelId, ...alertConfig }), 80),
     },
     {
-      title: 'How it went',
+      title: 'Outcome',
       cell: ({ status, notificationResult, tries }) =>
         html`${stateBadge(statusWords[status][0], statusWords[status][1])}${notificationResult === null ? '' : html`<br><span class="small">${shortened(notificationResult, 300)}</span>`}${tries > 1 ? html`<br><span class="small soft">${tries} tries</span>` : ''}`,
     },

@@ -171,7 +171,7 @@ function scopeOf({ checkId, tags, location }: Silence): Content {
 
 const actionWords = {
   ACKNOWLEDGED: 'acknowledged',
-  UNACKNOWLEDGED: 'took an acknowledgement back',
+  UNACKNOWLEDGED: 'withdrew an acknowledgement',
   SILENCED: 'silenced',
   SILENCE_ENDED: 'ended a silence',
 } as const;

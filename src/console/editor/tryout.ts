@@ -53,11 +53,11 @@ export async function startTry(
   type: CheckType,
   draft: { readonly definition: Readonly<Record<string, unknown>>; readonly checkId?: string | undefined },
 ): Promise<{ readonly sessionId?: string; readonly problems?: Problems | undefined }> {
-  const name = String(draft.definition['name'] ?? '') || 'no name yet';
+  const name = String(draft.definition['name'] ?? '') || 'unnamed check';
   const { done, problems } = await attempt(() =>
     api.call(runDefinitions, {
       body: {
-        name: `Try: ${name}`.slice(0, 255),
+        name: `Test run: ${name}`.slice(0, 255),
         runLocation: { type: 'PRIVATE', slugName: form.get('$tryAt') ?? '' },
         checkRunJobs: [
           {
@@ -94,7 +94,7 @@ export async function tryPanel({ api }: PageCall, sessionId: string): Promise<Ht
   const follow = isOver
     ? ''
     : html` hx-get="${here}" hx-trigger="every 1s" hx-target="#try" hx-select="#try" hx-swap="outerHTML"`;
-  return html`<section class="try" id="try" aria-label="What came of trying it" aria-live="polite"${follow}><h2>Tried</h2>${
+  return html`<section class="try" id="try" aria-label="Result of the test run" aria-live="polite"${follow}><h2>Test run</h2>${
     !isOver || !final
       ? waits
       : final.isCancelled || final.aborted
@@ -122,7 +122,7 @@ async function outcome(api: PageCall['api'], sessionId: string, resultId: string
   return html`<div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
 <p class="verdict-words"><b>${visible(shortened(verdict.sentence, 400))}</b></p>
 ${verdict.detail === null ? '' : html`<p class="verdict-detail">${visible(shortened(verdict.detail, 1_000))}</p>`}
-${verdict.whatFailed === null ? '' : html`<p><b>What failed:</b> ${verdict.whatFailed}.</p>`}
+${verdict.whatFailed === null ? '' : html`<p><b>Failed part:</b> ${verdict.whatFailed}.</p>`}
 ${facts([
   ['Where', visible(result.runLocation)],
   ['Response time', duration(result.responseTime)],
@@ -133,5 +133,5 @@ ${facts([
 /** The same as a page of its own, for browsers without scripts. */
 export async function showTry(call: PageCall): Promise<View> {
   const { id = '' } = call.params;
-  return { main: html`${heading('Try')}${await tryPanel(call, id)}` };
+  return { main: html`${heading('Test run')}${await tryPanel(call, id)}` };
 }

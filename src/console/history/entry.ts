@@ -3,7 +3,7 @@ import { counted, shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, html, withQuery } from '../html.ts';
 
-export const outcomeWords = { DONE: 'done', REFUSED: 'refused', UNKNOWN: 'not known how it ended' } as const;
+export const outcomeWords = { DONE: 'done', REFUSED: 'refused', UNKNOWN: 'outcome unknown' } as const;
 
 /** More than this stands folded. */
 const longestOpen = 400;

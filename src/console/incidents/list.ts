@@ -48,7 +48,7 @@ ${table({
     { title: 'Begun', cell: ({ created_at: at }) => instant(at) },
     {
       title: 'Took',
-      cell: ({ duration: seconds }) => (seconds === null ? 'goes on' : duration(seconds * 1_000)),
+      cell: ({ duration: seconds }) => (seconds === null ? 'ongoing' : duration(seconds * 1_000)),
     },
   ],
 })}${

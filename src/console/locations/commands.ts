@@ -18,7 +18,7 @@ export function startCommands(request: FastifyRequest, rawKey: string): Html {
 ${command('Docker command of the small agent', docker('picket-uptime', []))}
 <h3>With Docker: every type, with browser and scripts</h3>
 ${command(
-  'Docker command of the whole agent',
+  'Docker command of the full agent',
   docker('picket', [
     '--tmpfs /var/tmp:mode=1777,size=2g --memory 3g --pids-limit 1024 --stop-timeout 330',
     '--security-opt seccomp=deploy/seccomp/picket.json',

@@ -61,7 +61,7 @@ function bar({ date, measurement, coverage }: Day, x: number, createdAt: string)
     html`<rect class="day-${kind}" x="${x + 1}" y="${(barHeight - bottom - height).toFixed(1)}" width="${barWidth - 2}" height="${height.toFixed(1)}"/>`;
   const green = measurement === 'NONE' ? 0 : Math.max(2, (28 * (coverage.percent ?? 0)) / 100);
   const isBefore = date < utcDay(createdAt);
-  const nothing = isBefore ? 'no data yet' : 'nothing was due';
+  const nothing = isBefore ? 'no data yet' : 'no runs were due';
   const said = coverage.due === 0 ? nothing : `${shareOf(coverage)} of ${countText(coverage.due)} measured`;
   const shapes = () => {
     if (coverage.due === 0) return isBefore ? '' : rect('announced', 3, 0);

@@ -34,7 +34,7 @@ export function kindWords(kind: string): string {
     resolver: 'The resolver does not respond',
     network: 'The network is down',
     service: 'The agent cannot reach this service',
-    'event-loop': 'The agent gets too little processor time',
+    'event-loop': 'The agent gets too little CPU time',
     memory: 'The agent is low on memory',
     disk: 'The agent is low on disk space',
     descriptors: 'The agent is low on file descriptors',

@@ -7,7 +7,7 @@ import { type Html, html } from '../html.ts';
 
 interface ReasonRow {
   readonly reason: string;
-  readonly kind: 'missed' | 'taken back';
+  readonly kind: 'missed' | 'cancelled';
   readonly day: number;
   readonly week: number;
 }
@@ -16,14 +16,14 @@ interface ReasonRow {
 export function slotsSection(day: SlotCounts, week: SlotCounts): Html {
   const rows = [
     ...rowsOf('missed', day.missed, week.missed),
-    ...rowsOf('taken back', day.cancelled, week.cancelled),
+    ...rowsOf('cancelled', day.cancelled, week.cancelled),
   ];
   return html`<section><h2>Scheduled runs</h2>${facts([
     ['Last 24 hours', words(day)],
     ['Last 7 days', words(week)],
   ])}
 <div class="after">${table({
-    caption: 'Runs that did not happen, by reason',
+    caption: 'Missed runs, by reason',
     rows,
     empty:
       week.due === 0
@@ -43,7 +43,7 @@ export function slotsSection(day: SlotCounts, week: SlotCounts): Html {
 }
 
 function words({ due, final, onTheirWay }: SlotCounts): string {
-  if (due === 0) return 'none was due';
+  if (due === 0) return 'none due';
   const ended = due - onTheirWay;
   const part = shareOf(final, ended);
   return `${countText(final)} of ${countText(ended)} ran${part === null ? '' : ` (${percent(part)})`}`;

@@ -21,7 +21,7 @@ it('says that all pass only where each has run', () => {
     'headline-waiting"><h1>1 of 3 checks passes, none failing<',
   );
   expect(shown({ waiting: 2 })).toContain('headline-waiting"><h1>No check has run yet<');
-  expect(shown({ off: 1 })).toContain('headline-waiting"><h1>Nothing is being checked yet<');
+  expect(shown({ off: 1 })).toContain('headline-waiting"><h1>No check is active yet<');
 });
 
 it('says what fails before what has not run', () => {

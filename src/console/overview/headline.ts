@@ -22,10 +22,11 @@ export function headline(
   const rest: Content[] = [];
   if (failed > 0 && unsure > 0)
     rest.push(
-      `${counted(unsure, 'other')} could not be judged, for reasons of the monitoring, not of the targets.`,
+      `${counted(unsure, 'other')} could not be judged because of problems with the monitoring, not the targets.`,
     );
   if (state !== 'degraded' && degraded > 0) rest.push(`${counted(degraded, 'check')} degraded.`);
-  if (of('waiting') > 0) rest.push(`${counted(of('waiting'), 'check')} did not run yet.`);
+  if (of('waiting') > 0)
+    rest.push(`${counted(of('waiting'), 'check')} ${of('waiting') === 1 ? 'has' : 'have'} not run yet.`);
   if (of('off') > 0) rest.push(`${counted(of('off'), 'check')} paused.`);
   return html`<div class="headline headline-${isUnknown ? 'waiting' : state}"><h1>${sentence(state, { active, passed, failed, unsure, degraded })}${unmeasured === 0 ? '' : html`; <a href="/alerts">${counted(unmeasured, 'check')} not measured</a>`}</h1>
 <p>${failed > 0 ? longest(shown, now) : ''} ${rest.map((part) => html`${part} `)}</p></div>`;
@@ -51,7 +52,7 @@ function sentence(
     case 'degraded':
       return `${countText(degraded)} of ${checks} ${degraded === 1 ? 'is' : 'are'} slower than allowed`;
     case 'passed':
-      if (active === 0) return 'Nothing is being checked yet';
+      if (active === 0) return 'No check is active yet';
       if (passed === 0) return 'No check has run yet';
       return passed === active
         ? `All ${checks} ${active === 1 ? 'passes' : 'pass'}`

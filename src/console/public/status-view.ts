@@ -84,7 +84,7 @@ function headline(
     const hit = [...services.values()].filter((service) => service.state !== 'OPERATIONAL').length;
     const of = services.size === 1 ? '' : `, ${hit} of ${counted(services.size, 'service')} affected`;
     if (open.length > 0) return { state: severityStates[state], word: `${severityWords[state]}${of}` };
-    if (running.length > 0) return { state: 'degraded', word: `Maintenance is going on${of}` };
+    if (running.length > 0) return { state: 'degraded', word: `Maintenance in progress${of}` };
     return { state: severityStates[state], word: `${severityWords[state]}${of}` };
   }
   if (services.size === 0) return { state: 'missed', word: 'This page has no services yet' };

@@ -63,7 +63,7 @@ function slotColumns(total: Coverage): Column<Row>[] {
     counts('Due', ({ due }) => due),
     counts('Evaluated', ({ evaluated }) => evaluated),
     ...ofReasons('missed'),
-    ...(total.errors > 0 ? [counts('Our errors', ({ errors }) => errors)] : []),
+    ...(total.errors > 0 ? [counts('Monitoring errors', ({ errors }) => errors)] : []),
     ...(total.maintenance > 0 ? [counts('Maintenance', ({ maintenance }) => maintenance)] : []),
     ...ofReasons('cancelled'),
     ...(total.open > 0 ? [counts('Open', ({ open }) => open)] : []),

@@ -8,12 +8,12 @@ import { type Page, type PageAnswer, type PageCall, posts } from '../page.ts';
 /** What forms on the pages of runs do about root causes: runs of checks, and those of test sessions. */
 export const rootCausePages: readonly Page[] = [
   ...posts('/checks/:checkId/runs/:resultId/root-cause', {
-    '': ['Look for the cause again', lookIntoRun],
-    '/:analysisId': ['Say what the cause is', judgeAnalysis],
+    '': ['Analyse the cause', lookIntoRun],
+    '/:analysisId': ['Rate the root cause', judgeAnalysis],
   }),
   ...posts('/sessions/tests/:id/results/:resultId/root-cause', {
-    '': ['Look for the cause again', lookIntoTest],
-    '/:analysisId': ['Say what the cause is', judgeAnalysis],
+    '': ['Analyse the cause', lookIntoTest],
+    '/:analysisId': ['Rate the root cause', judgeAnalysis],
   }),
 ];
 
@@ -49,7 +49,7 @@ async function lookIntoTest({ api, params }: PageCall): Promise<PageAnswer> {
 
 function firstGroup({ errorGroupIds: [id] }: { readonly errorGroupIds: readonly string[] }): string {
   if (id !== undefined) return id;
-  throw new AppError('NOT_FOUND', 'The run has no error whose cause could be looked for.');
+  throw new AppError('NOT_FOUND', 'The run has no error to analyse.');
 }
 
 function runPage({ id = '', checkId, resultId = '' }: PageCall['params']) {

@@ -30,7 +30,7 @@ export async function rootCauseSection(
   const known = groupIds.flatMap((groupId) => analyses.get(groupId)?.[0] ?? []);
   const newest = known.find(({ analysis }) => isOfRun(analysis, failure));
   const shown = newest ? analysisPart(call, page, newest) : missingPart(known[0]);
-  const again = lookAgainForm(call, page, newest ? 'Look again' : 'Look for its cause');
+  const again = lookAgainForm(call, page, newest ? 'Analyse again' : 'Analyse the cause');
   return section('Root cause', html`${shown}${again}`, 'root-cause');
 }
 
@@ -38,21 +38,24 @@ export async function rootCauseSection(
 function missingPart(other: RootCauseAnalysis | undefined): Html {
   const whatFailed = other?.analysis.whatFailed ?? null;
   return whatFailed === null
-    ? html`<p class="soft">Its cause has not been looked for yet.</p>`
-    : html`<p class="soft">The cause of this run is not known. The same error was analysed in a run where something else failed: ${whatFailed}.</p>`;
+    ? html`<p class="soft">The cause has not been analysed yet.</p>`
+    : html`<p class="soft">The cause of this run is unknown. The same error was analysed in a run where another part failed: ${whatFailed}.</p>`;
 }
 
 function analysisPart(call: PageCall, page: string, one: RootCauseAnalysis): Html {
   const { analysis } = one;
   return html`<p><b>${visible(shortened(analysis.rootCause, 1_500))}</b></p>
 ${facts([
-  ['Who is concerned', visible(shortened(analysis.userImpact, 500))],
-  ['What to do next', visible(shortened(analysis.codeFix ?? '', 500))],
+  ['Impact', visible(shortened(analysis.userImpact, 500))],
+  ['Next step', visible(shortened(analysis.codeFix ?? '', 500))],
   ['Kind', analysis.kind ?? kinds[analysis.classification]],
   ['Found by', html`${one.model} of ${one.provider}, ${instant(one.created_at)}`],
-  ['Said with it', visible(shortened((one.userContext ?? []).map(({ text }) => text).join(' '), 300))],
+  [
+    'Note with the request',
+    visible(shortened((one.userContext ?? []).map(({ text }) => text).join(' '), 300)),
+  ],
 ])}
-<details><summary>What it follows from</summary><ul>${analysis.evidence.map(
+<details><summary>Evidence</summary><ul>${analysis.evidence.map(
     ({ artifacts, description }) =>
       html`<li>${visible(shortened(description, 500))} <span class="soft">${visible(artifacts.map(({ name }) => name).join(', '))}</span></li>`,
   )}</ul></details>${modelPart(one)}${verdictForm(call, page, one)}`;
@@ -62,20 +65,20 @@ ${facts([
 const kinds: Readonly<Record<RootCauseAnalysis['analysis']['classification'], string>> = {
   CONFIGURATION_ERROR: 'a setting or a definition',
   INFRASTRUCTURE_ERROR: 'network, host or gateway',
-  APPLICATION_ERROR: 'the program that answers',
-  PERFORMANCE_ERROR: 'its speed',
-  MONITORING_ERROR: 'the monitoring itself',
-  UNKNOWN: 'not known',
+  APPLICATION_ERROR: 'the program of the target',
+  PERFORMANCE_ERROR: 'performance',
+  MONITORING_ERROR: 'the monitoring',
+  UNKNOWN: 'unknown',
 };
 
 /** What a model adds where rules leave the cause open; where they name one, that is the cause that is shown. */
 function modelPart({ fromModel, analysis }: RootCauseAnalysis): Content {
   if (!fromModel || analysis.certainty !== 'OPEN') return '';
   const { model, provider, askedAt, causes, droppedCount, problem } = fromModel;
-  const who = html`<p class="soft">From a model (${visible(model)}, ${provider}), ${instant(askedAt)}. It only ranks causes that the rules leave open; what it says is taken from the evidence${droppedCount === 0 ? '' : `, and ${droppedCount} of its statements, which were not, are left out`}.</p>`;
+  const who = html`<p class="soft">From a model (${visible(model)}, ${provider}), ${instant(askedAt)}. It only ranks causes that the rules leave open, and quotes the evidence${droppedCount === 0 ? '' : `; ${droppedCount} of its statements without evidence are left out`}.</p>`;
   if (problem !== null) return html`<h3>Possible causes</h3>${who}<p>${visible(problem)}</p>`;
   if (causes.length === 0)
-    return html`<h3>Possible causes</h3>${who}<p>None that the evidence speaks for.</p>`;
+    return html`<h3>Possible causes</h3>${who}<p>The evidence supports none of the possible causes.</p>`;
   return html`<h3>Possible causes</h3>${who}<ol>${causes.map(
     ({ cause, next, statements }) =>
       html`<li>${cause}<ul>${statements.map(

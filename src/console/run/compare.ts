@@ -20,10 +20,10 @@ export async function comparePage(call: PageCall): Promise<View> {
   const now = await find(resultId);
   const other = query.get('with');
   const before = other === null ? await lastPassedBefore(call, now) : await find(other);
-  const top = html`${crumbs(checkId, now.name)}${heading('What is different')}`;
+  const top = html`${crumbs(checkId, now.name)}${heading('Comparison')}`;
   if (!before) {
     return {
-      main: html`${top}<p class="empty">No run of the seven days before passed: there is nothing to compare with.</p>`,
+      main: html`${top}<p class="empty">No run passed in the seven days before, so there is no run to compare with.</p>`,
     };
   }
   const all = differencesOf(factsOf(now), factsOf(before));
@@ -33,26 +33,29 @@ export async function comparePage(call: PageCall): Promise<View> {
     const { state, word: verdict } = verdictOf(id === now.id ? now : before);
     return html`<p>${stateBadge(state, verdict)} <a href="${path`/checks/${checkId}/runs/${id}`}">${word}</a>, ${instant(at)}</p>`;
   };
-  const main = html`${top}${run(now, 'This run')}${run(before, 'The run that it is compared with')}
+  const main = html`${top}${run(now, 'This run')}${run(before, 'Compared run')}
 ${leftOutNotice(now.isDetailLeftOut ? now : before)}
-${section('What differs', differenceTable(different, 'Nothing that the runs tell differs by much.'), 'different')}
-${others.length > 0 ? html`<section><details><summary>What is the same, or differs from run to run (${others.length})</summary>${differenceTable(others, '')}</details></section>` : ''}`;
+${section('Differences', differenceTable(different, 'The runs have no significant differences.'), 'different')}
+${others.length > 0 ? html`<section><details><summary>Equal and always changing values (${others.length})</summary>${differenceTable(others, '')}</details></section>` : ''}`;
   return { main };
 }
 
 function differenceTable(rows: readonly Difference[], empty: Content): Html {
   const value = (text: string | null) =>
     text === null
-      ? html`<span class="soft">not there</span>`
+      ? html`<span class="soft">absent</span>`
       : html`<code class="wrap">${visible(text.slice(0, 1_000))}</code>`;
   return table<Difference>({
-    caption: 'Both runs next to each other',
+    caption: 'Both runs side by side',
     rows,
     empty,
     columns: [
-      { title: 'What', cell: ({ group, name }) => html`<span class="soft">${group}</span> ${visible(name)}` },
-      { title: 'Then', cell: ({ before }) => value(before) },
-      { title: 'In this run', cell: ({ now }) => value(now) },
+      {
+        title: 'Value',
+        cell: ({ group, name }) => html`<span class="soft">${group}</span> ${visible(name)}`,
+      },
+      { title: 'Compared run', cell: ({ before }) => value(before) },
+      { title: 'This run', cell: ({ now }) => value(now) },
     ],
   });
 }

@@ -17,9 +17,9 @@ export async function copyPage(call: PageCall): Promise<View> {
     'Run it yourself',
     html`<div class="actions"><a class="button" href="${path`/checks/${checkId}/file/check.yaml`}" download>Download check.yaml</a></div>`,
   )}
-<p>This is the check as it is now, with the settings of its group and the variables that it names. <code>picket run</code> runs it once, with the agent’s own code, from wherever you are.</p>
+<p>This is the current check with the settings of its group and the variables that it uses. <code>picket run</code> runs it once on your machine, with the code of the agent.</p>
 ${block('Command', `picket run check.yaml${options}`)}
-${file.hidden.length > 0 ? html`<p class="notice">The service does not show the values of ${file.hidden.join(', ')}: give them with <code>--env</code>.</p>` : ''}
+${file.hidden.length > 0 ? html`<p class="notice">The service does not show the values of ${file.hidden.join(', ')}: set them with <code>--env</code>.</p>` : ''}
 ${file.notes.map((note) => html`<p class="notice">${note}: fill it in.</p>`)}
 ${block('check.yaml', file.text)}`;
   return { main };
@@ -43,7 +43,7 @@ async function fileOf({ api, params, store, viewer }: PageCall): Promise<{ name:
   });
   const type = findCheckType(check.checkType);
   if (!type || type.pings) {
-    throw new AppError('NOT_FOUND', 'Checks of this type are not run by agents: there is nothing to copy.');
+    throw new AppError('NOT_FOUND', 'Agents do not run checks of this type, so there is no check to copy.');
   }
   const accounts = [viewer.accountId];
   const [variables, snippets] = await Promise.all([

@@ -34,7 +34,7 @@ const pageOf = (result: CheckResult) => String(html`${detailParts(result).sectio
 it('draws phases one after the other, and the share of the agent apart', () => {
   const page = pageOf(resultOf('URL', httpDetail('a', 30), { agentOverheadMs: 4 }));
   expect(page).toContain(
-    'DNS lookup 2 ms, TCP connection 5 ms, TLS handshake 20 ms, Waiting for response 20 ms, Download 3 ms, Agent itself 4 ms',
+    'DNS lookup 2 ms, TCP connection 5 ms, TLS handshake 20 ms, Waiting for response 20 ms, Download 3 ms, Agent overhead 4 ms',
   );
   expect(page).toContain('&lt;b&gt;');
 });

@@ -45,10 +45,12 @@ function timing({ isTimingDoubtful, agentOverheadMs }: CheckResult, parts: reado
   const phases = inARow(parts);
   if (phases.length === 0) return '';
   const doubt = isTimingDoubtful
-    ? html`<p class="notice">The agent was late itself: these times may be too long. They made nothing fail.</p>`
+    ? html`<p class="notice">The agent was delayed, so these times may be too long. They caused no failure.</p>`
     : '';
   const share =
-    agentOverheadMs > 0 ? ' The time of the agent itself is apart, and not part of the response time.' : '';
+    agentOverheadMs > 0
+      ? ' The agent’s own time is shown separately and is not part of the response time.'
+      : '';
   return section(
     'Timing',
     html`${doubt}${waterfall('Phases of the run', withAgentShare(phases, agentOverheadMs))}<p class="hint">Measured on the wire.${share}</p>`,
@@ -72,9 +74,9 @@ function withAgentShare(phases: readonly Phase[], overheadMs: number): Phase[] {
   const last = phases.at(-1);
   if (!last || overheadMs <= 0) return [...phases];
   const startMs = last.startMs + last.lengthMs;
-  return [...phases, { name: 'Agent itself', kind: 'agent', startMs, lengthMs: overheadMs, isApart: true }];
+  return [...phases, { name: 'Agent overhead', kind: 'agent', startMs, lengthMs: overheadMs, isApart: true }];
 }
 
 function unknown(detail: unknown): Content {
-  return section('Detail', block('Detail of the result', JSON.stringify(detail, null, 2)));
+  return section('Detail', block('Details of the result', JSON.stringify(detail, null, 2)));
 }

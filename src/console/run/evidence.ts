@@ -31,7 +31,7 @@ export async function evidenceSections(call: PageCall, result: CheckResult): Pro
     captures.length > 0
       ? section(
           'Packets',
-          html`<p>What went over the wire, as it was captured. Wireshark and <code>tcpdump -r</code> read it.</p><p class="actions">${captures.map(
+          html`<p>Captured packets. Open the file with Wireshark or <code>tcpdump -r</code>.</p><p class="actions">${captures.map(
             ({ name, sizeBytes }) =>
               html`<a class="button" href="${fileHref(result, name)}">Download ${fileOf(name)} (${bytes(sizeBytes ?? 0)})</a>`,
           )}</p>`,
@@ -74,7 +74,7 @@ function screenshot(result: CheckResult, { name }: Artifact): Html {
 
 const typeWords: Readonly<Record<AssetType, string>> = {
   log: 'Log',
-  trace: 'Trace of Playwright',
+  trace: 'Playwright trace',
   video: 'Video',
   screenshot: 'Screenshot',
   pcap: 'Packet capture',
@@ -83,7 +83,7 @@ const typeWords: Readonly<Record<AssetType, string>> = {
 };
 const stateWords: Readonly<Record<Artifact['state'], string>> = {
   stored: '',
-  awaited: 'on its way',
+  awaited: 'awaited',
   refused: 'refused',
   withheld: 'withheld',
   lost: 'lost',
@@ -124,7 +124,7 @@ function fileTable(
   openings: ReadonlyMap<string, Html>,
 ): Html {
   return table<Artifact>({
-    caption: 'Files that the run left',
+    caption: 'Files of the run',
     rows: artifacts,
     empty: '',
     columns: [

@@ -34,7 +34,7 @@ export const runPages: readonly Page[] = [
   },
   {
     path: '/checks/:checkId/runs/:resultId/compare',
-    title: 'What is different',
+    title: 'Comparison',
     role: 'READ_ONLY',
     handler: comparePage,
   },
@@ -69,7 +69,7 @@ async function runPage(call: PageCall): Promise<View> {
 <div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
 <h1>${visible(shortened(verdict.sentence, 400))}</h1>
 ${verdict.detail === null ? '' : html`<p class="verdict-detail">${visible(shortened(verdict.detail, 1_000))}</p>`}
-${verdict.whatFailed === null ? '' : html`<p><b>What failed:</b> ${verdict.whatFailed}.</p>`}
+${verdict.whatFailed === null ? '' : html`<p><b>Failed part:</b> ${verdict.whatFailed}.</p>`}
 ${facts([
   ['When', instant(result.startedAt ?? result.created_at)],
   ['Where', visible(result.runLocation)],
@@ -129,15 +129,15 @@ async function attemptsOf({ api }: PageCall, result: CheckResult): Promise<Conte
 }
 
 function leaseFacts(result: CheckResult): Html {
-  return html`<section><details><summary>How this run came about</summary>${facts([
-    ['Was due', instant(result.scheduledAt)],
+  return html`<section><details><summary>Timeline of this run</summary>${facts([
+    ['Due', instant(result.scheduledAt)],
     ['Started', result.startedAt ? instant(result.startedAt) : ''],
-    ['By the agent’s clock', result.hostStartedAt ? instant(result.hostStartedAt) : ''],
+    ['Started (agent’s clock)', result.hostStartedAt ? instant(result.hostStartedAt) : ''],
     ['Stopped', result.stoppedAt ? instant(result.stoppedAt) : ''],
     ['Stored', instant(result.created_at)],
-    ['From lease to probe', duration(result.startDelayMs)],
-    ['The agent was late by', duration(result.agentLagMs)],
-    ['Taken by the agent itself', duration(result.agentOverheadMs)],
+    ['Lease to probe', duration(result.startDelayMs)],
+    ['Agent delay', duration(result.agentLagMs)],
+    ['Agent overhead', duration(result.agentOverheadMs)],
     ['Result', html`<code>${result.id}</code>`],
     ['Sequence', result.sequenceId === null ? '' : html`<code>${result.sequenceId}</code>`],
   ])}</details></section>`;
@@ -161,17 +161,17 @@ async function slotPage({ api, params, query, store, viewer }: PageCall): Promis
   });
   const slot = entries.find(({ id }) => id === slotId);
   if (!slot)
-    throw new AppError('NOT_FOUND', 'There is no such run. Records of runs are kept for a limited time.');
+    throw new AppError('NOT_FOUND', 'This run does not exist. Records of runs are kept for a limited time.');
   const several = slot.slotCount > 1 ? `${slot.slotCount} runs were` : 'The run was';
   const main = html`${crumbs(checkId, check?.name ?? '')}
-<div class="verdict verdict-missed">${stateBadge('missed')}<h1>${slot.state === 'CANCELLED' ? `${several} taken back` : `${several} never measured`}</h1>
-<p><b>Why:</b> ${slot.explanation ?? reasonWords(slot.reason)}</p>
-<p>Nothing is known of the target at that time: it counts as a gap, neither as up nor as down.</p>
+<div class="verdict verdict-missed">${stateBadge('missed')}<h1>${slot.state === 'CANCELLED' ? `${several} cancelled` : `${several} not measured`}</h1>
+<p><b>Reason:</b> ${slot.explanation ?? reasonWords(slot.reason)}</p>
+<p>No data for this time. It counts as a gap, neither up nor down.</p>
 ${facts([
-  ['Was due', instant(slot.scheduledAt)],
+  ['Due', instant(slot.scheduledAt)],
   ['Where', visible(slot.location)],
-  ['Given up', slot.endedAt ? instant(slot.endedAt) : ''],
-  ['Reason', slot.reason === null ? '' : html`<code>${slot.reason}</code>`],
+  ['Abandoned', slot.endedAt ? instant(slot.endedAt) : ''],
+  ['Code', slot.reason === null ? '' : html`<code>${slot.reason}</code>`],
 ])}</div>`;
   return { main };
 }

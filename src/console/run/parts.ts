@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
 /** What stands in the place of a detail that was not kept. */
 export function leftOutNotice({ isDetailLeftOut }: CheckResult): Content {
   if (!isDetailLeftOut) return '';
-  return html`<p class="notice">The detail of this run was not kept: the service keeps that of failures, of changes and of every n-th pass (<code>DETAIL_OF_EVERY_NTH_PASS</code>). Its times are in the charts of the check.</p>`;
+  return html`<p class="notice">The details of this run were not kept. The service keeps details of failures, of changes and of every nth pass (<code>DETAIL_OF_EVERY_NTH_PASS</code>). The charts of the check include its times.</p>`;
 }
 
 /** The way back from a page of a check. */

@@ -31,7 +31,7 @@ export function verdictOf(result: CheckResult): Verdict {
   }
   const passed = { whatFailed: null, detail: null };
   if (result.isDegraded) {
-    return { ...passed, state: 'degraded', word: 'Degraded', sentence: `Answered, but only after ${time}` };
+    return { ...passed, state: 'degraded', word: 'Degraded', sentence: `Responded, but slowly: ${time}` };
   }
   return { ...passed, state: 'passed', word: 'Passed', sentence: `Passed in ${time}` };
 }

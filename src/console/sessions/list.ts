@@ -89,7 +89,7 @@ function startedList(started: readonly Started[]): Html {
 export async function runNow(call: PageCall): Promise<PageAnswer> {
   const { api, form } = call;
   const [checkId, tag] = [form.get('checkId'), form.get('tag')];
-  if (!checkId && !tag) return listSessions(call, { refused: 'Choose a tag. Nothing was run.' });
+  if (!checkId && !tag) return listSessions(call, { refused: 'Choose a tag. No checks were run.' });
   const target = checkId ? { checkId } : { matchTags: [[tag ?? '']] };
   const { done, problems } = await attempt(() => api.call(triggerCheckSessions, { body: { target } }));
   if (!done) return listSessions(call, { refused: problems.message });

@@ -25,7 +25,7 @@ export async function showTestResult(call: PageCall): Promise<View> {
 <div class="verdict verdict-${verdict.state}">${stateBadge(verdict.state, verdict.word)}
 <h1>${visible(shortened(verdict.sentence, 400))}</h1>
 ${verdict.detail === null ? '' : html`<p class="verdict-detail">${visible(shortened(verdict.detail, 1_000))}</p>`}
-${verdict.whatFailed === null ? '' : html`<p><b>What failed:</b> ${verdict.whatFailed}.</p>`}
+${verdict.whatFailed === null ? '' : html`<p><b>Failed part:</b> ${verdict.whatFailed}.</p>`}
 ${facts([
   ['What', name],
   ['When', instant(result.startedAt ?? result.created_at)],

@@ -78,7 +78,7 @@ ${(await appearance.more?.(call, one)) ?? ''}`;
   return { title: name, main, ...(refused ? { statusCode: refused.problems.statusCode } : {}) };
 }
 
-function question(note = 'what uses it by name does without it from then on'): string {
+function question(note = 'checks and scripts that use it lose its value'): string {
   return `This cannot be undone: ${note}.`;
 }
 

@@ -20,7 +20,7 @@ export class ClickHouseFigures {
     if (levelAt === undefined) return;
     const lag = new Gauge({
       name: 'picket_clickhouse_feed_lag_seconds',
-      help: 'How long ago ClickHouse had all results that are sealed for analytics',
+      help: 'Time since ClickHouse had all results that are sealed for analytics',
       registers,
     });
     lag.set(Math.max(0, now - levelAt) / 1000);
@@ -36,7 +36,7 @@ export class ClickHouseFigures {
     fed.inc(this.#fed);
     const failures = new Counter({
       name: 'picket_clickhouse_failures_total',
-      help: 'What ClickHouse did not answer at this process: feed, or read: the database answered these questions',
+      help: 'Requests of this process that ClickHouse failed: feed, or read (the database answered these queries)',
       labelNames: ['of'] as const,
       registers,
     });

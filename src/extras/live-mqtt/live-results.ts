@@ -101,7 +101,7 @@ async function endRevoked(all: ReadonlySet<Subscriber>, { store, logger }: LiveR
       if (credentials && !(await isKeyOf(store, credentials))) subscriber.end(1008, 'the key was revoked');
     }
   } catch (thrown) {
-    logger.debug({ err: toError(thrown) }, 'keys of live connections wait for the database');
+    logger.debug({ err: toError(thrown) }, 'failed to check the keys of live connections; retrying');
   }
 }
 

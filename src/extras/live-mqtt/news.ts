@@ -41,7 +41,7 @@ export function newsOf({ session, runs, results, names }: TestSessionState): New
       const isFinal = result.result_type === 'FINAL';
       // A run that failed through no fault of its target has measured nothing: it has not passed either.
       if (isFinal && result.has_errors === 1 && result.has_failures === 0) {
-        tell(`${row.id} end`, 'error', result.message ?? 'The run could not be made.');
+        tell(`${row.id} end`, 'error', result.message ?? 'The run could not be created.');
         continue;
       }
       const shown = {

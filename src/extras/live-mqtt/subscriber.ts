@@ -75,12 +75,15 @@ export class Subscriber {
   constructor(socket: WebSocket, deps: SubscriberDeps) {
     this.#socket = socket;
     this.#deps = deps;
-    this.#silence = setTimeout(() => this.end(closed.policy, 'nothing was heard'), this.#silenceMs);
+    this.#silence = setTimeout(
+      () => this.end(closed.policy, 'the connection was silent for too long'),
+      this.#silenceMs,
+    );
     this.#parser.on('packet', (packet) => {
       this.#unparsedBytes = 0;
       this.#last = this.#last
         .then(() => this.#take(packet))
-        .catch(() => this.end(closed.tryAgain, 'the database is not there'));
+        .catch(() => this.end(closed.tryAgain, 'the database is unavailable'));
     });
     this.#parser.on('error', (error) => this.#break(error.message));
     socket.on('message', (data: Buffer, isBinary) => this.#read(data, isBinary));
@@ -93,7 +96,7 @@ export class Subscriber {
     return this.#credentials;
   }
 
-  end(code: number = closed.goingAway, reason = 'the service stops'): void {
+  end(code: number = closed.goingAway, reason = 'the service is stopping'): void {
     this.#socket.close(code, reason);
   }
 
@@ -122,7 +125,10 @@ export class Subscriber {
 
   #hear(): void {
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.end(closed.policy, 'nothing was heard'), this.#silenceMs);
+    this.#silence = setTimeout(
+      () => this.end(closed.policy, 'the connection was silent for too long'),
+      this.#silenceMs,
+    );
   }
 
   #break(reason: string): void {
@@ -154,7 +160,7 @@ export class Subscriber {
     };
     if (packet.protocolVersion !== 4) return refuse(connack.version, 'protocol', 'only MQTT 3.1.1 is spoken');
     if (packet.will)
-      return refuse(connack.notAuthorized, 'protocol', 'subscribers send nothing, no will either');
+      return refuse(connack.notAuthorized, 'protocol', 'subscribers do not publish, and cannot set a will');
     const credentials = {
       accountId: (packet.username ?? '').toLowerCase(),
       apiKey: packet.password?.toString('utf8') ?? '',

@@ -94,7 +94,7 @@ export class WatchedSuites {
       for (const watch of open) await this.#tell(watch, states.filter(isOf(watch.follower.topic)));
     } catch (thrown) {
       // The next look comes in two seconds.
-      this.#logger.debug({ err: toError(thrown) }, 'followers of test sessions wait for the database');
+      this.#logger.debug({ err: toError(thrown) }, 'failed to read followed test sessions; retrying');
     } finally {
       this.#isBusy = false;
     }

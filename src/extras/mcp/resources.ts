@@ -43,7 +43,7 @@ const specs: readonly ResourceSpec[] = [
     uriTemplate: `${result}/artifacts/{+name}`,
     name: 'artifact',
     title: 'Artifact of a result',
-    description: 'A file that a run left behind',
+    description: 'A file that a run produced',
     operation: 'getAsset',
     names: { checkId: 'checkId', resultId: 'checkResultId', name: 'name' },
     isFile: true,
@@ -62,7 +62,7 @@ const specs: readonly ResourceSpec[] = [
     uriTemplate: `${sessionResult}/artifacts/{+name}`,
     name: 'test-session-artifact',
     title: 'Artifact of a result of a test session',
-    description: 'A file that a run of a test session left behind',
+    description: 'A file that a run of a test session produced',
     operation: 'getTestSessionAsset',
     names: { testSessionId: 'id', resultId: 'resultId', name: 'name' },
     isFile: true,
@@ -134,6 +134,6 @@ function decoded(uri: string, value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    throw new ResourceNotFoundError(uri, 'The address is not encoded as addresses are.');
+    throw new ResourceNotFoundError(uri, 'The URI is not encoded correctly.');
   }
 }

@@ -94,7 +94,7 @@ function whyNot(
     throw thrown;
   }
   if (!isWriting || wantsToWrite) return undefined;
-  return `${spec.name} is not offered here: this connection only reads. Connect to /mcp?write=true, or start "picket mcp --write", for tools that change something.`;
+  return `${spec.name} is not offered here: this connection is read-only. Connect to /mcp?write=true, or start "picket mcp --write", for tools that write.`;
 }
 
 function called(result: CallToolResult): Called {
@@ -114,8 +114,8 @@ async function answer(tool: Tool, args: Arguments, { call }: ToolUser): Promise<
 /** The one tool that asks nothing of the service: what a check of a type can be made of. */
 const describeCheckType = {
   name: 'describe_check_type',
-  title: 'Fields of a type of check',
-  description: 'The fields that create_check and update_check take for a type of check, as JSON Schema.',
+  title: 'Fields of a check type',
+  description: 'The fields of create_check and update_check for a check type, as JSON Schema.',
   inputSchema: {
     type: 'object' as const,
     properties: { checkType: { type: 'string', enum: [...typedCheckRoutes.keys()] } },

@@ -42,25 +42,24 @@ const catalogue: readonly Candidate[] = [
   },
   {
     key: 'dependency_fails',
-    words:
-      'Something that the target needs itself does not work, such as a database, a queue or another service.',
+    words: 'A dependency of the target does not work, such as a database, a queue or another service.',
     owner: 'target',
     classification: 'APPLICATION_ERROR',
-    next: 'Look at the log of the target at the time of the run for what it could not reach.',
+    next: 'Look in the log of the target, at the time of the run, for a dependency that it could not reach.',
     isOpen: (given) =>
       (isReached(given) && (given.run.status ?? 500) >= 500) || isScript(given) || isSlow(given),
   },
   {
     key: 'overload',
-    words: 'The target or its host has too little room for its load.',
+    words: 'The target or its host is overloaded.',
     owner: 'target',
     classification: 'PERFORMANCE_ERROR',
-    next: 'Look at processor, memory, disks and connections of the target at the time of the run.',
+    next: 'Look at the CPU, memory, disks and connections of the target at the time of the run.',
     isOpen: (given) => isSlow(given) || [429, 500, 502, 503, 504].includes(given.run.status ?? 0),
   },
   {
     key: 'limit_too_tight',
-    words: 'The target takes as long as it always did, which is longer than the check allows.',
+    words: 'The target is as slow as usual, and the limit of the check is too tight.',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     next: 'Compare the response times of the last days with the limit.',
@@ -69,29 +68,28 @@ const catalogue: readonly Candidate[] = [
   {
     key: 'credentials',
     words:
-      'The target does not accept the credentials of the check: they have expired, were changed, or may do less than before.',
+      'The target does not accept the credentials of the check: they have expired, were changed, or lost permissions.',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    next: 'Try the credentials of the check by hand, and look when they expire.',
+    next: 'Try the credentials of the check by hand, and check when they expire.',
     isOpen: (given) =>
       isReached(given) && (sendsCredentials(given) || isScript(given)) && given.run.status !== 404,
   },
   {
     key: 'access_rule',
-    words:
-      'A rule of access of the target keeps the check out: a firewall, a limit of requests, or a defence against bots.',
+    words: 'An access rule of the target blocks the check: a firewall, a rate limit, or bot protection.',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    next: 'Look in the log of what stands in front of the target for the address of the agent.',
+    next: 'Look for the address of the agent in the logs of firewalls and proxies in front of the target.',
     isOpen: ({ run, ...given }) =>
       isReached({ run, ...given }) || /CONNECTION|HOST_UNREACHABLE|NO_REPLY/.test(run.code),
   },
   {
     key: 'gateway',
-    words: 'A gateway, proxy or cache of the target answers in place of its program.',
+    words: 'A gateway, proxy or cache of the target responds instead of its program.',
     owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
-    next: 'Ask the target without what stands in front of it, and compare.',
+    next: 'Send the request directly to the target, without the gateway, and compare.',
     isOpen: isReached,
   },
   {
@@ -99,7 +97,7 @@ const catalogue: readonly Candidate[] = [
     words: 'The network between the location and the target loses or delays packets.',
     owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
-    next: 'Measure the route from the location to the target, and to something else behind it.',
+    next: 'Measure the route from the location to the target, and to another host in the same network.',
     isOpen: (given) => given.fromLocation !== null || isSlow(given),
   },
   {
@@ -107,24 +105,25 @@ const catalogue: readonly Candidate[] = [
     words: 'The location of the agent is the cause, not the target.',
     owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
-    next: 'See whether other checks of the location fail, and run the check elsewhere.',
+    next: 'Check whether other checks of the location fail, and run the check at another location.',
     isOpen: ({ evidence, passesAt, verdict }) =>
       verdict.failing === 'location' || evidence.locationEvents.length > 0 || passesAt.length > 0,
   },
   {
     key: 'check_changed',
-    words: 'The target does not do what the check asks since a change of the check, or of what it uses.',
+    words:
+      'The target has not met the expectations of the check since the check, or a resource it uses, was changed.',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    next: 'Look at the change in the history of the check, and take it back to see.',
+    next: 'Look at the change in the history of the check, and revert it as a test.',
     isOpen: (given) => relevantChanges(given).length > 0,
   },
   {
     key: 'wrong_expectation',
-    words: 'The target does not do what the check expects, and is not meant to, or no longer.',
+    words: 'The target works as intended, and the expectation of the check is wrong or outdated.',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    next: 'Read what the check expects, and ask who owns the target whether it is so.',
+    next: 'Read the expectations of the check, and ask the owner of the target whether they are right.',
     isOpen: isJudged,
   },
   {
@@ -138,18 +137,18 @@ const catalogue: readonly Candidate[] = [
   },
   {
     key: 'page_broken',
-    words: 'The page does not load or run as it should: one of its files, scripts or requests fails.',
+    words: 'The page is broken: one of its files, scripts or requests fails.',
     owner: 'target',
     classification: 'APPLICATION_ERROR',
-    next: 'Open the page with the tools of a browser, and look at its requests and its console.',
+    next: 'Open the page with the developer tools of a browser, and look at its requests and its console.',
     isOpen: isScript,
   },
   {
     key: 'maintenance',
-    words: 'Work on the target, or around it, was under way.',
+    words: 'The target, or its environment, was under maintenance.',
     owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
-    next: 'Ask who works on the target.',
+    next: 'Ask the owner of the target about maintenance at that time.',
     isOpen: () => true,
   },
 ];

@@ -11,11 +11,25 @@ const joining = new Set(
   ),
 );
 /** Words that turn or bound what a sentence says: a passage must hold all of them that its sentence has. */
-const turning = new Set(
-  'not no never none nothing nobody nowhere without neither nor cannot only unless except if hardly rarely'.split(
-    ' ',
-  ),
-);
+const turning = new Set([
+  'not',
+  'no',
+  'never',
+  'none',
+  'nothing',
+  'nobody',
+  'nowhere',
+  'without',
+  'neither',
+  'nor',
+  'cannot',
+  'only',
+  'unless',
+  'except',
+  'if',
+  'hardly',
+  'rarely',
+]);
 /** A shorter passage is a word taken out of its sentence. */
 const minPassage = 3;
 const maxPassages = 3;

@@ -51,7 +51,7 @@ function foreign(
   return plain === '' ? [] : [{ text: plain, saidBy, artifacts: shown('', ...where).artifacts }];
 }
 
-const bodyWords = 'the body of the answer';
+const bodyWords = 'the response body';
 
 function bounded(text: string, length: number): string {
   const plain = text.replaceAll(/[^\P{C}\n\t]/gu, '').trim();
@@ -67,7 +67,7 @@ function errorItems({ run, evidence, verdict }: Case): Item[] {
     ),
     ...(run.code === ''
       ? []
-      : [own(`The failure has the code ${run.code}. What failed: ${verdict.whatFailed}.`, 'error')]),
+      : [own(`The failure has the code ${run.code}. Failed part: ${verdict.whatFailed}.`, 'error')]),
     ...foreign('the error of the run', run.message, 'error', ...run.files),
     ...result.errorMessages
       .filter((message) => message !== run.message)
@@ -75,18 +75,18 @@ function errorItems({ run, evidence, verdict }: Case): Item[] {
       .flatMap((message) => foreign('an error of the run', message, 'error')),
     ...(evidence.failingSince === null
       ? []
-      : [own(`The check fails since ${evidence.failingSince}.`, 'error')]),
+      : [own(`The check has failed since ${evidence.failingSince}.`, 'error')]),
   ];
 }
 
 function answerItems({ run }: Case): Item[] {
   return [
-    ...(run.url === null ? [] : [own(`The check asked for ${quoted(run.url)}.`, 'request')]),
+    ...(run.url === null ? [] : [own(`The check requested ${quoted(run.url)}.`, 'request')]),
     ...(run.address === null ? [] : [own(`The address of the target was ${run.address}.`, 'request')]),
-    ...(run.status === null ? [] : [own(`The target answered with status ${run.status}.`, 'response')]),
+    ...(run.status === null ? [] : [own(`The target responded with status ${run.status}.`, 'response')]),
     ...[...run.headers]
       .filter(([name]) => tellingHeaders.test(name))
-      .flatMap(([name, value]) => foreign(`the header ${name} of the answer`, quoted(value), 'response')),
+      .flatMap(([name, value]) => foreign(`the response header ${name}`, quoted(value), 'response')),
     ...run.redirects
       .slice(0, 3)
       .map(({ href, status }) =>
@@ -102,7 +102,7 @@ function answerItems({ run }: Case): Item[] {
       ? []
       : [
           own(
-            `${run.pings.filter(({ success }) => success).length} of ${run.pings.length} pings were answered.`,
+            `${run.pings.filter(({ success }) => success).length} of ${run.pings.length} pings got a reply.`,
             'pings',
           ),
         ]),
@@ -110,7 +110,7 @@ function answerItems({ run }: Case): Item[] {
       ? []
       : [
           own(
-            `The route of the diagnosis ended as ${run.route.end}${run.route.router === null ? '' : ` after ${run.route.router}`}.`,
+            `The traceroute of the diagnosis ended as ${run.route.end}${run.route.router === null ? '' : ` after ${run.route.router}`}.`,
             'error',
             ...run.files,
           ),
@@ -126,7 +126,7 @@ function assertionItems({ assertions }: RunView): Item[] {
       const name = [source, property, comparison, target].filter((word) => word !== '').join(' ');
       return [
         own(`The assertion ${quoted(name)} failed.`, 'assertions'),
-        ...foreign(`what ${quoted(name)} found`, quoted(actual), 'assertions'),
+        ...foreign(`the actual value of ${quoted(name)}`, quoted(actual), 'assertions'),
       ];
     });
 }
@@ -154,12 +154,12 @@ function timeItems({ run, before }: Case): Item[] {
 }
 
 function passItems({ before, run }: Case): Item[] {
-  if (!before) return [own('No pass is known from the seven days before.', 'lastPass')];
+  if (!before) return [own('The check did not pass in the seven days before.', 'lastPass')];
   const { result, status, body } = before;
   const isOther = body.trim() !== '' && body !== run.body;
   return [
     own(`The last pass was at ${result.startedAt} and took ${ms(result.responseTime)}.`, 'lastPass'),
-    ...(status === null ? [] : [own(`The last pass was answered with status ${status}.`, 'lastPass')]),
+    ...(status === null ? [] : [own(`The last pass got status ${status}.`, 'lastPass')]),
     ...(isOther ? foreign('the body of the last pass', body, 'lastPass') : []),
   ];
 }
@@ -188,7 +188,7 @@ function aroundItems(given: Case): Item[] {
     ...relevantChanges(given)
       .slice(0, 5)
       .map(({ resource, at, fields }) =>
-        own(`Somebody changed ${resource} (${fields.join(', ')}) at ${at}.`, 'change'),
+        own(`A change was made to ${resource} (${fields.join(', ')}) at ${at}.`, 'change'),
       ),
     ...evidence.maintenance
       .slice(0, 3)

@@ -34,7 +34,7 @@ export function accountHandlers({
 }: HandlerDeps & { readonly retentionDays: RetentionDays }): [string, AnyHandler][] {
   const viewOf = async (accountId: string) => {
     const account = await store.accounts.find(accountId);
-    if (!account) throw new Error('the account of a valid key is not there');
+    if (!account) throw new Error('the account of a valid key does not exist');
     const alertSettings = (await store.accounts.alertSettings([accountId])).get(accountId);
     return {
       id: account.id,
@@ -87,7 +87,7 @@ export function accountHandlers({
 }
 
 async function noContract(): Promise<never> {
-  throw new AppError('NO_USAGE_TERMS', 'A service of your own has no usage terms: nothing is sold here.');
+  throw new AppError('NO_USAGE_TERMS', 'A self-hosted service has no usage terms.');
 }
 
 /** @throws AppError NOT_FOUND when a path names an account that the key does not open. */

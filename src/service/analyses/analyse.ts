@@ -38,7 +38,7 @@ function verdictFirst(
   const bare = new Set([run.message, sentence(run.message), message ?? run.result.errorMessages[0]]);
   const own = evidence.find(({ description }) => bare.has(description));
   const first = shown(
-    `${sentence(said)} What failed: ${whatFailed}.`,
+    `${sentence(said)} Failed part: ${whatFailed}.`,
     ...(own?.artifacts ?? (['error'] as const)),
   );
   return [first, evidence.filter((item) => item !== own)];
@@ -58,9 +58,9 @@ function nothingLeft({ errorMessage, check }: Evidence): Conclusion {
     certainty: 'OPEN',
     owner: 'open',
     classification: 'UNKNOWN',
-    cause: `No result with this error is kept any more, so only its message is known. ${sentence(errorMessage)}`,
-    impact: `What ${check.name} checks did not pass then.`,
-    next: 'Ask again when the error comes back.',
+    cause: `The results with this error have expired; only the message is left. ${sentence(errorMessage)}`,
+    impact: `${check.name} did not pass at that time.`,
+    next: 'Request a new analysis when the error comes back.',
     evidence: [shown(sentence(errorMessage), 'error')],
   };
 }
@@ -74,10 +74,8 @@ function unknown({ run, before, target, verdict }: Case): Conclusion {
     owner: 'open',
     classification: 'UNKNOWN',
     cause: `No rule explains this failure of ${what}. ${sentence(run.message)}${before ? ` It passed at ${before.result.startedAt}.` : ' It has not passed before.'}`,
-    impact: isOfTarget
-      ? 'What the check looks at did not pass.'
-      : 'None by this: nothing is known of the target.',
-    next: before ? 'Compare the run with the last pass.' : 'Look at the run: its log and what it found.',
+    impact: isOfTarget ? 'The target did not pass the check.' : 'None known: the target was not judged.',
+    next: before ? 'Compare the run with the last pass.' : 'Look at the log and the response of the run.',
     evidence: [shown(run.message, 'error', ...run.files)],
   };
 }
@@ -86,7 +84,5 @@ function unknown({ run, before, target, verdict }: Case): Conclusion {
 function otherErrors({ run }: Case) {
   return run.result.errorMessages
     .slice(1, 4)
-    .flatMap((message) =>
-      sentence(message) === '' ? [] : [shown(`Besides: ${sentence(message)}`, 'error')],
-    );
+    .flatMap((message) => (sentence(message) === '' ? [] : [shown(`Also: ${sentence(message)}`, 'error')]));
 }

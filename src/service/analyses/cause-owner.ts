@@ -24,17 +24,17 @@ const kinds: Readonly<Record<CauseOwner, Partial<Record<Classification, string>>
     PERFORMANCE_ERROR: 'the speed of the target',
   },
   'target-or-check': {
-    CONFIGURATION_ERROR: 'a setting of the target, or what the check asks of it',
+    CONFIGURATION_ERROR: 'a setting of the target, or an expectation of the check',
   },
-  path: { INFRASTRUCTURE_ERROR: 'the host of the target, or the network on the way to it' },
+  path: { INFRASTRUCTURE_ERROR: 'the host of the target, or the network path to it' },
   location: {
     CONFIGURATION_ERROR: 'a setting of the location',
     INFRASTRUCTURE_ERROR: 'the network, resolver or proxy of the location',
   },
-  agent: { MONITORING_ERROR: 'the agent: nothing is known of the target' },
+  agent: { MONITORING_ERROR: 'the agent: the target was not judged' },
   check: { CONFIGURATION_ERROR: 'the definition of the check' },
   script: { CONFIGURATION_ERROR: 'the script of the check' },
-  'script-or-target': { CONFIGURATION_ERROR: 'the script of the check, or what the target answers it' },
+  'script-or-target': { CONFIGURATION_ERROR: 'the script of the check, or the response of the target' },
   open: { UNKNOWN: 'not known' },
 };
 

@@ -40,12 +40,12 @@ export async function readManifest(folder: string): Promise<Manifest> {
   } catch (thrown) {
     throw new AppError(
       'CONFIG_INVALID',
-      `${folder} is no whole backup: ${fileName} cannot be read (${toError(thrown).message}).`,
+      `${folder} is not a complete backup: ${fileName} cannot be read (${toError(thrown).message}).`,
       { cause: thrown },
     );
   }
   if ((await sha256Of(join(folder, manifest.file))) !== manifest.sha256) {
-    throw new AppError('CONFIG_INVALID', `${manifest.file} in ${folder} is not what was backed up.`);
+    throw new AppError('CONFIG_INVALID', `${manifest.file} in ${folder} differs from the backup.`);
   }
   return manifest;
 }

@@ -25,7 +25,7 @@ export const blackboxFamilies: readonly Family[] = [
   {
     name: 'probe_success',
     type: 'gauge',
-    help: 'Whether the last run passed; absent while nothing is measured',
+    help: 'Whether the last run passed; absent while the check is not measured',
     write: (sink, { check: { state }, labels, places }) => {
       // At one place a check stands as its state says, which runs on demand are part of.
       if (places.length < 2) {
@@ -41,14 +41,14 @@ export const blackboxFamilies: readonly Family[] = [
   ofPlace('probe_duration_seconds', 'Response time of the last run', ({ last }) =>
     last?.responseUs == null ? undefined : last.responseUs / 1e6,
   ),
-  ofPlace('probe_http_status_code', 'Status of the last answer over HTTP', ({ last }, { check }) => {
+  ofPlace('probe_http_status_code', 'Status of the last HTTP response', ({ last }, { check }) => {
     const [status] = last?.measured[0] ?? [];
     return isOverHttp(check.check_type) && typeof status === 'number' ? status : undefined;
   }),
   {
     name: 'probe_http_duration_seconds',
     type: 'gauge',
-    help: 'Phases of the last request over HTTP',
+    help: 'Phases of the last HTTP request',
     write: (sink, { check, places }) => {
       if (!isOverHttp(check.check_type)) return;
       for (const { labels, last } of places) {
@@ -62,7 +62,7 @@ export const blackboxFamilies: readonly Family[] = [
       }
     },
   },
-  ofPlace('probe_dns_lookup_time_seconds', 'How long names took to be resolved in the last run', ({ last }) =>
+  ofPlace('probe_dns_lookup_time_seconds', 'DNS lookup time of the last run', ({ last }) =>
     secondsOf(last?.measured[0]?.[1]['dns']),
   ),
   {

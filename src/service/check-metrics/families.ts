@@ -20,7 +20,7 @@ const outcomeLabels = countedOutcomes.map((outcome) => [outcome, labelSet([['out
 const runs: Family = {
   name: 'picket_check_runs',
   type: 'counter',
-  help: 'Slots of a check by what they came to',
+  help: 'Slots of a check by outcome',
   write: atEach((sink, { labels, totals }) => {
     for (const [outcome, labelOfOutcome] of outcomeLabels) {
       const count = totals.outcomes[outcome] ?? 0;
@@ -35,7 +35,7 @@ const response: Family = {
   name: 'picket_check_response_seconds',
   type: 'histogram',
   unit: 'seconds',
-  help: 'Response times of runs whose target answered',
+  help: 'Response times of runs whose target responded',
   write: atEach((sink, { labels, totals }) => {
     writeDistribution(sink, response.name, labels, totals.response, responseBounds);
   }),
@@ -86,7 +86,7 @@ const state: Family = {
   name: 'picket_check_state',
   type: 'gauge',
   isOfState: true,
-  help: 'How a check stands: 1 with its state as label',
+  help: 'State of a check: 1, with the state as label',
   write: (sink, { check, labels }) => sink.add(state.name, 1, labels, labelOf('state', check.state)),
 };
 
@@ -98,7 +98,7 @@ const degraded = ofState(
 
 const error = ofState(
   'picket_check_error',
-  'Whether the monitoring itself failed at the last run, so that nothing is known of the target; absent while nothing runs',
+  'Whether the monitoring itself failed in the last run, so that the target was not judged; absent while the check does not run',
   ({ check: { state } }) =>
     isMeasured(state) || state === 'not-judged' ? Number(state === 'not-judged') : undefined,
 );
@@ -111,19 +111,19 @@ const certificate = ofCheck(
 
 const lastRun = ofPlace(
   'picket_check_last_run_timestamp_seconds',
-  'When the last run ended that has a result',
+  'End time of the last run with a result',
   ({ last }) => (last ? last.ended / 1000 : undefined),
 );
 
 const lastResponse = ofPlace(
   'picket_check_last_response_seconds',
-  'Response time of the last run; absent where the target did not answer',
+  'Response time of the last run; absent if the target did not respond',
   ({ last }) => (last?.responseUs == null ? undefined : last.responseUs / 1e6),
 );
 
 /** What the last run measured that is no time of the whole run: web vitals of its pages, losses, counts of errors. */
 const measured: readonly Family[] = [
-  lastMeasured('picket_check_page_seconds', 'Web vitals of the last run in time, by page', {
+  lastMeasured('picket_check_page_seconds', 'Web vitals of the last run that are times, by page', {
     isOf: ({ isPerItem, unit }) => isPerItem === true && unit === 'ms',
     scale: 1e-3,
   }),
@@ -135,7 +135,7 @@ const measured: readonly Family[] = [
     isOf: ({ isPerItem, unit }) => !isPerItem && unit === 'percentage',
     scale: 1e-2,
   }),
-  lastMeasured('picket_check_page_errors', 'Errors that the last run saw, by kind', {
+  lastMeasured('picket_check_page_errors', 'Errors in the last run, by kind', {
     isOf: isPageError,
     scale: 1,
   }),

@@ -67,6 +67,6 @@ export async function writeHeartbeat(
     await repositories.heartbeats.write({ checkId, accountId, token, periodMs, graceMs, isActive });
   } catch (thrown) {
     if (!isUniqueViolation(thrown)) throw thrown;
-    throw new AppError('CONFLICT', 'heartbeat.pingToken is taken: another check has it. Leave it out.');
+    throw new AppError('CONFLICT', 'heartbeat.pingToken is already used by another check. Leave it out.');
   }
 }

@@ -81,7 +81,7 @@ export class CheckWriter {
       return repositories.checks.find(accountId, id);
     });
     store.signals.send([{ kind: 'schedule' }]);
-    if (!check) throw new Error('a check that was just inserted is not there');
+    if (!check) throw new Error('a check that was just inserted does not exist');
     return check;
   }
 
@@ -108,7 +108,7 @@ export class CheckWriter {
         const own = findCheckType(stored.checkType)?.route ?? stored.checkType;
         throw new AppError(
           'NOT_FOUND',
-          `The check ${id} is not one of this kind: ${type.title}. Change it at /v1/checks/${own}/${id}.`,
+          `The check ${id} is of another type: ${type.title}. Change it at /v1/checks/${own}/${id}.`,
         );
       }
       refuseOvertaken(stored, unchangedSince);
@@ -267,7 +267,7 @@ export function routesOf(type: CheckType): { create: Route; update: Route } {
 export function typeNamed(name: string): CheckType {
   const type = findCheckType(name);
   if (!type) {
-    throw fieldError('payload', [{ key: 'checkType', message: 'is not a type this service can run' }]);
+    throw fieldError('payload', [{ key: 'checkType', message: 'is not a check type of this service' }]);
   }
   return type;
 }

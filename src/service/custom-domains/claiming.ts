@@ -39,7 +39,7 @@ export async function claimDomain(
     ...{ host, account_id, status_page_id, dashboard_id, created: now },
     ...{ method: null, problem: null, checked: null, failing_since: null },
   });
-  if (!isFree) throw conflict(`customDomain "${host}" is taken by another page`);
+  if (!isFree) throw conflict(`customDomain "${host}" is used by another page`);
 }
 
 function conflict(what: string): AppError {

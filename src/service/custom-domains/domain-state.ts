@@ -41,7 +41,7 @@ export function stateOf(row: CustomDomainRow, proof: DomainProof): CustomDomainS
   const isLost = !isAllowed && (row.failing_since !== null || row.method === 'UPGRADE');
   const noName =
     proof.serviceHost === undefined
-      ? 'The service does not know its own name, so no page answers at a domain of its own: its operator has to set PUBLIC_URL.'
+      ? 'The service does not know its own host name, so custom domains do not work: its operator has to set PUBLIC_URL.'
       : null;
   return {
     status: noName !== null || method === null ? 'PENDING' : isLost ? 'LOST' : 'PROVEN',

@@ -31,7 +31,10 @@ export async function checkDomain(options: DomainWatchOptions, row: CustomDomain
   const finding = foundOf(row, found, clock.wallMs());
   await store.customDomains.found(row, finding);
   if (finding.failing_since !== null && row.failing_since === null) {
-    logger.warn({ host: row.host, reason: finding.problem }, 'custom domain of a page has lost its proof');
+    logger.warn(
+      { host: row.host, reason: finding.problem },
+      'the custom domain of a page is no longer verified',
+    );
   }
 }
 

@@ -43,7 +43,7 @@ export function noteServiceNames(app: FastifyInstance, { store, clock, logger, i
       if (!(await isOfPage(name))) await store.serviceNames.note({ name, source, seen });
     } catch (thrown) {
       known.delete(name);
-      logger.debug({ err: toError(thrown) }, 'failed to note a name of the service; trying again');
+      logger.debug({ err: toError(thrown) }, 'failed to store a host name of the service; retrying');
     }
   });
 }

@@ -21,6 +21,6 @@ export async function domainStates(
 export async function checkDomainOf(options: DomainWatchOptions, page: PageRow): Promise<void> {
   const row =
     page.custom_domain === null ? undefined : await options.store.customDomains.find(page.custom_domain);
-  if (!row) throw new AppError('CONFLICT', 'The page has no customDomain that could be checked.');
+  if (!row) throw new AppError('CONFLICT', 'The page has no customDomain to check.');
   await checkDomain(options, row);
 }

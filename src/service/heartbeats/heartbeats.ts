@@ -89,7 +89,7 @@ export class Heartbeats {
 }
 
 function unknownToken(): AppError {
-  return new AppError('NOT_FOUND', 'There is no such ping URL.');
+  return new AppError('NOT_FOUND', 'This ping URL does not exist.');
 }
 
 /** Records what happened to heartbeats. */

@@ -64,7 +64,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         ...(await repositories.incidents.components([row.id])),
       ];
       if (left.length > 0) return;
-      const message = 'or "components" must say what the incident is about';
+      const message = 'or "components" is required: an incident affects services or components';
       throw fieldError('payload', [{ key: services ? 'services' : 'components', message }]);
     });
     return view(caller.accountId, params.incidentId);

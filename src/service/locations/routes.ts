@@ -129,7 +129,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         if (active.length >= maxKeys) {
           throw new AppError(
             'CONFLICT',
-            `The location has ${maxKeys} active keys, which is the most it can have. Delete one first.`,
+            `The location has ${maxKeys} active keys, which is the maximum. Delete one first.`,
           );
         }
         return repositories.locations.insertKey(location.id, key.keyHash, key.masked, clock.wallMs());

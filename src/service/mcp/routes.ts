@@ -31,10 +31,7 @@ export function mcpHandlers(deps: McpDeps): [string, AnyHandler][] {
       if (mcp === 'off') throw new AppError('NOT_FOUND', 'The MCP server of this service is off (MCP=off).');
       refuseOrigin(request, deps.publicUrl);
       if (query.write && mcp === 'read-only') {
-        throw new AppError(
-          'MCP_READ_ONLY',
-          'This service offers no tools that change anything: leave out "write".',
-        );
+        throw new AppError('MCP_READ_ONLY', 'This service offers only tools that read: leave out "write".');
       }
       parts ??= load(deps.routes);
       const { exchange, toolbox, resources } = await parts;
@@ -71,7 +68,10 @@ async function load(routes: readonly Route[]) {
  */
 function refuseOrigin({ headers: { origin } }: FastifyRequest, publicUrl: string | undefined): void {
   if (origin === undefined || (publicUrl !== undefined && origin === new URL(publicUrl).origin)) return;
-  throw new AppError('FOREIGN_ORIGIN', `Pages of ${origin.slice(0, 200)} may not use the MCP server.`);
+  throw new AppError(
+    'FOREIGN_ORIGIN',
+    `Pages of ${origin.slice(0, 200)} are not allowed to use the MCP server.`,
+  );
 }
 
 function webRequest(request: FastifyRequest, publicUrl: string | undefined, signal: AbortSignal): Request {

@@ -171,17 +171,17 @@ export class ServiceMetrics {
     });
     setCounter({ registers, accountId }, this.#notifications, {
       name: 'picket_notifications_total',
-      help: 'Notifications of alert channels that this process ended, by type of channel and how',
+      help: 'Notifications that this process finished, by channel type and outcome',
       labelNames: ['account', 'type', 'outcome'],
     });
     setCounter({ registers, accountId }, this.#mcpCalls, {
       name: 'picket_mcp_calls_total',
-      help: 'Tools that language models called at this process, by how it ended; refused: the answer said why',
+      help: 'Tool calls of language models at this process, by outcome; refused: the answer contains the reason',
       labelNames: ['account', 'tool', 'outcome'],
     });
     setCounter({ registers, accountId }, this.#deployments, {
       name: 'picket_deployments_total',
-      help: 'Deployments of projects that this process ended, by how',
+      help: 'Deployments of projects that this process finished, by outcome',
       labelNames: ['account', 'outcome'],
     });
     setCounter({ registers, accountId }, this.#analyses, {
@@ -198,7 +198,7 @@ export class ServiceMetrics {
   async #setOperators(registers: Registry[], store: MeasuredStore, isStoreAvailable: boolean): Promise<void> {
     const available = new Gauge({
       name: 'picket_store_available',
-      help: 'Whether the database gave this process the metrics that are read from it (1), or they are absent here (0)',
+      help: 'Whether this process could read its metrics from the database (1), or they are missing here (0)',
       registers,
     });
     available.set(isStoreAvailable ? 1 : 0);
@@ -238,7 +238,7 @@ export class ServiceMetrics {
     if (!this.analytics) return;
     const available = new Gauge({
       name: 'picket_analytics_available',
-      help: 'Whether the last question for a report or a chart was answered by the database (1) or not (0)',
+      help: 'Whether the database answered the last query for a report or a chart (1) or not (0)',
       registers,
     });
     available.set(this.analytics.problem() === null ? 1 : 0);
@@ -247,12 +247,12 @@ export class ServiceMetrics {
   #setTelemetry(registers: Registry[]): void {
     setCounter({ registers }, this.#traces, {
       name: 'picket_traces_total',
-      help: 'Runs whose trace this process was to send, by what came of it; dropped: the collector was away for too long',
+      help: 'Runs whose trace this process had to send, by outcome; dropped: the collector was unavailable for too long',
       labelNames: ['outcome'],
     });
     setCounter({ registers }, this.#remoteWrites, {
       name: 'picket_remote_write_samples_total',
-      help: 'Samples this process was to write to its receiver, by what came of them; dropped: it was away for too long',
+      help: 'Samples this process had to write to its receiver, by outcome; dropped: the receiver was unavailable for too long',
       labelNames: ['outcome'],
     });
   }

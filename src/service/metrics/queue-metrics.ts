@@ -11,15 +11,18 @@ export function registerQueues(registers: Registry[], queues: readonly MeasuredQ
   const labelNames = ['queue'] as const;
   const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers });
   const counter = (name: string, help: string) => new Counter({ name, help, labelNames, registers });
-  const waiting = gauge('picket_queue_waiting', 'Pieces of work that wait for their turn at this process');
-  const oldest = gauge('picket_queue_oldest_wait_seconds', 'How long the one waits that waits longest');
-  const begun = counter('picket_queue_begun_total', 'Pieces of work whose turn came');
-  const waited = counter('picket_queue_wait_seconds_total', 'How long they had waited, together');
+  const waiting = gauge('picket_queue_waiting', 'Tasks that wait in the queue of this process');
+  const oldest = gauge('picket_queue_oldest_wait_seconds', 'Waiting time of the oldest task in the queue');
+  const begun = counter('picket_queue_begun_total', 'Tasks that left the queue');
+  const waited = counter(
+    'picket_queue_wait_seconds_total',
+    'Total waiting time of tasks that left the queue',
+  );
   const refused = counter(
     'picket_queue_refused_total',
-    'Pieces refused because too much of one account waited',
+    'Tasks refused because too many tasks of one account waited',
   );
-  const dropped = counter('picket_queue_dropped_total', 'Pieces dropped because their caller hung up');
+  const dropped = counter('picket_queue_dropped_total', 'Tasks dropped because the client disconnected');
   for (const { name: queue, ...figures } of queues.map((one) => one.figures())) {
     waiting.set({ queue }, figures.waiting);
     oldest.set({ queue }, figures.oldestWaitMs / 1000);

@@ -59,14 +59,14 @@ async function setStorage(
 async function setSchedule(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
   const lag = new Gauge({
     name: 'picket_schedule_lag_seconds',
-    help: 'How long the check has been due that waits longest to be turned into a run; 0 when none waits',
+    help: 'Time since the oldest due check was due that has no run yet; 0 if no check waits',
     registers,
   });
   const dueSince = await store.checks.nextSlotAt(allScheduleParts);
   lag.set(dueSince === null ? 0 : Math.max(0, now - dueSince) / 1000);
   const unheld = new Gauge({
     name: 'picket_schedule_parts_unheld',
-    help: 'Parts of the schedule that no service process has; their checks wait',
+    help: 'Parts of the schedule that no service process owns; their checks wait',
     registers,
   });
   unheld.set(await store.unheldScheduleParts());
@@ -82,7 +82,7 @@ async function setDays(registers: Registry[], store: MeasuredStore, now: number)
     if (parts.length === 0) continue;
     const ahead = new Gauge({
       name,
-      help: `Days after today that have a partition for their ${what}; -1 when today has none`,
+      help: `Days after today that have a partition for their ${what}; -1 if today has no partition`,
       registers,
     });
     ahead.set(days.daysAhead(parts, now));
@@ -95,12 +95,12 @@ function setBesides(registers: Registry[], store: MeasuredStore): void {
     {
       name: 'picket_database_replica_used',
       isUsed: store.isReplicaUsed(),
-      help: 'Whether this process reads at the replica of its database (1), or the replica is away or behind (0)',
+      help: 'Whether this process reads at the replica of its database (1), or the replica is unavailable or behind (0)',
     },
     {
       name: 'picket_nats_connected',
       isUsed: store.isNatsConnected(),
-      help: 'Whether signals of this process go over NATS (1), or NATS is away and they go through the database (0)',
+      help: 'Whether signals of this process go over NATS (1), or NATS is unavailable and they go through the database (0)',
     },
   ];
   for (const { name, isUsed, help } of states) {

@@ -66,14 +66,14 @@ export async function registerStored(
   }
   const burns = gauge(
     'picket_slo_burns_open',
-    'Objectives whose error budget is spent too fast, by their burn alert',
+    'Objectives whose error budget burns too fast, by burn alert',
     ['account'],
   );
   for (const { account, count } of await store.sloBurns.countByAccount(accountId))
     burns.set({ account }, count);
   const waiting = gauge(
     'picket_incident_failures_waiting',
-    'Failures that open no incident yet: their automation rule cools down, or a maintenance goes on',
+    'Failures that open no incident yet: their automation rule cools down, or maintenance is in progress',
     ['account'],
   );
   for (const { account, count } of await store.ruleFailures.countWaiting(accountId)) {
@@ -81,7 +81,7 @@ export async function registerStored(
   }
   const live = gauge(
     'picket_deployments_live',
-    'Deployments of projects that wait (pending) or are carried out (running)',
+    'Deployments of projects that wait (pending) or are in progress (running)',
     ['account', 'status'],
   );
   for (const { account, status, count } of await store.deployments.countLive(accountId)) {
@@ -95,7 +95,7 @@ export async function registerStored(
   for (const { account, verdict, count } of await store.analyses.countVerdicts(accountId)) {
     judged.set({ account, verdict: verdict.toLowerCase() }, count);
   }
-  const open = gauge('picket_alert_causes_open', 'Open causes that several checks fail by', ['account']);
+  const open = gauge('picket_alert_causes_open', 'Open causes of several failing checks', ['account']);
   for (const { account, causes } of await store.alertCauses.openGroups(accountId))
     open.set({ account }, causes);
 }
@@ -110,15 +110,15 @@ async function setQueues(
   const perLane = (name: string, help: string) =>
     new Gauge({ name, help, labelNames: ['account', 'location', 'lane'] as const, registers });
   const queued = perLane('picket_location_queued_runs', 'Runs that wait for an agent of the location');
-  const inFlight = perLane('picket_location_in_flight_runs', 'Runs that agents of the location work on');
+  const inFlight = perLane('picket_location_in_flight_runs', 'Runs in progress at agents of the location');
   // What autoscalers need as one number: they take the largest of several triggers, not their sum.
   const unfinished = perLane(
     'picket_location_unfinished_runs',
-    'Runs that wait for an agent of the location or are worked on: queued and in flight together',
+    'Runs of the location that wait for an agent or are in progress: queued plus in flight',
   );
   const oldest = perLane(
     'picket_location_oldest_queued_run_age_seconds',
-    'How long the run has waited that waits longest; 0 when none waits',
+    'Waiting time of the oldest waiting run; 0 if no run waits',
   );
   const agents = new Gauge({
     name: 'picket_location_agents',

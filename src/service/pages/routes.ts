@@ -172,7 +172,7 @@ function requireVersion(
   change: { readonly version?: 2 | 3 | undefined; readonly cards?: readonly CardInput[] | undefined },
 ): void {
   if (change.version !== undefined && change.version !== stored) {
-    const message = `must be ${stored}: a page stays one of ${stored === 2 ? 'cards' : 'components'}. Make another page`;
+    const message = `must be ${stored}: a page stays one of ${stored === 2 ? 'cards' : 'components'}. Create another page`;
     throw fieldError('payload', [{ key: 'version', message }]);
   }
   if (stored === 3 && (change.cards ?? []).length > 0) {
@@ -215,7 +215,7 @@ async function writeCards(
     const known = id === undefined ? undefined : present.get(id);
     if (id !== undefined && !known) {
       throw fieldError('payload', [
-        { key: `cards.${position}.id`, message: 'is no card of this page, or was named before' },
+        { key: `cards.${position}.id`, message: 'is not a card of this page, or is listed twice' },
       ]);
     }
     // Two cards with one id would be one card.
@@ -241,7 +241,7 @@ async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
     return await write();
   } catch (thrown) {
     if (!isUniqueViolation(thrown)) throw thrown;
-    throw new AppError('CONFLICT', 'The url is taken. Choose another one.');
+    throw new AppError('CONFLICT', 'The url is already used. Choose another one.');
   }
 }
 

@@ -142,7 +142,7 @@ export class Deploying {
       return;
     }
     if (clock.wallMs() - row.created > oldestMs) {
-      const message = 'It was begun again and again for an hour, and never finished.';
+      const message = 'It was restarted repeatedly for an hour and did not finish.';
       await end({ status: 'FAILED', ended: clock.wallMs(), error_code: 'INTERNAL', error_message: message });
       return;
     }
@@ -165,7 +165,9 @@ export class Deploying {
       const code = error instanceof AppError ? error.code : 'INTERNAL';
       if (code === 'INTERNAL') logger.error({ ...about, err: error }, 'a deployment failed');
       const message =
-        code === 'INTERNAL' ? 'A fault of the service; its log says more.' : error.message.slice(0, 10_000);
+        code === 'INTERNAL'
+          ? 'Internal error; the log of the service has the details.'
+          : error.message.slice(0, 10_000);
       await end({ status: 'FAILED', ended: clock.wallMs(), error_code: code, error_message: message });
     } finally {
       claim.stop();
@@ -185,7 +187,7 @@ export class Deploying {
         const until = clock.wallMs() + leaseMs;
         if (!(await store.deployments.renew(id, this.#worker, until, progress.get(id) ?? 0))) lost.abort();
       } catch (thrown) {
-        logger.debug({ err: thrown, deploymentId: id }, 'claim on a deployment not renewed');
+        logger.debug({ err: thrown, deploymentId: id }, 'failed to renew the claim on a deployment');
       } finally {
         isRenewing = false;
       }
@@ -242,7 +244,10 @@ export class Deploying {
       }
     } catch (thrown) {
       // They run by their schedule in any case.
-      logger.info({ deploymentId: row.id, reason: toError(thrown).message }, 'new checks do not run at once');
+      logger.info(
+        { deploymentId: row.id, reason: toError(thrown).message },
+        'new checks do not run immediately',
+      );
     }
   }
 }

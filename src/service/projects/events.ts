@@ -64,7 +64,7 @@ export async function sendEvents(
       }
       // Where it is not waited for any more, the reader is gone and misses nothing.
       asked.catch((thrown: unknown) =>
-        logger.debug({ deploymentId: state.id, err: toError(thrown) }, 'failed to look at a deployment'),
+        logger.debug({ deploymentId: state.id, err: toError(thrown) }, 'failed to read a deployment'),
       );
     }
     if (state.endedAt !== null) send('complete', z.encode(Deployment, state));

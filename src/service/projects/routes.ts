@@ -218,7 +218,11 @@ export async function refuseBusy(
 ): Promise<void> {
   const live = await store.deployments.live(accountId, logicalId);
   if (!live) return;
-  throw new AppError('CONFLICT', `The deployment ${live.id} of the project "${logicalId}" is not over yet.`, {
-    attributes: { deploymentId: live.id },
-  });
+  throw new AppError(
+    'CONFLICT',
+    `The deployment ${live.id} of the project "${logicalId}" has not finished yet.`,
+    {
+      attributes: { deploymentId: live.id },
+    },
+  );
 }

@@ -88,7 +88,7 @@ describe('what a project wishes', () => {
       'a circle',
       [check('a', { parentCheckIds: [ref('b')] }), check('b', { parentCheckIds: [ref('a')] })],
       [],
-      'names itself in a circle: "a" → "b" → "a"',
+      'refers to itself in a circle: "a" → "b" → "a"',
     ],
     ['a ref to itself', [check('a', { parentCheckIds: [ref('a')] })], [], 'in a circle: "a" → "a"'],
     [
@@ -102,7 +102,7 @@ describe('what a project wishes', () => {
       'an index of no file',
       [check('a', { dependencies: [3] })],
       [],
-      '"dependencies.0" is no index of sharedFiles: 3',
+      '"dependencies.0" is not an index of sharedFiles: 3',
     ],
     ['deep nesting', [check('a', nested(100_000))], [], 'is nested deeper than 64 levels'],
     [
@@ -115,7 +115,7 @@ describe('what a project wishes', () => {
       'a member with the id of another resource',
       [{ ...check('a'), physicalId: '3f0d5f8e-0000-4000-8000-000000000000' }],
       [],
-      '"physicalId" is only for what has "member": false',
+      '"physicalId" is only for resources with "member": false',
     ],
   ])('refuses %s', (_name, resources, files, message) => {
     expect(() => readWished(input(resources, files))).toThrow(message);

@@ -69,7 +69,10 @@ export function readWished({
       continue;
     }
     if (physicalId !== undefined) {
-      throw wrong('physicalId', 'is only for what has "member": false; an import makes a resource a member');
+      throw wrong(
+        'physicalId',
+        'is only for resources with "member": false; an import makes a resource a member',
+      );
     }
     const payload = withFiles(resource.payload ?? {}, sharedFiles, wrong);
     refsIn(payload, wrong); // Its depth is judged here, before anything goes through it again.
@@ -195,7 +198,7 @@ function withFiles(payload: Payload, files: readonly SharedFile[], wrong: Wrong)
     const inlined = list.map((one: unknown, at) => {
       if (typeof one !== 'number') return one;
       const file = files[one];
-      if (!file) throw wrong(`${field}.${at}`, `is no index of sharedFiles: ${one}`);
+      if (!file) throw wrong(`${field}.${at}`, `is not an index of sharedFiles: ${one}`);
       return file;
     });
     return [[field, inlined] as const];
@@ -250,7 +253,7 @@ function inOrder(wished: readonly Wished[], names: Names, resources: readonly Pr
         const { logicalId, type } = resources[one.index] ?? one;
         throw problemOf({ type, logicalId }, one.index)(
           'payload',
-          `names itself in a circle: ${names.join(' → ')}`,
+          `refers to itself in a circle: ${names.join(' → ')}`,
         );
       }
       isOpen.add(key);

@@ -72,7 +72,7 @@ export class DayKeeper {
         const isAdded = await store.transaction((repositories) => daysOf(repositories).add(stretch));
         if (!isAdded && !this.#left.has(from)) {
           this.#left.add(from);
-          logger.warn({ table, from }, 'too many rows are outside of all days to be moved: they stay there');
+          logger.warn({ table, from }, 'too many rows belong to no day partition; they are not moved');
         }
       } catch (thrown) {
         if (!isLockTimeout(thrown)) throw thrown;

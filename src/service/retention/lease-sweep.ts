@@ -95,7 +95,7 @@ export class LeaseSweep {
       repositories.runs.takeBackFuture(this.#clock.wallMs(), this.#leaseTtlMs),
     );
     if (runs === 0) return;
-    this.#logger.warn({ runs }, 'the clock was ahead; took back leases and waits that lay in the future');
+    this.#logger.warn({ runs }, 'the clock was ahead; released leases and waits in the future');
     this.#store.signals.send([{ kind: 'look' }]);
   }
 

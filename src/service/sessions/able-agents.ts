@@ -79,9 +79,9 @@ export function whyUnmeasured(run: RunRow): string | null {
     case 'over-capacity':
       return `The agents of the location ${location} were too busy to take the run in time.`;
     case 'expired':
-      return 'The run went back to the queue, and no agent took it again in time.';
+      return 'The run returned to the queue, and no agent took it again in time.';
     case 'agent-lost':
-      return 'The run was given up: it was lost with its agent twice.';
+      return 'The run was abandoned: two agents were lost while they ran it.';
     case null:
       return 'The run was missed.';
     default:
@@ -98,7 +98,7 @@ function problemAt(location: string, need: Need, here: readonly AgentRow[]): str
   if (here.length === 0) {
     return isRegion(location)
       ? `No agent serves the location ${location}: agents belong to private locations.`
-      : `No agent of the private location ${location} is there. Start one with a key of it.`;
+      : `No agent of the private location ${location} is connected. Start one with a key of the location.`;
   }
   const [said] = here.flatMap((agent) => whyNot(agent, need) ?? []);
   return `No agent of the private location ${location} can run checks of ${typeWithRuntime(need)}.${said === undefined ? '' : ` ${said}`}`;

@@ -28,7 +28,7 @@ export async function waitUntilDone<T>(
     if (isDone) return value;
     const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0 || stop.aborted) {
-      throw new AppError('NOT_FINISHED', `The ${what} is not finished yet. Ask again.`);
+      throw new AppError('NOT_FINISHED', `The ${what} has not finished yet. Request it again.`);
     }
     await clock.sleep(Math.min(pauseMs, leftMs), stop);
   }

@@ -87,7 +87,7 @@ async function definitionOf(
     fieldError('payload', [{ key: `${place}.${key}`, message }]);
   const { logicalId, group, testRetryStrategy, checkId, checkType, filePath, sourceInfo, ...fields } = job;
   const type = findCheckType(checkType);
-  if (!type || type.pings) throw wrong('checkType', 'is not a type that agents run');
+  if (!type || type.pings) throw wrong('checkType', 'is not a check type that agents run');
   const stored = checkId ? await store.checks.find(accountId, checkId) : undefined;
   if (checkId && stored?.checkType !== checkType)
     throw wrong('checkId', `names no check of the type ${checkType}`);
@@ -174,7 +174,7 @@ function withFiles(
       const found = named.map((one: unknown, at) => {
         if (typeof one !== 'number') return one;
         const file = files[one];
-        if (!file) throw wrong(`${list}.${at}`, `is no index of sharedFiles: ${one}`);
+        if (!file) throw wrong(`${list}.${at}`, `is not an index of sharedFiles: ${one}`);
         return file;
       });
       return [[list, found]];

@@ -82,7 +82,7 @@ export async function placeOf(
     if (only !== undefined && others.length === 0) return { location: only, asked: name };
     const where = served.length > 0 ? 'agents are at' : 'there are';
     throw wrong(
-      `is no private location, and ${where} several private locations; name one (--private-location): ${listed(served.length > 0 ? served : own)}`,
+      `is not a private location, and ${where} several private locations; name one (--private-location): ${listed(served.length > 0 ? served : own)}`,
     );
   }
   const choice = own.length === 0 ? 'there is no private location yet' : `there are ${listed(own)}`;

@@ -77,7 +77,7 @@ export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
       const { accountId } = caller;
       const before = query.nextId && (await deps.store.testSessions.find(accountId, query.nextId));
       if (query.nextId !== undefined && !before) {
-        throw fieldError('query', [{ key: 'nextId', message: 'is not one that a page was answered with' }]);
+        throw fieldError('query', [{ key: 'nextId', message: 'is not a cursor of an earlier page' }]);
       }
       const found = await deps.store.testSessions.list(
         {

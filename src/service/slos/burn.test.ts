@@ -50,7 +50,7 @@ it('says what failed and how long the budget lasts', () => {
   const runs = lastRuns({ ...quiet, 5: [5, 5], 60: [60, 12] });
   expect(burnText(slo(), hour, runs, 61.4)).toBe(
     '12 of 60 runs failed in the last hour (5 of 5 runs in the last 5 minutes); the target is 99.9 %. ' +
-      'At this rate the budget of 30 days is spent in 3 h 36 min. 61.4 % of it is left.',
+      'At this rate the budget of 30 days is spent in 3 h 36 min. 61.4 % of the budget is left.',
   );
-  expect(burnText(slo(), hour, runs, -3)).toContain('It is already overspent.');
+  expect(burnText(slo(), hour, runs, -3)).toContain('The budget is already overspent.');
 });

@@ -80,5 +80,5 @@ function failedText({ runCount, passedCount }: Runs): string {
 }
 
 function leftWords(percent: number): string {
-  return percent < 0 ? 'It is already overspent.' : `${leftText(percent)} of it is left.`;
+  return percent < 0 ? 'The budget is already overspent.' : `${leftText(percent)} of the budget is left.`;
 }

@@ -20,7 +20,7 @@ export const answerFaults: readonly SeededFault[] = [
     code: 'STATUS_UNEXPECTED',
     evidence: () => status(404),
     ...{
-      cause: /has nothing at .*removed or moved/,
+      cause: /has no page at .*removed or moved/,
       classification: 'APPLICATION_ERROR',
       certainty: 'CERTAIN',
     },
@@ -30,7 +30,7 @@ export const answerFaults: readonly SeededFault[] = [
     code: 'STATUS_UNEXPECTED',
     evidence: () => changed({ status: 401 }, () => api(toApi(authorized))),
     ...{
-      cause: /does not accept the credentials.*it did before/,
+      cause: /does not accept the credentials.*did before/,
       classification: 'CONFIGURATION_ERROR',
       certainty: 'LIKELY',
     },
@@ -40,7 +40,7 @@ export const answerFaults: readonly SeededFault[] = [
     code: 'STATUS_UNEXPECTED',
     evidence: () => status(401),
     ...{
-      cause: /wants credentials.*sends none/,
+      cause: /requires credentials.*sends none/,
       classification: 'CONFIGURATION_ERROR',
       certainty: 'CERTAIN',
     },
@@ -55,7 +55,11 @@ export const answerFaults: readonly SeededFault[] = [
     name: 'a rate limit',
     code: 'STATUS_UNEXPECTED',
     evidence: () => status(429, { 'retry-after': '120' }),
-    ...{ cause: /limits how often.*wait 120/, classification: 'CONFIGURATION_ERROR', certainty: 'CERTAIN' },
+    ...{
+      cause: /limits the rate.*Retry-After: 120/,
+      classification: 'CONFIGURATION_ERROR',
+      certainty: 'CERTAIN',
+    },
   },
   {
     name: 'an error of the program',
@@ -78,7 +82,7 @@ export const answerFaults: readonly SeededFault[] = [
     code: 'STATUS_UNEXPECTED',
     evidence: () => status(503),
     ...{
-      cause: /^Likely: The server at .* refuses for now: it answers 503\. .*It says: “\S/,
+      cause: /^Likely: The server at .* is temporarily unavailable: it responds with 503\. .*It says: “\S/,
       classification: 'APPLICATION_ERROR',
       certainty: 'LIKELY',
     },
@@ -87,14 +91,14 @@ export const answerFaults: readonly SeededFault[] = [
     name: 'redirects in a circle',
     code: 'REDIRECT_LIMIT',
     evidence: async () => evidenceOf(await url({ request: { url: `${web.url}/ring/a` } })),
-    ...{ cause: /round in a circle.*\/ring\//, classification: 'CONFIGURATION_ERROR', certainty: 'CERTAIN' },
+    ...{ cause: /form a loop.*\/ring\//, classification: 'CONFIGURATION_ERROR', certainty: 'CERTAIN' },
   },
   {
     name: 'a server that works longer than it did',
     code: 'MAX_RESPONSE_TIME_EXCEEDED',
     evidence: () => changed({ delayMs: 400 }, () => url({ ...toPage(), maxResponseTime: 350 })),
     ...{
-      cause: /work of the server until its first byte/,
+      cause: /time to first byte of the server/,
       classification: 'PERFORMANCE_ERROR',
       certainty: 'LIKELY',
     },
@@ -104,14 +108,14 @@ export const answerFaults: readonly SeededFault[] = [
     code: 'RESPONSE_TIMEOUT',
     evidence: async () =>
       evidenceOf(await url({ request: { url: `${web.url}/delay/9000` } }, { timeoutMs: 300 })),
-    ...{ cause: /sent no byte of an answer/, classification: 'PERFORMANCE_ERROR', certainty: 'LIKELY' },
+    ...{ cause: /sent no byte of a response/, classification: 'PERFORMANCE_ERROR', certainty: 'LIKELY' },
   },
   {
     name: 'a body that does not end',
     code: 'RESPONSE_TIMEOUT',
     evidence: async () => evidenceOf(await url({ request: { url: `${web.url}/half` } }, { timeoutMs: 300 })),
     ...{
-      cause: /began its answer, but did not get to its end/,
+      cause: /began its response, but did not finish it/,
       classification: 'PERFORMANCE_ERROR',
       certainty: 'LIKELY',
     },
@@ -124,7 +128,7 @@ export const answerFaults: readonly SeededFault[] = [
         api(toApi(asserts('TEXT_BODY', '', 'CONTAINS', '3 items'))),
       ),
     ...{
-      cause: /it said “3 items” it says “is closed”/,
+      cause: /it said “3 items” and now says “is closed”/,
       classification: 'APPLICATION_ERROR',
       certainty: 'CERTAIN',
     },
@@ -157,7 +161,7 @@ export const answerFaults: readonly SeededFault[] = [
       });
     },
     ...{
-      cause: /check was changed.*asks for .*\/pgae since/,
+      cause: /check was changed.*now requests .*\/pgae,/,
       classification: 'CONFIGURATION_ERROR',
       certainty: 'LIKELY',
     },
@@ -174,7 +178,7 @@ export const answerFaults: readonly SeededFault[] = [
         changes: [{ resource: 'checks/1', at, fields: ['request'] }],
       });
     },
-    ...{ cause: /assertion that fails is new/, classification: 'CONFIGURATION_ERROR', certainty: 'LIKELY' },
+    ...{ cause: /failed assertion is new/, classification: 'CONFIGURATION_ERROR', certainty: 'LIKELY' },
   },
   {
     name: 'a location most of whose checks fail',

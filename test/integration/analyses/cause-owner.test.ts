@@ -124,20 +124,20 @@ const claims: readonly (readonly [words: RegExp, owner: string])[] = [
     'location',
   ],
   [/The agent could not measure/, 'agent'],
-  [/The definition of the check cannot|The check asks for an address that the egress policy/, 'check'],
+  [/The definition of the check cannot|The check requests an address that the egress policy/, 'check'],
   [/egress policy of the agents at \S+ refuses/, 'agent'],
-  [/^\w+: (?:The check|What the check uses \(\S+\)) was changed/, 'check'],
-  [/an error of the script itself|used more than it may|The script of the check cannot/, 'script'],
-  [/an error of the script, or an answer/, 'script-or-target'],
-  [/^Work on the target|^The target|^Something that the target needs|of the target/, 'target'],
+  [/^\w+: (?:The check|A resource of the check \(\S+\)) was changed/, 'check'],
+  [/an error of the script itself|exceeded its limits|The script of the check cannot/, 'script'],
+  [/an error of the script, or a response/, 'script-or-target'],
+  [/^The target|^A dependency of the target|of the target/, 'target'],
   [/The network between the location and the target/, 'path'],
   [/maintenance window "Move" is in effect/, 'target'],
   [
     /refuses connections|accepted the connection|The connection (?:to it )?works|expired|not valid yet/,
     'target',
   ],
-  [/does not answer at all|cannot be reached|There is no way|loses packets|no echo request/, 'target'],
-  [/The program at|The server|A gateway|is answered with|has changed|the check expects/, 'target'],
+  [/does not respond at all|cannot be reached|There is no route|loses packets|no echo request/, 'target'],
+  [/The program at|The server|A gateway|responds with|has changed|the check expects/, 'target'],
   [/does not exist, says|exists and has no address|name servers of the domain did not answer/, 'target'],
   [/^\w+: No rule explains this failure of (?:the target|shop\.test|\S+:\d+)\b/, 'target'],
 ];
@@ -154,7 +154,7 @@ const allowed: Readonly<Record<Failing, readonly string[]>> = {
 };
 
 /** What says of the target that it is not concerned. */
-const ofNothing = /nothing is known of the target/g;
+const ofNothing = /the target was not (?:judged|tested)/g;
 
 /** The kinds of such causes, in words. */
 const kindsOf: Readonly<Record<Failing, RegExp>> = {
@@ -218,7 +218,7 @@ describe('the cause of a failed run', () => {
       if (analysis.whatFailed !== whatFailed)
         contradictions.set(`${failing} / ${analysis.whatFailed}`, known);
       const first = analysis.evidence[0]?.description ?? '';
-      if (!first.endsWith(` What failed: ${whatFailed}.`)) contradictions.set(`${failing} / ${first}`, known);
+      if (!first.endsWith(` Failed part: ${whatFailed}.`)) contradictions.set(`${failing} / ${first}`, known);
     }
     expect([...contradictions.values()]).toEqual([]);
     expect(count).toBeGreaterThan(75_000);
@@ -239,13 +239,13 @@ describe('the cause of a failed run', () => {
 
   it('is a change of the check only as one since which fails what the verdict says that failed', () => {
     for (const [code, message, part] of [
-      ['STATUS_UNEXPECTED', 'Unexpected status 404', 'The target fails since'],
-      ['CONNECTION_TIMEOUT', silent, 'The target, or the network on the way to it, fails since'],
-      ['SCRIPT_FAILED', 'ReferenceError: basket is not defined', 'The script of the check fails since'],
+      ['STATUS_UNEXPECTED', 'Unexpected status 404', 'The target has failed since'],
+      ['CONNECTION_TIMEOUT', silent, 'The target, or the network on the way to it, has failed since'],
+      ['SCRIPT_FAILED', 'ReferenceError: basket is not defined', 'The script of the check has failed since'],
       [
         'SCRIPT_FAILED',
         'TypeError: a is not a function',
-        'The target, or the script of the check, fails since',
+        'The target, or the script of the check, has failed since',
       ],
     ] as const) {
       const detail = code === 'SCRIPT_FAILED' ? scriptErrors(message) : answered(404);

@@ -125,7 +125,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     const said = fromModel.causes.map(({ statements }) => statements.map(({ text }) => text));
     expect(said.at(-1)).toEqual(['The failure has the code MAX_RESPONSE_TIME_EXCEEDED']);
     expect(fromModel.droppedCount).toBeGreaterThanOrEqual(3);
-    expect(fromModel.causes.at(-1)?.kind).toBe('a setting of the target, or what the check asks of it');
+    expect(fromModel.causes.at(-1)?.kind).toBe('a setting of the target, or an expectation of the check');
     for (const { statements } of fromModel.causes) {
       for (const { evidence } of statements) expect(evidence[0]?.id).toMatch(/^E\d+$/);
     }

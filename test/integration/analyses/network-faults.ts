@@ -46,7 +46,7 @@ export const networkFaults: readonly SeededFault[] = [
       return evidenceOf(await way({ request: { url: '127.0.0.1', port, maxUnknownHops: 1, timeout: 2 } }));
     },
     ...{
-      cause: /does not answer, and nobody on the way says why/,
+      cause: /does not respond, and no router on the path reports a reason/,
       classification: 'INFRASTRUCTURE_ERROR',
       certainty: 'LIKELY',
     },
@@ -59,7 +59,7 @@ export const networkFaults: readonly SeededFault[] = [
       return evidenceOf(await url({ request: { url: target.url } }));
     },
     ...{
-      cause: /broke it off before it had answered/,
+      cause: /reset it before it responded/,
       classification: 'INFRASTRUCTURE_ERROR',
       certainty: 'LIKELY',
     },
@@ -71,7 +71,7 @@ export const networkFaults: readonly SeededFault[] = [
       const target = await opened(startHostileTarget('garbage'));
       return evidenceOf(await url({ request: { url: target.url } }));
     },
-    ...{ cause: /no valid answer/, classification: 'APPLICATION_ERROR', certainty: 'CERTAIN' },
+    ...{ cause: /an invalid response/, classification: 'APPLICATION_ERROR', certainty: 'CERTAIN' },
   },
   {
     name: 'an expired certificate',
@@ -125,7 +125,7 @@ export const networkFaults: readonly SeededFault[] = [
       return evidenceOf(await url({ request: { url: target.url } }));
     },
     ...{
-      cause: /broke it off in the TLS handshake/,
+      cause: /closed it during the TLS handshake/,
       classification: 'INFRASTRUCTURE_ERROR',
       certainty: 'LIKELY',
     },
@@ -142,7 +142,7 @@ export const networkFaults: readonly SeededFault[] = [
       const target = await opened(listen(server, { scheme: 'https' }));
       return evidenceOf(await url({ request: { url: target.url } }));
     },
-    ...{ cause: /share no version of TLS/, classification: 'CONFIGURATION_ERROR', certainty: 'LIKELY' },
+    ...{ cause: /share no TLS version/, classification: 'CONFIGURATION_ERROR', certainty: 'LIKELY' },
   },
   {
     name: 'a name that does not exist',
@@ -201,7 +201,7 @@ export const networkFaults: readonly SeededFault[] = [
         ),
       ),
     ...{
-      cause: /name server 127\.0\.0\.1 did not answer in time/,
+      cause: /name server 127\.0\.0\.1 did not respond in time/,
       classification: 'INFRASTRUCTURE_ERROR',
       certainty: 'CERTAIN',
     },
@@ -245,7 +245,7 @@ export const networkFaults: readonly SeededFault[] = [
     code: 'EGRESS_DENIED',
     evidence: async () => evidenceOf(await url({ request: { url: 'http://169.254.169.254/' } })),
     ...{
-      cause: /asks for an address that the egress policy of the agents at lab does not allow/,
+      cause: /requests an address that the egress policy of the agents at lab does not allow/,
       classification: 'CONFIGURATION_ERROR',
       certainty: 'CERTAIN',
     },

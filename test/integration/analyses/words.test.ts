@@ -262,7 +262,7 @@ describe('analyse', () => {
         .replaceAll('net.ipv4.ping_group_range', '')
         .replaceAll('resolv.conf', '')
         // The sentence of a run that gave no reason is the meaning of its code.
-        .replaceAll(/^.* What failed: .*$/gm, (line) =>
+        .replaceAll(/^.* Failed part: .*$/gm, (line) =>
           meanings.reduce((rest, one) => rest.replace(one, ''), line),
         );
       expect(invented(own, evidence), `seed ${seed}: ${words}`).toEqual([]);

@@ -113,7 +113,7 @@ describe('what is open', () => {
     expect(body).toContain('acknowledged');
     await writer.post(`${path}/withdraw`, { csrf });
     const again = await writer.post(`${path}/withdraw`, { csrf });
-    expect((await writer.get('/alerts')).body).toContain('took an acknowledgement back');
+    expect((await writer.get('/alerts')).body).toContain('withdrew an acknowledgement');
     expect(again.status).toBeLessThan(500);
     expect((await reader.post(`${path}/acknowledge`, { csrf: await reader.csrf() })).status).toBe(403);
     expect((await writer.post(`${path}/acknowledge`, {})).status).toBe(403);

@@ -185,7 +185,10 @@ describe('a custom domain', () => {
 
   it('names the field that is in the way', async () => {
     const answer = await page('txt', 'unused.shop.test', other.key);
-    expect([answer.status, answer.body.message]).toEqual([409, 'The url is taken. Choose another one.']);
+    expect([answer.status, answer.body.message]).toEqual([
+      409,
+      'The url is already used. Choose another one.',
+    ]);
     for (const customDomain of ['a b.test', 'localhost', '10.0.0.1', 'x.test:80', 'https://x.test']) {
       expect([customDomain, (await page('bad', customDomain)).status]).toEqual([customDomain, 400]);
     }

@@ -150,7 +150,7 @@ describe('a location', () => {
     expect(made.body).toMatch(/pl_\w{20,}/);
     const third = await writer.post(`${path}/keys`, { csrf });
     expect(third.status).toBe(409);
-    expect(third.body).toContain('which is the most it can have');
+    expect(third.body).toContain('which is the maximum');
     const page = await writer.get(path);
     const [, revoke = ''] = /action="([^"]+\/revoke)"/.exec(page.body) ?? [];
     expect((await writer.post(revoke, { csrf })).headers['location']).toBe(path);

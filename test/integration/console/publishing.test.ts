@@ -74,7 +74,7 @@ describe('an incident', () => {
     const { body } = await harness.call('GET', '/v1/status-pages/incidents');
     const [newest] = body.entries[0].incidentUpdates;
     await writer.post(`${path}/updates/${newest.id}/delete`, { csrf });
-    expect(textOf((await reader.get(path)).body)).toContain('goes on');
+    expect(textOf((await reader.get(path)).body)).toContain('ongoing');
     const renamed = await writer.post(path, { csrf, name: '', severity: 'MINOR', services: service });
     expect(renamed.status).toBe(422);
     await writer.post(path, { csrf, name: 'Renamed', severity: 'MINOR', services: service });

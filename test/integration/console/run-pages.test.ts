@@ -121,7 +121,7 @@ it('a failed run is compared with the last one that passed', async () => {
   expect(textOf(different)).toMatch(/Line 1 all is well all is lost/);
   expect(body).toContain(`/checks/${check.id}/runs/${passed}`);
   const none = await visitor.get(`/checks/${check.id}/runs/${passed}/compare`);
-  expect(textOf(none.body)).toContain('nothing to compare with');
+  expect(textOf(none.body)).toContain('no run to compare with');
 });
 
 it('a failed run shows its root cause, which is judged and looked for again', async () => {
@@ -136,13 +136,13 @@ it('a failed run shows its root cause, which is judged and looked for again', as
   const failed = failure('CONNECTION_REFUSED', message);
   await agent.report([reportOf(leased, { failure: failed, errorMessages: [message] })]);
   const page = `/checks/${check.id}/runs/${leased.resultId}`;
-  expect(textOf((await visitor.get(page)).body)).toContain('Its cause has not been looked for yet');
+  expect(textOf((await visitor.get(page)).body)).toContain('The cause has not been analysed yet');
   harness.startAnalyses();
   const shown = await until('it is looked into', async () => {
     const { body } = await visitor.get(page);
     return body.includes('refuses connections') ? body : undefined;
   });
-  expect(textOf(shown)).toContain('What to do next');
+  expect(textOf(shown)).toContain('Next step');
   const csrf = await visitor.csrf(page);
   const judging = /action="([^"]*root-cause\/[^"]*)"/.exec(shown)?.[1] ?? '';
   expect((await visitor.post(judging, { csrf, verdict: 'WRONG' })).status).toBe(303);
@@ -173,19 +173,19 @@ it('a run shows no cause of another run whose error reads alike and in which som
   const silent = await failsBy('TypeError: fetch failed: connect ETIMEDOUT 192.0.2.7:443');
   const shown = await until('it is looked into', async () => {
     const body = textOf((await visitor.get(silent)).body);
-    return body.includes('does not answer at all') ? body : undefined;
+    return body.includes('does not respond at all') ? body : undefined;
   });
-  expect(shown).toContain('What failed: the target, or the network on the way to it.');
-  expect(shown).toContain('Kind the host of the target, or the network on the way to it');
+  expect(shown).toContain('Failed part: the target, or the network on the way to it.');
+  expect(shown).toContain('Kind the host of the target, or the network path to it');
   const refused = textOf(
     (await visitor.get(await failsBy('TypeError: fetch failed: connect ECONNREFUSED 192.0.2.7:443'))).body,
   );
   const groups = await harness.call('GET', `/v1/error-groups/checks/${check.id}`);
   expect(groups.body).toHaveLength(1);
-  expect(refused).toContain('What failed: the target.');
-  expect(refused).not.toContain('does not answer at all');
+  expect(refused).toContain('Failed part: the target.');
+  expect(refused).not.toContain('does not respond at all');
   expect(refused).toContain(
-    'analysed in a run where something else failed: the target, or the network on the way to it.',
+    'analysed in a run where another part failed: the target, or the network on the way to it.',
   );
 });
 
@@ -230,7 +230,7 @@ it('a run whose detail was not kept says so, and comparisons take the last pass 
   const bare = Array.from({ length: 30 }, (_none, index) => row(30 - index, { is_detail_left_out: true }));
   const failed = row(0, { has_failures: 1, owner: 'TARGET', code: 'CONNECTION_REFUSED', message: 'refused' });
   await harness.store.results.insert([whole, ...bare, failed]);
-  const said = 'The detail of this run was not kept';
+  const said = 'The details of this run were not kept';
   const bareId = bare.at(-1)?.id;
   expect(textOf((await visitor.get(`/checks/${check.id}/runs/${bareId}`)).body)).toContain(said);
   const page = await visitor.get(`/checks/${check.id}/runs/${failed.id}`);

@@ -64,7 +64,7 @@ describe('running checks now', () => {
     expect((await reader.get('/sessions')).body).not.toContain('Run checks');
     expect((await reader.post('/sessions', { csrf: await reader.csrf(), tag: 'shop' })).status).toBe(403);
     const csrf = await runner.csrf('/sessions');
-    expect((await runner.post('/sessions', { csrf })).body).toContain('Nothing was run');
+    expect((await runner.post('/sessions', { csrf })).body).toContain('No checks were run');
     expect((await runner.post('/sessions', { csrf, tag: 'nobody-has-it' })).status).toBe(404);
   });
 });

@@ -93,10 +93,10 @@ describe('messages', () => {
     ['get_check', { checkId: 'x' }, 'Refused (400): "id" must be a valid uuid'],
     ['get_check', { checkId: crypto.randomUUID() }, 'Refused (404): There is no check'],
     ['get_check', { checkId: '..' }, 'made of dots'],
-    ['get_check', { check: 'x' }, '"check" is no argument of get_check. It takes: checkId'],
+    ['get_check', { check: 'x' }, '"check" is not an argument of get_check. It takes: checkId'],
     ['list_checks', { limit: 1000 }, 'Refused (400): "limit" must be at most 100'],
     ['list_checks', { tag: { a: 1 } }, '"tag" must be a text'],
-    ['list_checks', { cursor: 'x' }, '"cursor" must be the one'],
+    ['list_checks', { cursor: 'x' }, '"cursor" must be the cursor'],
     ['get_check_analytics', { checkId: 'x', checkType: 'FAX' }, '"checkType" must be one of'],
   ])('get the problem of the operation in words: %s %j', async (name, args, words) => {
     const { result } = (await (await post(callOf(name, args))).json()) as {

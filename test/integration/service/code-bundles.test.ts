@@ -295,6 +295,6 @@ describe('what command lines of the field upload', () => {
       ...{ name: 'try', runLocation: { type: 'PRIVATE', slugName: 'lab' } },
       checkRunJobs: [{ ...job, dependencies: [1] }],
     });
-    expect(other.body.message).toContain('is no index of sharedFiles: 1');
+    expect(other.body.message).toContain('is not an index of sharedFiles: 1');
   });
 });

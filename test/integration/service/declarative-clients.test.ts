@@ -247,16 +247,16 @@ it('checkly_trigger_check and checkly_trigger_group', async () => {
     expect((await call('GET', `/v1/triggers/${path}`)).body).toEqual(created.body);
     // A wrong token at the address that the SDK makes of it.
     const wrong = await call('GET', `/${path}/trigger/wrong`, undefined, { key: null });
-    expect([wrong.status, wrong.body.message]).toEqual([404, 'There is no such trigger.']);
+    expect([wrong.status, wrong.body.message]).toEqual([404, 'This trigger does not exist.']);
     const { token } = created.body;
     // A token opens nothing but what it is of.
     const other = path.startsWith('checks') ? `check-groups/${group.body.id}` : `checks/${url.body.id}`;
     const foreign = await call('GET', `/${other}/trigger/${token}`, undefined, { key: null });
-    expect([foreign.status, foreign.body.message]).toEqual([404, 'There is no such trigger.']);
+    expect([foreign.status, foreign.body.message]).toEqual([404, 'This trigger does not exist.']);
     // The group has no checks, which is found out behind the token.
     if (path.startsWith('check-groups')) {
       const taken = await call('GET', `/${path}/trigger/${token}`, undefined, { key: null });
-      expect(taken.body.message).not.toBe('There is no such trigger.');
+      expect(taken.body.message).not.toBe('This trigger does not exist.');
     }
     expect((await call('DELETE', `/v1/triggers/${path}`)).status).toBe(204);
   }

@@ -48,7 +48,7 @@ it('a file that the artifact store does not take says why, while it is awaited a
       { state: 'awaited', reason: why },
       { state: 'awaited', reason: why },
     ]);
-    expect(await page()).toContain(`on its way: ${why}`);
+    expect(await page()).toContain(`awaited: ${why}`);
     isFull = false;
     expect((await send(other)).status).toBe(200);
     harness.startLeaseSweep();

@@ -113,9 +113,9 @@ it('sends again what a receiver was too busy for, no sooner than it asks, and dr
   await clock.advance(60_000);
   await remoteWrite.turn();
   expect(said()).toMatchObject([
-    { msg: 'the receiver of remote write is away; samples wait', result: 'status 503' },
+    { msg: 'the remote-write receiver is unavailable; samples wait', result: 'status 503' },
     {
-      msg: 'the receiver of remote write refuses samples; they are dropped',
+      msg: 'the remote-write receiver rejects samples; they are dropped',
       result: 'status 400: out of order sample',
     },
     { msg: 'the remote-write receiver accepts samples again' },

@@ -32,7 +32,7 @@ describe('a check that does not run', () => {
     expect(codes(region)).toEqual(['NO_AGENT']);
     expect(region.warnings[0].message).toContain('Name one in "privateLocations"');
     const both = await createCheck(harness, { locations: ['us-east-1'], privateLocations: ['lab'] });
-    expect(both.warnings[0].message).toContain('Take it out of "locations"');
+    expect(both.warnings[0].message).toContain('Remove it from "locations"');
     await harness.call('DELETE', `/v1/checks/${both.id}`);
     const waiting = await createCheck(harness, { privateLocations: ['lab'] });
     expect(codes(waiting)).toEqual(['NO_AGENT']);

@@ -226,7 +226,7 @@ describe('a failed run', () => {
       const { whatFailed: what, sentence } = expectedOf(name);
       expect([name, analysis.evidence[0].description]).toEqual([
         name,
-        `${/[.!?…]$/.test(sentence) ? sentence : `${sentence}.`} What failed: ${what}.`,
+        `${/[.!?…]$/.test(sentence) ? sentence : `${sentence}.`} Failed part: ${what}.`,
       ]);
       expect([name, analysis.whatFailed, analysis.kind]).toEqual([name, what, expect.any(String)]);
       const kinds = kindsOf[what] ?? [];

@@ -168,7 +168,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
       `HOST_UNREACHABLE: The way to 10.90.100.33 ends behind hop 3, which has that address and forwards the probes: hop 4 (10.90.100.33) says: packet filtered (type 3, code 13)`,
     ]);
     expect(causeOf(runs[answering.length])).toMatch(
-      /^Likely: The address of 10\.90\.100\.32 is reached, and the host to which it forwards/,
+      /^Likely: The address of 10\.90\.100\.32 responds, but the host to which it forwards/,
     );
   });
 

@@ -76,7 +76,7 @@ it.each([
   ['a | b', /more than one command/],
   ['a\nb', /several lines/],
   ['a\\', /backslash/],
-  [`$'\\Uffffffff'`, /no character/],
+  [`$'\\Uffffffff'`, /invalid escape sequence/],
 ] as const)('%j cannot be read', (text, problem) => {
   expect(shellWords(text).problem).toMatch(problem);
 });

@@ -157,7 +157,7 @@ class Reader {
         const [whole, hex, short, long, octal] = code;
         const point =
           octal === undefined ? Number.parseInt(hex ?? short ?? long ?? '', 16) : Number.parseInt(octal, 8);
-        if (point > 0x10ffff) return 'it holds an escape that is no character';
+        if (point > 0x10ffff) return 'it contains an invalid escape sequence';
         this.#add(String.fromCodePoint(point));
         at += whole.length;
       } else {

@@ -30,7 +30,7 @@ ${dashboard.description ? html`<p class="prose soft">${visible(dashboard.descrip
 ${open.length === 0 ? '' : html`<section><h2>Open incidents</h2>${open.map(noticeOf).map(openNotice)}</section>`}
 <section class="card"><h2>Checks</h2>${
     checks.length === 0
-      ? html`<p class="empty">No checks: no check has the tags of the dashboard.</p>`
+      ? html`<p class="empty">No check has the tags of the dashboard.</p>`
       : html`<ul>${checks.map((check) => checkRow(check, dashboard))}</ul>`
   }</section>
 ${pager({ ...pagination, of: 'checks', href: pageHref })}
@@ -77,7 +77,7 @@ ${
 function coverageBars(days: Check['days']): Html {
   const words = days.map(
     ({ date, coverage }) =>
-      `${date}: ${coverage.due === 0 ? 'nothing was due' : (coverageText(coverage) ?? 'all measured')}`,
+      `${date}: ${coverage.due === 0 ? 'no runs were due' : (coverageText(coverage) ?? 'all measured')}`,
   );
   return html`<p class="hidden">${words.join('; ')}.</p><svg class="coverage" viewBox="0 0 ${days.length * 16} 20" width="${days.length * 16}" height="20" aria-hidden="true">${days.map(
     ({ coverage }, index) => {

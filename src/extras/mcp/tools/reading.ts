@@ -27,7 +27,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_steps',
     title: 'List versions of the steps of an agentic check',
     description:
-      'Steps that runs of an agentic check repeat, newest version first, and whether a model found or healed them or somebody took an older version back.',
+      'Steps that runs of an agentic check repeat, newest version first, and whether a model found or healed them, or a person restored an older version.',
     operations: ['listCheckPlans'],
     isForeign: true,
   },
@@ -35,26 +35,26 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_check_statuses',
     title: 'List check statuses',
     description:
-      'How every check stands now, by its state: failing, not-judged, not-measured, degraded, pending, passing or paused. A check that is not measured is neither up nor down, whatever hasFailures says. With neverRun=true also checks that have not run yet, with the reason. Begin here to see what is wrong.',
+      'The current state of every check: failing, not-judged, not-measured, degraded, pending, passing or paused. A check that is not measured is neither up nor down, whatever hasFailures says. With neverRun=true also checks that have not run yet, with the reason. Begin here to see what is wrong.',
     operations: ['listCheckStatuses'],
   },
   {
     name: 'get_check_status',
     title: 'Show the status of a check',
-    description: 'How one check stands now; null when it has not run yet.',
+    description: 'The current state of one check; null if it has not run yet.',
     operations: ['getCheckStatus'],
   },
   {
     name: 'list_check_groups',
     title: 'List check groups',
-    description: 'Groups of checks and the settings they give to their checks.',
+    description: 'Groups of checks and the settings that apply to their checks.',
     operations: ['listCheckGroups'],
   },
   {
     name: 'list_check_results',
     title: 'List results of a check',
     description:
-      'Results of runs of a check, newest first, with details and why runs failed. Use hasFailures=true and a small limit to look for failures; go on with nextId.',
+      'Results of runs of a check, newest first, with details and the reasons of failures. Use hasFailures=true and a small limit to find failures; continue with nextId.',
     operations: ['listCheckResultsByCursor'],
     isForeign: true,
   },
@@ -71,7 +71,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'read_artifact',
     title: 'Read an artifact',
     description:
-      'A file that a run left behind, by the name that its result says: a screenshot as a picture, logs and other text in parts. Of a check (checkId) or of a test session (testSessionId).',
+      'A file that a run produced, by its name in the result: a screenshot as a picture, logs and other text in parts. Of a check (checkId) or of a test session (testSessionId).',
     operations: ['getAsset', 'getTestSessionAsset'],
     names: { ...resultNames, ...sessionResultNames },
     isFile: true,
@@ -79,7 +79,7 @@ export const readingTools: readonly ToolSpec[] = [
   },
   {
     name: 'list_check_slots',
-    title: 'List due times of a check',
+    title: 'List slots of a check',
     description:
       'All slots of a check and their outcomes: measured, missed with the reason, or in progress. Use it when results seem to be missing.',
     operations: ['listCheckSlots'],
@@ -88,7 +88,7 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'count_check_slots',
     title: 'Coverage of a check',
-    description: 'How many runs of a check were due in a window, and how many of them were measured.',
+    description: 'The number of due and of measured runs of a check in a time range.',
     operations: ['countCheckSlots'],
     names: ofCheck,
   },
@@ -100,7 +100,7 @@ export const readingTools: readonly ToolSpec[] = [
     operations: [],
     choice: {
       argument: 'checkType',
-      description: 'The type of the check, as get_check says',
+      description: 'The type of the check, as in get_check',
       operations: new Map(checkTypes.map((type) => [type.name, typedAnalyticsRoute(type).operationId])),
     },
     names: ofCheck,
@@ -128,21 +128,21 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_open_alerts',
     title: 'List open alerts',
     description:
-      'Checks that fail, are degraded or flap now, whether somebody was notified, and who acknowledged it.',
+      'Checks that are failing, degraded or flapping now, whether a notification was sent, and who acknowledged the alert.',
     operations: ['listOpenAlerts'],
     isForeign: true,
   },
   {
     name: 'list_alerts',
     title: 'List alerts',
-    description: 'Alerts that were raised, newest first, of all checks or of one.',
+    description: 'Alerts, newest first, of all checks or of one.',
     operations: ['listAlertsOfCheck', 'listCheckAlerts'],
     isForeign: true,
   },
   {
     name: 'list_alert_notifications',
     title: 'List notifications',
-    description: 'Notifications that were sent to alert channels, and whether they arrived.',
+    description: 'Notifications to alert channels, and whether they arrived.',
     operations: ['listAlertNotifications'],
     isForeign: true,
   },
@@ -157,7 +157,7 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'get_alert_cause',
     title: 'Show a cause',
-    description: 'One cause of alerts with the checks that fail by it.',
+    description: 'One cause of alerts with the checks that fail because of it.',
     operations: ['getAlertCause'],
     names: { id: 'causeId' },
     isForeign: true,
@@ -172,21 +172,21 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'list_silences',
     title: 'List silences',
-    description: 'Silences: the suppressed notifications and their end.',
+    description: 'Silences: the notifications they suppress, and when they end.',
     operations: ['listSilences'],
   },
   {
     name: 'list_error_groups',
     title: 'List error groups',
     description:
-      'Failures that are alike, as one group each: what fails, how often, since when. Of all checks or of one.',
+      'Groups of similar failures: the error, its number and its first time. Of all checks or of one.',
     operations: ['listErrorGroupsOfCheck', 'listErrorGroups'],
     isForeign: true,
   },
   {
     name: 'get_error_group',
     title: 'Show an error group',
-    description: 'One error group with its message and when it was seen.',
+    description: 'One error group with its message and the times it occurred.',
     operations: ['getErrorGroup'],
     names: { id: 'errorGroupId' },
     isForeign: true,
@@ -195,7 +195,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'get_root_cause',
     title: 'Show a root cause analysis',
     description:
-      'The analysed cause of an error group: its certainty, the evidence and the next step. get_error_group lists the ids; status PENDING: ask again.',
+      'The analysed cause of an error group: its certainty, the evidence and the next step. get_error_group lists the ids; status PENDING: call again.',
     operations: ['getRootCauseAnalysis'],
     names: { id: 'analysisId' },
     isForeign: true,
@@ -203,14 +203,15 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'get_check_session',
     title: 'Show a check session',
-    description: 'How far checks are that were run on demand (run_checks), and the ids of their results.',
+    description: 'The progress of checks that were run on demand (run_checks), and the ids of their results.',
     operations: ['getCheckSession'],
     names: { id: 'checkSessionId' },
   },
   {
     name: 'wait_for_check_session',
     title: 'Wait for a check session',
-    description: 'Waits until a check session has ended and shows it; call it again when it has not by then.',
+    description:
+      'Waits until a check session has ended and shows it; call it again if the session is still in progress.',
     operations: ['awaitCheckSession'],
     names: { id: 'checkSessionId' },
   },
@@ -265,13 +266,13 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'list_maintenance_windows',
     title: 'List maintenance windows',
-    description: 'Times in which checks are paused or alerts are silenced by plan.',
+    description: 'Planned periods in which checks are paused or alerts are silenced.',
     operations: ['listMaintenanceWindows'],
   },
   {
     name: 'list_private_locations',
     title: 'List private locations',
-    description: 'Private locations, their agents and when these were last seen.',
+    description: 'Private locations, their agents and when the agents were last seen.',
     operations: ['listPrivateLocations'],
   },
   {
@@ -292,7 +293,7 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'list_heartbeat_events',
     title: 'List heartbeat events',
-    description: 'Pings of a heartbeat monitor and those that were missed, newest first.',
+    description: 'Received and missed pings of a heartbeat monitor, newest first.',
     operations: ['listHeartbeatEvents'],
     isForeign: true,
   },
@@ -305,7 +306,7 @@ export const readingTools: readonly ToolSpec[] = [
   {
     name: 'get_slo_status',
     title: 'Status of an objective',
-    description: 'How much error budget an objective has left, and how fast it burns.',
+    description: 'The remaining error budget of an objective and its burn rate.',
     operations: ['getSloStatus'],
     names: { id: 'sloId' },
   },
@@ -313,7 +314,7 @@ export const readingTools: readonly ToolSpec[] = [
     name: 'list_audit_log',
     title: 'List changes',
     description:
-      'Who changed what and when, newest first. Ask it what changed before something began to fail.',
+      'Changes with their author and time, newest first. Use it to find changes before a failure began.',
     operations: ['listAuditLog'],
   },
   {

@@ -82,7 +82,7 @@ export class Tool {
     if (!this.isWriting) {
       properties[cursorArgument] = {
         type: 'string',
-        description: 'Only to go on with a long answer: the cursor that the part before ends with',
+        description: 'Only to continue a long answer: the cursor at the end of the previous part',
       };
     }
     return { properties, required, definitions };
@@ -128,7 +128,7 @@ export class Tool {
     if (unknown.length > 0) {
       const [name = ''] = unknown;
       throw new ArgumentError(
-        `"${name.slice(0, 100)}" is no argument of ${spec.name}. It takes: ${this.#arguments.join(', ')}.`,
+        `"${name.slice(0, 100)}" is not an argument of ${spec.name}. It takes: ${this.#arguments.join(', ')}.`,
       );
     }
     const route = this.#routeFor(args);

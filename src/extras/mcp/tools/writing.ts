@@ -3,7 +3,7 @@ import type { ToolSpec } from './spec.ts';
 const ofCheck = { id: 'checkId' };
 const check = (what: string) => ({
   name: 'check',
-  description: `${what}; describe_check_type says which there are`,
+  description: `${what}; describe_check_type lists them`,
 });
 
 /**
@@ -15,7 +15,7 @@ export const writingTools: readonly ToolSpec[] = [
     name: 'run_checks',
     title: 'Run checks now',
     description:
-      'Runs checks now: by id, or by tags. Answers with sessions; wait_for_check_session tells how they end.',
+      'Runs checks now: by id, or by tags. Returns sessions; wait_for_check_session returns their outcome.',
     operations: ['triggerCheckSessions'],
   },
   {
@@ -23,7 +23,7 @@ export const writingTools: readonly ToolSpec[] = [
     title: 'Create a check',
     description: 'Creates a check. Call describe_check_type first for the fields of its type.',
     operations: ['createCheck'],
-    bodyAs: check('The fields of the check, checkType among them'),
+    bodyAs: check('The fields of the check, including checkType'),
   },
   {
     name: 'update_check',
@@ -35,23 +35,22 @@ export const writingTools: readonly ToolSpec[] = [
   },
   {
     name: 'restore_steps',
-    title: 'Take older steps of an agentic check back',
+    title: 'Restore older steps of an agentic check',
     description:
-      'Makes an older version of the steps the newest, which runs use. list_steps has the versions.',
+      'Makes an older version of the steps the newest one, which runs use. list_steps lists the versions.',
     operations: ['restoreCheckPlan'],
   },
   {
     name: 'acknowledge_alert',
     title: 'Acknowledge an alert',
-    description:
-      'Acknowledges what is open of a check: no reminders and no escalation until it has recovered.',
+    description: 'Acknowledges the open alerts of a check: no reminders and no escalation until it recovers.',
     operations: ['acknowledgeAlert'],
     names: ofCheck,
   },
   {
     name: 'withdraw_acknowledgement',
-    title: 'Take an acknowledgement back',
-    description: 'Reminders and escalation of a check go on.',
+    title: 'Withdraw an acknowledgement',
+    description: 'Reminders and escalation of a check continue.',
     operations: ['withdrawAcknowledgement'],
     names: ofCheck,
   },
@@ -72,22 +71,22 @@ export const writingTools: readonly ToolSpec[] = [
   {
     name: 'archive_error_group',
     title: 'Archive an error group',
-    description: 'Archives an error group until it recurs or for ever, or takes it back.',
+    description: 'Archives an error group until it recurs or permanently, or restores it.',
     operations: ['updateErrorGroup'],
     names: { id: 'errorGroupId' },
   },
   {
     name: 'find_root_cause',
-    title: 'Look for a root cause',
+    title: 'Analyse a root cause',
     description:
-      'Has the service look for the cause of an error group now; new groups are looked into by themselves. Answers the id for get_root_cause.',
+      'Makes the service analyse the cause of an error group now; it analyses new groups automatically. Returns the id for get_root_cause.',
     operations: ['analyseErrorGroup'],
     names: { id: 'errorGroupId' },
   },
   {
     name: 'judge_root_cause',
     title: 'Judge a root cause analysis',
-    description: 'Says that an analysis is RIGHT or WRONG, for people to see; null takes it back.',
+    description: 'Marks an analysis as RIGHT or WRONG, visible to other users; null removes the mark.',
     operations: ['updateRootCauseAnalysis'],
     names: { id: 'analysisId' },
   },
@@ -101,13 +100,13 @@ export const writingTools: readonly ToolSpec[] = [
     name: 'add_incident_update',
     title: 'Update an incident',
     description:
-      'Says how an incident goes on, or that it is resolved. It is public: subscribers may be mailed.',
+      'Posts the progress of an incident, or resolves it. It is public: subscribers may be mailed.',
     operations: ['createIncidentUpdate'],
   },
   {
     name: 'create_maintenance_window',
     title: 'Plan maintenance',
-    description: 'Plans a time in which checks are paused or alerts are silenced.',
+    description: 'Plans a period in which checks are paused or alerts are silenced.',
     operations: ['createMaintenanceWindow'],
   },
 ];

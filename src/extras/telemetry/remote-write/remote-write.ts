@@ -144,7 +144,8 @@ export class RemoteWrite {
     const { logger } = this.#options;
     this.#said = state;
     if (state === 'well') logger.info('the remote-write receiver accepts samples again');
-    else if (state === 'away') logger.warn({ result }, 'the receiver of remote write is away; samples wait');
-    else logger.warn({ result }, 'the receiver of remote write refuses samples; they are dropped');
+    else if (state === 'away')
+      logger.warn({ result }, 'the remote-write receiver is unavailable; samples wait');
+    else logger.warn({ result }, 'the remote-write receiver rejects samples; they are dropped');
   }
 }

@@ -92,7 +92,7 @@ export function readCall({ statusCode, fields }: WholeAnswer): AnswerReading {
   if (statusCode !== 200) return {};
   const [status] = [fields['grpc-status']].flat();
   if (status === '0') return {};
-  if (status === undefined) return { error: 'the answer is none of gRPC', isRetryable: false };
+  if (status === undefined) return { error: 'the response is not a gRPC response', isRetryable: false };
   const code = Number(status);
   const [said = ''] = [fields['grpc-message']].flat();
   // One that is only full says when to come again.

@@ -95,7 +95,7 @@ export function alertChannelHandlers({
       const row = await store.transaction(async (repositories) => {
         const { id } = await requireChannel(repositories, caller.accountId, params.id);
         if ((checkId === null) === (groupId === null)) {
-          const message = 'or "groupId" is required, and not both';
+          const message = 'or "groupId" is required, but not both';
           throw fieldError('payload', [{ key: 'checkId', message }]);
         }
         if (checkId !== null) {

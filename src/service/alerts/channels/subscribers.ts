@@ -26,7 +26,7 @@ export async function writeSubscribers(
   const problems = wanted.flatMap(({ checkId, groupId }, index) => {
     const problem = (field: string, message: string) => [{ key: `subscriptions.${index}.${field}`, message }];
     if ((checkId === null) === (groupId === null)) {
-      return problem('checkId', 'or "groupId" is required, and not both');
+      return problem('checkId', 'or "groupId" is required, but not both');
     }
     if (checkId !== null) {
       const isKnown = checks.get(checkId)?.accountId === accountId;

@@ -6,7 +6,7 @@ import { channelMessage } from './message.ts';
 const message = 'timed out after 5000 ms while connecting (shop.test:443)';
 const analysis: NonNullable<AlertFacts['analysis']> = {
   classification: 'CONFIGURATION_ERROR',
-  kind: 'a setting of the target, or what the check asks of it',
+  kind: 'a setting of the target, or an expectation of the check',
   whatFailed: 'the target, or the network on the way to it',
   certainty: 'LIKELY',
   rootCause: 'Likely: The target fails since the check was changed.',
@@ -43,7 +43,7 @@ describe('the message of an alert', () => {
     expect(given(null).variables).toMatchObject({
       FAULT_OF: 'the target, or the network on the way to it',
       AI_ANALYSIS_CLASSIFICATION: 'CONFIGURATION_ERROR',
-      AI_ANALYSIS_KIND: 'a setting of the target, or what the check asks of it',
+      AI_ANALYSIS_KIND: 'a setting of the target, or an expectation of the check',
     });
   });
 

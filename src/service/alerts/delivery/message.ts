@@ -87,7 +87,7 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   if (notice === 'degraded' && responseTimeMs !== null) {
     return `It responded slowly, after ${durationText(responseTimeMs)}.`;
   }
-  return notice === 'degraded' ? 'It is slower or worse than its limit.' : 'The run gave no reason.';
+  return notice === 'degraded' ? 'It exceeds its degraded limit.' : 'The run gave no reason.';
 }
 
 function wordsOf({ owner = null, code = null, error }: AlertFacts) {
@@ -98,7 +98,7 @@ function wordsOf({ owner = null, code = null, error }: AlertFacts) {
 function ownerOf({ facts }: Pick<AlertMessage, 'facts'>): string {
   const { subject, owner, cause } = facts;
   if (subject === 'location' || subject === 'sickness') return 'the private location';
-  if (subject === 'test') return 'nothing: this is a test';
+  if (subject === 'test') return 'none: this is a test';
   // A gap says nothing of the target.
   if (subject === 'gap')
     return owner === 'service' ? 'the service' : (gapOwners[owner ?? 'location'] ?? 'the location');
@@ -255,9 +255,9 @@ export function factLines(
     ...foundCause(facts),
     ['Checks', facts.cause ? memberText(facts.cause) : null],
     ['Check', facts.cause ? facts.checkName : null],
-    ['What failed', isEnd ? null : ownerOf(message)],
+    ['Failed part', isEnd ? null : ownerOf(message)],
     ['Since', isEnd ? null : iso(since)],
-    ['Sent now', facts.heldBy && !isEnd ? lateTexts[facts.heldBy] : null],
+    ['Sent late', facts.heldBy && !isEnd ? lateTexts[facts.heldBy] : null],
     ['Where', locationsOf(facts).join(', ')],
     ['Checks', (facts.members?.count ?? 1) === 1 ? null : membersLine(facts)],
     ['Target', facts.target ?? null],
@@ -271,7 +271,7 @@ export function factLines(
     ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
     ['Time', iso(at)],
     [
-      isEnd ? 'It lasted' : 'Duration',
+      isEnd ? 'Lasted' : 'Duration',
       facts.since === undefined || facts.since === null ? null : durationText(at - since),
     ],
     ['Run', message.resultLink],
@@ -322,7 +322,7 @@ function causesFromModel(analysis: AlertFacts['analysis']): [label: string, valu
       const [first] = statements;
       return [
         'Possible cause (from a model)',
-        cut(oneLine(`${cause} ${first ? `For it: ${first.text}` : ''}`), 2 * maxCauseLength),
+        cut(oneLine(`${cause} ${first ? `Evidence: ${first.text}` : ''}`), 2 * maxCauseLength),
       ];
     });
 }

@@ -270,7 +270,7 @@ export class Notifier {
     const { mail, settings } = this.#options.outlets;
     const { config } = channel.definition;
     const kind = findChannelKind(channel.type);
-    if (!kind) return undeliverable(`this build has no channels of type ${channel.type}`);
+    if (!kind) return undeliverable(`this version does not support channels of type ${channel.type}`);
     const why = kind.whyUndelivered(settings, config);
     if (why !== undefined) return undeliverable(why);
     const { sender } = kind;

@@ -106,7 +106,7 @@ export class TemplateThread {
       this.#forget(worker);
       await worker.terminate();
       if (!isTooMuch) throw thrown;
-      const reason = `its templates take more than ${limits.cpuMs} ms of processor time or ${limits.heapMb} MB of memory`;
+      const reason = `its templates take more than ${limits.cpuMs} ms of CPU time or ${limits.heapMb} MB of memory`;
       this.#refused.set(key, { reason, untilMs: performance.now() + refusedMs });
       throw new TemplateError(reason);
     } finally {

@@ -137,7 +137,7 @@ function alertOf({ check, groupName }: AlertPolicy, { runs, now }: Absence): Ale
     ...factsOf(check, undefined, { groupName, since }),
     subject: 'gap',
     owner: 'service',
-    error: `Not measured from ${iso(since)} to ${iso(now)}: the service was not running. Look at its log and its host; on PostgreSQL a second service process takes over where one stops.`,
+    error: `Not measured from ${iso(since)} to ${iso(now)}: the service was not running. Look at its log and its host; on PostgreSQL, a second service process takes over when one stops.`,
   };
   return {
     id: alertId(check.id, awayCause, String(since)),

@@ -47,7 +47,7 @@ export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHa
       async handleAlertByPage({ params, query, body, request, reply }) {
         const shown = await find(store, params.id);
         if (!(await mayHandle(shown, query))) {
-          const why = 'The signature of this link is wrong or more than seven days old.';
+          const why = 'This link is invalid or older than seven days.';
           throw new AppError('BAD_LINK', why);
         }
         const form = new URLSearchParams(body);
@@ -108,7 +108,7 @@ async function carryOut(
   };
   const { endsAt } = await silence(repositories, scope, now + minutes * 60_000, deed);
   const what = isOfLocation ? `Everything at ${runLocation}` : 'The check';
-  return `${what} is silent until ${new Date(endsAt).toISOString()}.`;
+  return `${what} is silenced until ${new Date(endsAt).toISOString()}.`;
 }
 
 async function find(store: Store, notificationId: string): Promise<Shown> {

@@ -99,9 +99,10 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
       const { checkId = null, tags = null, location = null, comment, minutes } = body;
       const deed = deedOf(caller, comment);
       const endsAt = minutes === undefined ? Date.parse(body.endsAt ?? '') : deed.now + minutes * 60_000;
-      if (endsAt <= deed.now) throw fieldError('payload', [{ key: 'endsAt', message: 'must lie ahead' }]);
+      if (endsAt <= deed.now)
+        throw fieldError('payload', [{ key: 'endsAt', message: 'must be in the future' }]);
       if (endsAt - deed.now > maxSilenceMs) {
-        throw fieldError('payload', [{ key: 'endsAt', message: 'must be at most 366 days ahead' }]);
+        throw fieldError('payload', [{ key: 'endsAt', message: 'must be at most 366 days in the future' }]);
       }
       const lowerCaseId = checkId?.toLowerCase() ?? null;
       if (lowerCaseId !== null && !(await store.checks.find(accountId, lowerCaseId))) {
@@ -128,7 +129,7 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
 function nothingOpen(checkId: string): AppError {
   return new AppError(
     'CONFLICT',
-    `Check ${checkId} neither fails nor is degraded: there is nothing to acknowledge.`,
+    `Check ${checkId} neither fails nor is degraded, so it has no alert to acknowledge.`,
   );
 }
 

@@ -21,7 +21,7 @@ const sentences: Readonly<Record<EndReason, string>> = {
   'group-deactivated': 'the group of the check was deactivated',
   'no-location': 'the check has no location left',
   'channel-unsubscribed': 'this channel is no longer subscribed',
-  'channel-changed': 'the alert channel leads to another receiver now',
+  'channel-changed': 'the alert channel now uses another receiver',
   'channel-deleted': 'the alert channel was deleted',
   'location-deleted': 'the private location was deleted',
   'certificate-renewed': 'the certificate was renewed',

@@ -41,16 +41,16 @@ export function changedCheck(given: Case): Conclusion | undefined {
   if (difference === null && run.script === null && change.resource.startsWith('checks/')) return undefined;
   const what = change.resource.startsWith('checks/')
     ? 'the check'
-    : `what the check uses (${change.resource})`;
+    : `a resource of the check (${change.resource})`;
   const { failing } = given.verdict;
   const failed = failedPart(given);
   return {
     certainty: 'LIKELY',
     owner: failing === 'script' || failing === 'script-or-target' ? failing : 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `${failed.charAt(0).toUpperCase()}${failed.slice(1)}${failed.includes(',') ? ',' : ''} fails since ${what} was changed at ${change.at} (${change.fields.join(', ')}), between its last pass at ${before.result.startedAt} and its first failure${evidence.failingSince === null ? '' : ` at ${evidence.failingSince}`}.${difference === null ? '' : ` ${difference}`} ${sentence(run.message)}`,
-    impact: impactOf(given, 'Perhaps none: the check asks for something else than before.'),
-    next: 'Look at the change in the history of the check; correct it, or take it back.',
+    cause: `${failed.charAt(0).toUpperCase()}${failed.slice(1)}${failed.includes(',') ? ',' : ''} has failed since ${what} was changed at ${change.at} (${change.fields.join(', ')}), between its last pass at ${before.result.startedAt} and its first failure${evidence.failingSince === null ? '' : ` at ${evidence.failingSince}`}.${difference === null ? '' : ` ${difference}`} ${sentence(run.message)}`,
+    impact: impactOf(given, 'Possibly none: the check tests something else than before.'),
+    next: 'Look at the change in the history of the check; correct it, or revert it.',
     evidence: [
       ...changeItems(given),
       shown('The run before the change passed', 'lastPass'),
@@ -63,27 +63,27 @@ export function changedCheck(given: Case): Conclusion | undefined {
 function differenceOf({ run, before }: Case): string | null {
   if (!before) return null;
   if (run.script === null && run.url !== null && before.url !== null && run.url !== before.url) {
-    return `It asks for ${run.url} since, and asked for ${before.url} before.`;
+    return `It now requests ${run.url}, and requested ${before.url} before.`;
   }
   if (
     run.dns &&
     before.dns &&
     (run.dns.query !== before.dns.query || run.dns.recordType !== before.dns.recordType)
   ) {
-    return `It asks for ${run.dns.query} ${run.dns.recordType} since, and asked for ${before.dns.query} ${before.dns.recordType} before.`;
+    return `It now queries ${run.dns.query} ${run.dns.recordType}, and queried ${before.dns.query} ${before.dns.recordType} before.`;
   }
   if (run.script === null && run.host !== null && before.host !== null && run.host !== before.host) {
-    return `It asks ${run.host} since, and asked ${before.host} before.`;
+    return `It now contacts ${run.host}, and contacted ${before.host} before.`;
   }
   if (run.code === 'ASSERTION_FAILED') {
     const known = new Set(before.assertions.map(keyOf));
     const added = run.assertions.find((one) => one.failed && !known.has(keyOf(one)));
     if (added) {
-      return `The assertion that fails is new: ${[added.source, added.property, added.comparison, added.target].filter((word) => word !== '').join(' ')}.`;
+      return `The failed assertion is new: ${[added.source, added.property, added.comparison, added.target].filter((word) => word !== '').join(' ')}.`;
     }
   }
   return run.port !== null && before.port !== null && run.port !== before.port
-    ? `It asks port ${run.port} since, and asked port ${before.port} before.`
+    ? `It now uses port ${run.port}, and used port ${before.port} before.`
     : null;
 }
 

@@ -4,7 +4,7 @@ import { type Case, impactOf } from '../seen/case.ts';
 import { peerText } from '../seen/peer.ts';
 import { companyItems, companyOf, sentence } from './location.ts';
 
-const nobody = 'Nobody reaches the target.';
+const unreachableImpact = 'Users cannot reach the target.';
 
 /** What a host said, or did not say, to a connection. */
 export function failedConnection(given: Case): Conclusion | undefined {
@@ -29,17 +29,17 @@ function refused(given: Case): Conclusion {
   const host = companyOf(given, 'host') ?? companyOf(given, 'address');
   const others =
     host && host.checks > 0 && host.failing === 0
-      ? ` ${host.checks} other checks of ${host.value} pass, so the host itself runs.`
+      ? ` ${host.checks} other checks of ${host.value} pass, so the host itself is up.`
       : '';
   return {
     certainty: 'CERTAIN',
     owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `${given.target} refuses connections: the host answers, and no program listens at that port${before ? ` any more (one did at ${before.result.startedAt})` : ''}, unless a firewall answers in its place.${others}`,
-    impact: impactOf(given, nobody),
+    cause: `${given.target} refuses connections: the host is up, but no program listens on that port${before ? ` (one did at ${before.result.startedAt})` : ''}, or a firewall rejects the connection.${others}`,
+    impact: impactOf(given, unreachableImpact),
     next: before
-      ? 'Start the service again, and look at its log for why it ended; see whether it listens at another port or address.'
-      : 'See whether the port in the check is right, and whether the service listens at this address.',
+      ? 'Restart the service, and look in its log for the reason why it stopped; check whether it listens on another port or address.'
+      : 'Check that the port in the check is right, and that the service listens on this address.',
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }
@@ -50,9 +50,9 @@ function reset(given: Case): Conclusion {
     certainty: 'LIKELY',
     owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `${given.target} accepted the connection and broke it off before it had answered: its program crashed or was stopped in the middle, or something before it (load balancer, firewall) cut the connection.${before ? '' : ' The check has not passed before.'}`,
-    impact: impactOf(given, 'Requests get no answer, all of them or some.'),
-    next: 'Look at the log of the service and of what stands before it, at the time of the run.',
+    cause: `${given.target} accepted the connection and reset it before it responded: the program crashed or was stopped, or a load balancer or firewall in front of it closed the connection.${before ? '' : ' The check has not passed before.'}`,
+    impact: impactOf(given, 'Some or all requests get no response.'),
+    next: 'Look at the logs of the service, and of load balancers and firewalls in front of it, at the time of the run.',
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }
@@ -63,14 +63,14 @@ function silent(given: Case): Conclusion {
   const told = {
     owner: 'path' as const,
     classification: 'INFRASTRUCTURE_ERROR' as const,
-    impact: impactOf(given, nobody),
+    impact: impactOf(given, unreachableImpact),
     evidence: [shown(run.message, 'error', ...run.files), ...routeItems(given), ...companyItems(given)],
   };
   if (run.details.timedOutIn === 'tls') {
     return {
       ...told,
       certainty: 'LIKELY',
-      cause: `${given.target} accepts connections and says nothing in the TLS handshake: its program hangs or is overloaded.`,
+      cause: `${given.target} accepts connections, but does not respond in the TLS handshake: the program hangs or is overloaded.`,
       next: 'Look at the load of the service, and restart it if it hangs.',
     };
   }
@@ -78,25 +78,25 @@ function silent(given: Case): Conclusion {
     return {
       ...told,
       certainty: 'LIKELY',
-      cause: `The host of ${given.target} answers to ICMP and not at that port: a firewall drops the connections, or the program does not accept them any more.`,
-      next: 'Look at the firewalls on the way and on the host, then at the program.',
+      cause: `The host of ${given.target} responds to ICMP, but not on that port: a firewall drops the connections, or the program no longer accepts them.`,
+      next: 'Look at the firewalls on the path and on the host, then at the program.',
     };
   }
   if (route?.end === 'unreachable') {
     return {
       ...told,
       certainty: 'LIKELY',
-      cause: `There is no way to ${given.target}: ${route.router === null ? 'a router on the way' : `the router ${route.router}`} says so. The host is off, or its network is.`,
-      next: 'Look at the host and its link, then at the routes of that router.',
+      cause: `There is no route to ${given.target}: ${route.router === null ? 'a router on the path' : `the router ${route.router}`} reports it as unreachable. The host or its network is down.`,
+      next: 'Look at the host and its link, then at the routing table of that router.',
     };
   }
   return {
     ...told,
     certainty: 'LIKELY',
-    cause: `${given.target} does not answer at all${route?.router ? `; behind ${route.router} nobody does` : ''}: the host is down, or a firewall drops the packets.${before ? ` It answered at ${before.result.startedAt}.` : ''} Silence does not tell which.`,
+    cause: `${given.target} does not respond at all${route?.router ? `, and no hop after ${route.router} does` : ''}: the host is down, or a firewall drops the packets.${before ? ` It responded at ${before.result.startedAt}.` : ''} A timeout does not show which.`,
     next: before
-      ? 'See whether the host runs; then look for a change of a firewall or a route.'
-      : 'See whether the address and the port in the check are right, and whether a firewall lets the location through.',
+      ? 'Check whether the host is up; then look for changes to firewalls and routes.'
+      : 'Check that the address and the port in the check are right, and that firewalls allow traffic from the location.',
   };
 }
 
@@ -109,9 +109,9 @@ function unreachable(given: Case): Conclusion {
       certainty: 'LIKELY',
       owner: 'path',
       classification: 'INFRASTRUCTURE_ERROR',
-      cause: `The proxy ${proxy} does not get to ${peerText({ name: host, port })}: it answered ${said}. The target does not answer the proxy, or the proxy does not allow it.`,
-      impact: impactOf(given, 'Who uses the same proxy does not reach the target.'),
-      next: 'Look at the log of the proxy: it says whether it refused by a rule or got no connection.',
+      cause: `The proxy ${proxy} cannot connect to ${peerText({ name: host, port })}: it responded with ${said}. The target does not respond to the proxy, or the proxy does not allow the connection.`,
+      impact: impactOf(given, 'Users of the same proxy cannot reach the target.'),
+      next: 'Look at the log of the proxy: it shows whether a rule denied the connection or the connection failed.',
       evidence: [shown(run.message, 'error'), ...companyItems(given)],
     };
   }
@@ -120,9 +120,9 @@ function unreachable(given: Case): Conclusion {
     certainty: 'CERTAIN',
     owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `The network says that ${given.target} cannot be reached${hop === null ? '' : ` (${hop} said so)`}. ${sentence(run.message)} The host is off or has left its network, or a router or firewall on the way does not let it through.`,
-    impact: impactOf(given, nobody),
-    next: 'Look at the host and its link, then at the routes and firewalls of the router that answered.',
+    cause: `${given.target} cannot be reached, reports ${hop === null ? 'the network' : `the router ${hop}`}. ${sentence(run.message)} The host is down or disconnected, or a router or firewall on the path rejects the traffic.`,
+    impact: impactOf(given, unreachableImpact),
+    next: 'Look at the host and its link, then at the routes and rules of the router that responded.',
     evidence: [shown(run.message, 'error', ...run.files), ...routeItems(given), ...companyItems(given)],
   };
 }
@@ -134,9 +134,9 @@ function open(given: Case): Conclusion {
     certainty: 'CERTAIN',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `${given.target} accepts connections, and the check expects a closed port.${before ? ` It was closed at ${before.result.startedAt}: a program was started, or a firewall opened.` : ''}`,
-    impact: impactOf(given, 'A port that should be closed can be reached.'),
-    next: 'Close the port again, or change what the check expects.',
+    cause: `${given.target} accepts connections, but the check expects a closed port.${before ? ` The port was closed at ${before.result.startedAt}: a program was started since, or a firewall was opened.` : ''}`,
+    impact: impactOf(given, 'A port that should be closed is reachable.'),
+    next: 'Close the port, or change the expectation of the check.',
     evidence: [shown(run.message, 'error')],
   };
 }
@@ -150,11 +150,11 @@ export function brokenAnswer(given: Case): Conclusion | undefined {
     certainty: 'CERTAIN',
     owner: 'target',
     classification: 'APPLICATION_ERROR',
-    cause: `${given.target} answers with ${isEncoding ? 'a body that is not encoded as its headers say' : 'something that is no valid answer'}. ${sentence(run.message)}`,
-    impact: impactOf(given, 'Programs cannot read the answer.'),
+    cause: `${given.target} responds with ${isEncoding ? 'a body whose encoding does not match its headers' : 'an invalid response'}. ${sentence(run.message)}`,
+    impact: impactOf(given, 'Clients cannot read the response.'),
     next: isEncoding
-      ? 'Look at what compresses the answers: the service, or a proxy before it that does it once more.'
-      : 'See whether another service listens at this port, or a proxy before it breaks its answers.',
+      ? 'Look for a response that is compressed twice, by the service and by a proxy in front of it.'
+      : 'Check whether another service listens on this port, or a proxy in front of it corrupts the responses.',
     evidence: [shown(run.message, 'error', 'response', ...run.files)],
   };
 }
@@ -168,28 +168,28 @@ export function failedProxy(given: Case): Conclusion | undefined {
     owner: 'location',
     classification: isRefused ? 'CONFIGURATION_ERROR' : 'INFRASTRUCTURE_ERROR',
     cause: isRefused
-      ? `The proxy of the location ${run.result.location} does not accept the user name and password it gets. ${sentence(run.message)}`
+      ? `The proxy of the location ${run.result.location} does not accept the configured user name and password. ${sentence(run.message)}`
       : `The proxy of the location ${run.result.location} fails, not the target. ${sentence(run.message)}`,
-    impact: impactOf(given, 'Nothing is known of the target: the location could not ask it.'),
+    impact: impactOf(given, 'Unknown: the location could not contact the target.'),
     next: isRefused
-      ? 'Correct the user name and the password in the proxy URL of the location.'
-      : 'See whether the proxy runs and can be reached from the agents.',
+      ? 'Correct the user name and password in the proxy URL of the location.'
+      : 'Check that the proxy is up and that the agents can reach it.',
     evidence: [shown(run.message, 'error')],
   };
 }
 
 const routeEnds: Readonly<Record<DiagnosedRoute['end'], string>> = {
-  reached: 'the target answered',
-  unreachable: 'a router says that there is no path',
-  silent: 'no answer came from behind the last hop',
-  'hop-limit': 'the target is not among the hops that were tried',
-  'time-limit': 'the time for it was over',
-  unsent: 'the agent could not send any further request',
+  reached: 'the target responded',
+  unreachable: 'a router reports that there is no route',
+  silent: 'no response from beyond the last hop',
+  'hop-limit': 'the hop limit was reached before the target',
+  'time-limit': 'the time limit was reached',
+  unsent: 'the agent could not send further probes',
 };
 
 function routeWords({ end, router, hops }: DiagnosedRoute): string {
   const length = hops.length === 0 ? '' : ` after ${hops.length} ${hops.length === 1 ? 'hop' : 'hops'}`;
-  return `The path to the target, traced: ${routeEnds[end]}${length}${router === null ? '' : ` (${router})`}.`;
+  return `Traceroute to the target: ${routeEnds[end]}${length}${router === null ? '' : ` (${router})`}.`;
 }
 
 function routeItems({ run }: Case) {

@@ -19,7 +19,7 @@ export function changedContent(given: Case): Conclusion | undefined {
   const what = nameOf(failed);
   const wanted = `the check expects ${failed.comparison}${failed.target === '' ? '' : ` ${quoted(failed.target)}`}`;
   const told = {
-    impact: impactOf(given, `Users of ${given.target} get something else than the check expects.`),
+    impact: impactOf(given, `Users of ${given.target} get other content than the check expects.`),
     evidence: [
       shown(run.message, 'assertions', 'response', ...run.files),
       ...(before ? [shown(`The last pass, at ${before.result.startedAt}`, 'lastPass')] : []),
@@ -34,7 +34,7 @@ export function changedContent(given: Case): Conclusion | undefined {
       owner: 'target',
       classification: 'APPLICATION_ERROR',
       cause: `${what} has changed since the last pass at ${before.result.startedAt}: ${line}; ${wanted}.`,
-      next: 'Look at what was released or written in between; if the answer is as meant, change the assertion.',
+      next: 'Look at releases and content changes since then; if the new response is correct, change the assertion.',
     };
   }
   if (before && same && !isAlike(same.actual, failed.actual)) {
@@ -44,7 +44,7 @@ export function changedContent(given: Case): Conclusion | undefined {
       owner: 'target',
       classification: 'APPLICATION_ERROR',
       cause: `${what} is ${foundText(failed)}, and was ${foundText(same)} at the last pass at ${before.result.startedAt}; ${wanted}.`,
-      next: 'Look at what was released or written in between; if the answer is as meant, change the assertion.',
+      next: 'Look at releases and content changes since then; if the new response is correct, change the assertion.',
     };
   }
   return {
@@ -52,8 +52,8 @@ export function changedContent(given: Case): Conclusion | undefined {
     certainty: 'OPEN',
     owner: 'open',
     classification: 'UNKNOWN',
-    cause: `${what} is ${foundText(failed)}, and ${wanted}. The target answers${run.status === null ? '' : ` with ${run.status}`}, so name, connection and TLS are ruled out; ${before ? 'the last pass does not show what is different' : 'the check has not passed before, so what changed is not known'}.`,
-    next: before ? 'Compare the run with the last pass.' : 'See whether the assertion says what was meant.',
+    cause: `${what} is ${foundText(failed)}, but ${wanted}. The target responds${run.status === null ? '' : ` with ${run.status}`}, which rules out DNS, connection and TLS; ${before ? 'the last pass does not show a difference' : 'the check has not passed before, so there is no earlier response to compare'}.`,
+    next: before ? 'Compare the run with the last pass.' : 'Check that the assertion is correct.',
   };
 }
 
@@ -62,7 +62,7 @@ function nameOf({ source, property }: SeenAssertion): string {
     JSON_BODY: 'The value at',
     HEADERS: 'The header',
     TEXT_BODY: 'The body',
-    RESPONSE_DATA: 'The answer',
+    RESPONSE_DATA: 'The response',
     CONNECTION: 'The connection’s',
   };
   return [names[source] ?? source, property].filter((word) => word !== '').join(' ');
@@ -87,11 +87,11 @@ export function brokenDialogue(given: Case): Conclusion | undefined {
     certainty: 'LIKELY',
     owner: isRefused ? 'target-or-check' : 'target',
     classification: isRefused ? 'CONFIGURATION_ERROR' : 'APPLICATION_ERROR',
-    cause: `${given.target} can be reached, and the conversation goes another way than the check expects. ${sentence(run.message)}${history}`,
-    impact: impactOf(given, 'Clients that talk with the server in this way get the same.'),
+    cause: `${given.target} can be reached, but the conversation does not follow the steps of the check. ${sentence(run.message)}${history}`,
+    impact: impactOf(given, 'Clients that send the same messages are affected.'),
     next: isRefused
-      ? 'Compare what the check sends, its credentials above all, with what the server asks for now.'
-      : 'Look into the log of the server at this time, and at what was released; if the answer is as meant, change the step.',
+      ? 'Compare the messages of the check, above all its credentials, with the current requirements of the server.'
+      : 'Look at the log of the server at this time, and at its latest release; if the response is correct, change the step.',
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }
@@ -105,7 +105,7 @@ function changedLine({ run, before }: Case): string | null {
   ];
   const at = lines.findIndex((line, index) => line !== earlier[index]);
   const [now, was] = at === -1 ? ['', earlier[lines.length]] : [lines[at], earlier[at]];
-  return `where it said ${wordOf(was)} it says ${wordOf(now)}`;
+  return `it said ${wordOf(was)} and now says ${wordOf(now)}`;
 }
 
 const wordOf = (line: string | undefined) =>

@@ -10,20 +10,20 @@ export function missingName(given: Case): Conclusion | undefined {
   const name = run.host ?? given.target;
   const isThere = run.details.nameExists === true;
   const fact = isThere
-    ? `The name ${name} exists and has no address that could be used.`
+    ? `The name ${name} exists and has no usable address.`
     : `The name ${name} does not exist, says the resolver of ${run.result.location}.`;
   const history = before
-    ? ` It had one at ${before.result.startedAt}: its record was removed, or its domain is not served any more.`
+    ? ` It had one at ${before.result.startedAt}: the record was removed, or the domain is no longer served.`
     : ' The check has not passed before: the name may be misspelt.';
   return {
     certainty: 'CERTAIN',
     owner: before ? 'target' : 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     cause: `${fact}${history}`,
-    impact: impactOf(given, 'Nobody who asks for the name gets to the target.'),
+    impact: impactOf(given, 'Users cannot reach the target by this name.'),
     next: before
-      ? 'Restore the record at the provider of the domain, and see whether the registration of the domain has run out.'
-      : 'Correct the name in the check, or make its record.',
+      ? 'Restore the record at the DNS provider, and check whether the registration of the domain has expired.'
+      : 'Correct the name in the check, or create the record.',
     evidence: [
       shown(run.message, 'error', 'answer'),
       ...(before?.address ? [shown(`The last pass reached ${before.address}`, 'lastPass')] : []),
@@ -42,19 +42,19 @@ export function failingResolver(given: Case): Conclusion | undefined {
   const isServerFailure = run.details.responseCode !== undefined;
   const fact = `The resolver of ${location} gave no address. ${sentence(run.message)}`;
   const why = isServerFailure
-    ? ' It answered that it could not find out, so nothing is known of the target. A resolver that works says so, too, where it gets no answer for the domain that it may use.'
-    : ' It was silent: it is down, or its network is.';
+    ? ' It could not resolve the name, so the target was not tested. A working resolver responds this way, too, if the name servers of the domain fail.'
+    : ' It did not respond: it or its network is down.';
   return {
     certainty: isServerFailure ? 'LIKELY' : 'CERTAIN',
     owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `${fact}${why}${isAlone ? ` The other ${here.checks} checks of ${location} pass, so their names are resolved.` : ''}`,
+    cause: `${fact}${why}${isAlone ? ` The other ${here.checks} checks of ${location} pass, so the resolver works for their names.` : ''}`,
     impact: impactOf(
       given,
-      'Users of the same resolver do not find the target; nothing is known of the target itself.',
+      'Users of the same resolver cannot reach the target by name; the target itself was not tested.',
     ),
     next: isServerFailure
-      ? 'Ask another resolver, then the name servers of the domain: where they fail as well (no answer, or signatures of DNSSEC that do not fit), the domain has to be put in order.'
+      ? 'Query another resolver, then the name servers of the domain: if they fail as well (no response, or invalid DNSSEC signatures), repair the domain.'
       : `Look at the name servers in the resolv.conf of the agents at ${location}.`,
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
@@ -69,9 +69,9 @@ export function silentNameServer(given: Case): Conclusion | undefined {
     certainty: 'CERTAIN',
     owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `The name server ${server} did not answer in time${before ? `; it did at ${before.result.startedAt}` : ''}. Whether it is down or a firewall drops the question, silence does not tell.`,
-    impact: impactOf(given, 'Names that only this server knows are not found.'),
-    next: `See whether ${server} runs and lets UDP and TCP of DNS through.`,
+    cause: `The name server ${server} did not respond in time${before ? `; it did at ${before.result.startedAt}` : ''}. Either it is down, or a firewall drops the queries.`,
+    impact: impactOf(given, 'Names that only this server hosts cannot be resolved.'),
+    next: `Check that ${server} is up and that firewalls allow DNS over UDP and TCP.`,
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }
@@ -79,10 +79,10 @@ export function silentNameServer(given: Case): Conclusion | undefined {
 const codeWords: Readonly<Record<string, string>> = {
   NXDOMAIN: 'the name does not exist',
   SERVFAIL:
-    'it could not find out, mostly because the servers of the domain fail or their signatures do not fit',
-  REFUSED: 'it does not answer such questions of this client',
-  FORMERR: 'it did not understand the question',
-  NOTIMP: 'it cannot answer such questions',
+    'it could not resolve the name, usually because the name servers of the domain fail or its DNSSEC signatures are invalid',
+  REFUSED: 'it does not allow this query from this client',
+  FORMERR: 'it did not understand the query',
+  NOTIMP: 'it does not support this kind of query',
 };
 
 /** A DNS monitor with an answer that says no. */
@@ -104,12 +104,12 @@ export function responseCode(given: Case): Conclusion | undefined {
     impact: impactOf(
       given,
       isGood
-        ? 'The name answers, and the check expects that it does not.'
-        : 'Nobody who asks this server finds the name.',
+        ? 'The name resolves, but the check expects that it does not.'
+        : 'Clients of this name server cannot resolve the name.',
     ),
     next: isGood
-      ? 'Remove the record, or change what the check expects.'
-      : 'Look at the zone of the domain and at the servers it is delegated to.',
+      ? 'Remove the record, or change the expectation of the check.'
+      : 'Look at the zone of the domain and at its delegation.',
     evidence: [shown(`The answer: ${code}`, 'answer', ...run.files), ...companyItems(given)],
   };
 }
@@ -129,9 +129,9 @@ export function changedAnswer(given: Case): Conclusion | undefined {
     classification: isChanged ? 'CONFIGURATION_ERROR' : 'UNKNOWN',
     cause: isChanged
       ? `The record of ${dns.query} ${dns.recordType} has changed: it is ${now}, and was ${earlier === '' ? 'nothing' : quoted(earlier)} at ${before?.result.startedAt}.`
-      : `${dns.query} ${dns.recordType} is ${now}, which is not what the check expects; what it was before is not known.`,
-    impact: impactOf(given, 'Who asks for the name is led elsewhere than the check expects.'),
-    next: 'If the change was meant, change what the check expects; else restore the record.',
+      : `${dns.query} ${dns.recordType} is ${now}, which the check does not expect; its earlier value is unknown.`,
+    impact: impactOf(given, 'Clients that resolve the name get another answer than the check expects.'),
+    next: 'If the change is intended, change the expectation of the check; otherwise restore the record.',
     evidence: [
       shown(`The answer: ${now}`, 'answer', 'assertions'),
       ...(isChanged ? [shown('The answer before', 'lastPass')] : []),

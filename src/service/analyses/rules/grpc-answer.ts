@@ -11,9 +11,9 @@ export function notServing(given: Case): Conclusion | undefined {
     certainty: 'CERTAIN',
     owner: 'target',
     classification: 'APPLICATION_ERROR',
-    cause: `The server at ${given.target} is up, and its health service says that the service does not serve. ${sentence(run.message)}`,
-    impact: impactOf(given, 'Clients and load balancers that ask for its health send it no calls.'),
-    next: 'Look into the log of the service for what it waits for or has lost, such as a database; it sets this status itself.',
+    cause: `The server at ${given.target} is up, but its health service reports that the service is not serving. ${sentence(run.message)}`,
+    impact: impactOf(given, 'Clients and load balancers that use health checks send it no calls.'),
+    next: 'The service sets this status itself: look in its log for a dependency that is missing or slow, such as a database.',
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }
@@ -22,13 +22,13 @@ export function notServing(given: Case): Conclusion | undefined {
 export function missingReflection(given: Case): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'GRPC_REFLECTION_FAILED') return undefined;
-  const changed = before ? ' It did when the check passed last: another version may have been deployed.' : '';
+  const changed = before ? ' It did at the last pass: another version may have been deployed.' : '';
   return {
     certainty: 'LIKELY',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `${given.target} answers, and does not describe the method that the check calls. ${sentence(run.message)}${changed}`,
-    impact: impactOf(given, 'The call was not made: nothing is known of the service itself.'),
+    cause: `${given.target} responds, but its reflection does not describe the method that the check calls. ${sentence(run.message)}${changed}`,
+    impact: impactOf(given, 'Unknown: the call was not made.'),
     next: 'Have the server register reflection and the service, or give the check the .proto file (serviceDefinition PROTO_FILE).',
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
@@ -47,8 +47,8 @@ export function failedCall(given: Case): Conclusion | undefined {
     cause: `The server at ${given.target} ended the call with status ${code} (${name}). ${sentence(run.message)}`,
     impact: impactOf(given, 'Clients that make this call get the same status.'),
     next: notOfServer.has(name)
-      ? 'Compare the method, the message and the metadata of the check with what the service asks for now.'
-      : 'Look into the log of the service at this time: the status is its own, or that of what it calls.',
+      ? 'Compare the method, the message and the metadata of the check with the current requirements of the service.'
+      : 'Look in the log of the service at this time: the status comes from the service, or from a service that it calls.',
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }

@@ -15,7 +15,9 @@ export function unexpectedStatus(given: Case): Conclusion | undefined {
   if (status === null || (run.code !== 'STATUS_UNEXPECTED' && !isAsserted)) return undefined;
   const earlier = before?.status ?? null;
   const history =
-    earlier === null || earlier === status ? '' : ` It answered ${earlier} at ${before?.result.startedAt}.`;
+    earlier === null || earlier === status
+      ? ''
+      : ` It responded with ${earlier} at ${before?.result.startedAt}.`;
   const { cause, impact, ...explained } = explainedStatus(given, status);
   const body = run.body.trim();
   return {
@@ -23,7 +25,7 @@ export function unexpectedStatus(given: Case): Conclusion | undefined {
     cause: `${cause}${history}`,
     impact: impactOf(given, impact),
     evidence: [
-      shown(`${run.url ?? given.target} was answered with ${status}`, 'request', 'response'),
+      shown(`${run.url ?? given.target} responded with ${status}`, 'request', 'response'),
       ...(body === '' ? [] : [shown(`The body: ${quoted(body)}`, 'response')]),
       ...companyItems(given),
     ],
@@ -41,10 +43,10 @@ function explainedStatus(given: Case, status: number): Explained {
       certainty: 'CERTAIN',
       owner: wasWell ? 'target' : 'target-or-check',
       classification: wasWell ? 'APPLICATION_ERROR' : 'CONFIGURATION_ERROR',
-      cause: `The server answers and has nothing at ${place} (${status})${wasWell ? '; the check asks for the same as when it passed, so the page was removed or moved at the server' : ''}.`,
-      impact: 'Who opens this address finds nothing there.',
+      cause: `The server is up but has no page at ${place} (${status})${wasWell ? '; the check requests the same address as at the last pass, so the page was removed or moved on the server' : ''}.`,
+      impact: `Visitors get a ${status} at this address.`,
       next: wasWell
-        ? 'Look at the last release or change of routes of the server: restore the page, redirect it, or change the check.'
+        ? 'Look at the last release or route change of the server: restore the page, redirect it, or change the check.'
         : 'Correct the address in the check.',
     };
   }
@@ -54,9 +56,9 @@ function explainedStatus(given: Case, status: number): Explained {
       certainty: 'CERTAIN',
       owner: 'target-or-check',
       classification: 'CONFIGURATION_ERROR',
-      cause: `The server limits how often it is asked, and this request was one too many (429)${after ? `; it says to wait ${quoted(after)}` : ''}.`,
-      impact: 'The server runs; clients that ask as often, or from the same address, are refused as well.',
-      next: 'Ask less often, or have the server except the addresses of the location from the limit.',
+      cause: `The server limits the rate of requests, and this one exceeded the limit (429)${after ? `; it asks clients to wait (Retry-After: ${quoted(after)})` : ''}.`,
+      impact: 'The server is up; clients with the same request rate or the same address are refused as well.',
+      next: 'Run the check less often, or exempt the addresses of the location from the limit.',
     };
   }
   if (status >= 502 && status <= 504) return gateway(given, status);
@@ -66,20 +68,20 @@ function explainedStatus(given: Case, status: number): Explained {
       certainty: 'LIKELY',
       owner: wasWell ? 'target' : 'target-or-check',
       classification: wasWell ? 'APPLICATION_ERROR' : 'CONFIGURATION_ERROR',
-      cause: `The server refuses the request as it is (${status}).`,
-      impact: 'Clients that send the same request are refused.',
+      cause: `The server rejects the request (${status}).`,
+      impact: 'Clients that send the same request get the same error.',
       next: wasWell
-        ? 'See what the server demands since: a header, a parameter, another method.'
-        : 'Correct the request in the check: the body of the answer often says what is wrong.',
+        ? 'Check what the server requires now: a header, a parameter, another method.'
+        : 'Correct the request in the check: the response body often names the problem.',
     };
   }
   return {
     certainty: 'LIKELY',
     owner: 'target',
     classification: 'APPLICATION_ERROR',
-    cause: `${place} is answered with ${status}, and the check expects another status.`,
-    impact: 'Who opens this address gets something else than before.',
-    next: 'If the status is as meant, change what the check expects.',
+    cause: `${place} responds with ${status}, but the check expects another status.`,
+    impact: 'Visitors of this address may get another response than before.',
+    next: 'If the status is correct, change the expectation of the check.',
   };
 }
 
@@ -91,14 +93,14 @@ function unauthorized({ run }: Case, place: string, wasWell: boolean): Explained
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
     cause: sends
-      ? `The server does not accept the credentials that the check sends to ${place} (${run.status})${wasWell ? ', which it did before: they have expired, were changed or were revoked' : ''}.`
-      : `The server wants credentials for ${place} (${run.status}), and the check sends none${wasWell ? '; it did not want any before' : ''}.`,
+      ? `The server does not accept the credentials that the check sends to ${place} (${run.status})${wasWell ? ', but did before: they have expired, or were changed or revoked' : ''}.`
+      : `The server requires credentials for ${place} (${run.status}), and the check sends none${wasWell ? '; they were not required before' : ''}.`,
     impact: sends
-      ? 'Clients that use the same credentials are refused; others may notice nothing.'
-      : 'Who is not logged in is refused.',
+      ? 'Clients that use the same credentials are refused; others may not be affected.'
+      : 'Users who are not logged in are refused.',
     next: sends
       ? 'Renew the token or password in the variables of the check.'
-      : 'Give the check credentials, or open the address again.',
+      : 'Add credentials to the check, or make the address public again.',
   };
 }
 
@@ -109,11 +111,11 @@ function forbidden({ run }: Case, place: string, wasWell: boolean): Explained {
     certainty: 'LIKELY',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `The server refuses access to ${place} (${run.status})${sends ? ': what the credentials of the check may do does not suffice' : ': a rule of the server or of a firewall before it keeps this client out'}${wasWell ? ' any more' : ''}.`,
+    cause: `The server ${wasWell ? 'now ' : ''}refuses access to ${place} (${run.status})${sends ? ': the credentials of the check do not have the required permissions' : ': a rule of the server or of a firewall in front of it blocks this client'}.`,
     impact: 'Clients with the same rights, or from the same address, are refused.',
     next: sends
-      ? 'Look at the rights of that user or token.'
-      : 'Look at the access rules of the server and of the firewall before it, and whether they except the location.',
+      ? 'Look at the permissions of that user or token.'
+      : 'Look at the access rules of the server and of the firewall in front of it, and allow the location.',
   };
 }
 
@@ -133,24 +135,24 @@ function gateway({ run, target }: Case, status: number): Explained {
       certainty: 'LIKELY',
       owner: 'target',
       classification: 'APPLICATION_ERROR',
-      cause: `The server at ${target} refuses for now: it answers 503. The connection to it works.${said}`,
-      impact: 'Users get this answer in place of the service.',
-      next: 'Look at the server: whether it is overloaded, is being maintained, or lacks what it depends on; its answer and its log name the reason.',
+      cause: `The server at ${target} is temporarily unavailable: it responds with 503. The connection to it works.${said}`,
+      impact: 'Users get this error instead of the service.',
+      next: 'Check whether the server is overloaded, under maintenance, or lacks a dependency; its response and its log show the reason.',
     };
   }
   const what =
     status === 502
-      ? 'got no usable answer from the service behind it'
+      ? 'got no usable response from the service behind it'
       : status === 503
-        ? 'has no service behind it that takes requests, or the service itself refuses for now'
+        ? 'has no service behind it that accepts requests, or the service itself is temporarily unavailable'
         : 'waited too long for the service behind it';
   return {
     certainty: 'LIKELY',
     owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `A gateway or load balancer of ${target} answers ${status}${isThere && via ? ` (it calls itself ${quoted(via)})` : ''}: it ${what}. The connection to it works.${said}`,
-    impact: 'Users get an error page in place of the service.',
-    next: 'Look at the service behind the gateway: whether it runs, passes its health checks and is not overloaded; the log of the gateway names the one that failed.',
+    cause: `A gateway or load balancer of ${target} responds with ${status}${isThere && via ? ` (it calls itself ${quoted(via)})` : ''}: it ${what}. The connection to it works.${said}`,
+    impact: 'Users get an error page instead of the service.',
+    next: 'Check whether the service behind the gateway is up, passes its health checks and is not overloaded; the log of the gateway names the one that failed.',
   };
 }
 
@@ -159,8 +161,8 @@ function serverError({ run, target, before }: Case, status: number): Explained {
     certainty: 'CERTAIN',
     owner: 'target',
     classification: 'APPLICATION_ERROR',
-    cause: `The program at ${target} fails while it answers ${run.url ?? 'the request'} (${status}); network, TLS and name are in order${before ? '' : ', and the check has not passed before'}.${run.body.trim() === '' ? '' : ` It says: “${quoted(run.body.trim())}”`}`,
-    impact: 'Users who ask for the same get an error.',
+    cause: `The program at ${target} fails when it handles ${run.url ?? 'the request'} (${status}); DNS, network and TLS work${before ? '' : ', and the check has not passed before'}.${run.body.trim() === '' ? '' : ` It says: “${quoted(run.body.trim())}”`}`,
+    impact: 'Users who send the same request get an error.',
     next: 'Look at the log of the program at the time of the run, and at its last release.',
   };
 }
@@ -174,9 +176,9 @@ export function endlessRedirects(given: Case): Conclusion | undefined {
       certainty: 'CERTAIN',
       owner: 'target',
       classification: 'CONFIGURATION_ERROR',
-      cause: `The server redirects to an address that is none. ${run.message}`,
-      impact: impactOf(given, 'Browsers do not get on from there.'),
-      next: 'Correct the redirect at the server.',
+      cause: `The server redirects to an invalid address. ${run.message}`,
+      impact: impactOf(given, 'Browsers cannot follow the redirect.'),
+      next: 'Correct the redirect on the server.',
       evidence: [shown(run.message, 'error', 'response')],
     };
   }
@@ -188,10 +190,10 @@ export function endlessRedirects(given: Case): Conclusion | undefined {
     owner: 'target',
     classification: 'CONFIGURATION_ERROR',
     cause: isLoop
-      ? `The redirects of ${given.target} go round in a circle: ${quoted(repeated)} comes again.`
-      : `The redirects of ${given.target} do not come to an end. ${run.message}`,
+      ? `The redirects of ${given.target} form a loop: ${quoted(repeated)} comes up again.`
+      : `The redirects of ${given.target} do not end. ${run.message}`,
     impact: impactOf(given, 'Browsers give up and show an error.'),
-    next: 'Look at the rules of redirects: two of them undo each other, often one for https or for www at the server and one at the proxy before it; a cookie that is not kept does the same.',
+    next: 'Look for two redirect rules that undo each other, often one for https or www on the server and one on the proxy in front of it; a cookie that is not stored has the same effect.',
     evidence: [
       shown(run.message, 'error', 'response'),
       ...hrefs.slice(0, 3).map((href) => shown(`Redirect at ${quoted(href)}`, 'response')),

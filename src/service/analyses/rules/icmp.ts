@@ -10,24 +10,24 @@ export function lostPings(given: Case): Conclusion | undefined {
       certainty: 'CERTAIN',
       owner: 'target-or-check',
       classification: 'CONFIGURATION_ERROR',
-      cause: `${given.target} answers, and the check expects that it does not.`,
-      impact: impactOf(given, 'A host that should be silent can be reached.'),
-      next: 'Close the way to the host again, or change what the check expects.',
+      cause: `${given.target} responds, but the check expects that it does not.`,
+      impact: impactOf(given, 'A host that should not respond is reachable.'),
+      next: 'Block access to the host, or change the expectation of the check.',
       evidence: [shown(run.message, 'pings')],
     };
   }
   if (run.code === 'NO_REPLY') {
     const { route } = run;
-    const behind = route?.router ? ` Behind ${route.router} nobody answers.` : '';
+    const behind = route?.router ? ` No hop after ${route.router} responds.` : '';
     return {
       certainty: 'LIKELY',
       owner: 'path',
       classification: 'INFRASTRUCTURE_ERROR',
-      cause: `${given.target} answers no echo request, and nobody on the way says why: the host is down, or a firewall drops ICMP.${behind}${before ? ` It answered at ${before.result.startedAt}.` : ' It has not answered this check before: it may never answer to ICMP.'}`,
-      impact: impactOf(given, 'If the host is down, nothing on it can be reached.'),
+      cause: `${given.target} responds to no echo request, and no router on the path reports a reason: the host is down, or a firewall drops ICMP.${behind}${before ? ` It responded at ${before.result.startedAt}.` : ' It has never responded to this check: it may not respond to ICMP at all.'}`,
+      impact: impactOf(given, 'If the host is down, none of its services can be reached.'),
       next: before
-        ? 'See whether the host runs, then whether a firewall was changed.'
-        : 'See whether the host answers to ICMP at all; else check a port of it.',
+        ? 'Check whether the host is up, then whether a firewall was changed.'
+        : 'Check whether the host responds to ICMP at all; if not, monitor one of its ports.',
       evidence: [shown(run.message, 'pings', ...run.files), ...companyItems(given)],
     };
   }
@@ -37,9 +37,9 @@ export function lostPings(given: Case): Conclusion | undefined {
     certainty: 'LIKELY',
     owner: 'path',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `The way to ${given.target} loses packets${run.packetLoss === null ? '' : `: ${run.packetLoss} percent`}${earlier === null || earlier === undefined ? '' : `, and ${earlier} percent at the last pass`}. The host answers the rest, so it runs; a link on the way is overloaded or faulty, or something limits ICMP. ${sentence(run.message)}`,
-    impact: impactOf(given, 'Connections to the host are slow and break off now and then.'),
-    next: 'Look at the links and queues on the way; the traceroute of a failed run shows from where on packets are lost.',
+    cause: `The path to ${given.target} loses packets${run.packetLoss === null ? '' : `: ${run.packetLoss} percent`}${earlier === null || earlier === undefined ? '' : `, and ${earlier} percent at the last pass`}. The host responds to the rest, so it is up; a link on the path is overloaded or faulty, or a device limits ICMP. ${sentence(run.message)}`,
+    impact: impactOf(given, 'Connections to the host are slow and sometimes drop.'),
+    next: 'Look at the links and queues on the path; the traceroute of a failed run shows the hop where the loss begins.',
     evidence: [shown(run.message, 'pings', ...run.files), ...companyItems(given)],
   };
 }

@@ -13,13 +13,13 @@ export function unhealthyLocation(given: Case): Conclusion | undefined {
   const isSick = run.code === 'LOCATION_SICK';
   if (!isSick && (!event || fromLocation === null)) return undefined;
   const { location } = run.result;
-  const said = event ? ` since ${event.startedAt} (${event.kind}: ${event.evidence})` : '';
+  const said = event ? `; it began at ${event.startedAt} (${event.kind}: ${event.evidence})` : '';
   return {
     certainty: isSick ? 'CERTAIN' : 'LIKELY',
     owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `The location ${location} is unhealthy, not the target. Its agents found that themselves${said}.`,
-    impact: impactOf(given, 'Nothing is known of the target: users elsewhere may notice nothing.'),
+    cause: `The location ${location} is unhealthy, not the target. Its own agents report this${said}.`,
+    impact: impactOf(given, 'Unknown: the target was not tested; users elsewhere may not be affected.'),
     next: `Look at the network and the resolver of ${location}; the page of the location shows the evidence.`,
     evidence: [
       ...(event
@@ -41,7 +41,7 @@ export function incapableLocation(given: Case): Conclusion | undefined {
   const { location } = run.result;
   const base = {
     certainty: 'CERTAIN' as const,
-    impact: 'Nothing is known of the target: the location could not ask it.',
+    impact: 'Unknown: the location could not contact the target.',
     evidence: [shown(run.message, 'error', ...run.files)],
   };
   if (run.code === 'NETWORK_UNAVAILABLE') {
@@ -50,7 +50,7 @@ export function incapableLocation(given: Case): Conclusion | undefined {
       owner: 'location',
       classification: 'INFRASTRUCTURE_ERROR',
       cause: `The location ${location} has no network route to ${given.target}.`,
-      next: `Check the routes, interfaces and firewall of the host of the agent at ${location}${before ? '' : ', and whether it has the address family that the check asks for'}.`,
+      next: `Check the routes, interfaces and firewall of the host of the agent at ${location}${before ? '' : ', and whether it has the address family that the check requires'}.`,
     };
   }
   if (run.code === 'ICMP_UNAVAILABLE') {
@@ -59,7 +59,7 @@ export function incapableLocation(given: Case): Conclusion | undefined {
       owner: 'location',
       classification: 'CONFIGURATION_ERROR',
       cause: `The location ${location} does not allow its agent to send ICMP.`,
-      next: 'Allow it: the sysctl net.ipv4.ping_group_range, or the capability CAP_NET_RAW. `picket doctor` examines it.',
+      next: 'Allow it: with the sysctl net.ipv4.ping_group_range, or the capability CAP_NET_RAW. `picket doctor` tests it.',
     };
   }
   if (run.code === 'TRACEROUTE_UNAVAILABLE') {
@@ -67,8 +67,8 @@ export function incapableLocation(given: Case): Conclusion | undefined {
       ...base,
       owner: 'location',
       classification: 'CONFIGURATION_ERROR',
-      cause: `The location ${location} does not allow the probes that this traceroute sends.`,
-      next: 'Allow them there, or choose another protocol in the check. `picket doctor` examines it.',
+      cause: `The location ${location} does not allow the probes of this traceroute.`,
+      next: 'Allow them there, or choose another protocol in the check. `picket doctor` tests it.',
     };
   }
   return undefined;
@@ -85,10 +85,10 @@ export function crowdedLocation(given: Case): Conclusion | undefined {
     owner: 'location',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `The location ${here.value} itself: ${here.failing} of its other ${here.checks} checks fail at the same time, with ${here.failingHosts} different hosts.`,
-    impact: impactOf(given, 'Users elsewhere may notice nothing; at this location little is measured.'),
-    next: `Look at the network, the resolver and the proxy of ${here.value} before any single target.`,
+    impact: impactOf(given, 'Users elsewhere may not be affected; this location currently measures little.'),
+    next: `Look at the network, the resolver and the proxy of ${here.value} before you look at any single target.`,
     evidence: [
-      shown(`Fail as well: ${here.names.join(', ')}`, 'checks'),
+      shown(`Failing as well: ${here.names.join(', ')}`, 'checks'),
       shown(run.message, 'error', ...run.files),
       ...elsewhereItem(evidence.elsewhere),
     ],
@@ -101,7 +101,8 @@ export function onlyHere(given: Case): Conclusion | undefined {
   if (fromLocation === null || passesAt.length === 0) return undefined;
   if (evidence.elsewhere.some(({ passes }) => !passes)) return undefined;
   const { location } = run.result;
-  const part = fromLocation === 'resolver' ? `the resolver of ${location}` : `the way from ${location} to it`;
+  const part =
+    fromLocation === 'resolver' ? `the resolver of ${location}` : `the network path from ${location} to it`;
   return {
     certainty: 'LIKELY',
     owner: 'location',
@@ -110,7 +111,7 @@ export function onlyHere(given: Case): Conclusion | undefined {
     impact: impactOf(given, ''),
     next:
       fromLocation === 'resolver'
-        ? `Ask the resolver of ${location} for the name, and compare its answer with that of another.`
+        ? `Query the resolver of ${location} for the name, and compare its answer with that of another resolver.`
         : `Look at the route and the firewalls between ${location} and the target, and whether the target refuses addresses of ${location}.`,
     evidence: [shown(run.message, 'error', ...run.files), ...elsewhereItem(evidence.elsewhere)],
   };

@@ -12,14 +12,14 @@ export function ownError({ run, owner }: Case): Conclusion | undefined {
     owner: 'agent',
     classification: 'MONITORING_ERROR',
     cause: [
-      'The agent could not measure, so nothing is known of the target.',
+      'The agent could not measure, so the target was not judged.',
       meaningOf(run.code),
       sentence(run.message),
     ]
       .filter((part) => part !== '')
       .join(' '),
-    impact: 'None by this: users may or may not be concerned, nobody has looked.',
-    next: 'Look at the agents of the location: `picket doctor` examines them, and their error reports say more.',
+    impact: 'Unknown: the target was not tested.',
+    next: 'Run `picket doctor` on the agents of the location, and read their error reports.',
     evidence: [shown(run.message, 'error')],
   };
 }
@@ -35,9 +35,9 @@ export function unusableDefinition(given: Case): Conclusion | undefined {
     owner: verdict.failing,
     classification: 'CONFIGURATION_ERROR',
     cause: `The ${verdict.failing === 'script' ? 'script' : 'definition'} of the check cannot be run. ${sentence(run.message)}${since}`,
-    impact: 'None by this: the target was not asked.',
+    impact: 'None: the target was not contacted.',
     next: change
-      ? 'Take the change back or complete it; the history of the check shows what was there before.'
+      ? 'Revert the change or complete it; the history of the check shows the earlier definition.'
       : `Correct the definition: ${meaningOf(run.code)}`,
     evidence: [shown(run.message, 'error'), ...changeItems(given)],
   };
@@ -49,9 +49,9 @@ export function egressRefusal({ run }: Case): Conclusion | undefined {
     certainty: 'CERTAIN',
     owner: 'check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `The check asks for an address that the egress policy of the agents at ${run.result.location} does not allow. ${sentence(run.message)}`,
-    impact: 'None by this: the target was not asked.',
-    next: 'Ask another address, or allow this one in the settings of the agents (EGRESS_ALLOW, EGRESS_DENY).',
+    cause: `The check requests an address that the egress policy of the agents at ${run.result.location} does not allow. ${sentence(run.message)}`,
+    impact: 'None: the target was not contacted.',
+    next: 'Use another address, or allow this one in the settings of the agents (EGRESS_ALLOW, EGRESS_DENY).',
     evidence: [shown(run.message, 'error')],
   };
 }
@@ -72,22 +72,24 @@ export function maintenance(given: Case): Conclusion | undefined {
     owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
     cause: `The maintenance window "${name}" is in effect. ${sentence(run.message)}`,
-    impact: 'What the maintenance announces.',
-    next: 'Wait for the end of the maintenance; what fails after it has another cause.',
+    impact: 'As announced with the maintenance window.',
+    next: 'Wait for the end of the maintenance; failures after it have another cause.',
     evidence: [...maintenanceItems(given), shown(run.message, 'error')],
   };
 }
 
 export function missedPing({ run, before }: Case): Conclusion | undefined {
   if (run.code !== 'PING_MISSED') return undefined;
-  const last = before ? ` The last one came at ${before.result.startedAt}.` : ' None has ever come.';
+  const last = before
+    ? ` The last ping arrived at ${before.result.startedAt}.`
+    : ' No ping has ever arrived.';
   return {
     certainty: 'OPEN',
     owner: 'open',
     classification: 'UNKNOWN',
-    cause: `No ping came in time.${last} Whether the job did not run, failed on its way, or could not reach this service, a missing ping does not tell.`,
-    impact: 'What the job does may not have been done.',
-    next: 'Look whether the job ran, and whether its host reaches the ping address.',
+    cause: `No ping arrived in time.${last} The job did not run, failed before it sent the ping, or could not reach this service.`,
+    impact: 'The job may not have run or finished.',
+    next: 'Check whether the job ran, and whether its host can reach the ping URL.',
     evidence: [shown(run.message, 'error'), ...(before ? [shown('The last ping', 'lastPass')] : [])],
   };
 }

@@ -20,9 +20,9 @@ export function scriptError(given: Case): Conclusion | undefined {
       ...trouble.items,
       ...companyItems(given),
     ],
-    impact: impactOf(given, 'Users who do the same steps may get stuck there.'),
+    impact: impactOf(given, 'Users who take the same steps may get stuck there.'),
   };
-  const history = before ? ` It found what it wanted at ${before.result.startedAt}.` : '';
+  const history = before ? ` It passed at ${before.result.startedAt}.` : '';
   switch (script.kind) {
     case 'navigation-timeout':
       return {
@@ -31,7 +31,7 @@ export function scriptError(given: Case): Conclusion | undefined {
         owner: 'target',
         classification: 'PERFORMANCE_ERROR',
         cause: `${where} waited for a page that did not load in time${script.url === null ? '' : `: ${quoted(script.url)}`}. ${sentence(script.message)}${trouble.words}`,
-        next: 'Look at the server of the page, and at the files that the page waits for; the trace of the run shows them.',
+        next: 'Look at the server of the page, and at the files that the page loads; the trace of the run shows them.',
       };
     case 'locator':
       return {
@@ -39,8 +39,8 @@ export function scriptError(given: Case): Conclusion | undefined {
         certainty: trouble.words === '' && before ? 'LIKELY' : 'OPEN',
         owner: trouble.words === '' && before ? 'target' : 'open',
         classification: trouble.words === '' && before ? 'APPLICATION_ERROR' : 'UNKNOWN',
-        cause: `${where} waited for ${script.locator === null ? 'an element' : quoted(script.locator)}, which the page did not show in time, or not as the script wants it.${trouble.words}${history}${before ? ' The page has changed, or did not get that far.' : ' Whether the page lacks it or the script names it wrongly is not known: the check has not passed before.'}`,
-        next: 'Look at the screenshot and the trace: if the page is as meant, correct the locator in the script; else restore the page.',
+        cause: `${where} waited for ${script.locator === null ? 'an element' : quoted(script.locator)}, which the page did not show in time, or not in the expected state.${trouble.words}${history}${before ? ' The page has changed, or did not load completely.' : ' The check has not passed before: the element is missing on the page, or its locator in the script is wrong.'}`,
+        next: 'Look at the screenshot and the trace: if the page is correct, correct the locator in the script; otherwise restore the page.',
       };
     case 'assertion':
       return {
@@ -48,8 +48,8 @@ export function scriptError(given: Case): Conclusion | undefined {
         certainty: before ? 'LIKELY' : 'OPEN',
         owner: before ? 'target' : 'open',
         classification: before ? 'APPLICATION_ERROR' : 'UNKNOWN',
-        cause: `${where} expects ${script.expected === null ? 'something else' : quoted(script.expected)} and got ${script.received === null ? 'what the message says' : quoted(script.received)}. ${sentence(script.message)}${trouble.words}${before ? ` What the page or the service answers has changed since ${before.result.startedAt}.` : ' The check has not passed before, so what changed is not known.'}`,
-        next: 'If what came is as meant, correct the expectation in the script; else look at what was released since.',
+        cause: `${where} expects ${script.expected === null ? 'another value' : quoted(script.expected)} and got ${script.received === null ? 'the value in the message' : quoted(script.received)}. ${sentence(script.message)}${trouble.words}${before ? ` The page or the response has changed since ${before.result.startedAt}.` : ' The check has not passed before, so there is no earlier run to compare.'}`,
+        next: 'If the new value is correct, correct the expectation in the script; otherwise look at releases since the last pass.',
       };
     case 'test-timeout':
       return {
@@ -57,7 +57,7 @@ export function scriptError(given: Case): Conclusion | undefined {
         certainty: 'OPEN',
         owner: 'open',
         classification: 'UNKNOWN',
-        cause: `${where} took longer than it may, and its error does not say what it waited for. ${sentence(script.message)}${trouble.words}`,
+        cause: `${where} exceeded its time limit, and its error does not say what it waited for. ${sentence(script.message)}${trouble.words}`,
         next: 'Look at the longest steps of the run and at its trace.',
       };
     default:
@@ -71,7 +71,7 @@ function thrownWithoutDetail(given: Case, where: string): Conclusion | undefined
   if (run.code !== 'SCRIPT_FAILED' || scriptErrorIn(run.message) === null) return undefined;
   return thrown(given, where, {
     evidence: [shown(run.message, 'error', ...run.files)],
-    impact: impactOf(given, 'Users who do the same steps may get stuck there.'),
+    impact: impactOf(given, 'Users who take the same steps may get stuck there.'),
   });
 }
 
@@ -82,7 +82,7 @@ function thrown(
 ): Conclusion {
   const { script } = run;
   const message = script?.message ?? run.message;
-  const name = script?.errorName ?? errorNameIn(message, 'anywhere') ?? 'error of its language';
+  const name = script?.errorName ?? errorNameIn(message, 'anywhere') ?? 'JavaScript error';
   // The verdict says already whether the script is wrong by itself: an error of its language may be quoted by an answer.
   const isSurely = verdict.failing === 'script';
   const isOwn = isSurely || verdict.failing === 'script-or-target';
@@ -92,9 +92,9 @@ function thrown(
     owner: isSurely ? 'script' : isOwn ? 'script-or-target' : 'open',
     classification: isOwn ? 'CONFIGURATION_ERROR' : 'UNKNOWN',
     cause: isOwn
-      ? `${where} threw ${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or an answer of another form than it takes for granted.'} ${sentence(message)}${before ? ` It ran to its end at ${before.result.startedAt}.` : ''}`
-      : `${where} failed with an error whose message does not tell its cause. ${sentence(message)}`,
-    next: 'Correct the script at the place that the stack of the error names; its log and its trace show what came before.',
+      ? `${where} threw ${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}: ${isSurely ? 'an error of the script itself.' : 'an error of the script, or a response of another form than it expects.'} ${sentence(message)}${before ? ` It finished at ${before.result.startedAt}.` : ''}`
+      : `${where} failed with an error whose message does not show the cause. ${sentence(message)}`,
+    next: 'Correct the script at the position in the stack trace of the error; its log and its trace show the steps before.',
   };
 }
 
@@ -107,13 +107,13 @@ function limitReached(given: Case, where: string): Conclusion | undefined {
     owner: isTime ? 'open' : 'script',
     classification: isTime ? 'UNKNOWN' : 'CONFIGURATION_ERROR',
     cause: isTime
-      ? `${where} was not done in time. ${sentence(run.result.message ?? '')} A slow target and a script that waits for something that never comes look alike.${before ? ` It took ${Math.round(before.result.responseTime)} ms at the last pass.` : ''}`
-      : `${where} used more than it may. ${sentence(run.result.message ?? '')}`,
+      ? `${where} did not finish in time. ${sentence(run.result.message ?? '')} Either the target is slow, or the script waits for something that never happens.${before ? ` It took ${Math.round(before.result.responseTime)} ms at the last pass.` : ''}`
+      : `${where} exceeded its limits. ${sentence(run.result.message ?? '')}`,
     impact: impactOf(
       given,
-      isTime ? 'Users may wait as long as the script did.' : 'None by this: nothing is known of the target.',
+      isTime ? 'Users may wait as long as the script did.' : 'None known: the target was not judged.',
     ),
-    next: isTime ? 'Look at the longest steps of the run.' : 'Split the script, or have it do less at once.',
+    next: isTime ? 'Look at the longest steps of the run.' : 'Split the script, or reduce its work.',
     evidence: [shown(run.result.message ?? '', 'error', 'steps', ...run.files)],
   };
 }

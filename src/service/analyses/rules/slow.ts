@@ -10,30 +10,30 @@ const minPasses = 1;
 
 const phaseWords: Readonly<Record<string, { readonly what: string; readonly next: string }>> = {
   dns: {
-    what: 'the lookup of the name',
+    what: 'the DNS lookup',
     next: 'Look at the resolver of the location and the name servers of the domain.',
   },
   tcp: {
-    what: 'the making of the connection',
-    next: 'Look at the network between the location and the target: the route, its load and losses.',
+    what: 'the connection setup',
+    next: 'Look at the network between the location and the target: its route, load and packet loss.',
   },
   connection: {
-    what: 'the making of the connection',
-    next: 'Look at the network between the location and the target: the route, its load and losses.',
+    what: 'the connection setup',
+    next: 'Look at the network between the location and the target: its route, load and packet loss.',
   },
-  proxy: { what: 'the way through the proxy', next: 'Look at the load of the proxy.' },
+  proxy: { what: 'the connection through the proxy', next: 'Look at the load of the proxy.' },
   tls: {
     what: 'the TLS handshake',
     next: 'Look at the load of the server, and at its certificates and session resumption.',
   },
   firstByte: {
-    what: 'the work of the server until its first byte',
-    next: 'Look at the server: its load, its database, what it calls, and its last release.',
+    what: 'the time to first byte of the server',
+    next: 'Look at the server: its load, its database, the services it calls, and its last release.',
   },
-  data: { what: 'the work of the server until its answer', next: 'Look at the load of the server.' },
+  data: { what: 'the response time of the server', next: 'Look at the load of the server.' },
   download: {
-    what: 'the transfer of the body',
-    next: 'Look at the size of the answer, at how the server makes it, and at the bandwidth on the way.',
+    what: 'the download of the body',
+    next: 'Look at the size of the response, at the time the server takes to generate it, and at the bandwidth of the path.',
   },
 };
 
@@ -56,8 +56,8 @@ export function grownPhase(given: Case): Conclusion | undefined {
     return {
       ...told,
       certainty: 'OPEN',
-      cause: `The answer of ${given.target} took ${Math.round(run.result.responseTime)} ms. ${passes.length >= minPasses ? 'No single phase is much longer than in runs that passed' : 'No run that passed is known to compare it with'}; that it was answered rules out name, connection and TLS as broken. ${sentence(run.message)}`,
-      next: 'Watch the response times of the check by phase; if they are usual, raise the limit.',
+      cause: `The response of ${given.target} took ${Math.round(run.result.responseTime)} ms. ${passes.length >= minPasses ? 'No single phase is much longer than in runs that passed' : 'There is no earlier pass to compare it with'}; DNS, connection and TLS work. ${sentence(run.message)}`,
+      next: 'Watch the response times of the check by phase; if they are normal, raise the limit.',
       evidence: [shown(run.message, 'phases', 'error'), ...companyItems(given)],
     };
   }
@@ -66,7 +66,7 @@ export function grownPhase(given: Case): Conclusion | undefined {
   return {
     ...told,
     certainty: 'LIKELY',
-    cause: `The answer of ${given.target} comes too late, and what takes longer than before is ${words.what}: ${Math.round(ms)} ms, and ${Math.round(usualMs)} ms at most in the passes before. ${sentence(run.message)}`,
+    cause: `The response of ${given.target} is too slow because ${words.what} takes longer than before: ${Math.round(ms)} ms, compared with at most ${Math.round(usualMs)} ms in earlier passes. ${sentence(run.message)}`,
     next: words.next,
     evidence: [
       shown(`${name}: ${Math.round(ms)} ms now`, 'phases'),
@@ -87,11 +87,11 @@ export function lateAnswer(given: Case): Conclusion | undefined {
     certainty: 'LIKELY',
     owner: 'target',
     classification: 'PERFORMANCE_ERROR',
-    cause: `${given.target} accepted the ${isTls ? 'connection' : 'request'} and ${isBody ? 'began its answer, but did not get to its end' : isTls ? 'did not finish the TLS handshake' : 'sent no byte of an answer'} in time${usual === undefined ? '' : ` (it took ${Math.round(usual)} ms at the last pass)`}. ${sentence(run.message)} The connection works, so the program behind it hangs, is overloaded or waits for something itself.`,
-    impact: impactOf(given, 'Users wait without an answer.'),
+    cause: `${given.target} accepted the ${isTls ? 'connection' : 'request'} and ${isBody ? 'began its response, but did not finish it' : isTls ? 'did not finish the TLS handshake' : 'sent no byte of a response'} in time${usual === undefined ? '' : ` (it took ${Math.round(usual)} ms at the last pass)`}. ${sentence(run.message)} The connection works, so the program behind it hangs, is overloaded or waits for a dependency.`,
+    impact: impactOf(given, 'Users wait and get no response.'),
     next: isBody
-      ? 'Look at what makes the body of the answer, and at the load of the server.'
-      : 'Look at the load of the server and at what it waits for: its database, its locks, what it calls.',
+      ? 'Look at the code that generates the response body, and at the load of the server.'
+      : 'Look at the load of the server and at its dependencies: its database, its locks, the services it calls.',
     evidence: [
       shown(run.message, 'error', ...run.files),
       ...(before ? [shown('The last pass', 'lastPass', 'phases')] : []),

@@ -9,14 +9,17 @@ export function expiringCertificate(given: Case): Conclusion | undefined {
   const host = run.host ?? given.target;
   const { certificate } = run;
   // The one that ends may be an issuer's.
-  const own = certificate ? ` That of ${host} itself is valid to ${certificate.validTo}.` : '';
+  const own = certificate ? ` The certificate of ${host} itself is valid until ${certificate.validTo}.` : '';
   return {
     certainty: 'CERTAIN',
     owner: 'target',
     classification: 'CONFIGURATION_ERROR',
     cause: `${sentence(run.message)}${own} It has not been renewed in time, or the server has not loaded the new one.`,
-    impact: impactOf(given, 'Nobody is refused yet: browsers and programs will be from that day on.'),
-    next: `Renew the certificate of ${host} and have the server load it; see why it was not renewed by itself.`,
+    impact: impactOf(
+      given,
+      'None yet; browsers and other clients will refuse the connection from that day on.',
+    ),
+    next: `Renew the certificate of ${host} and have the server load it; find out why it was not renewed automatically.`,
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }
@@ -30,11 +33,11 @@ export function weakTls(given: Case): Conclusion | undefined {
     certainty: 'CERTAIN',
     owner: 'target-or-check',
     classification: 'CONFIGURATION_ERROR',
-    cause: `${given.target} makes TLS that is weaker than the baseline of the check allows. ${sentence(run.message)}`,
-    impact: impactOf(given, 'Programs that have stricter terms than the agent refuse the connection.'),
+    cause: `${given.target} uses TLS that is weaker than the baseline of the check allows. ${sentence(run.message)}`,
+    impact: impactOf(given, 'Clients with stricter TLS settings than the agent refuse the connection.'),
     next: isOfCertificate
-      ? `Install a certificate for ${run.host ?? given.target} whose key and signature, and those of its issuers, are strong enough; or lower the baseline of the check.`
-      : 'Have the server allow newer versions of TLS and stronger ciphers alone, or lower the baseline of the check.',
+      ? `Install a certificate for ${run.host ?? given.target} with a stronger key and signature, and with stronger issuers; or lower the baseline of the check.`
+      : 'Allow only newer TLS versions and stronger ciphers on the server, or lower the baseline of the check.',
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }
@@ -44,15 +47,15 @@ export function refusedStartTls(given: Case): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'STARTTLS_REFUSED') return undefined;
   const changed = before
-    ? ' It did when the check passed last: its configuration has changed, or something in between takes the offer out.'
+    ? ' It did at the last pass: its configuration has changed, or a device on the path removes the STARTTLS offer.'
     : '';
   return {
     certainty: 'LIKELY',
     owner: 'target',
     classification: 'CONFIGURATION_ERROR',
-    cause: `${given.target} does not go on in TLS. ${sentence(run.message)}${changed}`,
-    impact: impactOf(given, 'Programs that insist on TLS get nothing there; others speak in plain text.'),
-    next: 'Look whether the server has a certificate and offers STARTTLS at this port, and whether a proxy or firewall before it rewrites what it says.',
+    cause: `${given.target} does not switch to TLS. ${sentence(run.message)}${changed}`,
+    impact: impactOf(given, 'Clients that require TLS cannot connect; others use plain text.'),
+    next: 'Check that the server has a certificate and offers STARTTLS on this port, and that no proxy or firewall in front of it rewrites its responses.',
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
 }

@@ -18,7 +18,7 @@ export function badCertificate(given: Case): Conclusion | undefined {
     owner: 'target',
     classification: 'CONFIGURATION_ERROR',
     cause,
-    impact: impactOf(given, 'Browsers and programs that check certificates refuse the connection.'),
+    impact: impactOf(given, 'Browsers and other clients that verify certificates refuse the connection.'),
     next,
     evidence: [shown(seen, 'certificate'), shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
@@ -40,8 +40,8 @@ function explained(
         certainty: isLeaf ? 'CERTAIN' : 'LIKELY',
         cause: isLeaf
           ? `The certificate of ${host} expired on ${validTo}.`
-          : `A certificate in the chain of ${host} has expired${validTo === null ? '' : `; that of the host itself is valid to ${validTo}`}${clock ? `. The clock of the agent says ${clock}` : ''}.`,
-        next: `Renew the certificate of ${host} and have the server load it; see why it was not renewed by itself.`,
+          : `A certificate in the chain of ${host} has expired${validTo === null ? '' : `; the certificate of the host itself is valid until ${validTo}`}${clock ? `. The clock of the agent shows ${clock}` : ''}.`,
+        next: `Renew the certificate of ${host} and have the server load it; find out why it was not renewed automatically.`,
       };
     }
     case 'early':
@@ -51,16 +51,16 @@ function explained(
         certainty: 'LIKELY',
         cause:
           flaw === 'dated'
-            ? `The certificate of ${host} is ${isOver ? `expired since ${validTo}` : 'expired or not valid yet'}, says the browser.`
-            : `The certificate of ${host} is not valid yet${clock ? `, by the clock of the agent (${clock})` : ''}: it was put in place too early, or that clock is slow.`,
-        next: `Install a certificate that is valid now; compare the clock of the agent with the right time.`,
+            ? `The certificate of ${host} ${isOver ? `expired on ${validTo}` : 'has expired or is not valid yet'}, according to the browser.`
+            : `The certificate of ${host} is not valid yet${clock ? `, according to the clock of the agent (${clock})` : ''}: it was installed too early, or that clock is slow.`,
+        next: `Install a certificate that is valid now; check that the clock of the agent is right.`,
       };
     }
     case 'name':
       return {
         certainty: 'CERTAIN',
-        cause: `The certificate that ${given.target} shows is not for the name ${host}${subject === null ? '' : `, but for ${subject}`}. ${sentence(run.message)}${before?.certificate?.subject && before.certificate.subject !== subject ? ` At the last pass it was for ${before.certificate.subject}.` : ''}`,
-        next: `Have the server show the certificate of ${host}: a wrong virtual host, or a new certificate without the name.`,
+        cause: `The certificate that ${given.target} presents is not for the name ${host}${subject === null ? '' : `, but for ${subject}`}. ${sentence(run.message)}${before?.certificate?.subject && before.certificate.subject !== subject ? ` At the last pass it was for ${before.certificate.subject}.` : ''}`,
+        next: `Have the server present the certificate of ${host}: the virtual host is wrong, or a new certificate lacks the name.`,
       };
     case 'self-signed':
     case 'issuer': {
@@ -70,8 +70,8 @@ function explained(
           : '';
       return {
         certainty: 'CERTAIN',
-        cause: `The certificate of ${host}${issuer === null ? '' : `, issued by ${issuer},`} does not lead to an authority that the location ${run.result.location} trusts.${swapped} Either its server does not send the certificates in between, or its authority is a private one.`,
-        next: `Have the server send its whole chain; for an authority of your own, give it to the agents (custom CA certificates).`,
+        cause: `The certificate of ${host}${issuer === null ? '' : `, issued by ${issuer},`} does not lead to an authority that the location ${run.result.location} trusts.${swapped} Either the server does not send the intermediate certificates, or the authority is private.`,
+        next: `Have the server send its whole chain; for a private authority, add its certificate to the agents (custom CA certificates).`,
       };
     }
     case 'revoked':
@@ -84,7 +84,7 @@ function explained(
       return {
         certainty: 'LIKELY',
         cause: `The certificate of ${host} is not accepted. ${sentence(run.message)}`,
-        next: `Correct the certificate of ${host} as the message says.`,
+        next: `Correct the certificate of ${host}; the message names the problem.`,
       };
   }
 }
@@ -94,7 +94,7 @@ export function failedHandshake(given: Case): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'TLS_HANDSHAKE_FAILED') return undefined;
   const told = {
-    impact: impactOf(given, 'Nobody whose program speaks TLS as the agent does gets through.'),
+    impact: impactOf(given, 'Clients with the same TLS settings as the agent cannot connect.'),
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
   const { message } = run;
@@ -105,8 +105,8 @@ export function failedHandshake(given: Case): Conclusion | undefined {
       certainty: 'LIKELY',
       owner: 'target',
       classification: 'CONFIGURATION_ERROR',
-      cause: `${given.target} and the agent share no version of TLS or no cipher. ${sentence(message)}`,
-      next: 'Look at the versions and ciphers that the server allows; a server that only speaks versions older than those that are safe has to be updated.',
+      cause: `${given.target} and the agent share no TLS version or no cipher. ${sentence(message)}`,
+      next: 'Look at the TLS versions and ciphers that the server allows; update a server that only supports insecure versions.',
     };
   }
   if (problem === 'client-certificate') {
@@ -115,8 +115,8 @@ export function failedHandshake(given: Case): Conclusion | undefined {
       certainty: 'LIKELY',
       owner: 'target-or-check',
       classification: 'CONFIGURATION_ERROR',
-      cause: `${given.target} wants a client certificate, or does not accept the one it got. ${sentence(message)}`,
-      next: 'Give the account a client certificate for this host, or renew it.',
+      cause: `${given.target} requires a client certificate, or does not accept the one it got. ${sentence(message)}`,
+      next: 'Add a client certificate for this host to the account, or renew it.',
     };
   }
   if (problem === 'no-tls') {
@@ -125,8 +125,8 @@ export function failedHandshake(given: Case): Conclusion | undefined {
       certainty: 'LIKELY',
       owner: 'target-or-check',
       classification: 'CONFIGURATION_ERROR',
-      cause: `What answers at ${given.target} does not speak TLS. ${sentence(message)}`,
-      next: 'Ask it without TLS, or have the server speak TLS at this port.',
+      cause: `The server at ${given.target} does not speak TLS. ${sentence(message)}`,
+      next: 'Connect without TLS, or enable TLS on this port of the server.',
     };
   }
   return {
@@ -134,7 +134,7 @@ export function failedHandshake(given: Case): Conclusion | undefined {
     certainty: 'LIKELY',
     owner: 'target',
     classification: 'INFRASTRUCTURE_ERROR',
-    cause: `${given.target} accepted the connection and broke it off in the TLS handshake. ${sentence(message)}${before ? ' The check passed before: the server, or what stands before it, has changed or fails.' : ''}`,
-    next: 'Look at the log of the server or of the load balancer before it: it says why it ended the handshake.',
+    cause: `${given.target} accepted the connection and closed it during the TLS handshake. ${sentence(message)}${before ? ' The check passed before: the server, or a load balancer in front of it, has changed or fails.' : ''}`,
+    next: 'Look at the log of the server or of the load balancer in front of it: it shows why the handshake ended.',
   };
 }

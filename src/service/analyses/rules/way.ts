@@ -11,44 +11,44 @@ export function endedWay(given: Case): Conclusion | undefined {
   const common = {
     owner: 'path' as const,
     classification: 'INFRASTRUCTURE_ERROR' as const,
-    impact: impactOf(given, 'Nobody who takes that way reaches the target.'),
+    impact: impactOf(given, 'Users on this route cannot reach the target.'),
     evidence: [shown(run.message, 'error', ...run.files), ...companyItems(given)],
   };
   const turn = before?.path ? firstDifference(before.path.hops, run.path.hops) : undefined;
   const changed = turn
-    ? ` Until ${before?.result.startedAt} the way went over ${turn.before} in hop ${turn.hopNumber}, and now over ${turn.now}.`
+    ? ` At ${before?.result.startedAt}, hop ${turn.hopNumber} of the route was ${turn.before}; now it is ${turn.now}.`
     : '';
   if (run.details.loop !== undefined) {
     return {
       ...common,
       certainty: 'CERTAIN',
-      cause: `Routers on the way to ${given.target} hand its packets to each other in circles. ${sentence(run.message)}${changed}`,
-      next: 'Compare the routes of these routers for the target: one of them has to send it elsewhere.',
+      cause: `There is a routing loop on the path to ${given.target}. ${sentence(run.message)}${changed}`,
+      next: 'Compare the routing tables of these routers for the target, and correct the wrong one.',
     };
   }
   if (run.code === 'HOST_UNREACHABLE') {
     return {
       ...common,
       certainty: 'CERTAIN',
-      cause: `There is no way to ${given.target}, and somebody on the way says so. ${sentence(run.message)}${changed}`,
-      next: 'Look at the routes and the firewall of who says it, then at the host and its link.',
+      cause: `There is no route to ${given.target}: a router or host on the path reports it as unreachable. ${sentence(run.message)}${changed}`,
+      next: 'Look at the routes and the firewall of the reporting router, then at the host and its link.',
     };
   }
   if (run.path.forwardingHop !== null) {
     return {
       ...common,
       certainty: 'LIKELY',
-      cause: `The address of ${given.target} is reached, and the host to which it forwards the probes is not: that host is down, or a firewall drops them. ${sentence(run.message)}${changed}`,
-      next: 'Look at the rule that forwards them (port forwarding, load balancer), and whether the host that it names runs.',
+      cause: `The address of ${given.target} responds, but the host to which it forwards the probes does not: that host is down, or a firewall drops them. ${sentence(run.message)}${changed}`,
+      next: 'Look at the forwarding rule (port forwarding, load balancer), and check that its destination host is up.',
     };
   }
   return {
     ...common,
     certainty: 'LIKELY',
-    cause: `${given.target} does not answer, and nobody on the way says why: the host is down, or a firewall drops the probes. ${sentence(run.message)}${changed}`,
+    cause: `${given.target} does not respond, and no router on the path reports a reason: the host is down, or a firewall drops the probes. ${sentence(run.message)}${changed}`,
     next: before
-      ? 'See whether the host runs; then look at what is behind the last hop that answered.'
-      : 'See whether the host answers to this kind of probe at all: TCP to an open port is answered most often.',
+      ? 'Check whether the host is up; then look at the network after the last hop that responded.'
+      : 'Check whether the host responds to this kind of probe at all: TCP to an open port works most often.',
   };
 }
 

@@ -62,5 +62,5 @@ export function failedPart({ verdict }: Pick<Case, 'verdict'>): string {
 /** Whom it concerns, in one sentence. */
 export function impactOf({ passesAt, run }: Case, everywhere: string): string {
   if (passesAt.length === 0) return everywhere;
-  return `The check passes at ${passesAt.join(', ')}: who comes from elsewhere than ${run.result.location} may notice nothing.`;
+  return `The check passes at ${passesAt.join(', ')}: users outside ${run.result.location} may not be affected.`;
 }

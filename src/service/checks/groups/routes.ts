@@ -184,7 +184,7 @@ function hasChecks(group: CheckGroup, checks: readonly Check[]): AppError {
   const more = checks.length > namesInMessage ? ' and others' : '';
   return new AppError(
     'CONFLICT',
-    `The group ${group.id} has checks: ${named.join(', ')}${more}. Take them out of it or delete them first.`,
+    `The group ${group.id} has checks: ${named.join(', ')}${more}. Remove them from the group or delete them first.`,
   );
 }
 

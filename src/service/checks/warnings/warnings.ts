@@ -82,14 +82,14 @@ function warningAt(
 ): Warning[] {
   if (agents.length === 0) {
     const message = isRegion(place)
-      ? `No agent serves the location ${place}: agents belong to private locations. ${places.every(isRegion) ? 'Name one in "privateLocations".' : 'Take it out of "locations", where agentic checks have it by default: [] leaves the private ones.'}`
+      ? `No agent serves the location ${place}: agents belong to private locations. ${places.every(isRegion) ? 'Name one in "privateLocations".' : 'Remove it from "locations", where agentic checks have it by default: with [] only the private ones are left.'}`
       : `No agent of the private location ${place} was seen in the last two minutes. Start one with a key of it.`;
     return [{ code: 'NO_AGENT', message }];
   }
   if (agents.some((agent) => canRun(agent, need))) return [];
   const settings = findCheckType(need.checkType)?.needsModel
-    ? ' An agent offers it that has a model to ask: MODEL_URL and MODEL_NAME.'
+    ? ' It needs an agent with a model: MODEL_URL and MODEL_NAME.'
     : '';
-  const message = `No agent of the private location ${place} can run checks of ${typeWithRuntime(need)}. "picket doctor" on its host says why; other images have more runtimes.${settings}`;
+  const message = `No agent of the private location ${place} can run checks of ${typeWithRuntime(need)}. Run "picket doctor" on its host to see the reason; other images have more runtimes.${settings}`;
   return [{ code: 'UNSUPPORTED', message }];
 }

@@ -76,7 +76,7 @@ export function automationRuleHandlers({ store, clock }: HandlerDeps): [string, 
         );
         const pageId = stored.status_page_id;
         if (body.statusPageId !== undefined && body.statusPageId.toLowerCase() !== pageId) {
-          throw refuse('statusPageId', `must be ${pageId}, as it is: delete the rule and make another one`);
+          throw refuse('statusPageId', `must be ${pageId}, as it is: delete the rule and create another one`);
         }
         const before = await one(repositories, stored);
         const whole: AutomationRuleInput = {

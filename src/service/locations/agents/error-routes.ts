@@ -64,7 +64,7 @@ function eventOf(envelope: string): AgentErrorEvent {
   const key = findUnstorable(parsed.data);
   if (key !== null) {
     throw fieldError('payload', [
-      { key, message: 'must not contain a NUL character or half of a surrogate pair' },
+      { key, message: 'must not contain a NUL character or an unpaired surrogate' },
     ]);
   }
   return parsed.data;

@@ -139,7 +139,7 @@ function configured(
   }: { readonly [Name in keyof Settings]?: boolean | undefined },
 ): Pick<ComponentRow, 'shows_history' | 'is_expanded'> {
   if (type === 'SERVICE' && expandedByDefault) {
-    const message = 'has a meaning only for a GROUP';
+    const message = 'is only for a GROUP';
     throw fieldError('payload', [{ key: 'configuration.expandedByDefault', message }]);
   }
   return { shows_history: showHistoricalData ? 1 : 0, is_expanded: expandedByDefault ? 1 : 0 };
@@ -147,7 +147,7 @@ function configured(
 
 function requireSame(key: string, wished: string | undefined, stored: string): void {
   if (wished === undefined || wished === stored) return;
-  const message = `must be ${stored}, as it is: delete the component and make another one`;
+  const message = `must be ${stored}, as it is: delete the component and create another one`;
   throw fieldError('payload', [{ key, message }]);
 }
 

@@ -139,7 +139,7 @@ async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
     return await write();
   } catch (thrown) {
     if (!isUniqueViolation(thrown)) throw thrown;
-    throw new AppError('CONFLICT', 'The customUrl is taken. Choose another one.');
+    throw new AppError('CONFLICT', 'The customUrl is already used. Choose another one.');
   }
 }
 

@@ -93,7 +93,7 @@ export function projectImportHandlers(
     async applyProjectImport({ caller: { accountId }, params }) {
       return store.transaction(async (repositories) => {
         const row = await importNamed(repositories, accountId, params.importId);
-        if (row.applied !== null) throw outOfOrder('has been applied already');
+        if (row.applied !== null) throw outOfOrder('has already been applied');
         const project = (await repositories.projects.list(accountId)).find(({ id }) => id === row.project_id);
         await refuseBusy({ store: repositories }, accountId, project?.logical_id ?? '');
         await refuseTaken(repositories, accountId, row);
@@ -117,7 +117,7 @@ export function projectImportHandlers(
       return store.transaction(async (repositories) => {
         const row = await importNamed(repositories, accountId, params.importId);
         if (row.applied === null) throw outOfOrder('has not been applied yet');
-        if (row.committed !== null) throw outOfOrder('has been committed already');
+        if (row.committed !== null) throw outOfOrder('has already been committed');
         const committed = clock.wallMs();
         await repositories.projects.keepImported(row.id);
         await repositories.projects.stampImport(row.id, { committed });
@@ -151,13 +151,13 @@ async function refuseTaken(
     if (owner) {
       throw new AppError(
         'CONFLICT',
-        `The ${type} ${physicalId} is of the project "${owner.project_logical_id}" now. Cancel this import and make another one.`,
+        `The ${type} ${physicalId} is of the project "${owner.project_logical_id}" now. Cancel this import and create another one.`,
       );
     }
     if (names.has(key)) {
       throw new AppError(
         'CONFLICT',
-        `The project has a ${type} of that name now: ${key}. Make another import.`,
+        `The project has a ${type} of that name now: ${key}. Create another import.`,
       );
     }
   }

@@ -225,7 +225,7 @@ export class AnalyticsThread implements CoverageSource {
       pending?.resolve(answer);
     } else if (problem?.isStopped) {
       pending?.reject(
-        new AppError('CALLER_GONE', 'The caller hung up before the answer was made.', { cause }),
+        new AppError('CALLER_GONE', 'The client disconnected before the answer was ready.', { cause }),
       );
     } else if (problem?.unavailable !== undefined) {
       this.#trouble = problem.unavailable;

@@ -79,7 +79,7 @@ async function answerFor(
   const { query } = request;
   const check = await checkOf(deps, request.accountId, request.id);
   if (check.checkType !== type.name) {
-    throw new AppError('NOT_FOUND', `The check ${check.id} is not one of this kind: ${type.title}.`);
+    throw new AppError('NOT_FOUND', `The check ${check.id} is of another type: ${type.title}.`);
   }
   const window = askedWindow(query, deps.clock.wallMs());
   const keys = wordsIn(query.metrics);

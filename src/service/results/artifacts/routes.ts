@@ -71,7 +71,7 @@ export function assetHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       if (signingKey === undefined || !isOpenedBy(params, query, { signingKey, now: clock.wallMs() })) {
         throw new AppError(
           'BAD_LINK',
-          'The link is not whole or its time is over: open the page of the result.',
+          'The link is incomplete or has expired. Open the file again from the page of the result.',
         );
       }
       const stored = await storedFilesOf(store, params.resultId);

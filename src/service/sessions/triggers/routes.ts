@@ -78,7 +78,7 @@ export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
   ) => {
     const trigger = await store.triggers.findByToken(token);
     const isOther = of && (trigger?.kind !== of.kind || trigger.target_id !== of.target_id);
-    if (!trigger || isOther) throw new AppError('NOT_FOUND', 'There is no such trigger.');
+    if (!trigger || isOther) throw new AppError('NOT_FOUND', 'This trigger does not exist.');
     const now = clock.wallMs();
     const calls = await store.checkSessions.callsSince(trigger.id, now - minuteMs);
     if (calls.length >= maxCallsPerMinute) {

@@ -135,7 +135,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     const [failed, recovered] = mail.received.map(({ source }) => source.replaceAll('=\r\n', ''));
     expect(failed).toContain('Target: http://target.test/shop\r\n');
     expect(failed).toContain('Duration: 5 ms\r\n');
-    expect(recovered).toContain('It lasted: 1 min\r\n');
+    expect(recovered).toContain('Lasted: 1 min\r\n');
     expect(`${failed}${recovered}`).not.toMatch(/hush|password/);
     const link = new URL(
       /https:\/\/picket\.test\/base(\/v1\/alert-notifications\/\S+\/page)/.exec(failed ?? '')?.[0] ?? '',

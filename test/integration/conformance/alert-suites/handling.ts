@@ -229,7 +229,7 @@ export function handlingSuite(stage: AlertStage): void {
       },
     ]);
     const silenced = await press(path, 'silence-location 60');
-    expect(silenced.body).toContain('Everything at lab is silent until');
+    expect(silenced.body).toContain('Everything at lab is silenced until');
     expect((await call('GET', '/v1/silences')).body).toMatchObject([{ location: 'lab', isActive: true }]);
     expect((await press(path, 'silence-check 7')).statusCode).toBe(400);
     // Without the signature, with that of another notification, or later than a week, it only shows.

@@ -163,7 +163,7 @@ export function receiverIncidentSuite(stage: AlertStage): void {
     await stage.delivered();
     expect(events()).toEqual([
       'trigger Shop has failed',
-      'resolve Shop: the alert channel leads to another receiver now',
+      'resolve Shop: the alert channel now uses another receiver',
     ]);
     expect(events('n'.repeat(32))).toEqual(['trigger Shop has failed', 'resolve Shop has recovered']);
     // Its settings are kept no longer than they are needed.

@@ -41,7 +41,7 @@ export function rootCauseSuite(stage: AlertStage): void {
       'CONNECTION_TIMEOUT',
       'the connection of this check to the host shop.test: ETIMEDOUT',
     );
-    expect(silent.ai_analysis_root_cause).toMatch(/^Likely: .* does not answer at all/);
+    expect(silent.ai_analysis_root_cause).toMatch(/^Likely: .* does not respond at all/);
     const refused = await failsBy(
       'CONNECTION_REFUSED',
       'the connection of this check to the host shop.test: EREFUSED',

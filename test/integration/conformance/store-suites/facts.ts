@@ -49,7 +49,7 @@ export function factSuite(stage: StoreStage): void {
     const group = await stage.harness.call('GET', `/v1/error-groups/${result.errorGroupIds[0]}`);
     const [analysis] = group.body.rootCauseAnalyses;
     expect(analysis.analysis.rootCause).toContain(
-      'The proxy 10.0.0.9:3128 does not get to shop.test:443: it answered 502 Bad Gateway.',
+      'The proxy 10.0.0.9:3128 cannot connect to shop.test:443: it responded with 502 Bad Gateway.',
     );
   });
 

@@ -66,7 +66,7 @@ export function groupSuite(stage: StoreStage): void {
     const refused = await call('DELETE', `/v1/check-groups/${group.id}`);
     expect([refused.status, refused.body.message]).toEqual([
       409,
-      `The group ${group.id} has checks: "a monitor". Take them out of it or delete them first.`,
+      `The group ${group.id} has checks: "a monitor". Remove them from the group or delete them first.`,
     ]);
     expect((await call('PUT', `/v1/checks/${check.id}`, { groupId: null })).body.groupId).toBeNull();
     expect((await call('DELETE', `/v1/check-groups/${group.id}`)).status).toBe(204);

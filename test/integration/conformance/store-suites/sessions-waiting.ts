@@ -61,7 +61,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
         error: 'Conflict',
         code: 'CANNOT_RUN_NOW',
         message:
-          'No agent can run it now. No agent of the private location lab is there. Start one with a key of it.',
+          'No agent can run it now. No agent of the private location lab is connected. Start one with a key of the location.',
       },
     };
     stage.clock.advance(minuteMs);

@@ -103,7 +103,7 @@ describe('causes', () => {
     const facts = ['a', 'b', 'c', 'd'].map((id) => failing(id, { hop: '10.1.1.1' }));
     const groups = causes(facts, quiet);
     expect(groups.map(({ reason }) => reason)).toEqual([
-      'On the way to 4 targets of 4 checks nothing behind 10.1.1.1 answers.',
+      'No hop after 10.1.1.1 responds on the paths to 4 targets of 4 checks.',
     ]);
     expect(groups.flatMap(({ members }) => members)).toHaveLength(4);
   });

@@ -54,7 +54,7 @@ const unhealthyLocations: Rule = (facts, { unhealthy }) => {
   );
   return [...Map.groupBy(blamed, ({ failedAt }) => failedAt[0] ?? '')].map(([location, members]) => ({
     ...group('location', location, members),
-    reason: `The agents of the location ${location} find it unhealthy, which explains ${countOf(members)}.`,
+    reason: `The agents of the location ${location} report it as unhealthy, which explains ${countOf(members)}.`,
     isLocationsOwn: true,
   }));
 };
@@ -78,7 +78,7 @@ const hops: Rule = (facts) =>
   shared(facts, ({ hop, symptom }) => (symptom === 'unreachable' ? hop : null)).flatMap(([hop, members]) => {
     const targets = targetCount(members);
     if (targets < minTargetsBehindHop) return [];
-    const reason = `On the way to ${targets} targets of ${countOf(members)} nothing behind ${hop} answers.`;
+    const reason = `No hop after ${hop} responds on the paths to ${targets} targets of ${countOf(members)}.`;
     return [group('hop', hop, members, reason)];
   });
 
@@ -95,7 +95,7 @@ const suspectLocations: Rule = (facts, { targetsAt }) => {
     const known = Math.max(targets, targetsAt.get(location) ?? 0);
     const isCrowded = targets >= minSuspectedTargets && targets >= known * minSuspectedShare;
     if (!isVerified && !isCrowded) return [];
-    const share = isVerified ? 'which pass elsewhere' : `most of the ${known} that are asked there`;
+    const share = isVerified ? 'which pass elsewhere' : `most of the ${known} that are checked there`;
     return [{ location, members: isCrowded ? there : verified, share }];
   });
   const names = new Set(suspects.map(({ location }) => location));

@@ -28,7 +28,7 @@ export function groupsByTarget(facts: readonly FailingCheck[], context: CauseCon
 
 function alone(fact: FailingCheck | undefined): CauseGroup {
   if (!fact) throw new Error('a group has no members');
-  const reason = 'Nothing of its failure is shared by another failing check.';
+  const reason = 'No other failing check shares its failure.';
   return { kind: 'check', evidence: fact.name, members: [fact], reason, isLocationsOwn: false };
 }
 
