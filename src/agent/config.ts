@@ -37,7 +37,7 @@ const wholeNumber = (options: { readonly min: number; readonly max: number; read
 
 const proxyUrl = z
   .string()
-  .refine((value) => isHttpUrl(value), 'must be the http:// or https:// address of a proxy')
+  .refine((value) => isHttpUrl(value), 'must be the http:// or https:// URL of a proxy')
   .optional();
 
 const canaryTargets = z

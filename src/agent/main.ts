@@ -37,13 +37,13 @@ export async function runAgent(
   const onSignal = (signal: NodeJS.Signals) => {
     const request = requests.take();
     if (request === 'same') return log.info({ signal }, 'stopping already');
-    log.info({ signal }, request === 'stop' ? 'stopping' : 'stopping in a hurry');
+    log.info({ signal }, request === 'stop' ? 'stopping' : 'second signal: stopping immediately');
     agent.stop().then(stopped.resolve, stopped.reject);
   };
   for (const signal of stopSignals) process.on(signal, onSignal);
   const onUncaught = (thrown: unknown) => {
     const error = toError(thrown);
-    log.fatal({ crash: crashSite(error) }, 'agent crashed; its leases go to another agent');
+    log.fatal({ crash: crashSite(error) }, 'agent crashed; another agent takes over its leases');
     // Nothing can be relied on any more: report, then exit. The service manager restarts the agent.
     const end = () => process.exit(1);
     agent

@@ -20,8 +20,8 @@ export function completionScript(program: Command, shell: Shell): string {
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .description('print a script that completes commands and options in a shell')
-    .addArgument(program.createArgument('<shell>', 'which one').choices([...shells]))
+    .description('print a script for shell completion of commands and options')
+    .addArgument(program.createArgument('<shell>', 'name of the shell').choices([...shells]))
     .addHelpText(
       'after',
       '\nbash: picket completion bash > ~/.local/share/bash-completion/completions/picket\nzsh:  picket completion zsh > ~/.zfunc/_picket, with fpath+=~/.zfunc before compinit\nfish: picket completion fish > ~/.config/fish/completions/picket.fish',

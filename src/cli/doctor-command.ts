@@ -27,7 +27,7 @@ export async function doctorCommand(
   };
   const stop = new AbortController();
   const onInterrupt = () => {
-    progress('… ending; Ctrl-C again ends at once');
+    progress('… ending; press Ctrl-C again to end immediately');
     stop.abort(new DOMException('interrupted', 'AbortError'));
   };
   process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);

@@ -225,6 +225,6 @@ async function accountOf(store: Store, { account }: OfAccount): Promise<string> 
 async function memberOf(store: Store, address: string, options: OfAccount) {
   const [accountId, email] = [await accountOf(store, options), addressOf(address)];
   const member = (await store.members.ofAccount(accountId)).find((one) => one.email === email);
-  if (!member) throw new AppError('NOT_FOUND', `${email} is no member of the account.`);
+  if (!member) throw new AppError('NOT_FOUND', `${email} is not a member of the account.`);
   return { accountId, email, member };
 }

@@ -151,7 +151,7 @@ function resolveError(
 ): ResolveError {
   const code = error.code ?? 'UNKNOWN';
   if (notFoundCodes.has(code)) return noAddress(hostname, family, code);
-  return new ResolveError('unavailable', code, `the resolver gave no answer for ${hostname} (${code})`);
+  return new ResolveError('unavailable', code, `the resolver did not resolve ${hostname} (${code})`);
 }
 
 function noAddress(hostname: string, family: IpFamily | 'any', code: string): ResolveError {

@@ -72,7 +72,7 @@ export async function buildApi(parts: Parts): Promise<FastifyInstance> {
     refuses: (request) => refusals.map((refuses) => refuses(request)).find((why) => why !== undefined),
     onOddAnswer: ({ route, where }) => {
       metrics.countOddStored('answer', route);
-      logger.error({ route, where }, 'an answer is outside its schema: it is shown as it is stored');
+      logger.error({ route, where }, 'a response does not match its schema; it is sent unchanged');
     },
   });
   for (const feature of features) await feature.serve?.(app, parts, handlers);

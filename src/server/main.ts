@@ -82,14 +82,14 @@ function asStartError(error: Error, { PORT: port, HOST: host }: Pick<ServiceConf
   if (isListening && code === 'EACCES') {
     return new AppError(
       'CONFIG_INVALID',
-      `PORT: this user may not listen on port ${port}. Choose one above 1023.`,
+      `PORT: this user is not permitted to listen on port ${port}. Choose one above 1023.`,
       {
         cause: error,
       },
     );
   }
   if (isListening && host !== undefined) {
-    return new AppError('CONFIG_INVALID', `HOST: ${host} is no address of this machine (${code}).`, {
+    return new AppError('CONFIG_INVALID', `HOST: ${host} is not an address of this machine (${code}).`, {
       cause: error,
     });
   }

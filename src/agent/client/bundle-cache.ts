@@ -65,7 +65,7 @@ export class FetchedBundles implements CodeBundles {
       this.#fetching.delete(key);
     }
     const fetched = await this.#find(key);
-    if (!fetched) throw new Error('the code bundle was removed meanwhile');
+    if (!fetched) throw new Error('the code bundle was removed in the meantime');
     return fetched;
   }
 
@@ -161,11 +161,11 @@ class ExpectedBytes extends Transform {
     this.#sizeBytes += chunk.length;
     this.#hash.update(chunk);
     const isTooLong = this.#sizeBytes > this.#expected.sizeBytes;
-    done(isTooLong ? new Error('the service sent more than the code bundle has') : null, chunk);
+    done(isTooLong ? new Error('the service sent more bytes than the code bundle has') : null, chunk);
   }
 
   override _flush(done: (error?: Error | null) => void) {
     const isRight = this.#hash.digest('hex') === this.#expected.sha256;
-    done(isRight ? null : new Error('the service sent other bytes than those of the code bundle'));
+    done(isRight ? null : new Error('the bytes sent by the service do not match the code bundle'));
   }
 }

@@ -243,7 +243,7 @@ export class ServiceClient {
       if (!stalled.signal.aborted || signal.aborted) throw thrown;
       throw new ServiceError(
         'unreachable',
-        `PUT of an artifact: the connection stood still for ${uploadTimeoutMs} ms`,
+        `PUT of an artifact: the connection stalled for ${uploadTimeoutMs} ms`,
       );
     } finally {
       clearTimeout(stallTimer);
@@ -317,7 +317,7 @@ export class ServiceClient {
     } catch (thrown) {
       if (call.signal?.aborted) throw new ServiceError('stopped', `${what} was given up`);
       if (end.signal.aborted) {
-        throw new ServiceError('unreachable', `${what}: no answer within ${call.timeoutMs} ms`);
+        throw new ServiceError('unreachable', `${what}: no response within ${call.timeoutMs} ms`);
       }
       throw new ServiceError('unreachable', `${what}: ${explain(thrown)}`, { cause: thrown });
     } finally {
@@ -363,7 +363,7 @@ function refusal(
 }
 
 function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {
-  const unreadable = (why: string) => new ServiceError('unreachable', `${what}: the answer ${why}`);
+  const unreadable = (why: string) => new ServiceError('unreachable', `${what}: the response ${why}`);
   if (isNestedDeeperThan(text, maxAnswerDepth))
     throw unreadable(`nests deeper than ${maxAnswerDepth} levels`);
   let parsed: unknown;
@@ -376,20 +376,20 @@ function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, wha
   const checked = schema.safeParse(parsed);
   if (checked.success) return checked.data;
   const places = checked.error.issues.slice(0, 5).map((issue) => issue.path.join('.') || 'the whole');
-  throw unreadable(`does not fit the protocol at ${places.join(', ')}`);
+  throw unreadable(`does not match the protocol at ${places.join(', ')}`);
 }
 
 function explain(thrown: unknown): string {
   const error = toError(thrown);
   const code = (error as NodeJS.ErrnoException).code;
   if (error instanceof AggregateError && error.errors.length > 0) return explain(error.errors[0]);
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `the answer is larger than ${maxAnswerBytes} bytes`;
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `the response is larger than ${maxAnswerBytes} bytes`;
   const text = code && !error.message.includes(code) ? `${code}: ${error.message}` : error.message;
   if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED') {
-    return `${text} (if the certificate is in order, this machine's clock is wrong)`;
+    return `${text} (if the certificate is valid, the clock of this machine is wrong)`;
   }
   if (code?.includes('CERT') || code?.includes('SIGNATURE')) {
-    return `${text} (add your CA certificate to CA_CERTS_DIR, or name it in NODE_EXTRA_CA_CERTS)`;
+    return `${text} (add your CA certificate to CA_CERTS_DIR, or set NODE_EXTRA_CA_CERTS)`;
   }
   return text;
 }

@@ -113,7 +113,7 @@ function settle(
   { log, onSettled }: UploadOptions,
 ): void {
   if (settlement === 'rejected' || settlement === 'quarantined') {
-    log.error({ runId, resultId, settlement, reason }, 'result refused by the service for good and lost');
+    log.error({ runId, resultId, settlement, reason }, 'result permanently rejected by the service and lost');
   } else if (settlement === 'stale') {
     log.warn({ runId, resultId }, 'stale result not counted');
   }

@@ -11,12 +11,11 @@ export const authorities: Examination = {
   async examine(patient) {
     const { caCertsDir } = patient.settings;
     if (caCertsDir === undefined)
-      return skipped('CA_CERTS_DIR is not set: the usual authorities are trusted');
+      return skipped('CA_CERTS_DIR is not set: only the default authorities are trusted');
     const { files, certificates, problem: trouble } = await readCaDirectory(caCertsDir);
     const found: Verdict[] = [];
     if (trouble !== undefined) {
-      const fix =
-        'Mount a folder with PEM files there that the user of the agent can read, or unset CA_CERTS_DIR.';
+      const fix = 'Mount a folder with PEM files that the user of the agent can read, or unset CA_CERTS_DIR.';
       found.push(problem(`${caCertsDir}: ${trouble}`, fix));
     }
     for (const { name, problems } of files) {
@@ -30,15 +29,15 @@ export const authorities: Examination = {
       else found.push(problem('is not trusted by the agent itself', 'Report it: it should be.', subject));
     }
     if (found.length > 0) return found;
-    return problem(`${caCertsDir} is empty`, 'Put the certificates of your authorities there as PEM files.');
+    return problem(`${caCertsDir} is empty`, 'Add the CA certificates as PEM files.');
   },
 };
 
 const fixes: Readonly<Record<CaProblem['kind'], string>> = {
-  expired: 'Replace it by the new certificate of the authority.',
-  'private-key': 'Remove the key from the file, and consider it known to others.',
-  'no-authority': 'Put the certificate of the authority that issued it there instead.',
-  file: 'Replace the file by the certificate of the authority in PEM, or remove it.',
+  expired: 'Replace it with the new certificate of the authority.',
+  'private-key': 'Remove the key from the file, and treat it as compromised.',
+  'no-authority': 'Add the certificate of the issuing authority instead.',
+  file: 'Replace the file with the certificate of the authority in PEM format, or remove it.',
 };
 
 function withoutSpace(text: string): string {

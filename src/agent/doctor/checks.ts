@@ -22,7 +22,7 @@ interface Runner {
 }
 
 const timeoutMs = { probe: 10_000, script: 60_000 } as const;
-const reportFix = 'Try it with picket run; if the check is in order there, report it.';
+const reportFix = 'Try it with picket run; if the check works there, report this.';
 
 /**
  * Every check type against a server of our own, in the threads and sandboxes of an agent. With CA_CERTS_DIR
@@ -49,7 +49,9 @@ export const runningChecks: Examination = {
     if (refusal !== undefined)
       return skipped(`checks may not connect to this host itself: ${refusal.message}`);
     const runners = await openRunners(patient);
-    const verdicts = isSecure ? [ok('run over TLS: what passes trusts what comes by CA_CERTS_DIR')] : [];
+    const verdicts = isSecure
+      ? [ok('run over TLS: those that pass trust the certificates of CA_CERTS_DIR')]
+      : [];
     for (const type of chosenTypes(patient.settings)) {
       patient.signal.throwIfAborted();
       verdicts.push(await tryType(type, url, runners, patient));
@@ -67,7 +69,7 @@ export const locationChecks: Examination = {
     const contact = await patient.contact();
     if (contact.attitude.kind !== 'known') return skipped('not examined: see protocol');
     const needs = await contact.needs();
-    if (!needs) return skipped('the service is too old to say what its checks need');
+    if (!needs) return skipped('the service is too old to report what its checks need');
     if (needs.length === 0) return ok('no check runs at this location yet');
     const workingTypes = findings.flatMap(({ examination, status, about }) =>
       examination === runningChecks.name && status === 'ok' && about !== undefined ? [about] : [],

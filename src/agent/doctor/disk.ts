@@ -100,7 +100,7 @@ function fixFor(code: string, variable: string): string {
     case 'EDQUOT':
       return `Free some of it, or set ${variable} to a folder with more room.`;
     case 'EROFS':
-      return `Mount something writable there (Kubernetes: an emptyDir), or set ${variable} to a folder that is.`;
+      return `Mount a writable volume there (Kubernetes: an emptyDir), or set ${variable} to a writable folder.`;
     case 'EACCES':
     case 'EPERM':
       return `Make user ${process.getuid?.() ?? 'of the agent'} its owner (Kubernetes: fsGroup), or set ${variable} to another folder.`;

@@ -100,7 +100,7 @@ async function examineOne(examination: Examination, patient: Patient): Promise<r
   } catch (thrown) {
     if (signal.aborted) return [skipped('interrupted')];
     const { message } = toError(thrown);
-    return [problem(`the examination itself broke: ${message}`, 'Report it with the output of --json.')];
+    return [problem(`the examination failed: ${message}`, 'Report it with the output of --json.')];
   }
 }
 

@@ -70,7 +70,7 @@ export const environment: Examination = {
   async examine({ configurationProblems, settings, environment: variables }): Promise<readonly Verdict[]> {
     const wrong = configurationProblems.map((line) => {
       const name = variableOf(line);
-      const fix = fixes[name] ?? `Correct ${name}; docs/reference/config.md says what it may be.`;
+      const fix = fixes[name] ?? `Correct ${name}; docs/reference/config.md describes the allowed values.`;
       return problem(line.slice(line.indexOf(':') + 1).trim(), fix, line.slice(0, line.indexOf(':')));
     });
     const others = [...misspelt(variables), ...(await runtimesProblems(variables, settings))];
@@ -95,7 +95,7 @@ function misspelt(variables: Environment): Verdict[] {
     if (meant === undefined) return [];
     return [
       warning(
-        `is no setting and is not read; did you mean ${meant}?`,
+        `is not a setting and is ignored; did you mean ${meant}?`,
         `Rename it to ${meant}, or unset it.`,
         name,
       ),
@@ -112,6 +112,6 @@ async function runtimesProblems(variables: Environment, settings: AgentSettings)
   const fix =
     'Set it to the folder that npm run runtimes:install filled, or unset it to use the one of this build.';
   return [
-    problem(`there is no runtime in ${runtimesDirectory}: no script checks are run`, fix, 'RUNTIMES_DIR'),
+    problem(`there is no runtime in ${runtimesDirectory}: script checks cannot run`, fix, 'RUNTIMES_DIR'),
   ];
 }

@@ -63,7 +63,7 @@ export const sharedMemory: Examination = {
       return sizeBytes < wantedSharedBytes ? warning(`${detail}: enough for small pages`, fix) : ok(detail);
     } catch (thrown) {
       if (errorCodeOf(thrown) === 'ENOENT') return problem('there is no /dev/shm', fix);
-      return skipped(`/dev/shm cannot be looked at (${errorCodeOf(thrown)})`);
+      return skipped(`/dev/shm cannot be examined (${errorCodeOf(thrown)})`);
     }
   },
 };
@@ -119,10 +119,10 @@ export const descriptors: Examination = {
   async examine() {
     const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
     const limit = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.NaN);
-    if (Number.isNaN(limit)) return skipped('this system does not say how many files may be open');
+    if (Number.isNaN(limit)) return skipped('the limit of open files is unknown on this system');
     const detail = `${limit} open files and sockets at most`;
     const fix = `Raise the limit to ${manyDescriptors} (ulimit -n; systemd: LimitNOFILE; Docker: --ulimit nofile=${manyDescriptors}).`;
-    if (limit < fewDescriptors) return problem(`${detail}: too few for checks at the same time`, fix);
+    if (limit < fewDescriptors) return problem(`${detail}: too few for concurrent checks`, fix);
     return limit < manyDescriptors ? warning(detail, fix) : ok(detail);
   },
 };

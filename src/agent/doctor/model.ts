@@ -12,7 +12,7 @@ import { chosenTypes } from './offered-types.ts';
 /** Room for models that think before they answer. */
 const maxAnswerTokens = 1024;
 const question: ModelQuestion = {
-  system: 'You are asked whether you are there. Call the tool answer once.',
+  system: 'This is a connection test. Call the tool answer once.',
   messages: [{ role: 'user', text: 'Call the tool answer with the text "ok".' }],
   tools: [
     {
@@ -42,9 +42,9 @@ export const model: Examination = {
       const { inputTokens, outputTokens, waitedMs } = spending.spent;
       const took = `${inputTokens + outputTokens} tokens, ${Math.round(waitedMs)} ms`;
       if (calls.some(({ name }) => name === 'answer'))
-        return ok(`${access.name} answers and calls tools (${took})`);
+        return ok(`${access.name} responds and calls tools (${took})`);
       return warning(
-        `${access.name} answers (${took}), but called no tool when asked to`,
+        `${access.name} answers (${took}), but calls no tool on request`,
         'Choose a model that calls tools well: agentic checks consist of such calls.',
       );
     } catch (thrown) {
@@ -67,7 +67,7 @@ function refusalOf({ status, refusal = '' }: ModelError, message: string, name: 
   if (status === 404 || (status === 400 && isAboutModel(refusal))) {
     return problem(
       message,
-      `See whether the provider has a model named ${name} (MODEL_NAME), and whether MODEL_URL is its address up to the path of the protocol, such as https://api.openai.com/v1.`,
+      `Check whether the provider has a model named ${name} (MODEL_NAME), and whether MODEL_URL is its address up to the path of the protocol, such as https://api.openai.com/v1.`,
       'MODEL_NAME',
     );
   }
@@ -75,10 +75,10 @@ function refusalOf({ status, refusal = '' }: ModelError, message: string, name: 
     return warning(message, 'Wait, or raise the limit or the credit at the provider.', 'MODEL_URL');
   }
   if (status !== undefined)
-    return problem(message, 'Look at what the provider says; its log may say more.', 'MODEL_URL');
+    return problem(message, 'Read the response of the provider; its log may contain more.', 'MODEL_URL');
   return problem(
     message,
-    'See whether MODEL_URL can be reached from this host: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, EGRESS_DENY, and CA_CERTS_DIR for its certificate apply.',
+    'Check whether MODEL_URL is reachable from this host: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, EGRESS_DENY, and CA_CERTS_DIR for its certificate apply.',
     'MODEL_URL',
   );
 }

@@ -34,7 +34,7 @@ function wayOf({ settings }: Patient): Way {
   return { service, proxy, next: proxy ?? service };
 }
 
-const noService = skipped('no service is named: see environment');
+const noService = skipped('SERVICE_URL is not set: see environment');
 
 /** The name of the service, or of the proxy to it, by both resolvers the agent uses. */
 export const dns: Examination = {
@@ -62,7 +62,7 @@ export const dns: Examination = {
         detail,
         isUnknown
           ? 'Correct the name in SERVICE_URL (or of the proxy), or add it to the DNS of this network.'
-          : 'Make a name server of /etc/resolv.conf reachable from here (UDP and TCP port 53), or set one that is.',
+          : 'Make a name server of /etc/resolv.conf reachable from this host (UDP and TCP port 53), or configure a reachable one.',
       );
     }
   },
@@ -91,7 +91,7 @@ export const proxy: Examination = {
   needs: ['tcp'],
   async examine(patient) {
     const { service, proxy: via } = wayOf(patient);
-    if (!via) return ok('none is used for the service');
+    if (!via) return ok('the service is reached without a proxy');
     const name = hostAndPort(via.hostname, via.port);
     const target = hostAndPort(service.hostname, service.port);
     if (!service.isSecure) return await plainProxy(patient, name, target);
@@ -117,7 +117,7 @@ async function plainProxy(patient: Patient, name: string, target: string): Promi
   if (status === 502 || status === 504) {
     return problem(
       `${name} answers ${status}`,
-      `The proxy cannot reach ${target}: see its logs, or except it by NO_PROXY.`,
+      `The proxy cannot reach ${target}: see its logs, or exclude it with NO_PROXY.`,
     );
   }
   return ok(`${name} passes requests to ${target} on`);
@@ -125,8 +125,8 @@ async function plainProxy(patient: Patient, name: string, target: string): Promi
 
 function unauthorised(name: string): Verdict {
   return problem(
-    `proxy ${name} wants a user and a password, or others (407 Proxy Authentication Required)`,
-    'Put them into HTTPS_PROXY (HTTP_PROXY for an http service): http://USER:PASSWORD@HOST:PORT, special characters as %XX.',
+    `proxy ${name} requires a username and password, or different ones (407 Proxy Authentication Required)`,
+    'Set them in HTTPS_PROXY (HTTP_PROXY for an http service): http://USER:PASSWORD@HOST:PORT, special characters as %XX.',
   );
 }
 
@@ -136,8 +136,8 @@ function isAboutProxy({ phase }: ProbeError): boolean {
 
 function fixForProxy({ kind }: ProbeError, target: string): string {
   if (kind === 'host-unreachable')
-    return `The proxy cannot reach ${target}: see its logs, or except it by NO_PROXY.`;
-  return `Allow CONNECT ${target} in the proxy, correct HTTPS_PROXY, or except the service by NO_PROXY.`;
+    return `The proxy cannot reach ${target}: see its logs, or exclude it with NO_PROXY.`;
+  return `Allow CONNECT ${target} in the proxy, correct HTTPS_PROXY, or exclude the service with NO_PROXY.`;
 }
 
 /** The certificates of the service. */
@@ -170,22 +170,22 @@ function certificateTrouble(
     case 'CERT_NOT_YET_VALID':
       return problem(
         error.message + whose,
-        "Renew the certificate; if it is in order, set this host's clock right.",
+        'Renew the certificate; if it is valid, correct the clock of this host.',
       );
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return problem(
         error.message + whose,
-        `Use a name in SERVICE_URL that the certificate is for, or issue one for ${hostname}.`,
+        `Use a name in SERVICE_URL that the certificate covers, or issue a certificate for ${hostname}.`,
       );
     default:
       if (error.kind !== 'certificate-invalid') {
         return problem(
           error.message,
-          'Something other than TLS answers there, or a protocol too old: correct SERVICE_URL or the server.',
+          'The server does not speak TLS, or an obsolete version: correct SERVICE_URL or the server.',
         );
       }
       return problem(
-        `nothing here trusts ${issuer}, which issued the certificate of ${hostname}: a proxy that opens TLS, or a custom CA`,
+        `this host does not trust ${issuer}, which issued the certificate of ${hostname}: a proxy that intercepts TLS, or a custom CA`,
         `Put the certificate of ${issuer} as a PEM file into a folder, and set CA_CERTS_DIR to it.`,
       );
   }

@@ -13,7 +13,11 @@ it('names the checks whose type or runtime an agent lacks, and no others', () =>
   expect(unmetNeeds([need('URL', null), need('BROWSER', '2026.04')], able)).toEqual([]);
   const unmet = unmetNeeds([need('ICMP', null), need('BROWSER', '2025.04', 5, ['A', 'B', 'C'])], able);
   expect(unmet).toMatchObject([
-    { status: 'warning', about: 'ICMP', detail: '1 check (Shop) cannot run here: the type is not offered' },
+    {
+      status: 'warning',
+      about: 'ICMP',
+      detail: '1 check (Shop) cannot run at this agent: the type is not offered',
+    },
     {
       status: 'warning',
       about: 'BROWSER',

@@ -55,10 +55,8 @@ export function unmetNeeds(
     const names = [...checkNames, ...(moreCount > 0 ? [`${moreCount} more`] : [])].join(', ');
     const which = `${checkCount} ${checkCount === 1 ? 'check' : 'checks'} (${names})`;
     if (!workingTypes.includes(checkType)) {
-      const detail = `${which} cannot run here: the type is not offered`;
-      return [
-        warning(detail, 'See checks above, or leave them to another agent of the location.', checkType),
-      ];
+      const detail = `${which} cannot run at this agent: the type is not offered`;
+      return [warning(detail, 'See checks above, or run them at another agent of the location.', checkType)];
     }
     if (runtimeId === null || runtimeIds.includes(runtimeId)) return [];
     const detail = `${which} cannot run here: the runtime ${runtimeId} is not installed`;

@@ -27,7 +27,7 @@ export const icmp: Examination = {
   },
 };
 
-/** Whether packets of failed requests can be kept as evidence. */
+/** Whether packets of failed requests can be captured as evidence. */
 export const capture: Examination = {
   name: 'capture',
   async examine() {
@@ -41,7 +41,7 @@ export const capture: Examination = {
       };
       const started = ConnectionCapture.start(await loadLibc(), scope, { maxPackets: 1, maxBytes: 1024 });
       await started.stop();
-      return ok('packets of failed requests can be kept');
+      return ok('packets of failed requests can be captured');
     } catch (thrown) {
       if (!(thrown instanceof CaptureUnavailable) && !(thrown instanceof SysUnavailable)) throw thrown;
       return warning(
@@ -64,13 +64,13 @@ export const egress: Examination = {
       ...(allow === '' ? [] : [`EGRESS_ALLOW=${allow}`]),
       ...(deny === '' ? [] : [`EGRESS_DENY=${deny}`]),
     ];
-    const summary = rules.length === 0 ? 'the defaults hold' : rules.join(' ');
+    const summary = rules.length === 0 ? 'the default rules apply' : rules.join(' ');
     if (policy.refusal({ hostname: metadataAddress, address: metadataAddress, port: 80 }) === undefined) {
       return warning(
         `${summary}: checks can reach the metadata service of a cloud (${metadataAddress}), and its credentials`,
-        `Take 169.254.0.0/16 out of EGRESS_ALLOW, unless that is meant.`,
+        `Remove 169.254.0.0/16 from EGRESS_ALLOW, unless this is intended.`,
       );
     }
-    return ok(`${summary}; metadata services of clouds and link-local addresses are closed`);
+    return ok(`${summary}; cloud metadata services and link-local addresses are blocked`);
   },
 };

@@ -79,8 +79,8 @@ export const sandbox: Examination = {
     if (!facts) {
       const [first] = capabilities.failed;
       return problem(
-        first?.reason ?? 'scripts cannot be run here, for no reason that was given',
-        'Run the agent as root in its container, or allow user namespaces; where all scripts are your own, ALLOW_UNISOLATED_SCRIPTS=true will do.',
+        first?.reason ?? 'scripts cannot run on this host, for an unknown reason',
+        'Run the agent as root in its container, or allow user namespaces; if you trust all scripts, set ALLOW_UNISOLATED_SCRIPTS=true.',
       );
     }
     const runtimes = `runtimes ${(capabilities.runtimes ?? []).join(', ')}`;
@@ -126,14 +126,14 @@ export const browser: Examination = {
       if (broken === undefined) return ok(`${executablePath} (${source})`);
       return problem(
         broken,
-        'Run it on the host with --version to see why, install the package chromium-headless-shell, or have CHROMIUM_PATH name another one.',
+        'Run it on the host with --version to see why, install the package chromium-headless-shell, or set CHROMIUM_PATH to a different one.',
       );
     } catch (thrown) {
       if (!(thrown instanceof BrowserMissing)) throw thrown;
       const fix =
         chromiumPath === undefined
           ? 'Use the image with a browser, install the package chromium-headless-shell, or run: npm run runtimes:install chromium.'
-          : 'Correct CHROMIUM_PATH, or unset it to have the browser looked for.';
+          : 'Correct CHROMIUM_PATH, or unset it so that the agent searches for a browser.';
       return problem(thrown.message, fix);
     }
   },

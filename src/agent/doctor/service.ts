@@ -19,7 +19,7 @@ export const protocol: Examination = {
         }
         return ok(`service ${attitude.answer.version}, agent ${own}`);
       case 'older': {
-        const detail = `the service is older than this agent (${own}): it does not know all calls of its protocol`;
+        const detail = `the service is older than this agent (${own}): it does not support the whole protocol of the agent`;
         return problem(
           detail,
           `Upgrade the service to version ${own} or later; agents may be older, not newer.`,
@@ -29,7 +29,7 @@ export const protocol: Examination = {
         return ok('the service answers');
       case 'stranger':
         return problem(
-          `what answers is no Picket service (${attitude.error.message})`,
+          `the server is not a Picket service (${attitude.error.message})`,
           'Correct SERVICE_URL; a path in front of /v1 belongs to it.',
         );
       case 'silent':
@@ -40,14 +40,11 @@ export const protocol: Examination = {
 
 function silence(error: ServiceError): Verdict {
   if (error.httpStatus !== undefined && error.httpStatus >= 500) {
-    return problem(
-      error.message,
-      'The service, or what stands in front of it, is in trouble: look at its logs.',
-    );
+    return problem(error.message, 'The service, or a proxy in front of it, has a problem: check its logs.');
   }
   return problem(
     error.message,
-    'Correct SERVICE_URL if something else answers there; otherwise look at the service.',
+    'Correct SERVICE_URL if a different server responds; otherwise check the service.',
   );
 }
 
@@ -68,7 +65,7 @@ export const key: Examination = {
       case 'refused':
         return problem(
           `the service refuses the key (${attitude.error.httpStatus ?? 'no status'}): unknown, mistyped or revoked`,
-          'Set API_KEY to a key of the private location that is active in this very service.',
+          'Set API_KEY to a key of the private location that is active at this service.',
         );
       default:
         return skipped('not examined: see protocol');
@@ -85,7 +82,7 @@ export const clock: Examination = {
   needs: ['tcp', 'tls', 'key'],
   async examine(patient) {
     const { serviceClock } = await patient.contact();
-    if (!Number.isFinite(serviceClock.errorMs)) return skipped('the service did not say what time it is');
+    if (!Number.isFinite(serviceClock.errorMs)) return skipped('the service did not report its time');
     const skewMs = serviceClock.wallSkewMs;
     const surelyMs = Math.max(0, Math.abs(skewMs) - serviceClock.errorMs);
     const direction = skewMs > 0 ? 'ahead of' : 'behind';
@@ -121,7 +118,7 @@ export const upload: Examination = {
         );
       }
       const detail = `of ${uploadBytes} bytes ${receivedBytes} arrived`;
-      return problem(detail, 'Something between changes bodies: let it pass them as they are.');
+      return problem(detail, 'A proxy on the path changes bodies: configure it to pass them unchanged.');
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
       return problem(uploadTrouble(thrown), uploadFix(thrown));
@@ -137,7 +134,7 @@ export const serviceStorage: Examination = {
     const { attitude } = await patient.contact();
     if (attitude.kind !== 'known') return skipped('not examined: see protocol');
     const { storageProblem: trouble } = attitude.answer;
-    if (trouble === undefined) return skipped('the service is older than this question');
+    if (trouble === undefined) return skipped('the service is too old for this examination');
     if (trouble === null) return ok('the service stores results');
     return problem(
       `the service stores nothing: ${trouble}`,
@@ -154,10 +151,10 @@ export const serviceAnalytics: Examination = {
     const { attitude } = await patient.contact();
     if (attitude.kind !== 'known') return skipped('not examined: see protocol');
     const { analyticsProblem: trouble } = attitude.answer;
-    if (trouble === undefined) return skipped('the service is older than this question');
-    if (trouble === null) return ok('the service makes reports and charts');
+    if (trouble === undefined) return skipped('the service is too old for this examination');
+    if (trouble === null) return ok('the service provides reports and charts');
     return warning(
-      `the service makes no reports and charts: ${trouble}`,
+      `the service provides no reports and charts: ${trouble}`,
       'Fix it at the service. Checks and alerts continue.',
     );
   },
@@ -172,5 +169,5 @@ function uploadTrouble(error: ServiceError): string {
 function uploadFix({ httpStatus }: ServiceError): string {
   return httpStatus === 413
     ? 'Raise the limit of the proxy in front of the service to 150 MB (nginx: client_max_body_size 150m).'
-    : 'Small requests pass and large ones do not: look at proxies, firewalls and the MTU between agent and service.';
+    : 'Small requests pass, large ones do not: check proxies, firewalls and the MTU between agent and service.';
 }

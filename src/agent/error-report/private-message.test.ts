@@ -23,7 +23,7 @@ it.each([
   ['bad address jane@example.com', 'bad address <address>'],
   ['body was {"a":1,"b":[2]} at the end', 'body was {…} at the end'],
   ['token 4f9a8b7c6d5e4f3a2b1c is gone', 'token <token> is gone'],
-  ['no answer from shop.example.com', 'no answer from <name>'],
+  ['no response from shop.example.com', 'no response from <name>'],
   ['at ::ffff:10.0.0.1 and fe80::1%eth0', 'at <address> and <address>'],
   ['Invalid array length', 'Invalid array length'],
   [

@@ -23,7 +23,7 @@ export interface MetricsSource {
   readonly laneStates: () => readonly LaneState[];
   readonly heldLeases: () => number;
   readonly artifacts: () => { readonly count: number; readonly sizeBytes: number };
-  /** Results that wait to be sent, on disk or in memory. */
+  /** Results waiting to be sent, on disk or in memory. */
   readonly waitingResults: () => number;
   readonly spool: () => SpoolState;
   /** Parts of the location that are unhealthy now. */
@@ -44,45 +44,45 @@ const delayBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 const gauges: readonly (readonly [name: string, help: string, read: (source: MetricsSource) => number])[] = [
   ['connected', '1 while the last claim succeeded', ({ isConnected }) => Number(isConnected())],
   ['held_leases', 'Leases the agent holds', ({ heldLeases }) => heldLeases()],
-  ['waiting_results', 'Results that wait to be sent', ({ waitingResults }) => waitingResults()],
+  ['waiting_results', 'Results waiting to be sent', ({ waitingResults }) => waitingResults()],
   [
     'spool_on_disk',
     '1 while results are stored on disk, 0 while in memory only',
     ({ spool }) => Number(spool().mode === 'disk'),
   ],
   ['spool_bytes', 'Size of the results on disk', ({ spool }) => spool().facts?.sizeBytes ?? 0],
-  ['spool_memory_results', 'Results that are in memory alone', ({ spool }) => spool().memoryCount],
-  ['artifacts_waiting', 'Artifacts that wait to be sent', ({ artifacts }) => artifacts().count],
-  ['artifacts_bytes', 'How large they are', ({ artifacts }) => artifacts().sizeBytes],
+  ['spool_memory_results', 'Results held only in memory', ({ spool }) => spool().memoryCount],
+  ['artifacts_waiting', 'Artifacts waiting to be sent', ({ artifacts }) => artifacts().count],
+  ['artifacts_bytes', 'Size of the artifacts waiting to be sent', ({ artifacts }) => artifacts().sizeBytes],
   [
     'clock_skew_seconds',
-    "How far this host's clock is ahead of the service's",
+    'Offset of the host clock from the clock of the service; positive: ahead',
     ({ serviceClock }) => serviceClock.wallSkewMs / 1000,
   ],
   [
     'clock_error_seconds',
-    "How far off the knowledge of the service's clock may be",
+    'Uncertainty of the estimated clock of the service',
     ({ serviceClock }) => serviceClock.errorMs / 1000,
   ],
   [
     'gate_waiting',
-    'Runs that wait in the admission gates of the probe threads',
+    'Runs waiting in the admission gates of the probe threads',
     ({ probes }) => probes.gateState.waiting,
   ],
   [
     'gate_oldest_waiting_seconds',
-    'How long the oldest of them has waited',
+    'Waiting time of the oldest of these runs',
     ({ probes }) => probes.gateState.oldestWaitMs / 1000,
   ],
 ];
 
 const laneGauges: readonly (readonly [name: string, help: string, read: (state: LaneState) => number])[] = [
-  ['lane_size', 'Runs that can be under way at the same time', ({ size }) => size],
-  ['lane_running', 'Runs under way', ({ running }) => running],
-  ['lane_queued', 'Leased runs that wait for their lane', ({ queued }) => queued],
+  ['lane_size', 'Maximum concurrent runs', ({ size }) => size],
+  ['lane_running', 'Runs in progress', ({ running }) => running],
+  ['lane_queued', 'Leased runs waiting for their lane', ({ queued }) => queued],
   [
     'lane_oldest_queued_seconds',
-    'How long the oldest waiting run has waited',
+    'Waiting time of the oldest waiting run',
     ({ oldestQueuedMs }) => oldestQueuedMs / 1000,
   ],
 ];
@@ -113,9 +113,9 @@ const readCounters: readonly (readonly [
 export class AgentMetrics {
   readonly #registry = new Registry();
   readonly #runs = this.#counter('runs', 'Finished runs', ['check_type', 'verdict']);
-  readonly #results = this.#counter('results', 'Results by what became of them', ['settlement']);
-  readonly #artifacts = this.#counter('artifacts', 'Artifacts by what became of them', ['end']);
-  readonly #serviceErrors = this.#counter('service_errors', 'Calls to the service that failed', ['kind']);
+  readonly #results = this.#counter('results', 'Results by outcome', ['settlement']);
+  readonly #artifacts = this.#counter('artifacts', 'Artifacts by outcome', ['end']);
+  readonly #serviceErrors = this.#counter('service_errors', 'Failed calls to the service', ['kind']);
   readonly #doubtful = this.#counter(
     'doubtful_timings',
     'Runs whose times may be too long because the agent itself was late',
@@ -123,22 +123,22 @@ export class AgentMetrics {
   );
   readonly #spoilt = this.#counter(
     'spoilt_runs',
-    'Runs that the agent may have spoilt by being late: recovered by a repetition, or starved',
+    'Runs that may have failed because the agent was late: recovered by a repetition, or starved',
     ['check_type', 'ending'],
   );
   readonly #lateness = this.#histogram(
     'lateness_seconds',
-    'From the time a run was due to the start of its probe',
+    'Time from the due time of a run to the start of its probe',
     latenessBucketsSeconds,
   );
   readonly #startDelay = this.#histogram(
     'start_delay_seconds',
-    'From having the lease of a run to the start of its probe',
+    'Time from the lease of a run to the start of its probe',
     delayBucketsSeconds,
   );
   readonly #probeLag = this.#histogram(
     'probe_lag_seconds',
-    'How late the probe thread was at most while a run was under way',
+    'Maximum lag of the probe thread during a run',
     delayBucketsSeconds,
   );
 
@@ -244,7 +244,7 @@ export class AgentMetrics {
     });
     this.#gauge(
       'check_type_info',
-      'Check types this agent knows, whether they work here, and by which backend; always 1',
+      'Check types of the agent, whether they work on this host, and their backend; always 1',
       ['check_type', 'available', 'backend'],
       (gauge) => {
         const { loaded, backends, failed } = source.capabilities();
@@ -256,7 +256,7 @@ export class AgentMetrics {
     );
     this.#gauge(
       'probe_thread_utilization',
-      'How much of its time a probe thread was at work since the last scrape',
+      'Share of time that a probe thread was busy since the last scrape',
       ['thread'],
       (gauge) => {
         for (const [thread, part] of source.probes.utilizations().entries()) {
@@ -264,15 +264,10 @@ export class AgentMetrics {
         }
       },
     );
-    this.#gauge(
-      'location_sick',
-      '1 for each part of the location that the agent finds unhealthy',
-      ['kind'],
-      (gauge) => {
-        const unhealthy = source.unhealthyParts();
-        for (const kind of unhealthyKinds) gauge.set({ kind }, unhealthy.includes(kind) ? 1 : 0);
-      },
-    );
+    this.#gauge('location_sick', '1 for each unhealthy part of the location', ['kind'], (gauge) => {
+      const unhealthy = source.unhealthyParts();
+      for (const kind of unhealthyKinds) gauge.set({ kind }, unhealthy.includes(kind) ? 1 : 0);
+    });
   }
 
   #addEventLoopUtilization(): void {

@@ -98,7 +98,7 @@ export class Drain {
       await client.release([], releaseTimeoutMs, { isLeaving: true });
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
-      log.debug({ reason: thrown.message }, 'failed to say goodbye to the service');
+      log.debug({ reason: thrown.message }, 'failed to sign off from the service');
     }
   }
 

@@ -19,7 +19,7 @@ const hastyPauseMs = 1000;
 const noSlots: Readonly<Record<Lane, number>> = { probe: 0, script: 0 };
 
 /** Why a claim under way is given up: a lane that it asked nothing for has room now, and nothing to do. */
-const outdated = new DOMException('a full lane has room again', 'AbortError');
+const outdated = new DOMException('a full lane has capacity again', 'AbortError');
 
 type State = 'created' | 'claiming' | 'waiting-for-slot' | 'pausing' | 'stopped';
 
@@ -107,7 +107,7 @@ export class Poller {
   }
 
   start(): void {
-    this.#problem = 'starting: no claim was answered yet';
+    this.#problem = 'starting: no response to a claim yet';
     this.#loop ??= this.#poll();
   }
 
@@ -273,7 +273,7 @@ export class Poller {
     if (error.kind === 'stopped' && this.#stop.signal.aborted) return 0;
     const failed =
       error.kind === 'stopped'
-        ? new ServiceError('refused', 'the service refused the key on another call', { httpStatus: 401 })
+        ? new ServiceError('refused', 'the service rejected the key on another call', { httpStatus: 401 })
         : error;
     const delayMs = retryDelayMs(failed, this.#failedAttempts);
     const isNews = this.#isConnected || this.#failedAttempts === 0 || this.#problem !== failed.message;

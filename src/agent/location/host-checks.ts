@@ -59,7 +59,7 @@ export function memoryCheck(): SelfCheck {
       if (limitBytes === 0 || limitBytes > 2 ** 50) return unknown;
       const freeBytes = process.availableMemory();
       return freeBytes < limitBytes * memoryReserve
-        ? unhealthy(`${megabytes(freeBytes)} MB of ${megabytes(limitBytes)} MB of memory are left`)
+        ? unhealthy(`${megabytes(freeBytes)} MB of ${megabytes(limitBytes)} MB of memory are free`)
         : healthy;
     },
   };

@@ -41,7 +41,7 @@ export function resolverCheck(serviceHost: string): SelfCheck {
       ]);
       const servers = resolver.getServers().join(', ');
       if (rootCode === undefined || aliveCodes.has(rootCode)) hasAnswered = true;
-      else if (hasAnswered) return unhealthy(`the name servers (${servers}) do not answer: ${rootCode}`);
+      else if (hasAnswered) return unhealthy(`the name servers (${servers}) do not respond: ${rootCode}`);
       else return unknown;
       const [nameCode] = nameCodes;
       if (names.length === 0) return healthy;
@@ -86,7 +86,7 @@ function verdictOf(
   if (answers.length === 0) return unknown;
   if (answers.some(({ outcome }) => outcome === 'answered')) return healthy;
   const found = answers.map(({ canary: { host, port }, outcome }) => `${host}:${port} ${outcome}`);
-  return unhealthy(`no canary can be reached: ${found.slice(0, 5).join(', ')}`);
+  return unhealthy(`no canary is reachable: ${found.slice(0, 5).join(', ')}`);
 }
 
 /**

@@ -140,7 +140,10 @@ export class RunPipeline {
     } catch (thrown) {
       // A target's document can nest so deep that it cannot be written. The verdict stands without it.
       crash = crashSite(toError(thrown));
-      outcome = { ...outcome, errorMessages: [...outcome.errorMessages, 'The detail could not be written.'] };
+      outcome = {
+        ...outcome,
+        errorMessages: [...outcome.errorMessages, 'The detail could not be serialized.'],
+      };
     }
     if (isAborted) await artifacts?.discard();
     const sealed = isAborted
@@ -200,7 +203,7 @@ export class RunPipeline {
     const nowMs = this.#clock.monotonicMs() + serviceOffsetMs;
     const finished = ownReport(
       { runId, leaseNumber, resultId },
-      { code: 'RUN_ABORTED', message: 'The run was stopped before it began.', checkType },
+      { code: 'RUN_ABORTED', message: 'The run was stopped before it started.', checkType },
       { scrubber: this.#ownScrubber, startedAtMs: nowMs, nowMs },
     );
     return { ...finished, facts: { ...finished.facts, isAborted: true, isUnstarted: true } };
@@ -239,7 +242,7 @@ export class RunPipeline {
       } else {
         crash = crashSite(error);
         crashError = this.#privateError(order, error);
-        outcome = broken(failure('RUNNER_CRASHED', `The check's runner broke: ${error.message}`));
+        outcome = broken(failure('RUNNER_CRASHED', `The runner of the check failed: ${error.message}`));
       }
     }
     signal.removeEventListener('abort', abort);

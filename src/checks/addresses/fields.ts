@@ -14,7 +14,7 @@ export const AddressesField = z
 export type Addresses = z.infer<typeof AddressesField>;
 
 export const addressesWords = {
-  label: 'Addresses of the name',
+  label: 'Addresses to check',
   hint: 'With several addresses, the worst outcome counts. The run shows which address it was.',
   words: {
     '': 'the first',

@@ -68,7 +68,7 @@ async function everyAddress<Detail extends AddressedDetail>(
     const distinct = [...new Map(addresses.map((one) => [one.address, one])).values()];
     first = distinct[0];
     if (distinct.length > maxAddresses) {
-      const message = `${name} has ${distinct.length} addresses: the first ${maxAddresses} are gone to`;
+      const message = `${name} has ${distinct.length} addresses; the first ${maxAddresses} are checked`;
       context.log.write('WARN', message);
     }
     for (const one of distinct.slice(1, maxAddresses)) {
@@ -211,7 +211,7 @@ function ofFamily(inner: NameResolver, wanted: IpFamily): NameResolver {
   return withServersOf(inner, async (name, family, controls) => {
     if (family !== 'any' && family !== wanted) {
       controls?.onMeasured?.(ownAnswer);
-      throw new ResolveError('not-found', 'ENODATA', `${name} has no address of IPv${wanted}`);
+      throw new ResolveError('not-found', 'ENODATA', `${name} has no IPv${wanted} address`);
     }
     return await resolver.resolve(name, wanted, controls);
   });

@@ -44,19 +44,19 @@ export const AgenticDetail = z.object({
     )
     .max(10_000),
   errors: z.array(z.object({ error: z.object({ message: text }) })).max(100),
-  artifactManifest: z.record(z.string(), z.string()).describe('Paths of artifacts and what they are'),
-  screenshots: z.array(z.string()).max(100).default([]).describe('Pictures of the page'),
+  artifactManifest: z
+    .record(z.string(), z.string())
+    .describe('Paths of artifacts, each with its description'),
+  screenshots: z.array(z.string()).max(100).default([]).describe('Screenshots of the page'),
   plan: z
     .object({
       origin: z
         .enum(planOrigins)
         .describe(
-          'found: by the model; replayed: without it; healed: the model changed steps that no longer fit',
+          'found: by the model; replayed: without the model; healed: the model replaced steps that no longer matched',
         ),
-      version: z.int().nullable().describe('The version that the run began with; null where there was none'),
-      fresh: AgenticPlan.nullable().describe(
-        'The plan to keep for later runs; null where it has not changed',
-      ),
+      version: z.int().nullable().describe('Plan version at the start of the run; null without a plan'),
+      fresh: AgenticPlan.nullable().describe('New plan for later runs; null if the plan has not changed'),
     })
     .nullable()
     .default(null),
@@ -69,12 +69,15 @@ export const AgenticDetail = z.object({
       isEstimated: z
         .boolean()
         .default(false)
-        .describe('Whether tokens are estimated from what was sent and received: the model did not say'),
+        .describe('Whether tokens are estimated from the messages, because the model did not report them'),
       waitedMs: z.number(),
-      cost: z.number().nullable().describe('By the prices of the agent’s settings; null without any'),
+      cost: z
+        .number()
+        .nullable()
+        .describe('Calculated with the prices in the settings of the agent; null without prices'),
     })
     .nullable()
     .default(null)
-    .describe('What the run took of the model; null where it asked for nothing'),
+    .describe('Model usage of the run; null without model requests'),
 });
 export type AgenticDetail = z.output<typeof AgenticDetail>;

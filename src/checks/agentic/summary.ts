@@ -7,9 +7,9 @@ import { stepInWords } from './plan/plan.ts';
 
 const shownSteps = 100;
 const origins = {
-  found: 'The model found the steps; later runs repeat them without it.',
-  replayed: 'The steps of an earlier run were repeated, without the model.',
-  healed: 'The model replaced steps that no longer fitted the page.',
+  found: 'The model found the steps; later runs repeat them without the model.',
+  replayed: 'The run repeated the steps of an earlier run, without the model.',
+  healed: 'The model replaced steps that no longer matched the page.',
 } as const;
 
 /** What people read of the result of an agentic check: its steps, what it verified, and its use of the model. */
@@ -41,7 +41,7 @@ export function summaryOf(detail: AgenticDetail): DetailSummary {
         title: 'Steps',
         id: 'steps',
         table: {
-          caption: 'Tool calls and their results, in their order',
+          caption: 'Tool calls and their results, in order',
           columns: [{ title: 'Kind' }, { title: 'Content' }],
           rows: steps.slice(0, shownSteps).map((step) => [inWords(step.type), stepText(step)]),
         },

@@ -7,7 +7,7 @@ const request = ApiSpec.shape.request.shape;
 
 const ApiCheckDefaults = z
   .object({
-    url: z.string().max(2048).default('').describe('What `{{GROUP_BASE_URL}}` stands for in the checks'),
+    url: z.string().max(2048).default('').describe('Value of `{{GROUP_BASE_URL}}` in the checks'),
     headers: request.headers,
     queryParameters: request.queryParameters,
     assertions: request.assertions,

@@ -77,7 +77,7 @@ export class RequestScripts {
     const method = ApiSpec.shape.request.shape.method.safeParse(seen.method);
     if (!method.success) {
       const shown = JSON.stringify(beginningOf(seen.method, 50));
-      const message = `Setup failed: it left the method ${shown}, which requests of checks cannot have`;
+      const message = `Setup failed: it set the method ${shown}, which checks do not support`;
       this.#context.log.part('setup').write('ERROR', message);
       return { failure: failure('SCRIPT_FAILED', message) };
     }
@@ -143,7 +143,7 @@ export class RequestScripts {
     if (this.#session?.isOpen) return this.#session;
     this.close();
     const { phases, signal, runtimeId, snippets, secretNames, lifecycle } = this.#context;
-    if (!phases) return failure('SANDBOX_UNAVAILABLE', 'scripts cannot be run here: there is no sandbox');
+    if (!phases) return failure('SANDBOX_UNAVAILABLE', 'scripts cannot run on this agent: it has no sandbox');
     const scripts = [...(lifecycle?.setup ?? []), ...(lifecycle?.teardown ?? [])];
     const usesSnippets = scripts.some(({ script }) => script.includes('snippets'));
     try {

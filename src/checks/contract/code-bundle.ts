@@ -22,7 +22,7 @@ export function codeBundleKeyOf({ sha256, sizeBytes }: BundleContent): string {
 
 /** @throws Error for a text that is no key. */
 export function readCodeBundleKey(key: string): BundleContent {
-  if (!codeBundleKey.test(key)) throw new Error(`not the key of a code bundle: ${key.slice(0, 100)}`);
+  if (!codeBundleKey.test(key)) throw new Error(`not a code bundle key: ${key.slice(0, 100)}`);
   const [sha256 = '', size = ''] = key.split('-');
   return { sha256, sizeBytes: Number(size) };
 }

@@ -17,12 +17,12 @@ export const DiagnosedRoute = z
     end: z
       .enum(ends)
       .describe(
-        'reached: the target answered; unreachable: a router says that there is no path; silent: no answer behind the last hop; hop-limit, time-limit: it was not followed further; unsent: the host of the agent could not send',
+        'reached: the target responded; unreachable: a router reported that there is no route; silent: no response behind the last hop; hop-limit, time-limit: a limit was reached; unsent: the host of the agent could not send',
       ),
-    router: z.string().nullable().describe('The address of the router that says that there is no path'),
+    router: z.string().nullable().describe('Address of the router that reported that there is no route'),
     hops: z
       .array(z.object({ hopNumber: z.int(), ips: z.array(z.string()) }))
-      .describe('The addresses that answered at each distance'),
+      .describe('Addresses that responded at each distance'),
   })
   .meta({ id: 'DiagnosedRoute' });
 export type DiagnosedRoute = z.output<typeof DiagnosedRoute>;

@@ -28,29 +28,31 @@ const text = z.string().max(2000);
  */
 export const FailureDetails = z
   .object({
-    host: text.optional().describe('The host name of the peer, where the failure is not about one address'),
-    address: text.optional().describe('The address of the peer'),
-    port: z.int().optional().describe('The port of the peer'),
-    timedOutIn: z.enum(phases).optional().describe('The step in which the time limit ran out'),
-    router: text.optional().describe('The router or host that answered in place of the target'),
-    loop: z.array(text).max(10).optional().describe('Routers that pass the packets to each other in a loop'),
-    proxy: text.optional().describe('The proxy that refused or failed, with its port'),
-    proxyStatus: z.int().optional().describe('The HTTP status of that proxy'),
-    proxyStatusText: text.optional().describe('The reason phrase of that answer'),
+    host: text.optional().describe('Host name of the peer, if the failure does not concern a single address'),
+    address: text.optional().describe('Address of the peer'),
+    port: z.int().optional().describe('Port of the peer'),
+    timedOutIn: z.enum(phases).optional().describe('Phase in which the time limit was exceeded'),
+    router: text.optional().describe('Router or host that responded instead of the target'),
+    loop: z.array(text).max(10).optional().describe('Routers of a routing loop'),
+    proxy: text.optional().describe('Proxy that refused or failed, with its port'),
+    proxyStatus: z.int().optional().describe('HTTP status of that proxy'),
+    proxyStatusText: text.optional().describe('Reason phrase of that response'),
     nameExists: z
       .boolean()
       .optional()
-      .describe('True: the name exists and has no address of the wanted family'),
-    responseCode: text.optional().describe('The DNS response code of the resolver; absent: it was silent'),
-    certificateFlaw: z.enum(certificateFlaws).optional().describe('What is wrong with the certificate'),
-    clockAt: text.optional().describe('The time by the clock that the certificate was judged by'),
+      .describe('true: the name exists but has no address of the requested family'),
+    responseCode: text.optional().describe('DNS response code of the resolver; absent: no response'),
+    certificateFlaw: z.enum(certificateFlaws).optional().describe('Problem of the certificate'),
+    clockAt: text
+      .optional()
+      .describe('Time at which the certificate was verified, by the clock of the agent’s host'),
     baselinePart: z
       .enum(['certificate', 'connection'])
       .optional()
-      .describe('What is weaker than the baseline allows'),
-    grpcStatus: z.int().optional().describe('The status that the gRPC call ended with'),
-    closeCode: z.int().optional().describe('The code with which the server closed the WebSocket'),
-    egressRule: text.optional().describe('The rule of the egress policy that denied the connection'),
+      .describe('Part that is weaker than the baseline allows'),
+    grpcStatus: z.int().optional().describe('Final gRPC status of the call'),
+    closeCode: z.int().optional().describe('Close code of the WebSocket server'),
+    egressRule: text.optional().describe('Rule of the egress policy that denied the connection'),
   })
   .meta({ id: 'FailureDetails' });
 export type FailureDetails = z.output<typeof FailureDetails>;

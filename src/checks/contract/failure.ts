@@ -195,7 +195,9 @@ export const Failure = z
     // An agent that is newer may say what this build does not know: then it says nothing.
     details: FailureDetails.optional()
       .catch(undefined)
-      .describe('The facts of the failure, by its code; absent in results of older agents'),
+      .describe(
+        'Facts of the failure; the code decides which fields exist. Absent in results of older agents',
+      ),
   })
   .meta({ id: 'Failure' });
 export type Failure = z.infer<typeof Failure>;

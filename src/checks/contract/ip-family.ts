@@ -8,7 +8,7 @@ export type IpFamilyName = (typeof ipFamilies)[number];
 export const IpFamilyField = z
   .enum(ipFamilies)
   .default('IPv4')
-  .describe('IPv4: addresses of IPv6 where the name has none of IPv4; IPv6: those alone');
+  .describe('IPv4: IPv4, or IPv6 if the name has no IPv4 address; IPv6: IPv6 only');
 
 /** The family of the address that was used; null where there was none. */
 export function familyName(address: string | null): IpFamilyName | null {

@@ -46,14 +46,14 @@ const takenNames: ReadonlySet<string> = new Set(['node_modules', '.picket']);
 
 /** Why a path cannot name a file of a script, or undefined. */
 function pathProblem(path: string): string | undefined {
-  if (/[\0\\]/.test(path)) return 'must not hold backslashes or null characters';
+  if (/[\0\\]/.test(path)) return 'must not contain backslashes or null characters';
   const normal = posix.normalize(path);
   if (posix.isAbsolute(path) || normal === '.' || normal === '..' || normal.startsWith('../')) {
-    return 'must be relative and stay below the folder of the check';
+    return 'must be relative and stay inside the folder of the check';
   }
   if (path.endsWith('/')) return 'must name a file';
   const [top = ''] = normal.split('/');
-  return takenNames.has(top) ? `must not lead to ${top}, which belongs to the runtime` : undefined;
+  return takenNames.has(top) ? `must not point to ${top}, which belongs to the runtime` : undefined;
 }
 
 const filePath = z
@@ -84,7 +84,10 @@ export const Snapshots = z
       key: z
         .string()
         .regex(codeBundleKey, { error: 'is not the key of an upload', abort: true })
-        .refine((key) => readCodeBundleKey(key).sizeBytes <= maxSnapshotBytes, 'is the key of no picture'),
+        .refine(
+          (key) => readCodeBundleKey(key).sizeBytes <= maxSnapshotBytes,
+          'is not the key of a screenshot',
+        ),
       path: filePath,
     }),
   )

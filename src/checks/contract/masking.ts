@@ -145,7 +145,7 @@ export function refuseMoved(masked: readonly MaskedValue[], change: Change): voi
     const name = address.join('.');
     return keptFields(value, change).map((key) => ({
       key,
-      message: `must be entered again, because "${name}" leads to another address now`,
+      message: `must be entered again, because "${name}" now points to a different address`,
     }));
   });
   if (problems.length === 0) return;

@@ -37,9 +37,9 @@ export const HostnameField = z
   .max(2048)
   // What templates make of it is known only when it runs.
   .refine((text) => text === '' || text.includes('{{') || parseHostname(text) !== undefined, {
-    error: 'must be a host name or an address, without scheme, port and path',
+    error: 'must be a host name or IP address, without scheme, port and path',
   })
-  .describe('A host name or an address, without scheme and port');
+  .describe('Host name or IP address, without scheme and port');
 
 /** The name for TLS where it is another than the host's. */
 export const ServerName = z
@@ -47,11 +47,11 @@ export const ServerName = z
   .max(253)
   // What templates make of it is known only when it runs.
   .refine((text) => text.includes('{{') || parseServerName(text) !== undefined, {
-    error: 'must be a host name: neither an address nor a wildcard, without scheme, port and path',
+    error: 'must be a host name without wildcard, scheme, port and path',
   })
   .nullable()
   .default(null)
-  .describe('Name for TLS: sent as SNI, and the certificate has to be for it; null: the name of the host');
+  .describe('TLS server name: sent as SNI and compared with the certificate; null: the host');
 
 /** Hosts that a request brings a trace to: `*` stands for any characters. */
 export const TraceparentHosts = z
@@ -60,15 +60,12 @@ export const TraceparentHosts = z
       .string()
       .min(1)
       .max(253)
-      .regex(
-        /^[^\s:/?#@]+$/,
-        'must be a host name, in which * stands for any characters: without scheme, port and path',
-      ),
+      .regex(/^[^\s:/?#@]+$/, 'must be a host name without scheme, port and path; * matches any characters'),
   )
   .max(50)
   .default([])
   .describe(
-    'Hosts that get a `traceparent` header, so that a trace of theirs begins with this run: names, `*` for any characters',
+    'Host names that receive a `traceparent` header, so that their traces begin with this run; `*` matches any characters',
   );
 
 /** Whether the host of a URL is an address with a zone, which no URL can have (WHATWG URL standard, "host parsing"). */

@@ -17,19 +17,22 @@ export const dns = defineCheckType({
   hasNetworkErrors: false,
   spec: DnsSpec,
   form: {
-    'request.query': { label: 'Name to ask for' },
+    'request.query': { label: 'Name to look up' },
     'request.recordType': { label: 'Record type' },
-    'request.nameServer': { label: 'Name server', hint: "Its name or address; empty: the location's own." },
+    'request.nameServer': {
+      label: 'Name server',
+      hint: 'Host name or IP address; empty: the resolver of the location.',
+    },
     'request.port': {
       label: 'Port of the name server',
-      hint: 'Goes with a name server: 53, or 853 with DoT.',
+      hint: 'Required with a name server: 53, or 853 with DoT.',
     },
     'request.protocol': {
       label: 'Protocol',
       words: { UDP: 'UDP', TCP: 'TCP', DOT: 'TLS (DoT)', DOH: 'HTTPS (DoH)' },
     },
-    'request.recursionDesired': { label: 'The name server may ask others' },
-    'request.dnssecOk': { label: 'Ask for signatures (DNSSEC)' },
+    'request.recursionDesired': { label: 'Request recursion' },
+    'request.dnssecOk': { label: 'Request DNSSEC signatures' },
     ...assertionsForm,
     ...limitsForm,
   },

@@ -32,7 +32,7 @@ export function fillRequest(
   const nameServer =
     written === null || spec.port === null ? null : namedServer(written, spec.port, spec.protocol);
   if (nameServer === undefined) {
-    const message = `the name server ${JSON.stringify(written)} is no name and no address`;
+    const message = `the name server ${JSON.stringify(written)} is neither a host name nor an IP address`;
     return { failure: failure('HOST_INVALID', message) };
   }
   return { query, nameServer, assertions: filledAssertions(spec.assertions, variables) };

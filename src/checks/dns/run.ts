@@ -125,7 +125,7 @@ async function ask(
     {
       hold,
       failureOf: (asked) => ('reply' in asked || isWelcome(spec, asked) ? undefined : asked.failure),
-      obstacleTo: () => (server ? undefined : "the name server's own name has no address"),
+      obstacleTo: () => (server ? undefined : 'the host name of the name server has no address'),
       isSeenHanging: false,
       repetition: ({ hostname, address, port }) =>
         queryRepetition(
@@ -153,7 +153,7 @@ async function askHostServers(
   const servers = resolver.nameServers?.() ?? [];
   let uncertain: Replied | undefined;
   let failed: Silent = {
-    failure: failure('RESOLVER_FAILED', 'this location names no name server of its own'),
+    failure: failure('RESOLVER_FAILED', 'this location has no name server of its own'),
     server: undefined,
     endMs: performance.now(),
   };
@@ -231,7 +231,7 @@ function readSilence({ spec, prepared: request, context, startMs }: Run, asked: 
     };
   }
   context.log.write('INFO', `As the check expects: ${failed.message}`);
-  const nothing = () => ({ kind: 'unavailable', reason: `there is no answer: ${failed.message}` }) as const;
+  const nothing = () => ({ kind: 'unavailable', reason: `there is no response: ${failed.message}` }) as const;
   return {
     measured: { responseTimeMs, measurement: unanswered },
     detail,

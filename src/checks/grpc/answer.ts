@@ -55,6 +55,6 @@ function healthNumberIn(message: Uint8Array): number {
     return healthStatusOf(message);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new ProtoError(`the answer is none of the health service: ${reason}`);
+    throw new ProtoError(`the response is not from the health service: ${reason}`);
   }
 }

@@ -59,7 +59,7 @@ function filled(
   const path = isHealth ? 'grpc.health.v1.Health/Check' : fill(grpcConfig.method).trim();
   const { service, method } = methodOf(path);
   if (!/^[\w.]+$/.test(service) || !/^\w+$/.test(method)) {
-    const message = `${JSON.stringify(path)} is no method: it has to be package.Service/Method`;
+    const message = `${JSON.stringify(path)} is not a method: it must be package.Service/Method`;
     return { failure: failure('REQUEST_INVALID', message) };
   }
   const types =

@@ -54,7 +54,7 @@ function responseSection(response: NonNullable<GrpcDetail['response']>): Summary
       ),
       fact('Health', healthStatusLabel, healthStatusLabel === 'SERVING' ? null : 'not serving'),
       fact('Messages', response.messageCount),
-      fact('Stream', response.isStreamLeft ? 'cancelled after the messages that the check wants' : null),
+      fact('Stream', response.isStreamLeft ? 'cancelled after the requested number of messages' : null),
       fact('Reflection took', took(response.reflectionTimeMs)),
       fact('Methods of the service', response.discoveredMethods.join(', ') || null),
     ],

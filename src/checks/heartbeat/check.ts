@@ -30,13 +30,13 @@ export const heartbeat = defineCheckType({
   isRetried: false,
   spec: HeartbeatSpec,
   form: {
-    'heartbeat.period': { label: 'A ping is expected every', hint: 'From 30 seconds to 365 days.' },
-    'heartbeat.periodUnit': { label: 'Unit of the period' },
-    'heartbeat.grace': { label: 'It may be late by', hint: 'At most 365 days.' },
-    'heartbeat.graceUnit': { label: 'Unit of the lateness' },
+    'heartbeat.period': { label: 'Expected interval of pings', hint: 'From 30 seconds to 365 days.' },
+    'heartbeat.periodUnit': { label: 'Unit of the interval' },
+    'heartbeat.grace': { label: 'Grace time', hint: 'At most 365 days.' },
+    'heartbeat.graceUnit': { label: 'Unit of the grace time' },
     'heartbeat.pingToken': {
       label: 'Secret of the ping URL',
-      hint: 'Chosen for you when empty. Who knows it can ping.',
+      hint: 'Generated if empty. Anyone with the secret can send pings.',
     },
     'heartbeat.pingUrl': { isHidden: true },
   },

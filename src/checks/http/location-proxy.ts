@@ -18,7 +18,9 @@ function filledUrl({
     if (text === '') return { url: undefined };
     const url = URL.parse(text);
     if (url && isProxyUrl(url)) return { url };
-    return { failure: failure('PROXY_FAILED', "the location's proxyUrl is no http, https or socks5 URL") };
+    return {
+      failure: failure('PROXY_FAILED', 'the proxyUrl of the location is not an http, https or socks5 URL'),
+    };
   } catch (thrown) {
     return templateFailure(thrown);
   }
@@ -51,7 +53,7 @@ export function scriptProxyUrl(
   const { url } = filled;
   if (hasBrowser && url?.username && url.protocol.startsWith('socks5')) {
     const message =
-      'browsers cannot log in at a SOCKS5 proxy: let it know this host by its address, or use an http proxy';
+      'browsers cannot authenticate at a SOCKS5 proxy: let the proxy accept this host by its address, or use an http proxy';
     return { failure: failure('PROXY_FAILED', message) };
   }
   return { proxyUrl: url?.href ?? null };

@@ -144,7 +144,7 @@ function headersOf(
     const name = key.trim();
     const lowerName = name.toLowerCase();
     if (lowerName === 'content-length') {
-      log.write('WARN', 'the header Content-Length of the check is not sent: it follows from the body');
+      log.write('WARN', 'the header Content-Length of the check is not sent: it is set from the body');
       continue;
     }
     names.add(lowerName);

@@ -131,7 +131,7 @@ async function requestOnce(
     const { result } = diagnosed;
     logFamily(result.url.hostname, result.address, family, log);
     if (result.body.isOverLimit) log.write('WARN', overLimit(result.body.bytes.length));
-    if (isLeft(result)) log.write('INFO', 'the answer is a stream without an end: its body is not read');
+    if (isLeft(result)) log.write('INFO', 'the response is an endless stream: its body is not read');
     const afterword = afterwards ? await afterwards(exchangeOf(request, result)) : nothingAfterwards;
     return conclude(readResponse(spec, request, result, afterword), diagnosed, context);
   } finally {
@@ -162,7 +162,7 @@ function traceHeaders({ trace }: PreparedRequest, hostname: string): readonly st
 
 /** A body that was not read to its end, in words. */
 function overLimit(readBytes: number): string {
-  return `the body is longer than an agent reads: what came after its first ${readBytes} bytes is not judged, nor timed`;
+  return `the body exceeds the limit of an agent: data after the first ${readBytes} bytes is not judged, nor timed`;
 }
 
 function exchangeOf(request: PreparedRequest, result: HttpProbeResult): HttpExchange {

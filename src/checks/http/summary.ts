@@ -79,7 +79,7 @@ function redirectSections(redirects: readonly HttpRedirectDetail[]): SummarySect
       title: 'Redirects',
       id: 'redirects',
       table: {
-        caption: 'Redirects, in their order',
+        caption: 'Redirects, in order',
         columns: [
           { title: 'Address', role: 'key' },
           { title: 'Status', isNumber: true, role: 'compared' },

@@ -34,7 +34,7 @@ export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits):
   const isOverMax = maxPacketLossThreshold !== null && lossPercent >= maxPacketLossThreshold;
   const isFailed = received === 0 || isOverMax;
   if (shouldFail) {
-    const message = `${received} of ${sent} echo requests were answered, and the check expects that the target does not answer`;
+    const message = `${received} of ${sent} echo requests were answered, but the check expects no reply`;
     return { failure: isFailed ? undefined : failure('REPLY_UNEXPECTED', message), isDegraded: false };
   }
   if (received === 0) return { failure: noReplyFailure(sent, results), isDegraded: false };
@@ -49,7 +49,7 @@ export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits):
 /** Silence, or somebody on the way who said why. */
 function noReplyFailure(sent: number, results: readonly PingResult[]): Failure {
   const router = results.find(({ from }) => from !== null)?.from;
-  const message = `None of ${sent} echo requests was answered by the target${errorsIn(results)}`;
+  const message = `The target answered none of ${sent} echo requests${errorsIn(results)}`;
   return router ? failure('HOST_UNREACHABLE', message, { router }) : failure('NO_REPLY', message);
 }
 

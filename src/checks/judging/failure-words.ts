@@ -36,7 +36,7 @@ export interface KnownFailure {
 
 const parts: Readonly<Record<Failing, string>> = {
   target: 'the target',
-  path: 'the target, or the network on the way to it',
+  path: 'the target, or the network path to it',
   location: 'the location',
   agent: 'the agent',
   check: 'the definition of the check',

@@ -14,7 +14,7 @@ export function filledHostname(
   const hostname = parseHostname(written);
   if (hostname !== undefined) return { hostname };
   const message = `${JSON.stringify(written)} is neither a host name nor an address`;
-  return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
+  return { failure: failure('HOST_INVALID', `${message}; scheme, port and path are not allowed`) };
 }
 
 /**
@@ -30,7 +30,7 @@ export function filledServerName(
   const filled = render(written, variables, 'raw');
   const serverName = parseServerName(filled);
   if (serverName !== undefined) return { serverName };
-  return { failure: failure('HOST_INVALID', `the server name ${JSON.stringify(filled)} is no host name`) };
+  return { failure: failure('HOST_INVALID', `the server name ${JSON.stringify(filled)} is not a host name`) };
 }
 
 /** Assertions with the templates of their targets filled in. @throws TemplateError */

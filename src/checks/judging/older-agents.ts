@@ -77,7 +77,7 @@ export function routeOfOlderAgent(log: readonly string[]): DiagnosedRoute | null
 function endIn(said: string): DiagnosedRoute['end'] {
   if (said.includes('the target answered')) return 'reached';
   if (said.includes('there is no way on')) return 'unreachable';
-  if (said.includes('nobody behind the last hop')) return 'silent';
+  if (said.includes('behind the last hop')) return 'silent';
   if (said.includes('the time for it was over')) return 'time-limit';
   return said.includes('could not send') ? 'unsent' : 'hop-limit';
 }

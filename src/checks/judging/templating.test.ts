@@ -119,7 +119,7 @@ describe('helpers', () => {
       expect(render('{{moment "today at 9:00" "YYYY-MM-DDTHH:mm"}}', {}, 'raw')).toBe('2026-05-27T09:00');
       expect(render('{{moment}}', {}, 'raw')).toBe('2026-05-27T23:30:00Z');
       expect(render('http://h/{{moment "HH:mm"}}', {}, 'url')).toBe('http://h/23%3A30');
-      expect(() => render('{{moment "gibberish" "X"}}', {}, 'raw')).toThrow(/not a moment/);
+      expect(() => render('{{moment "gibberish" "X"}}', {}, 'raw')).toThrow(/not a date or time/);
     } finally {
       vi.useRealTimers();
     }

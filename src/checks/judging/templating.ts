@@ -38,7 +38,7 @@ export function render(text: string, values: Readonly<Record<string, string>>, m
     const template = templates.getOrMake(`${mode}:${text}`, () => compile(text, mode));
     const filled = isPlain(text) ? template(values) : timed(text, values, () => template(values));
     if (filled.length > maxFilledLength) {
-      throw new TemplateError(`a template makes a text of more than ${maxFilledLength} characters`);
+      throw new TemplateError(`a template produces more than ${maxFilledLength} characters`);
     }
     return filled;
   } catch (thrown) {
@@ -145,6 +145,6 @@ function formatMoment(given: readonly string[]): string {
   const now = new Date();
   // Words such as "today at 9:00" mean UTC hours, wherever the agent runs.
   const moment = words === undefined ? now : chrono().parseDate(words, { instant: now, timezone: 0 });
-  if (!moment) throw new TemplateError(`moment: ${JSON.stringify(words)} is not a moment in time`);
+  if (!moment) throw new TemplateError(`moment: ${JSON.stringify(words)} is not a date or time`);
   return dayjs.utc(moment).format(format ?? 'YYYY-MM-DDTHH:mm:ss[Z]');
 }

@@ -6,7 +6,7 @@ import type { RunLog } from '../contract/run-log.ts';
 export function wantedFamily(ipFamily: IpFamilyName | null, log: RunLog): WantedFamily {
   if (ipFamily !== 'IPv6') return 'ipv4-first';
   const { family, isFallback } = usableFamily(6);
-  if (isFallback) log.write('WARN', 'IPv6 is switched off at this location: the run used IPv4');
+  if (isFallback) log.write('WARN', 'IPv6 is disabled at this location: the run used IPv4');
   return family;
 }
 

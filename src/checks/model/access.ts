@@ -34,7 +34,7 @@ export interface ModelAccess {
 }
 
 /** Why checks that need a model are not offered. */
-export const modelMissing = 'no model is named to ask: set MODEL_URL and MODEL_NAME';
+export const modelMissing = 'no model is configured: set MODEL_URL and MODEL_NAME';
 
 /**
  * The protocol of an address where none is named: Anthropic's by its host name, Ollama's by its port without a path, that of OpenAI

@@ -157,7 +157,7 @@ export class ModelClient {
       if ('answer' in tried) return tried;
       signal.throwIfAborted();
       if (tried.pauseMs === undefined || tries === maxTries) {
-        throw new ModelError('MODEL_UNAVAILABLE', `The model gave no answer: ${tried.message}`, tried);
+        throw new ModelError('MODEL_UNAVAILABLE', `The model did not respond: ${tried.message}`, tried);
       }
       await delay(tried.pauseMs * tries, undefined, { signal });
     }
@@ -207,9 +207,9 @@ export class ModelClient {
     } catch (thrown) {
       const spent = spentWith();
       if (signal.aborted) return { message: 'the run was stopped', spent };
-      if (limit.aborted) return { message: `none within ${Math.round(limitMs / 1000)} s`, spent };
+      if (limit.aborted) return { message: `no response within ${Math.round(limitMs / 1000)} s`, spent };
       if (errorCodeOf(thrown) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
-        return { message: `it is larger than ${maxAnswerBytes} bytes`, spent };
+        return { message: `its response is larger than ${maxAnswerBytes} bytes`, spent };
       }
       if (thrown instanceof EgressRefused) return { message: thrown.message };
       const isSent = hasAnswered || brokenOff.has(errorCodeOf(thrown) ?? '');
@@ -258,7 +258,7 @@ function lookupWith({ egress, resolver }: ModelNetwork, url: URL): LookupFunctio
 
 function failedStatus(status: number, text: string, pause: string | undefined): FailedTry {
   const refusal = beginningOf(text, maxShownLength);
-  const message = `it answered with status ${status}: ${refusal}`;
+  const message = `it responded with status ${status}: ${refusal}`;
   const isPassing = status === 408 || status === 409 || status === 429 || status >= 500;
   if (!isPassing) return { message, status, refusal };
   const asked = Number(pause) * 1000;
@@ -272,7 +272,7 @@ function answerOf(dialect: ModelDialect, text: string): ModelAnswer | FailedTry 
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError) && !(thrown instanceof z.ZodError)) throw thrown;
     const shown = beginningOf(text, maxShownLength);
-    return { message: `what it sent is no answer of this protocol: ${shown}`, pauseMs: firstPauseMs };
+    return { message: `its response does not match this protocol: ${shown}`, pauseMs: firstPauseMs };
   }
 }
 

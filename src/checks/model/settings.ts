@@ -27,7 +27,7 @@ const modelUrl = z
       url === null || !/^https?:$/.test(url.protocol)
         ? 'must be an http:// or https:// address'
         : url.username || url.password
-          ? 'must not hold a user name or password; the key belongs in MODEL_API_KEY'
+          ? 'must not contain a user name or password; the key belongs in MODEL_API_KEY'
           : url.search || url.hash
             ? 'must not have a query or a fragment'
             : undefined;
@@ -47,11 +47,7 @@ function modelSettings(use: ModelUse, { url, one, all }: Words) {
   const limit = (name: string) => `MODEL_${useNames[use]}_${name}`;
   return {
     url: setting('MODEL_URL', modelUrl, url),
-    name: setting(
-      'MODEL_NAME',
-      z.string().min(1).max(200).optional(),
-      'Name of the model, as its provider has it',
-    ),
+    name: setting('MODEL_NAME', z.string().min(1).max(200).optional(), 'Name of the model at its provider'),
     protocol: setting(
       'MODEL_PROVIDER',
       z
@@ -60,49 +56,45 @@ function modelSettings(use: ModelUse, { url, one, all }: Words) {
         .pipe(z.enum(modelProtocols, `must be one of ${modelProtocols.join(', ')}`))
         .optional()
         .meta({ defaultText: 'by the address: Anthropic’s host, Ollama’s port 11434, else `openai`' }),
-      `Protocol of the model: ${modelProtocols.join(', ')}; nearly every server speaks that of OpenAI`,
+      `Protocol of the model: ${modelProtocols.join(', ')}; most servers support that of OpenAI`,
     ),
     apiKey: setting(
       'MODEL_API_KEY',
       z.string().max(4096).optional().meta({ secret: true }),
-      'Key for the model; none where it wants none',
+      'API key of the model, if it needs one',
     ),
     oneTokens: setting(
       limit('TOKENS'),
       amount(count).default(use === 'run' ? 200_000 : 20_000),
-      `Tokens that ${one} may take of the model, questions and answers together`,
+      `Maximum tokens of ${one}, requests and responses together`,
     ),
     dayTokens: setting(
       'MODEL_DAY_TOKENS',
       amount(count).default(2_000_000),
-      `Tokens that ${all} may take on one day (UTC), counted since its start`,
+      `Maximum tokens of ${all} in one day (UTC), counted since its start`,
     ),
     oneSeconds: setting(
       limit('SECONDS'),
       amount(count).default(180),
-      `How long ${one} may wait for the model in all`,
+      `Maximum total wait of ${one} for the model`,
     ),
     daySeconds: setting(
       'MODEL_DAY_SECONDS',
       amount(count).default(7200),
-      `How long ${all} may wait for the model on one day`,
+      `Maximum total wait of ${all} for the model in one day`,
     ),
     oneCost: setting(
       limit('COST'),
       amount(money).optional(),
-      `What ${one} may cost, by the two prices below`,
+      `Maximum cost of ${one}, by the two prices below`,
     ),
-    dayCost: setting('MODEL_DAY_COST', amount(money).optional(), `What ${all} may cost on one day`),
+    dayCost: setting('MODEL_DAY_COST', amount(money).optional(), `Maximum cost of ${all} in one day`),
     inputPrice: setting(
       'MODEL_INPUT_PRICE',
       amount(money).default(0),
-      'Price of a million tokens of questions, in any currency',
+      'Price of a million input tokens, in any currency',
     ),
-    outputPrice: setting(
-      'MODEL_OUTPUT_PRICE',
-      amount(money).default(0),
-      'Price of a million tokens of answers',
-    ),
+    outputPrice: setting('MODEL_OUTPUT_PRICE', amount(money).default(0), 'Price of a million output tokens'),
   } satisfies SettingTree;
 }
 
@@ -117,7 +109,7 @@ export const agentModelSettings = modelSettings('run', {
 
 /** Settings of the model that the service asks about causes of errors. */
 export const serviceModelSettings = modelSettings('analysis', {
-  url: `Address of a model that ranks causes which the rules of root cause analyses leave open, before the path of its protocol: ${forms}. Without it no model is asked`,
+  url: `Address of a model that ranks causes which the rules of root cause analyses leave open, before the path of its protocol: ${forms}. Without it no model is used`,
   one: 'one analysis',
   all: 'all analyses of this process',
 });

@@ -80,7 +80,7 @@ export class RunSpending {
     const used = (amount: string, name: string) =>
       new ModelError(
         'MODEL_LIMIT_EXCEEDED',
-        `The model is not asked any more: this ${what} has used up its ${amount} (${setting}_${name}).`,
+        `The model is no longer used: this ${what} has used up its ${amount} (${setting}_${name}).`,
       );
     if (spent.inputTokens + spent.outputTokens >= limits.tokens)
       throw used(`${limits.tokens} tokens`, 'TOKENS');

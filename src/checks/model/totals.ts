@@ -32,7 +32,7 @@ export class ModelTotals {
     const own = isShown ? ['account'] : [];
     new Counter({
       name: 'picket_model_calls_total',
-      help: 'Questions to the model by how they ended: answered; failed; limited, which were not asked because a limit was reached; stopped with the run that asked',
+      help: 'Requests to the model by outcome: answered; failed; limited: not sent because a limit was reached; stopped: ended together with their run',
       labelNames: [...own, 'outcome'],
       registers,
       collect() {
@@ -44,7 +44,7 @@ export class ModelTotals {
     });
     new Counter({
       name: 'picket_model_tokens_total',
-      help: 'Tokens of questions (input) and answers (output)',
+      help: 'Tokens of requests (input) and responses (output)',
       labelNames: [...own, 'kind'],
       registers,
       collect() {
@@ -57,7 +57,7 @@ export class ModelTotals {
     });
     new Counter({
       name: 'picket_model_cost_total',
-      help: 'What that cost by MODEL_INPUT_PRICE and MODEL_OUTPUT_PRICE, in their currency',
+      help: 'Cost by MODEL_INPUT_PRICE and MODEL_OUTPUT_PRICE, in their currency',
       labelNames: own,
       registers,
       collect() {

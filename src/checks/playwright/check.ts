@@ -21,7 +21,7 @@ export const playwright = defineCheckType({
   form: {
     codeBundlePath: {
       label: 'Code bundle',
-      hint: 'The key that POST /v1/code-bundles answered when the project was uploaded.',
+      hint: 'The key that POST /v1/code-bundles returned for the uploaded project.',
     },
     testCommand: { label: 'Test command', isCode: true },
     installCommand: { label: 'Install command', isCode: true },

@@ -19,13 +19,13 @@ const SuiteTest = z.object({
   projectName: z.string(),
   suitePath: z.array(z.string()),
   status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
-  retry: z.int().describe('0 is the first try'),
+  retry: z.int().describe('0 is the first attempt'),
   durationMs: z.number(),
   didNotRun: z
     .boolean()
     .optional()
     .describe(
-      'true for a test that was to run and did not: an earlier one failed, or no time was left; its status is skipped',
+      'true for a test that did not run because an earlier one failed or no time was left; its status is skipped',
     ),
 });
 
@@ -36,8 +36,8 @@ export const PlaywrightDetail = z
     stats: z
       .object({ expected: z.int(), unexpected: z.int(), flaky: z.int(), skipped: z.int() })
       .nullable()
-      .describe('Tests by outcome, as Playwright counts them; null when it did not come to an end'),
-    tests: z.array(SuiteTest).describe('Every try of every test, the first 1000'),
+      .describe('Tests by outcome, as Playwright counts them; null if it did not finish'),
+    tests: z.array(SuiteTest).describe('Every attempt of every test, the first 1000'),
     startTime: z.number().describe('Epoch milliseconds'),
     endTime: z.number().describe('Epoch milliseconds'),
     playwrightVersion: z.string().nullable(),
@@ -48,7 +48,7 @@ export const PlaywrightDetail = z
         durationMs: z.number(),
       })
       .nullable()
-      .describe('null when it did not come to an end'),
+      .describe('null if it did not finish'),
     peakMemoryBytes: z.number(),
     cpuMs: z.number(),
     jobLog: z.array(HttpLogEntry),

@@ -46,7 +46,7 @@ export async function runPlaywrightSuite(
   const { scripts, signal } = context;
   if (signal.aborted) return notRun(stopFailure(context));
   if (!scripts)
-    return notRun(failure('SANDBOX_UNAVAILABLE', 'Suites cannot be run here: there is no sandbox'));
+    return notRun(failure('SANDBOX_UNAVAILABLE', 'Suites cannot run on this agent: it has no sandbox'));
   const { suites } = scripts;
   if ('missing' in suites) {
     const message = `This agent is not set up for Playwright suites: ${suites.missing}`;
@@ -54,7 +54,7 @@ export async function runPlaywrightSuite(
   }
   const others = spec.browsers.filter((browser) => browser !== 'chromium');
   if (others.length > 0) {
-    const message = `This agent has no ${others.join(' and no ')}: only chromium can be opened here`;
+    const message = `This agent has no ${others.join(' and no ')}: it can only open chromium`;
     return notRun(failure('BROWSER_MISSING', message));
   }
   const { browser } = scripts;

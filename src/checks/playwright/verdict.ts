@@ -27,15 +27,15 @@ const brokenLimits: Readonly<
 > = {
   memory: {
     code: 'SCRIPT_OUT_OF_MEMORY',
-    message: 'The suite used more than the 4 GiB of memory it may use',
+    message: 'The suite exceeded its memory limit of 4 GiB',
   },
-  cpu: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite used more processor time than it may use' },
-  processes: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite started more processes than it may start' },
-  output: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite wrote more output than it may write' },
-  disk: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite wrote more to the disk than it may write' },
+  cpu: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite exceeded its limit of processor time' },
+  processes: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite exceeded its limit of processes' },
+  output: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite exceeded its output limit' },
+  disk: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite exceeded its disk limit' },
   descriptors: {
     code: 'SCRIPT_LIMIT_EXCEEDED',
-    message: 'The suite watched (epoll) or passed on more descriptors than it may',
+    message: 'The suite exceeded its limit of watched (epoll) or passed descriptors',
   },
 };
 
@@ -93,7 +93,7 @@ function judgeTests(report: TestReport, { testTimeoutMs }: SuiteLimits): SuiteVe
   const isTimedOut = ends.some(({ status }) => status === 'timedout');
   const [first] = errors;
   if (isTimedOut) {
-    const message = `The global timeout of the suite was over${first ? `: ${first.error.message}` : ''}`;
+    const message = `The suite exceeded its global timeout${first ? `: ${first.error.message}` : ''}`;
     const hanging = hangingBrowserFailure(saidBy(report));
     return because(hanging ?? failure('SCRIPT_TIMED_OUT', message), errors);
   }
@@ -101,8 +101,7 @@ function judgeTests(report: TestReport, { testTimeoutMs }: SuiteLimits): SuiteVe
   const isDone = ends.length > 0 && ends.length === report.beginCount;
   if (errors.length > 0) return failed(report, errors);
   if (ends.length === 0) {
-    const what =
-      report.beginCount > 0 ? 'The suite did not run to its end' : 'The command ran no test of Playwright';
+    const what = report.beginCount > 0 ? 'The suite did not finish' : 'The command ran no Playwright test';
     const code = report.beginCount > 0 ? 'SCRIPT_FAILED' : 'SCRIPT_INVALID';
     return because(failure(code, `${what}: ${how}${said(report.lastOutput)}`));
   }
@@ -164,7 +163,7 @@ function failedTests({ tests }: TestReport): SaidSuiteTest[] {
 function saidOfTest({ title, status, errors }: SaidSuiteTest): readonly SaidError[] {
   if (errors.length > 0) return errors;
   const message =
-    status === 'passed' ? `"${title}" passed, and was expected to fail` : `"${title}": ${status}`;
+    status === 'passed' ? `"${title}" passed, but was expected to fail` : `"${title}": ${status}`;
   return [{ name: 'Error', message, stack: null }];
 }
 

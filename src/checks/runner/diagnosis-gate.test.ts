@@ -16,7 +16,7 @@ function gateAt() {
 it('lets one through at a time', () => {
   const { gate } = gateAt();
   expect(gate.enter('a')).toBeUndefined();
-  expect(gate.enter('b')).toMatch(/under way/);
+  expect(gate.enter('b')).toMatch(/in progress/);
   gate.leave();
   expect(gate.enter('b')).toBeUndefined();
 });

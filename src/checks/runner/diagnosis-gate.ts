@@ -25,7 +25,7 @@ export class DiagnosisGate {
    * @returns why there is to be none, or undefined.
    */
   enter(target: string): string | undefined {
-    if (this.#isBusy) return 'another one is under way';
+    if (this.#isBusy) return 'another diagnosis is in progress';
     const nowMs = this.#nowMs();
     this.#begun = this.#begun.filter(({ atMs }) => nowMs - atMs < windowMs);
     if (this.#begun.length >= maxPerMinute) return `there were ${maxPerMinute} in the last minute`;

@@ -102,7 +102,7 @@ export async function withDiagnosis<Result>(
     if (!findings) {
       const obstacle = subject.obstacleTo(result);
       if (obstacle !== undefined) findings = Promise.resolve(nothingFound(obstacle));
-      else if (!peer) findings = Promise.resolve(nothingFound('no connection was begun'));
+      else if (!peer) findings = Promise.resolve(nothingFound('no connection was started'));
       else findings = begin(peer, false);
     }
     const evidence = await keepEvidence(await findings, artifacts, log);
@@ -131,7 +131,7 @@ async function diagnose(
   controls: DiagnosisControls,
 ): Promise<Findings> {
   const { peer } = subject;
-  if (controls.timeoutMs < minDiagnosisMs) return nothingFound('too little of the time of the run is left');
+  if (controls.timeoutMs < minDiagnosisMs) return nothingFound('too little time of the run is left');
   const gate = diagnosisGate();
   const refusal = gate.enter(peer.protocol === 'icmp' ? peer.address : hostAndPort(peer.address, peer.port));
   if (refusal !== undefined) return nothingFound(refusal);
@@ -139,7 +139,7 @@ async function diagnose(
     const [capture, route] = await Promise.all([findCapture(subject, controls), findRoute(peer, controls)]);
     return { ...capture, ...route, remarks: [...capture.remarks, ...route.remarks] };
   } catch (thrown) {
-    return nothingFound(`the diagnosis broke: ${toError(thrown).message}`);
+    return nothingFound(`the diagnosis failed: ${toError(thrown).message}`);
   } finally {
     gate.leave();
   }

@@ -83,9 +83,9 @@ function keptPayloadBytes({ protocol, isSecure }: ContactAttempt): number {
 }
 
 function captureFindings({ file, packetCount, isFull, droppedPackets }: Capture, outcome: string): Findings {
-  if (packetCount === 0) return { remarks: [`no packet capture: not one packet was seen (${outcome})`] };
-  const limit = isFull ? ', all it may hold' : '';
-  const lost = droppedPackets > 0 ? `; ${droppedPackets} came too fast and were lost` : '';
+  if (packetCount === 0) return { remarks: [`no packet capture: no packets were seen (${outcome})`] };
+  const limit = isFull ? ', the maximum' : '';
+  const lost = droppedPackets > 0 ? `; ${droppedPackets} were lost at high rate` : '';
   const remark = `${captureName} has ${packetCount} packets${limit}${lost}; ${outcome}`;
   return { remarks: [remark], capture: file };
 }

@@ -25,20 +25,20 @@ function whyOf({ message, launchMs }: BrowserError): string | undefined {
   if (launchMs !== undefined) return notStarting(`it had not started after ${launchMs} ms`);
   const { path, program, channel, why } = browserTroubleIn(message) ?? {};
   if (channel !== undefined) {
-    return `This agent has no browser "${channel}": only its own Chromium can be opened here. Leave out \`channel\`, or set CHROMIUM_PATH of the agent to that browser.`;
+    return `This agent has no browser "${channel}": it can only open its own Chromium. Leave out \`channel\`, or set CHROMIUM_PATH of the agent to that browser.`;
   }
   if (program === 'ffmpeg') {
     return `This agent has no ffmpeg for Playwright at ${path}, which videos need. Install it with "npm run runtimes:install", or turn videos off.`;
   }
   if (program !== undefined) {
-    return `This agent has no ${program}: only Chromium can be opened here. Leave out the projects of ${program}, or run them elsewhere.`;
+    return `This agent has no ${program}: it can only open Chromium. Leave out the projects of ${program}, or run them elsewhere.`;
   }
   if (path !== undefined) {
-    return `There is no browser at ${path} on this agent: only its own Chromium can be opened here.`;
+    return `There is no browser at ${path} on this agent: it can only open its own Chromium.`;
   }
   return why === undefined ? undefined : notStarting(why);
 }
 
 function notStarting(why: string): string {
-  return `The browser of this agent does not start: ${why}. "picket doctor" on its host examines it; CHROMIUM_PATH names another one.`;
+  return `The browser of this agent does not start: ${why}. Run "picket doctor" on its host; CHROMIUM_PATH selects a different browser.`;
 }

@@ -30,7 +30,7 @@ const ScriptTest = z.object({
     .boolean()
     .optional()
     .describe(
-      'true for a test that was to run and did not: an earlier one failed, or no time was left; its status is skipped',
+      'true for a test that did not run because an earlier one failed or no time was left; its status is skipped',
     ),
 });
 
@@ -58,7 +58,7 @@ export type MultiStepDetail = z.infer<typeof MultiStepDetail>;
 const WebVital = z
   .object({ score: z.enum(['GOOD', 'NEEDS_IMPROVEMENT', 'POOR']), value: z.number() })
   .nullable()
-  .describe('null when the page did not tell');
+  .describe('null if the page did not report it');
 
 export const ScriptPage = z.object({
   url: z.string(),
@@ -93,9 +93,7 @@ export const BrowserDetail = z
     snapshots: z
       .array(z.object({ path: z.string().max(1000), artifact: z.string() }))
       .optional()
-      .describe(
-        'Pictures to compare with that the run made anew, by their place among the files of the check',
-      ),
+      .describe('New reference screenshots of the run, by their path among the files of the check'),
   })
   .meta({ id: 'BrowserCheckDetail' });
 export type BrowserDetail = z.infer<typeof BrowserDetail>;

@@ -10,13 +10,13 @@ const size = z.object({ width: z.int().min(1).max(10_000), height: z.int().min(1
 
 /** Options of a page and its context, as Playwright Test knows them under `use`. */
 const Use = z.object({
-  baseURL: text.describe('What addresses like "/" in goto() and requests are below'),
+  baseURL: text.describe('Base URL for relative addresses such as "/" in goto() and requests'),
   actionTimeout: timeoutMs,
   navigationTimeout: timeoutMs,
   extraHTTPHeaders: record
     .refine(
       (headers) => Object.values(headers).every((value) => typeof value === 'string'),
-      'must have texts as values',
+      'must have strings as values',
     )
     .optional(),
   httpCredentials: z
@@ -48,7 +48,7 @@ const Use = z.object({
   proxy: z
     .object({ server: z.string().max(2000), bypass: text, username: text, password: text })
     .optional()
-    .describe('Instead of that of the location'),
+    .describe('Replaces the proxy of the location'),
   launchOptions: z
     .looseObject({
       args: z.array(z.string().max(1000)).max(100).optional(),
@@ -56,7 +56,7 @@ const Use = z.object({
       timeout: timeoutMs,
     })
     .optional()
-    .describe('Of the browser; its executable is always that of the agent, without a window'),
+    .describe('Launch options of the browser; it always runs headless, with the executable of the agent'),
   contextOptions: z
     .looseObject({
       reducedMotion: z.enum(['reduce', 'no-preference']).nullable().optional(),
@@ -95,7 +95,7 @@ const ProjectUse = Use.omit({ httpCredentials: true, proxy: true });
 /** Settings of Playwright Test for the script of a check. */
 export const PlaywrightConfig = z
   .object({
-    timeout: timeoutMs.describe('Milliseconds of one test; 0 is no limit but that of the run'),
+    timeout: timeoutMs.describe('Timeout of one test in milliseconds; 0: only the limit of the run'),
     use: Use.optional(),
     expect: Expect.optional(),
     projects: z
@@ -109,11 +109,11 @@ export const PlaywrightConfig = z
       )
       .max(10)
       .optional()
-      .describe('Every test runs once for each of them, one after the other'),
+      .describe('Every test runs once for each project, one after the other'),
   })
   .nullable()
   .default(null)
-  .describe('Settings of Playwright Test, as its configuration file has them; of no effect on plain scripts');
+  .describe('Settings of Playwright Test, as in its configuration file; without effect on plain scripts');
 export type PlaywrightConfig = z.output<typeof PlaywrightConfig>;
 
 /** What answers never show of it. */

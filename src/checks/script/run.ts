@@ -84,7 +84,7 @@ async function runInSandbox(
   const { scripts } = context;
   if (context.signal.aborted) return notRun(stopFailure(context));
   if (!scripts)
-    return notRun(failure('SANDBOX_UNAVAILABLE', 'Scripts cannot be run here: there is no sandbox'));
+    return notRun(failure('SANDBOX_UNAVAILABLE', 'Scripts cannot run on this agent: it has no sandbox'));
   const runtime = findRuntime(scripts, spec.runtimeId ?? context.runtimeId ?? null);
   if ('failure' in runtime) return notRun(runtime.failure);
   const browser = wants.hasBrowser ? scripts.browser : undefined;

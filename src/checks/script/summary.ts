@@ -60,7 +60,7 @@ function pagesSection({ pages }: BrowserDetail): SummarySection {
   return {
     title: 'Pages',
     table: {
-      caption: 'Pages that the script opened, with their web vitals',
+      caption: 'Pages opened by the script, with their web vitals',
       columns: [
         { title: 'Address', role: 'key' },
         ...vitals.map((title) => ({

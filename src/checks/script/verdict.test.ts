@@ -40,7 +40,7 @@ it.each([
 it.each([
   [
     "browserType.launch: Executable doesn't exist at /root/.cache/ms-playwright/firefox-1489/firefox/firefox\nbox",
-    /no firefox: only Chromium/,
+    /no firefox: it can only open Chromium/,
   ],
   ["browserType.launch: Executable doesn't exist at /b/webkit-2191/pw_run.sh", /no webkit/],
   [

@@ -18,7 +18,7 @@ export interface ScriptVerdict {
 
 const maxMessages = 50;
 export const tooManySecrets =
-  'made more values secret (variables named SERVICE_SECRET_…) than can be masked: nothing of what it wrote is kept';
+  'made more values secret (variables named SERVICE_SECRET_…) than can be masked: its output was discarded';
 const maxQuotedLength = 500;
 
 const brokenLimits: Readonly<
@@ -26,18 +26,18 @@ const brokenLimits: Readonly<
 > = {
   memory: {
     code: 'SCRIPT_OUT_OF_MEMORY',
-    message: 'The script used more than the 2.7 GiB of memory it may use',
+    message: 'The script exceeded its memory limit of 2.7 GiB',
   },
-  cpu: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script used more processor time than it may use' },
+  cpu: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script exceeded its limit of processor time' },
   processes: {
     code: 'SCRIPT_LIMIT_EXCEEDED',
-    message: 'The script started more processes than it may start',
+    message: 'The script exceeded its limit of processes',
   },
-  output: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script wrote more output than it may write' },
-  disk: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script wrote more to the disk than it may write' },
+  output: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script exceeded its output limit' },
+  disk: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script exceeded its disk limit' },
   descriptors: {
     code: 'SCRIPT_LIMIT_EXCEEDED',
-    message: 'The script watched (epoll) or passed on more descriptors than it may',
+    message: 'The script exceeded its limit of watched (epoll) or passed descriptors',
   },
 };
 
@@ -111,7 +111,7 @@ function passed(report: ScriptReport): ScriptVerdict {
 /** Why a run that passed proves nothing; undefined where it proves something. */
 export function whyUnproven({ tests }: ScriptReport): string | undefined {
   if (tests.length === 0 || tests.some(({ status }) => status !== 'skipped')) return undefined;
-  return 'Every test of the script was skipped: the run proves nothing';
+  return 'All tests of the script were skipped: nothing was tested';
 }
 
 function failed(code: FailureCode, errors: readonly ScriptError[]): ScriptVerdict {
@@ -138,7 +138,7 @@ function endedEarly({ ended, mode, runnerOutput }: ScriptReport): string {
       ? `it exited with code ${ended.exitCode}, as process.exit() does`
       : `it was ended by ${ended.signal}`;
   const said = mode === 'plain' ? '' : endingOf(runnerOutput.trim(), maxQuotedLength);
-  return `The script did not run to its end: ${how}${said === '' ? '' : `; it wrote: ${said}`}`;
+  return `The script did not finish: ${how}${said === '' ? '' : `; it wrote: ${said}`}`;
 }
 
 /** The errors of tests whose last try did not end as expected, and those outside of tests. */
@@ -152,7 +152,7 @@ function errorsOf({ tests, errors }: ScriptReport): ScriptError[] {
 function errorsOfTest({ errors, status, title }: SaidTest): readonly SaidError[] {
   if (errors.length > 0) return errors;
   const message =
-    status === 'passed' ? `"${title}" passed, and it was expected to fail` : `"${title}": ${status}`;
+    status === 'passed' ? `"${title}" passed, but was expected to fail` : `"${title}": ${status}`;
   return [{ name: 'Error', message, stack: null }];
 }
 

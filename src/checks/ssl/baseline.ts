@@ -77,7 +77,7 @@ const finders: Readonly<
     return {
       violated: bad !== undefined,
       value: bad?.issuer ?? null,
-      sentence: `${nameOf(bad)} belongs to an authority that browsers do not trust any more: ${bad?.issuer}`,
+      sentence: `${nameOf(bad)} belongs to an authority that browsers no longer trust: ${bad?.issuer}`,
     };
   },
   recommendedTLSVersion: ({ protocol }, { recommendedTLSVersion }) =>
@@ -87,13 +87,12 @@ const finders: Readonly<
   ocspMustStapleRespected: ({ chain: [leaf], staple }) => ({
     violated: leaf?.isStapleRequired === true && staple?.status !== 'good',
     value: staple?.status ?? null,
-    sentence:
-      'The certificate asks for a stapled OCSP response, and the target staples none that says it is good',
+    sentence: 'The certificate requires a stapled OCSP response, but the target sends none with status good',
   }),
   sctPresent: ({ chain: [leaf] }) => ({
     violated: leaf !== undefined && leaf.scts.length === 0,
     value: leaf?.scts.length ?? null,
-    sentence: 'The certificate holds no signed certificate timestamp',
+    sentence: 'The certificate contains no signed certificate timestamp',
   }),
 };
 
@@ -110,7 +109,7 @@ function versionFinding(protocol: string | null, least: (typeof tlsVersions)[num
   return {
     violated: rank < tlsVersions.indexOf(least),
     value: protocol,
-    sentence: `The target speaks ${protocol ?? 'no known version of TLS'}, which is less than ${least}`,
+    sentence: `The target negotiated ${protocol ?? 'no known version of TLS'}, which is less than ${least}`,
   };
 }
 

@@ -19,11 +19,14 @@ export const ssl = defineCheckType({
   spec: SslSpec,
   form: {
     'request.sslConfig': { label: 'Target' },
-    'request.sslConfig.hostname': { label: 'Host', hint: 'A name or an address, without scheme and port.' },
+    'request.sslConfig.hostname': {
+      label: 'Host',
+      hint: 'Host name or IP address, without scheme and port.',
+    },
     'request.sslConfig.port': { label: 'Port' },
     'request.sslConfig.serverName': {
-      label: 'Name for TLS',
-      hint: 'Sent as SNI, and the certificate has to be for it; empty: the host.',
+      label: 'TLS server name',
+      hint: 'Sent as SNI and compared with the certificate. Empty: the host.',
     },
     'request.sslConfig.startTls': {
       label: 'STARTTLS',
@@ -48,18 +51,18 @@ export const ssl = defineCheckType({
       label: 'Fails within days of expiry',
       hint: 'Empty: once it has expired.',
     },
-    'request.sslConfig.skipChainValidation': { label: 'Take a chain that nobody trusted signed' },
+    'request.sslConfig.skipChainValidation': { label: 'Accept a chain from an untrusted authority' },
     'request.sslConfig.alpnProtocols': {
       label: 'Protocols offered (ALPN)',
-      hint: 'One in a line.',
+      hint: 'One per line.',
       lines: 2,
     },
-    'request.sslConfig.handshakeTimeoutMs': { label: 'Waits at most', hint: 'Milliseconds for all steps.' },
+    'request.sslConfig.handshakeTimeoutMs': { label: 'Timeout', hint: 'Milliseconds for all steps.' },
     'request.sslConfig.clientCertificateMode': {
       label: 'Client certificate',
       words: { '': 'none', auto: 'that of the account for this host' },
     },
-    'request.sslConfig.securityBaseline': { label: 'What counts as too weak', isFolded: true },
+    'request.sslConfig.securityBaseline': { label: 'Security baseline', isFolded: true },
     ...assertionsForm,
     ...limitsForm,
   },

@@ -146,7 +146,7 @@ function isHangUp({ code }: ProbeError): boolean {
 
 function unexpectedSuccess(isWelcome: boolean, { hostname }: PreparedHandshake): Failure | undefined {
   if (isWelcome) return undefined;
-  const message = `TLS with ${hostname} has nothing wrong with it, and the check expects that it has`;
+  const message = `TLS with ${hostname} has no problem, but the check expects one`;
   return failure('CONNECTION_UNEXPECTED', message);
 }
 

@@ -68,7 +68,7 @@ function addressSection(addresses: readonly AddressRow[]): SummarySection {
   return {
     title: 'Addresses',
     id: 'addresses',
-    note: `${well} of ${addresses.length} answer as they should. Everything else here is about the worst of them.`,
+    note: `${well} of ${addresses.length} respond as expected. The rest of this page shows the worst address.`,
     table: {
       caption: 'Results by address',
       columns: [

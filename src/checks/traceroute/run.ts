@@ -124,7 +124,7 @@ function proberOf(means: Means, protocol: ProbeProtocol, port: number | null): H
   const { sockets } = means;
   if (typeof sockets === 'string') return failure('TRACEROUTE_UNAVAILABLE', `${sockets}; ICMP may work`);
   if (protocol === 'TCP' && !hasErrorsOfConnections(release())) {
-    const message = `Linux ${release()} keeps errors about connections to itself: TCP needs 5.8, UDP and ICMP do not`;
+    const message = `Linux ${release()} does not report connection errors: TCP needs Linux 5.8, UDP and ICMP do not`;
     return failure('TRACEROUTE_UNAVAILABLE', message);
   }
   return new SocketProber(sockets, { protocol, port: port ?? 0 });
@@ -171,7 +171,7 @@ function read({ spec, prepared, context }: Run, { found, measurement, names }: F
   }
   const rounds = Math.min(...response.hops.map(({ sent }) => sent));
   if (response.destinationReached && rounds < probesPerHop) {
-    context.log.write('WARN', `the time was over after ${rounds} of ${probesPerHop} rounds`);
+    context.log.write('WARN', `the time limit was reached after ${rounds} of ${probesPerHop} rounds`);
   }
   return {
     measured: { responseTimeMs: response.finalHopLatency?.avg ?? 0, measurement },
@@ -186,7 +186,7 @@ function read({ spec, prepared, context }: Run, { found, measurement, names }: F
 
 function unexpected({ destinationReached, resolvedIp, totalHops }: Response): Failure | undefined {
   if (!destinationReached) return undefined;
-  const message = `${resolvedIp} answered in hop ${totalHops}, and the check expects that it cannot be reached`;
+  const message = `${resolvedIp} answered in hop ${totalHops}, but the check expects it to be unreachable`;
   return failure('REPLY_UNEXPECTED', message);
 }
 

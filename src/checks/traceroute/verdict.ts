@@ -14,21 +14,21 @@ export function routeFailure(
   const target = response.resolvedIp ?? response.hostname;
   const { lastHop } = response;
   const last = lastHop && `hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})`;
-  const heard = last ? `the last that answered is ${last}` : 'not even the first router answered';
+  const heard = last ? `the last response came from ${last}` : 'no router responded';
   const forwarding = forwardingHop(response);
   const forwards =
     forwarding === null ? undefined : `hop ${forwarding} has that address and forwards the probes`;
   switch (end) {
     case 'unreachable': {
-      const says = response.hops.at(-1)?.error ?? 'there is no way on';
+      const says = response.hops.at(-1)?.error ?? 'there is no route';
       const router = lastHop?.ip ?? undefined;
       if (forwarding !== null) {
         const place = `ends behind hop ${forwarding}, which has that address and forwards the probes`;
-        return failure('HOST_UNREACHABLE', `The way to ${target} ${place}: ${last} says: ${says}`, {
+        return failure('HOST_UNREACHABLE', `The path to ${target} ${place}: ${last} says: ${says}`, {
           router,
         });
       }
-      return failure('HOST_UNREACHABLE', `The way to ${target} ends at ${last}, which says: ${says}`, {
+      return failure('HOST_UNREACHABLE', `The path to ${target} ends at ${last}, which says: ${says}`, {
         router,
       });
     }
@@ -36,14 +36,14 @@ export function routeFailure(
       if (hops.length < maxHops) return silence(target, forwards, heard);
       const loop = loopOf(hops);
       const why = loop
-        ? `its packets go round in circles between ${loop.join(' and ')}`
+        ? `its packets loop between ${loop.join(' and ')}`
         : forwards
           ? `${forwards}, and the host behind it is not among the first ${maxHops} hops`
           : `it is not among the first ${maxHops} hops; ${heard}`;
       return failure('NO_REPLY', `${target} was not reached: ${why}`, loop && { loop });
     }
     case 'time-limit': {
-      const known = forwards ? `: ${forwards}, and the host behind it did not answer` : `; ${heard}`;
+      const known = forwards ? `: ${forwards}, and the host behind it did not respond` : `; ${heard}`;
       return failure('NO_REPLY', `${target} was not reached within ${timeout} s${known}`);
     }
     default:
@@ -53,7 +53,7 @@ export function routeFailure(
 
 function silence(target: string, forwards: string | undefined, heard: string): Failure {
   const known = forwards === undefined ? `; ${heard}` : `: ${forwards}, and the host behind it is silent`;
-  return failure('NO_REPLY', `${target} does not answer${known}`);
+  return failure('NO_REPLY', `${target} does not respond${known}`);
 }
 
 const longestLoop = 6;

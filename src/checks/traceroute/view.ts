@@ -142,7 +142,7 @@ export function sourcesOf(response: Response): Sources {
             kind: 'fields',
             fields: { avg: latency.avg, min: latency.best, max: latency.worst, stdDev: latency.stdDev },
           }
-        : { kind: 'unavailable', reason: 'there is no response time: the target did not answer' },
+        : { kind: 'unavailable', reason: 'there is no response time: the target did not respond' },
     HOP_COUNT: () => ({ kind: 'value', value: totalHops }),
     PACKET_LOSS: () => ({ kind: 'value', value: packetLoss }),
     PATH: () => ({ kind: 'value', value: hops.flatMap(({ ips }) => ips) }),

@@ -77,7 +77,7 @@ export class MessageSteps extends StepRecord<PreparedStep, EvaluatedAssertion[]>
       const others =
         count === 0 || !wrong
           ? ''
-          : `; ${count === 1 ? '1 message' : `${count} messages`} did not fit, the last one: ${reasonOf(wrong)}`;
+          : `; ${count === 1 ? '1 message' : `${count} messages`} did not match, the last one: ${reasonOf(wrong)}`;
       return reworded(met, `${name}: ${met.message}${others}`);
     }
     if (!wrong) return undefined;

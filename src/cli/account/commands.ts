@@ -1,8 +1,8 @@
 import type { ApiCommand } from '../api/command.ts';
 
-const comment = ['--comment <text>', 'why, for the others'] as const;
+const comment = ['--comment <text>', 'reason, shown to other users'] as const;
 
-/** The commands that ask a service, one line each; docs/how-to/command-line.md shows them. */
+/** The commands that ask a service, one line each; docs/reference/commands.md shows them. */
 export const apiCommands: readonly ApiCommand[] = [
   {
     usage: 'status',

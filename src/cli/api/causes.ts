@@ -104,7 +104,7 @@ function modelLines({ fromModel, analysis }: RootCauseAnalysis): string[] {
   const { model, causes, problem } = fromModel;
   const title = `  Possible causes, from a model (${printable(model)}):`;
   if (problem !== null) return [title, `    ${printable(problem)}`];
-  if (causes.length === 0) return [title, '    The evidence supports none.'];
+  if (causes.length === 0) return [title, '    The evidence supports no cause.'];
   return [
     title,
     ...causes.flatMap(({ cause, next, statements }, index) => [

@@ -5,7 +5,7 @@ import { readLogin } from './stored-login.ts';
 /** Where the commands that ask a service find it. */
 export const ApiSettings = z.object({
   PICKET_URL: z
-    .url({ protocol: /^https?$/, error: 'must be the http:// or https:// address of the service' })
+    .url({ protocol: /^https?$/, error: 'must be the http:// or https:// URL of the service' })
     .default('http://127.0.0.1:8080')
     .meta({ description: 'Address of the service, as in a browser', defaultText: 'that of picket login' }),
   PICKET_API_KEY: z

@@ -90,7 +90,7 @@ export function addImportCommands(program: Command, environment: Environment): v
   const imports = program
     .command('import')
     .description(
-      'convert the configuration of another program to a folder of YAML files, and list what is lost',
+      'convert the configuration of another program to a folder of YAML files, and list everything that is lost',
     );
   const from = (name: string, description: string, files: readonly (readonly [string, string])[]) => {
     const command = imports.command(name).description(description);
@@ -125,7 +125,10 @@ export function addImportCommands(program: Command, environment: Environment): v
   from('account', 'from an account of a service with the same API', [])
     .requiredOption('--url <address>', 'address of its API')
     .option('--account <id>', 'id of the account, for keys that open several')
-    .addHelpText('after', '\nIMPORT_API_KEY holds a key of that account; one that may only read will do.')
+    .addHelpText(
+      'after',
+      '\nIMPORT_API_KEY contains an API key of that account; a read-only key is sufficient.',
+    )
     .action(
       async (folder: string, options: Options & { readonly url: string; readonly account?: string }) => {
         const { importAccountFrom } = await import('@picket/importers/account/import-account.ts');

@@ -35,7 +35,7 @@ export async function loginCommand(
   try {
     const url = givenUrl ?? ((await ask.line(`Address of the service [${defaultUrl}]: `)) || defaultUrl);
     if (!ApiSettings.shape.PICKET_URL.safeParse(url).success) {
-      throw new ApiError(`${url}: must be the http:// or https:// address of the service.`, true);
+      throw new ApiError(`${url}: must be the http:// or https:// URL of the service.`, true);
     }
     const apiKey = await ask.hidden('API key (it is not shown): ');
     if (apiKey === '') throw new ApiError('No API key was entered. Nothing was changed.', true);

@@ -42,7 +42,7 @@ export async function runAgentic(spec: AgenticSpec, context: RunContext): Promis
   if (end.failure) context.log.write('ERROR', end.failure.message);
   for (const origin of record.refused) {
     record.suggestions.push({
-      summary: `${origin} was wanted and is not allowed. If the check needs it, add it to allowedOrigins.`,
+      summary: `${origin} was requested but is not allowed. If the check needs it, add it to allowedOrigins.`,
       prompt: null,
       promptReplacement: null,
       secrets: [],
@@ -65,7 +65,9 @@ export async function runAgentic(spec: AgenticSpec, context: RunContext): Promis
       suggestions: [...record.suggestions],
       steps: [...record.steps],
       errors: failures.map((message) => ({ error: { message } })),
-      artifactManifest: Object.fromEntries(record.screenshots.map((path) => [path, 'A picture of the page'])),
+      artifactManifest: Object.fromEntries(
+        record.screenshots.map((path) => [path, 'A screenshot of the page']),
+      ),
       screenshots: [...record.screenshots],
       plan: end.plan,
       usage: used && model ? { model: model.access.name, ...used.spent, cost: used.cost } : null,
@@ -83,7 +85,7 @@ async function runSession(spec: AgenticSpec, context: RunContext, parts: Parts):
   const unknown = names.filter((name) => !Object.hasOwn(variables, name));
   if (unknown.length > 0) {
     parts.record.suggestions.push({
-      summary: `Define ${unknown.join(', ')}, or take the name out of the prompt.`,
+      summary: `Define ${unknown.join(', ')}, or remove the name from the prompt.`,
       prompt: null,
       promptReplacement: null,
       secrets: unknown,
@@ -95,7 +97,7 @@ async function runSession(spec: AgenticSpec, context: RunContext, parts: Parts):
   }
   const plan = keptPlan(spec, context);
   if (!plan && !context.model) return ended(missingModel());
-  if (!scripts) return ended(failure('SANDBOX_UNAVAILABLE', 'There is no sandbox to open a page in.'));
+  if (!scripts) return ended(failure('SANDBOX_UNAVAILABLE', 'This agent has no sandbox to open a page in.'));
   const { browser, runtimes, trust } = scripts;
   const runtime = runtimes.find(runtimes.ids[0] ?? '');
   if (!runtime) return ended(failure('RUNTIME_MISSING', 'No runtime is installed on this agent.'));
@@ -173,7 +175,7 @@ async function onPage(spec: AgenticSpec, context: RunContext, parts: OnPage): Pr
         steps: plan.plan.steps,
       });
       const isHealed = replayed.healings.length > 0;
-      for (const what of replayed.healings) log.write('WARN', `Steps were changed by the model: ${what}`);
+      for (const what of replayed.healings) log.write('WARN', `The model changed steps: ${what}`);
       if (replayed.failure) await actor.picture('failure');
       const fresh = isHealed && !replayed.failure ? { ...plan.plan, steps: [...replayed.steps] } : null;
       return {
@@ -222,16 +224,13 @@ function keptPlan({ prompt }: AgenticSpec, { plan, log }: RunContext): OnPage['p
   if (parsed.success && parsed.data.prompt === prompt) return { version: plan.version, plan: parsed.data };
   log.write(
     'INFO',
-    `The plan (version ${plan.version}) is of another prompt: its steps are looked for anew.`,
+    `The plan (version ${plan.version}) belongs to a different prompt; the model finds new steps.`,
   );
   return undefined;
 }
 
 function missingModel(): Failure {
-  return failure(
-    'MODEL_PROVIDER_MISSING',
-    'This agent has no model to ask: its settings MODEL_URL and MODEL_NAME name none.',
-  );
+  return failure('MODEL_PROVIDER_MISSING', 'This agent has no model: set MODEL_URL and MODEL_NAME.');
 }
 
 function stopFailure({ signal, timeoutMs }: RunContext): Failure {

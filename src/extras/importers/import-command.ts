@@ -52,7 +52,7 @@ export async function importGatusCommand(
   const imported = importGatus(recordOf(file, filled), whereOf(options));
   const losses = unset.map((name) => ({
     field: `$${name}`,
-    reason: 'the variable is not set here, so its name stands where its value belongs',
+    reason: 'the variable is not set here; its name is used instead of its value',
   }));
   return await written({ ...imported, losses: [...losses, ...imported.losses] }, folder, 'gatus', options);
 }
@@ -134,7 +134,7 @@ async function written(
         ? []
         : [`Secrets in its .env, which is to stay out of version control: ${Object.keys(values).length}.`]),
       ...(losses.length === 0
-        ? ['Everything was carried over.']
+        ? ['Everything was converted.']
         : ['', `Not carried over (${listFile} has all ${losses.length}):`]),
       ...losses.slice(0, shownAtMost).map((loss) => `  ${printable(lineOf(loss))}`),
       ...(rest > 0 ? [`  and ${rest} more`] : []),
@@ -169,7 +169,7 @@ function parsedFile(file: string, text: string): unknown {
 function recordOf(file: string, text: string): Readonly<Record<string, unknown>> {
   const value = parsedFile(file, text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
-  throw unreadable(file, 'it holds no mapping of fields');
+  throw unreadable(file, 'it contains no mapping of fields');
 }
 
 function unreadable(file: string, reason: string): AppError {

@@ -23,7 +23,7 @@ export class Source {
     this.path = path;
     this.#losses = losses;
     this.#fields = isRecord(value) ? value : {};
-    if (!isRecord(value) && !isEmpty(value)) this.#add('', 'it has another form than the documented one');
+    if (!isRecord(value) && !isEmpty(value)) this.#add('', 'its format differs from the documented one');
   }
 
   /** The fields that are there, seen or not. */
@@ -51,7 +51,7 @@ export class Source {
     const value = this.take(key);
     if (typeof value === 'number' || typeof value === 'boolean') return String(value);
     if (typeof value === 'string') return value === '' ? undefined : value;
-    if (!isEmpty(value)) this.lose(key, 'it is no text');
+    if (!isEmpty(value)) this.lose(key, 'it is not a string');
     return undefined;
   }
 
@@ -61,7 +61,7 @@ export class Source {
     if (isEmpty(value)) return undefined;
     const number = typeof value === 'boolean' ? Number.NaN : Number(value);
     if (Number.isFinite(number)) return number;
-    this.lose(key, 'it is no number');
+    this.lose(key, 'it is not a number');
     return undefined;
   }
 
@@ -70,14 +70,14 @@ export class Source {
     const value = this.take(key);
     if (value === true || value === 1 || value === 'true' || value === '1') return true;
     if (value === false || value === 0 || value === 'false' || value === '0') return false;
-    if (!isEmpty(value)) this.lose(key, 'it is neither true nor false');
+    if (!isEmpty(value)) this.lose(key, 'it is not true or false');
     return undefined;
   }
 
   list(key: string): readonly unknown[] {
     const value = this.take(key);
     if (Array.isArray(value)) return value;
-    if (!isEmpty(value)) this.lose(key, 'it is no list');
+    if (!isEmpty(value)) this.lose(key, 'it is not a list');
     return [];
   }
 

@@ -174,7 +174,7 @@ export class NatsRelay implements Relay {
       this.#lastReason = reason;
       this.#options.logger.warn(
         { nats: this.#place, reason },
-        'NATS is away; signals go through the database until it is back',
+        'NATS is unavailable; signals go through the database until it is back',
       );
     }
     const delayMs = 100 + backoffDelayMs(this.#failures, { baseMs: 200, capMs: longestPauseMs });

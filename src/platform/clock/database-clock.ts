@@ -52,7 +52,7 @@ export class DatabaseClock implements Clock {
   }
 
   wallMs(): number {
-    if (!this.#bounds) throw new Error("the database's clock was asked before it was read");
+    if (!this.#bounds) throw new Error('the database clock was used before it was read');
     const [lowMs, highMs] = this.#bounds;
     return Math.floor(this.#options.host.monotonicMs() + (lowMs + highMs) / 2);
   }

@@ -93,7 +93,7 @@ export class SteadyClock implements Clock {
     }
     const offMs = hostAheadMs - this.#aheadMs;
     if (Math.abs(offMs) <= jumpMs) {
-      if (this.#jump) this.#logger.warn("the host's clock came back; its jump was not followed");
+      if (this.#jump) this.#logger.warn('the host clock returned to its previous time; the jump was ignored');
       this.#jump = undefined;
       const mostMs = (slewPerSecondMs * elapsedMs) / 1000;
       this.#aheadMs += Math.max(-mostMs, Math.min(mostMs, offMs));
@@ -104,14 +104,14 @@ export class SteadyClock implements Clock {
       this.#jump = { aheadMs: hostAheadMs, sinceMs: nowMs };
       this.#logger.warn(
         { offMs: Math.round(offMs), heldMs: holdMs },
-        "the host's clock jumped; it is followed when it stays there",
+        'the host clock jumped; the new time is adopted if it persists',
       );
     } else if (this.#jump && nowMs - this.#jump.sinceMs >= holdMs) {
       this.#aheadMs = hostAheadMs;
       this.#jump = undefined;
       this.#logger.warn(
         { movedMs: Math.round(offMs) },
-        "the host's clock stayed where it jumped to; followed it",
+        'the new time of the host clock persisted and was adopted',
       );
       this.#listeners.call();
     }

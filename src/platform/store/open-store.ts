@@ -65,11 +65,11 @@ export async function openStoreOf(options: StoreOptions, contents: StoreContents
   const observer: ReplicaObserver = {
     used() {
       isReplicaUsed = true;
-      logger.info('reads that may be some seconds old go to the replica');
+      logger.info('stale-tolerant reads go to the replica');
     },
     passedOver(reason) {
       isReplicaUsed = false;
-      logger.warn({ reason }, 'the replica is passed over; its reads go to the database itself');
+      logger.warn({ reason }, 'the replica is not used at present; reads go to the primary');
     },
   };
   const onFailed = (error: Error) => watch.note(error);
@@ -100,7 +100,7 @@ export async function openStoreOf(options: StoreOptions, contents: StoreContents
     await divideEmptyTables(rawDb, dialect);
     const resealed = await resealSecrets(rawDb, secrets);
     if (resealed > 0) {
-      logger.info({ secrets: resealed }, 'encrypted stored secrets with the present key');
+      logger.info({ secrets: resealed }, 'encrypted stored secrets with the current key');
       await dialect.forgetDeleted(rawDb);
     }
     if (!(await dialect.allowGivingBack(rawDb))) {
@@ -208,7 +208,7 @@ async function readClockMs(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms`.execute(db);
   const [row] = rows;
-  if (!row) throw new Error('the database did not say what time it is');
+  if (!row) throw new Error('the database did not report its time');
   return row.ms;
 }
 

@@ -75,7 +75,7 @@ function strictMismatch(hostname: string, { raw, subjectaltname = '' }: PeerCert
   const name = hostname.replace(/\.$/, '');
   const options = { subject: 'never', partialWildcards: false } as const;
   if (new X509Certificate(raw).checkHost(name, options) !== undefined) return undefined;
-  const names = subjectaltname === '' ? 'none: its common name does not count' : subjectaltname;
+  const names = subjectaltname === '' ? 'none; the common name is ignored' : subjectaltname;
   const message = `Host: ${name}. is not in the cert's altnames: ${names}`;
   return Object.assign(new Error(message), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
 }

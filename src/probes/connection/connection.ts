@@ -163,7 +163,7 @@ export class Connection {
         (addresses) => {
           if (this.#isDestroyed) return;
           const first = addresses[0];
-          if (!first) return this.#fail(new Error('the resolver answered with no address and no error'));
+          if (!first) return this.#fail(new Error('the resolver returned neither an address nor an error'));
           const refusal = egressRefusal(egress, this.#target, first.address);
           if (refusal === undefined) this.#connect(first, { timekeeper, onAttempt });
           else this.#fail(egressDenied(this.phase, refusal));
@@ -247,7 +247,7 @@ export class Connection {
       this.#complete(answeredMs - startMs);
       // Without IPv6 there is no source address, which looks like having run out of ports.
       if (error.code === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
-        this.#fail(new ProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is off here`));
+        this.#fail(new ProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is disabled here`));
       } else {
         this.#fail(hasLeft ? networkAnswer(error, this.phase, this.where) : error);
       }

@@ -6,14 +6,14 @@ import { ResolveError } from '../resolver.ts';
 export const probePhases = {
   dns: 'resolving the name',
   tcp: 'connecting',
-  proxy: 'talking to the proxy',
-  starttls: 'asking for TLS',
+  proxy: 'connecting through the proxy',
+  starttls: 'requesting TLS',
   tls: 'negotiating TLS',
   firstByte: 'waiting for the response headers',
   download: 'downloading the body',
   data: 'waiting for data',
   message: 'waiting for a message',
-  close: 'waiting for the end of the conversation',
+  close: 'waiting for the connection to close',
 } as const;
 export type ProbePhase = keyof typeof probePhases;
 

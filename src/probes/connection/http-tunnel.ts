@@ -20,7 +20,7 @@ export function* httpTunnel({ proxy, hostname, port, onPending }: Tunnel): Pream
   const head: Buffer = yield { kind: 'mark', marks: ['\r\n\r\n'] };
   const statusLine = head.subarray(0, head.indexOf('\r\n')).toString('latin1');
   const match = /^HTTP\/1\.[01] (\d{3})(?: (.*))?$/.exec(statusLine);
-  if (!match) throw new Malformed('it does not answer with HTTP');
+  if (!match) throw new Malformed('its response is not HTTP');
   const status = Number(match[1]);
   if (status >= 200 && status < 300) return;
   onPending(false);

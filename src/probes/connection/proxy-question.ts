@@ -59,7 +59,7 @@ export async function blamedError(
   }
   if (error.kind !== 'proxy-failed') return error;
   const kind = code === 'ETIMEDOUT' ? 'connection-timeout' : 'host-unreachable';
-  const message = `${error.message}; the proxy answers, so the target does not`;
+  const message = `${error.message}; the proxy responds, so the target does not`;
   return new ProbeError(kind, phase, message, code, { cause: error, details });
 }
 
@@ -83,21 +83,21 @@ async function problemOf(
   });
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const fail = (what: string) => resolve(`the proxy itself ${what}`);
-  const timer = setTimeout(() => fail(`does not answer within ${answerMs} ms either`), answerMs);
-  const onAbort = () => fail('was not asked: the run was stopped');
+  const timer = setTimeout(() => fail(`does not respond within ${answerMs} ms either`), answerMs);
+  const onAbort = () => fail('was not tested: the run was stopped');
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted && !isTimeout(signal.reason)) onAbort();
   const resolver = { resolve: async () => [known] };
   connection.open({ egress, timekeeper, resolver }, (error, socket) => {
-    if (!socket) return fail(`cannot be asked either: ${error?.message ?? 'no connection'}`);
+    if (!socket) return fail(`cannot be reached either: ${error?.message ?? 'no connection'}`);
     let received = '';
-    socket.on('error', (broken: Error) => fail(`breaks off either: ${broken.message}`));
-    socket.on('close', () => fail('closes the connection without an answer, too'));
+    socket.on('error', (broken: Error) => fail(`breaks the connection, too: ${broken.message}`));
+    socket.on('close', () => fail('closes the connection without a response, too'));
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1', 0, question.startBytes);
       if (received.length < question.startBytes) return;
       if (question.isAnswer(received)) resolve(undefined);
-      else fail(`does not answer with ${question.name} either`);
+      else fail(`does not respond with ${question.name} either`);
     });
     socket.write(question.textFor(hostAndPort(hostname, port)));
   });

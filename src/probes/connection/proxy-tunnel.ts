@@ -10,7 +10,7 @@ import type { Upgrade } from './target.ts';
 /** Asks a proxy, over a connection to it, for one to a target: afterwards it is that. */
 export function openTunnel(tunnel: Tunnel): Upgrade {
   const { proxy, hostname, port, isSecure } = tunnel;
-  const about = `proxy ${hostAndPort(proxy.hostname, proxy.port)}, asked for ${hostAndPort(hostname, port)}`;
+  const about = `proxy ${hostAndPort(proxy.hostname, proxy.port)}, connecting to ${hostAndPort(hostname, port)}`;
   const asProbeError = (thrown: Error) =>
     thrown instanceof Refusal || thrown instanceof Malformed
       ? new ProbeError('proxy-failed', 'proxy', `${about}: ${thrown.message}`)

@@ -19,13 +19,13 @@ const maxTextBytes = 255;
 /** What a proxy answers instead of a connection (RFC 1928 section 6). What it says of the target is the target's failure. */
 const refusals: Readonly<Record<number, readonly [ProbeErrorKind, string]>> = {
   1: ['host-unreachable', 'general failure'],
-  2: ['proxy-failed', 'not allowed by its rules'],
+  2: ['proxy-failed', 'not allowed by its ruleset'],
   3: ['host-unreachable', 'network unreachable'],
   4: ['host-unreachable', 'host unreachable'],
   5: ['connection-refused', 'connection refused'],
   6: ['host-unreachable', 'TTL expired'],
   7: ['proxy-failed', 'command not supported'],
-  8: ['proxy-failed', 'kind of address not supported'],
+  8: ['proxy-failed', 'address type not supported'],
 };
 
 /**
@@ -38,17 +38,19 @@ export function* socksTunnel({ proxy, hostname, port, onPending }: Tunnel): Prea
   const methods = login ? [noLogin, passwordLogin] : [noLogin];
   yield { kind: 'say', data: Buffer.from([version, methods.length, ...methods]) };
   const [answered, method] = yield* bytes(2);
-  if (answered !== version) throw new Malformed('it does not answer with SOCKS5');
+  if (answered !== version) throw new Malformed('it does not respond with SOCKS5');
   if (method === passwordLogin && login) {
     yield { kind: 'say', data: Buffer.concat([Buffer.from([1]), text(login.user), text(login.password)]) };
     const [, status] = yield* bytes(2);
-    if (status !== 0) throw new Refusal('it refuses the user or the password');
+    if (status !== 0) throw new Refusal('it rejects the username or password');
   } else if (method === noneAcceptable) {
     throw new Refusal(
-      login ? 'it takes neither a password nor nobody' : 'it wants a user and a password, or another login',
+      login
+        ? 'it accepts neither a password nor anonymous access'
+        : 'it requires a username and password, or another authentication method',
     );
   } else if (method !== noLogin) {
-    throw new Malformed(`it chose the login ${method}, which was not offered`);
+    throw new Malformed(`it chose the authentication method ${method}, which was not offered`);
   }
   const portBytes = Buffer.from([port >> 8, port & 0xff]);
   const command = Buffer.from([version, connectCommand, 0]);
@@ -58,12 +60,12 @@ export function* socksTunnel({ proxy, hostname, port, onPending }: Tunnel): Prea
   if (reply !== 0) {
     onPending(false);
     const [errorKind, words] = refusals[reply] ?? ['host-unreachable', 'an unknown reason'];
-    const asked = `proxy ${hostAndPort(proxy.hostname, proxy.port)}, asked for ${hostAndPort(hostname, port)}`;
+    const asked = `proxy ${hostAndPort(proxy.hostname, proxy.port)}, connecting to ${hostAndPort(hostname, port)}`;
     throw new ProbeError(errorKind, 'proxy', `${asked}: ${words} (reply ${reply})`);
   }
   // Where the proxy connects from: of no use here, but it has to be read.
   const sizeBytes = kind === kinds.name ? (yield* bytes(1))[0] : addressLengths[kind];
-  if (sizeBytes === undefined) throw new Malformed(`its answer has an unknown kind of address, ${kind}`);
+  if (sizeBytes === undefined) throw new Malformed(`its reply has an unknown address type, ${kind}`);
   yield* bytes(sizeBytes + portBytes.length);
 }
 
@@ -76,7 +78,7 @@ function address(hostname: string): Buffer {
 function text(value: string): Buffer {
   const encoded = Buffer.from(value);
   if (encoded.length > maxTextBytes) {
-    throw new Refusal(`${maxTextBytes} bytes are the most that a name, a user or a password may have`);
+    throw new Refusal(`a name, username or password has more than ${maxTextBytes} bytes`);
   }
   return Buffer.concat([Buffer.from([encoded.length]), encoded]);
 }

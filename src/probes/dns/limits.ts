@@ -65,7 +65,7 @@ export function withinLimits<Value>(
     const onAbort = () => {
       const { reason } = controls.signal;
       if (isTimeout(reason)) return expireAfterReading();
-      const message = `the run was stopped while ${where} was being asked`;
+      const message = `the run was stopped while ${where} was being queried`;
       settle(() => reject(new ProbeError('aborted', 'firstByte', message)));
     };
     const timer = setTimeout(expireAfterReading, Math.max(0, controls.timeoutMs));
@@ -88,7 +88,7 @@ export function withinLimits<Value>(
  * @param remark more about it, such as what was ignored meanwhile.
  */
 export function noAnswer(where: string, timeoutMs: number, waitedMs = 0, remark = ''): ProbeError {
-  const message = `no answer from ${where} within ${Math.max(0, Math.round(timeoutMs))} ms${remark}`;
+  const message = `no response from ${where} within ${Math.max(0, Math.round(timeoutMs))} ms${remark}`;
   const error = new ProbeError('response-timeout', 'firstByte', message, 'ETIMEDOUT');
   error.waitedMs = waitedMs;
   return error;

@@ -48,6 +48,6 @@ export async function locateServer(
     expired,
   );
   const [first] = addresses;
-  if (!first) throw new Error('the resolver answered with no address and no error');
+  if (!first) throw new Error('the resolver returned neither an address nor an error');
   return { ...named, ...first };
 }

@@ -88,7 +88,7 @@ function receive(
   socket.on('error', (error) => settle.reject(classifyError(error, 'firstByte', where)));
   socket.on('close', () => {
     const progress = sizeBytes === 0 ? 'without' : 'in the middle of';
-    const message = `${where} closed the connection ${progress} an answer`;
+    const message = `${where} closed the connection ${progress} a response`;
     settle.reject(new ProbeError('connection-reset', 'firstByte', message));
   });
   socket.on('data', (chunk: Buffer) => {

@@ -60,11 +60,11 @@ export function queryUdp(
   let waiting: NodeJS.Timeout | undefined;
   const noBetter = () => {
     const found = senseless ?? (isAnyReadable ? undefined : garbage);
-    const waited = `nothing else came within ${Math.round(performance.now() - startMs)} ms`;
+    const waited = `nothing else arrived within ${Math.round(performance.now() - startMs)} ms`;
     return found && malformed(where, new Error(`${found.message}; ${waited}`));
   };
   const remark = () =>
-    ignoredCount === 0 ? '' : `; ignored ${ignoredCount} that did not fit (the last one: ${lastIgnored})`;
+    ignoredCount === 0 ? '' : `; ignored ${ignoredCount} that did not match (the last one: ${lastIgnored})`;
 
   return withinLimits(
     controls,
@@ -145,12 +145,12 @@ function readDatagram(
   const isOurs = bytes.length >= 2 && bytes.readUInt16BE(0) === id;
   try {
     const message = decodeMessage(bytes, question.class);
-    const problem = isOurs ? mismatch(message, question, id) : 'another id';
+    const problem = isOurs ? mismatch(message, question, id) : 'a different id';
     return problem === undefined ? { message } : { problem, isOurs };
   } catch (thrown) {
     if (!(thrown instanceof DnsDecodeError)) throw thrown;
     const unreadable = new Error(`${describe(bytes)}: ${thrown.message}`);
-    return { problem: isOurs ? thrown.message : 'another id', isOurs, unreadable };
+    return { problem: isOurs ? thrown.message : 'a different id', isOurs, unreadable };
   }
 }
 
@@ -165,7 +165,7 @@ function describe(bytes: Buffer): string {
 function socketError(error: Error, { family }: DnsServer, where: string): Error {
   // Without IPv6 there is no source address, which looks like having run out of ports.
   if (errorCodeOf(error) === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
-    return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is off here`);
+    return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is disabled here`);
   }
   const isAnswer = 'syscall' in error && String(error.syscall).startsWith('recv');
   return classifyError(isAnswer ? networkAnswer(error, 'firstByte', where) : error, 'firstByte', where);
@@ -173,6 +173,6 @@ function socketError(error: Error, { family }: DnsServer, where: string): Error 
 
 /** The server sent something that is no DNS message. */
 export function malformed(where: string, reason: Error): ProbeError {
-  const message = `the answer of ${where} is no DNS message: ${reason.message}`;
+  const message = `the response of ${where} is not a DNS message: ${reason.message}`;
   return new ProbeError('response-malformed', 'firstByte', message);
 }

@@ -93,8 +93,8 @@ function begun(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Clien
 
 const sessionEnds: ReadonlySet<string> = new Set(['ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION']);
 /** What Node says of such a session tells no more. */
-const brokenSession = 'what the server sends breaks the rules of HTTP/2';
-const farewell = 'the server takes no calls on this connection (GOAWAY)';
+const brokenSession = 'the server violates HTTP/2';
+const farewell = 'the server accepts no calls on this connection (GOAWAY)';
 const leftAlone: CallEnd = {
   status: ownStatus('UNAVAILABLE', farewell),
   messages: [],
@@ -173,7 +173,7 @@ class Answer {
   /** One question has one answer, unless it is a stream. */
   #checked({ status, fault }: End, count: number): Pick<CallEnd, 'status' | 'fault'> {
     if (status.code !== 0 || fault || this.#request.isServerStream || count === 1) return { status, fault };
-    const message = `${oneIsWanted}, and there is none`;
+    const message = `${oneIsWanted}, but the server sent no message`;
     return { status: ownStatus('UNIMPLEMENTED', message), fault: { kind: 'response-malformed', message } };
   }
 
@@ -185,7 +185,7 @@ class Answer {
       return;
     }
     const shown = type === '' ? 'no content type' : `the content type ${JSON.stringify(type.slice(0, 80))}`;
-    const message = `the answer has ${shown}, which is no gRPC`;
+    const message = `the response has ${shown}, which is not gRPC`;
     this.#end({
       status: ownStatus('UNKNOWN', message),
       fault: { kind: 'response-malformed', message },
@@ -207,11 +207,11 @@ class Answer {
     }
     const { isServerStream, wantedMessages } = this.#request;
     if (!isServerStream && this.#reader.count > 1) {
-      this.#break(`${oneIsWanted}, and there are more`, 'UNIMPLEMENTED', 'response-malformed');
+      this.#break(`${oneIsWanted}, but the server sent more`, 'UNIMPLEMENTED', 'response-malformed');
     }
     if (!isServerStream || wantedMessages === null || this.#reader.count < wantedMessages) return;
     this.#times.noteEnd();
-    const message = `left after ${this.#reader.count} messages`;
+    const message = `cancelled after ${this.#reader.count} messages`;
     this.#end({ status: ownStatus('OK', message), isLeft: true });
   }
 
@@ -225,9 +225,9 @@ class Answer {
   #finish(): void {
     const status = statusOfTrailers(this.#trailers ?? {});
     if (!status) {
-      this.#finishWithoutStatus('UNKNOWN', 'the trailers of the answer have no grpc-status');
+      this.#finishWithoutStatus('UNKNOWN', 'the trailers of the response have no grpc-status');
     } else if (this.#reader.isInside && status.code === 0) {
-      this.#break('the answer ends in the middle of a message', 'INTERNAL', 'response-malformed');
+      this.#break('the response ends in the middle of a message', 'INTERNAL', 'response-malformed');
     } else {
       this.#end({ status });
     }
@@ -251,7 +251,7 @@ class Answer {
     const { session } = this.#request;
     if (this.#trailers) this.#finish();
     else if (code === constants.NGHTTP2_NO_ERROR && !session.destroyed) {
-      this.#finishWithoutStatus('INTERNAL', 'the answer ends without trailers');
+      this.#finishWithoutStatus('INTERNAL', 'the response ends without trailers');
     } else if (
       session.destroyed &&
       (code === constants.NGHTTP2_CANCEL || code === constants.NGHTTP2_NO_ERROR)
@@ -275,7 +275,7 @@ class Answer {
   }
 }
 
-const oneIsWanted = 'the method answers with one message';
+const oneIsWanted = 'the method returns one message';
 
 /** Too much of an answer is a status; what cannot be read at all breaks the rules. */
 function unreadableEnd({ status, message }: UnreadableMessage): Pick<CallEnd, 'status' | 'fault'> {

@@ -96,8 +96,8 @@ export class MessageReader {
   }
 
   #tooMuch(what: string): UnreadableMessage {
-    const most = `${this.#limits.bytes} bytes and ${this.#limits.messages} messages are read at most`;
-    return new UnreadableMessage(ownStatus('RESOURCE_EXHAUSTED', `the answer has ${what}: ${most}`));
+    const most = `${this.#limits.bytes} bytes and ${this.#limits.messages} messages are the maximum`;
+    return new UnreadableMessage(ownStatus('RESOURCE_EXHAUSTED', `the response has ${what}: ${most}`));
   }
 
   /**
@@ -122,7 +122,7 @@ export class MessageReader {
     const decompress = decompressors[encoding];
     if (!decompress) {
       const named = encoding === '' ? 'no encoding' : `the encoding ${JSON.stringify(encoding.slice(0, 40))}`;
-      const message = `a message is compressed, and the answer names ${named}`;
+      const message = `a message is compressed, but the response declares ${named}`;
       const isNamed = encoding !== '' && encoding !== 'identity';
       throw new UnreadableMessage(ownStatus(isNamed ? 'UNIMPLEMENTED' : 'INTERNAL', message));
     }
@@ -131,7 +131,7 @@ export class MessageReader {
     } catch (thrown) {
       if (errorCodeOf(thrown) === 'ERR_BUFFER_TOO_LARGE')
         throw this.#tooMuch('messages that decompress to more');
-      throw new UnreadableMessage(ownStatus('INTERNAL', `a message is no ${encoding}`));
+      throw new UnreadableMessage(ownStatus('INTERNAL', `a message is not valid ${encoding}`));
     }
   }
 }

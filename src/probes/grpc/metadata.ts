@@ -45,13 +45,17 @@ export function callHeaders(call: {
 function requireSendable(name: string, value: string): void {
   const shown = JSON.stringify(name);
   if (!keyPattern.test(name)) {
-    throw unsendable(`${shown} is no key of metadata: letters, digits, "-", "_" and "." are possible`);
+    throw unsendable(
+      `${shown} is not a valid metadata key: only letters, digits, "-", "_" and "." are allowed`,
+    );
   }
   if (reserved.has(name) || name.startsWith('grpc-')) {
-    throw unsendable(`the metadata ${shown} follows from the call and cannot be set`);
+    throw unsendable(`the metadata ${shown} is set by the call itself and cannot be changed`);
   }
   if (name.endsWith('-bin') ? !base64.test(value) : !valuePattern.test(value)) {
-    const wanted = name.endsWith('-bin') ? 'is not in base64' : 'has characters that no metadata can have';
+    const wanted = name.endsWith('-bin')
+      ? 'is not in base64'
+      : 'has characters that are not allowed in metadata';
     throw unsendable(`the value of the metadata ${shown} ${wanted}`);
   }
 }

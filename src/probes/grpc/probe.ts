@@ -255,7 +255,7 @@ class Conversation {
   #watchWire(): void {
     const mostBytes = wirePart * (this.#request.limits.bytes + maxHeadBytes);
     if (this.connection.receivedBytes <= mostBytes) return;
-    const message = `more than ${mostBytes} bytes came, and no answer was among them (${this.connection.where})`;
+    const message = `more than ${mostBytes} bytes arrived without a response (${this.connection.where})`;
     this.#failed.resolve(new ProbeError('response-malformed', this.#phase, message));
   }
 

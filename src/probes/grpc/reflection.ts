@@ -49,7 +49,7 @@ export async function reflectedFiles(symbol: string, call: AskReflection): Promi
     for (let name = missing(files); name !== undefined; name = missing(files)) {
       add(await server.ask(ask.fileByName, name));
       if (!files.has(name))
-        throw new ReflectionFailed(`the server has no file ${name}, which another one imports`);
+        throw new ReflectionFailed(`the server does not have the file ${name}, which another one imports`);
     }
   } catch (thrown) {
     if (thrown instanceof ProtoError) throw new ReflectionFailed(thrown.message);
@@ -88,7 +88,7 @@ class ReflectingServer {
     if (status.code === 0 && first) return filesOf(first, text);
     const said = [grpcStatusName(status.code), status.message].filter((part) => part !== '').join(': ');
     throw new ReflectionFailed(
-      status.code === 12 ? `the server has no reflection (${said})` : `the server answers ${said}`,
+      status.code === 12 ? `the server does not support reflection (${said})` : `the server responds ${said}`,
     );
   }
 }
@@ -114,10 +114,10 @@ function filesOf(answer: Uint8Array, asked: string): Uint8Array[] {
     });
   } catch (thrown) {
     const message = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new ReflectionFailed(`the answer about ${asked} cannot be read: ${message}`);
+    throw new ReflectionFailed(`the response about ${asked} cannot be read: ${message}`);
   }
   if (problem !== undefined) throw new ReflectionFailed(`the server does not know ${asked}: ${problem}`);
-  if (files.length === 0) throw new ReflectionFailed(`the answer about ${asked} holds no file`);
+  if (files.length === 0) throw new ReflectionFailed(`the response about ${asked} contains no file`);
   return files;
 }
 

@@ -54,5 +54,5 @@ function sessionError(error: Error, goawayCode: number): Error {
     return new ProbeError('connection-reset', 'firstByte', message);
   }
   if (!code?.startsWith('ERR_HTTP2_')) return error;
-  return new ProbeError('response-malformed', 'firstByte', `the answer is no HTTP/2: ${error.message}`);
+  return new ProbeError('response-malformed', 'firstByte', `the response is not HTTP/2: ${error.message}`);
 }

@@ -49,14 +49,14 @@ export function statusOfTrailers(trailers: IncomingHttpHeaders): GrpcStatus | un
   if (written === undefined) return undefined;
   const message = percentDecoded(firstValue(trailers['grpc-message']) ?? '').slice(0, maxMessageLength);
   if (!/^\d{1,9}$/.test(written)) {
-    return ownStatus('UNKNOWN', `the grpc-status ${JSON.stringify(written.slice(0, 40))} is no number`);
+    return ownStatus('UNKNOWN', `the grpc-status ${JSON.stringify(written.slice(0, 40))} is not a number`);
   }
   return { code: Number(written), message, isFromServer: true };
 }
 
 /** What an HTTP status means where a proxy or a server that speaks no gRPC answers. */
 export function statusOfHttp(httpStatus: number): GrpcStatus {
-  const message = `the answer has HTTP status ${httpStatus} and no gRPC status`;
+  const message = `the response has HTTP status ${httpStatus} and no gRPC status`;
   return ownStatus(byHttpStatus[httpStatus] ?? 'UNKNOWN', message);
 }
 

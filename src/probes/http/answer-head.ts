@@ -80,10 +80,11 @@ export class HeadReader {
     if (codings.length > 0) return { kind: codings.at(-1) === 'chunked' ? 'chunks' : 'until-close' };
     if (!this.#headers.has('content-length')) return { kind: 'until-close' };
     const [length = '', ...others] = this.#list('content-length');
-    if (!/^\d+$/.test(length)) throw new MalformedAnswer(`the Content-Length ${shown(length)} is no number`);
+    if (!/^\d+$/.test(length))
+      throw new MalformedAnswer(`the Content-Length ${shown(length)} is not a number`);
     if (others.some((other) => !/^\d+$/.test(other) || Number(other) !== Number(length))) {
       throw new MalformedAnswer(
-        `different values of Content-Length: ${shown([length, ...others].join(', '))}`,
+        `conflicting values of Content-Length: ${shown([length, ...others].join(', '))}`,
       );
     }
     return { kind: 'length', sizeBytes: Number(length) };
@@ -92,7 +93,7 @@ export class HeadReader {
   #begin(line: string): void {
     const [, version, status, text = ''] = statusLine.exec(line) ?? [];
     if (version === undefined || status === undefined || Number(status) < 100) {
-      throw new MalformedAnswer(`the answer begins with ${shown(line)}, which is no HTTP`);
+      throw new MalformedAnswer(`the response begins with ${shown(line)}, which is not HTTP`);
     }
     this.#version = version === '1.0' ? '1.0' : '1.1';
     this.#status = Number(status);
@@ -106,7 +107,9 @@ export class HeadReader {
     if (name === '')
       throw new MalformedAnswer(`a header without ${colon < 0 ? 'a colon' : 'a name'}: ${shown(line)}`);
     if (written.trimEnd() !== written && isFraming(name)) {
-      throw new MalformedAnswer(`a blank before the colon: ${shown(line)}, so that others read another body`);
+      throw new MalformedAnswer(
+        `a space before the colon: ${shown(line)}; other clients may read a different body`,
+      );
     }
     const value = trimBlanks(line.slice(colon + 1));
     const known = this.#headers.get(name);
@@ -121,7 +124,7 @@ export class HeadReader {
     const name = this.#lastName;
     const known = name === undefined ? undefined : this.#headers.get(name);
     if (name === undefined || known === undefined) {
-      throw new MalformedAnswer(`a header that goes on before it began: ${shown(line)}`);
+      throw new MalformedAnswer(`a header continuation without a header: ${shown(line)}`);
     }
     const added = trimBlanks(line);
     const join = (value: string) => (value === '' ? added : `${value} ${added}`);

@@ -153,7 +153,7 @@ export class AnswerParser {
     const head = this.#head.head();
     const { status } = head;
     if (status === 101 && !this.#isUpgradeAsked) {
-      throw new MalformedAnswer('the server switched to another protocol (101) without being asked to');
+      throw new MalformedAnswer('the server switched to another protocol (101) without a request to do so');
     }
     if (status < 200 && status !== 101) {
       this.#head = new HeadReader();
@@ -196,7 +196,8 @@ export class AnswerParser {
     }
     const byte = bytes[start];
     if (byte === lineFeed) this.#beginChunk();
-    else if (byte !== carriageReturn) throw new MalformedAnswer('a chunk that is longer than its size says');
+    else if (byte !== carriageReturn)
+      throw new MalformedAnswer('a chunk that is longer than its declared size');
     return start + 1;
   }
 
@@ -207,7 +208,7 @@ export class AnswerParser {
       const digit = hexDigit(byte);
       if (digit < 0) {
         if (this.#sizeDigits === 0 || !isSizeEnd(byte))
-          throw new MalformedAnswer('a chunk whose size is no number');
+          throw new MalformedAnswer('a chunk whose size is not a number');
         if (byte !== carriageReturn || bytes[position + 1] !== lineFeed) {
           this.#state = 'chunk-extension';
           return position;
@@ -218,7 +219,7 @@ export class AnswerParser {
       this.#sizeDigits += 1;
       this.#remainingBytes = this.#remainingBytes * 16 + digit;
       if (this.#sizeDigits > maxSizeDigits || this.#remainingBytes > Number.MAX_SAFE_INTEGER) {
-        throw new MalformedAnswer('a chunk of impossible size');
+        throw new MalformedAnswer('a chunk of invalid size');
       }
       position += 1;
     }
@@ -231,7 +232,9 @@ const httpName = 'HTTP/';
 /** @throws MalformedAnswer when a line, or the part of it that is there, is no status line. */
 function requireHttp(line: string): void {
   if (line.startsWith(httpName) || httpName.startsWith(line)) return;
-  throw new MalformedAnswer(`the answer begins with ${JSON.stringify(line.slice(0, 40))}, which is no HTTP`);
+  throw new MalformedAnswer(
+    `the response begins with ${JSON.stringify(line.slice(0, 40))}, which is not HTTP`,
+  );
 }
 
 /** Moves bytes ahead within their buffer; a few of them without the price of a call into Node. */

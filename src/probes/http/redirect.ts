@@ -58,7 +58,7 @@ export function redirectedRequest(
     throw new ProbeError(
       'redirect-invalid',
       'firstByte',
-      `${request.url.host} redirected (${status}) to ${JSON.stringify(shown)}, which is no http or https address`,
+      `${request.url.host} redirected (${status}) to ${JSON.stringify(shown)}, which is not an http or https URL`,
     );
   }
   const { method } = request;

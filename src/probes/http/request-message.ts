@@ -33,13 +33,13 @@ const connectionHeaders: ReadonlySet<string> = new Set([
 export function requireSendable({ headers }: RequestMessage): void {
   for (const [name, value] of pairs(headers)) {
     const shown = JSON.stringify(name);
-    if (!tokenPattern.test(name)) throw unsendable(`${shown} is no name of a header`);
+    if (!tokenPattern.test(name)) throw unsendable(`${shown} is not a valid header name`);
     if (invalidInValue.test(value)) {
-      throw unsendable(`the header ${shown} has characters that no header can have`);
+      throw unsendable(`the header ${shown} has characters that are not allowed in headers`);
     }
     const lowerName = name.toLowerCase();
     if (lowerName === 'transfer-encoding' || lowerName === 'content-length') {
-      throw unsendable(`the header ${shown} follows from the body and cannot be set`);
+      throw unsendable(`the header ${shown} is set from the body and cannot be changed`);
     }
   }
 }

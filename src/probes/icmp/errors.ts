@@ -37,7 +37,7 @@ export function unsentError(
   what = 'echo requests',
 ): IcmpProbeError {
   if (errno === 'EMSGSIZE') {
-    const message = `${what} to ${address} of this size do not fit the link of this location unfragmented`;
+    const message = `${what} to ${address} of this size exceed the MTU of this location without fragmentation`;
     return new IcmpProbeError('network-unavailable', `${message} (${errno}, ${description})`);
   }
   const kind = resourceErrnos.has(errno) ? 'out-of-resources' : 'network-unavailable';

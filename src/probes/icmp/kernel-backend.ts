@@ -109,10 +109,10 @@ async function selfTest(thread: EngineThread, address: string): Promise<void> {
   const never = new AbortController().signal;
   const [answer] = await thread.ping({ ...spec, replyTimeoutMs: selfTestTimeoutMs }, never);
   if (answer?.kind === 'unsent' && (answer.errno === 'EPERM' || answer.errno === 'EACCES')) {
-    throw new IcmpUnavailable(`echo requests may not be sent (${answer.errno})`);
+    throw new IcmpUnavailable(`sending echo requests is not permitted (${answer.errno})`);
   }
   const isDeaf = readSetting('/proc/sys/net/ipv4/icmp_echo_ignore_all') === '1';
   if (answer?.kind === 'silence' && !isDeaf) {
-    throw new IcmpUnavailable(`this host does not hear its own echo reply from ${address}`);
+    throw new IcmpUnavailable(`this host does not receive its own echo reply from ${address}`);
   }
 }

@@ -4,7 +4,7 @@ import { NetPingBackend } from './net-ping/backend.ts';
 
 /** The settings that allow ICMP. */
 export const icmpFix =
-  'Set the sysctl net.ipv4.ping_group_range to "0 2147483647", or give the agent the capability NET_RAW.';
+  'Set the sysctl net.ipv4.ping_group_range to "0 2147483647", or grant the agent the capability NET_RAW.';
 
 /** Best first. */
 const backends: readonly (() => Promise<IcmpBackend>)[] = [
@@ -27,5 +27,5 @@ export async function openIcmpBackend(): Promise<IcmpBackend> {
       reasons.push(thrown.message);
     }
   }
-  throw new IcmpUnavailable(`ICMP is unavailable here: ${reasons.join('; ')}. ${icmpFix}`);
+  throw new IcmpUnavailable(`ICMP is unavailable on this host: ${reasons.join('; ')}. ${icmpFix}`);
 }

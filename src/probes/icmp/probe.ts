@@ -136,7 +136,7 @@ class IcmpProbe {
       lookup.catch(() => undefined);
       const [first] = await Promise.race([this.#interrupted.promise, lookup]);
       isOver = true;
-      if (!first) throw new Error('the resolver answered with no address and no error');
+      if (!first) throw new Error('the resolver returned neither an address nor an error');
       return wireAddress(first);
     } catch (thrown) {
       if (!(thrown instanceof ResolveError)) throw thrown;

@@ -57,7 +57,7 @@ class Exchange {
     if (given) this.#go(given);
     if (this.#want && this.#totalBytes > maxBytes) {
       this.#finish(
-        new Malformed(`the server said more than ${maxBytes} bytes before ${this.#controls.next}`),
+        new Malformed(`the server sent more than ${maxBytes} bytes before ${this.#controls.next}`),
       );
     }
   }
@@ -103,7 +103,7 @@ class Exchange {
     const surplusBytes = this.#received.length + this.#socket.readableLength;
     if (surplusBytes === 0) return;
     throw new Malformed(
-      `somebody said ${surplusBytes} bytes in plain text that were not asked for, before ${this.#controls.next}`,
+      `the server or an attacker sent ${surplusBytes} unrequested bytes in plain text before ${this.#controls.next}`,
     );
   }
 

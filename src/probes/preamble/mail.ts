@@ -18,8 +18,8 @@ function* smtpReply(wanted: string, what: string): Generator<Want, string[], Buf
   for (;;) {
     const reply = yield* line();
     const [, code, separator, text = ''] = /^(\d{3})(?:([ -])(.*))?$/.exec(reply) ?? [];
-    if (code === undefined) throw new Malformed(`${quoted(reply)} is no reply of SMTP`);
-    if (code !== wanted) throw new Refusal(`the server answered ${what} with ${quoted(reply)}`);
+    if (code === undefined) throw new Malformed(`${quoted(reply)} is not an SMTP reply`);
+    if (code !== wanted) throw new Refusal(`the server responded to ${what} with ${quoted(reply)}`);
     texts.push(text);
     if (separator !== '-') return texts;
   }
@@ -28,7 +28,7 @@ function* smtpReply(wanted: string, what: string): Generator<Want, string[], Buf
 /** RFC 9051 section 6.2.1. */
 export function* imap(): Preamble {
   const greeting = yield* line();
-  if (!greeting.startsWith('* ')) throw new Malformed(`${quoted(greeting)} is no greeting of IMAP`);
+  if (!greeting.startsWith('* ')) throw new Malformed(`${quoted(greeting)} is not an IMAP greeting`);
   if (!/^\* OK\b/i.test(greeting)) throw new Refusal(`the server greeted with ${quoted(greeting)}`);
   yield* say('a CAPABILITY\r\n');
   const abilities = yield* imapReply('a');
@@ -46,9 +46,9 @@ function* imapReply(tag: string): Generator<Want, string[], Buffer> {
     const reply = yield* line();
     if (reply.startsWith(`${tag} `)) {
       if (/^\w+ OK\b/i.test(reply)) return lines;
-      throw new Refusal(`the server answered with ${quoted(reply)}`);
+      throw new Refusal(`the server responded with ${quoted(reply)}`);
     }
-    if (!reply.startsWith('* ')) throw new Malformed(`${quoted(reply)} is no answer of IMAP`);
+    if (!reply.startsWith('* ')) throw new Malformed(`${quoted(reply)} is not an IMAP response`);
     lines.push(reply);
   }
 }
@@ -63,6 +63,6 @@ export function* pop3(): Preamble {
 function* pop3Reply(what: string): Preamble {
   const reply = yield* line();
   if (/^\+OK\b/.test(reply)) return;
-  if (!reply.startsWith('-ERR')) throw new Malformed(`${quoted(reply)} is no answer of POP3`);
-  throw new Refusal(`the server answered ${what} with ${quoted(reply)}`);
+  if (!reply.startsWith('-ERR')) throw new Malformed(`${quoted(reply)} is not a POP3 response`);
+  throw new Refusal(`the server responded to ${what} with ${quoted(reply)}`);
 }

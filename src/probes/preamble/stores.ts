@@ -13,24 +13,24 @@ export function* ldap(): Preamble {
   const value = yield* ldapMessage();
   // The number of the message, and the answer: its first field is the result.
   const answer = 3;
-  if (value[answer] !== extendedResponse) throw new Malformed('the server of LDAP answered something else');
+  if (value[answer] !== extendedResponse) throw new Malformed('the LDAP server sent a different response');
   const result = value.indexOf(Buffer.from([enumerated, 1]), answer);
   const code = result < 0 ? undefined : value[result + 2];
-  if (code === undefined) throw new Malformed('the answer of LDAP has no result');
-  if (code !== 0) throw new Refusal(`the server answered StartTLS with result code ${code}`);
+  if (code === undefined) throw new Malformed('the LDAP response has no result');
+  if (code !== 0) throw new Refusal(`the server responded to StartTLS with result code ${code}`);
 }
 
 /** Read byte by byte up to its size: another protocol is not waited for, which may say less than a size asks for. */
 function* ldapMessage(): Generator<Want, Buffer, Buffer> {
   const [tag] = yield* bytes(1);
-  if (tag !== sequence) throw new Malformed('the answer is no message of LDAP');
+  if (tag !== sequence) throw new Malformed('the response is not an LDAP message');
   const [short = 0] = yield* bytes(1);
   if (short < 0x80) return yield* bytes(short);
   // 0x80 would be a size that is not said, which LDAP forbids (RFC 4511 section 5.1).
   const sizeOfSize = short & 0x7f;
-  if (sizeOfSize === 0 || sizeOfSize > 4) throw new Malformed('the answer is no message of LDAP');
+  if (sizeOfSize === 0 || sizeOfSize > 4) throw new Malformed('the response is not an LDAP message');
   const sizeBytes = (yield* bytes(sizeOfSize)).readUIntBE(0, sizeOfSize);
-  if (sizeBytes > maxLdapBytes) throw new Malformed('the answer is no message of LDAP');
+  if (sizeBytes > maxLdapBytes) throw new Malformed('the response is not an LDAP message');
   return yield* bytes(sizeBytes);
 }
 
@@ -44,8 +44,8 @@ export function* postgres(): Preamble {
   const answer = (yield* bytes(1)).toString('latin1');
   if (answer === 'S') return;
   if (answer === 'N') throw new Refusal('the server does not speak TLS');
-  if (answer === 'E') throw new Refusal('the server answered SSLRequest with an error');
-  throw new Malformed(`the server answered SSLRequest with ${quoted(answer)}`);
+  if (answer === 'E') throw new Refusal('the server responded to SSLRequest with an error');
+  throw new Malformed(`the server responded to SSLRequest with ${quoted(answer)}`);
 }
 
 const withTls = 0x0800;
@@ -62,9 +62,7 @@ export function* mysql(): Preamble {
   const sizeBytes = head.readUIntLE(0, 3);
   // Another protocol is not waited for, which does not say as much as its first bytes mean here.
   if (head[3] !== 0 || sizeBytes === 0 || sizeBytes > maxGreetingBytes) {
-    throw new Malformed(
-      `the server does not greet as MySQL does, but with ${quoted(head.toString('latin1'))}`,
-    );
+    throw new Malformed(`the server greeting is not MySQL: ${quoted(head.toString('latin1'))}`);
   }
   const greeting = yield* bytes(sizeBytes);
   if (greeting[0] === 0xff) {
@@ -74,7 +72,7 @@ export function* mysql(): Preamble {
   // After the version: the connection's number, 8 bytes of salt, a zero, and the lower half of the abilities.
   const abilitiesAt = versionEnd + 1 + 4 + 8 + 1;
   if (greeting[0] !== 10 || versionEnd < 0 || greeting.length < abilitiesAt + 2) {
-    throw new Malformed('the server does not greet as MySQL does');
+    throw new Malformed('the server greeting is not MySQL');
   }
   if ((greeting.readUInt16LE(abilitiesAt) & withTls) === 0) {
     throw new Refusal('the server does not offer TLS');

@@ -6,12 +6,12 @@ export function* xmpp(hostname: string): Preamble {
   yield* say(`<?xml version='1.0'?><stream:stream to='${escaped(hostname)}' ${stream}>`);
   yield* beginningOfXml();
   const features = `<${yield* upTo('</stream:features>', '<stream:features/>', '</stream:error>', '</stream:stream>')}`;
-  if (/<stream:error\b/.test(features)) throw new Refusal(`the server answered with ${quoted(features)}`);
+  if (/<stream:error\b/.test(features)) throw new Refusal(`the server responded with ${quoted(features)}`);
   if (!/<starttls\b/.test(features)) throw new Refusal('the server does not offer STARTTLS');
   yield* say("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>");
   const answer = yield* upTo('>');
   if (!/^\s*<proceed\b/.test(answer))
-    throw new Refusal(`the server answered starttls with ${quoted(answer)}`);
+    throw new Refusal(`the server responded to starttls with ${quoted(answer)}`);
   if (!answer.endsWith('/>')) yield* upTo('</proceed>');
 }
 
@@ -20,7 +20,8 @@ function* beginningOfXml(): Generator<Want, void, Buffer> {
   for (;;) {
     const letter = (yield* bytes(1)).toString('latin1');
     if (letter === '<') return;
-    if (!/\s/.test(letter)) throw new Malformed(`the answer begins with ${quoted(letter)}, which is no XMPP`);
+    if (!/\s/.test(letter))
+      throw new Malformed(`the response begins with ${quoted(letter)}, which is not XMPP`);
   }
 }
 

@@ -70,7 +70,7 @@ export async function loadLibc(): Promise<Libc> {
   try {
     return await nativeLoad(() => bind(koffi));
   } catch (thrown) {
-    throw new SysUnavailable(`the C library has not all functions: ${firstLine(thrown)}`, thrown);
+    throw new SysUnavailable(`functions missing in the C library: ${firstLine(thrown)}`, thrown);
   }
 }
 
@@ -82,12 +82,12 @@ export async function loadLibc(): Promise<Libc> {
 export async function loadKoffi(): Promise<typeof koffiModule> {
   if (process.platform !== 'linux' || !architectures.includes(process.arch)) {
     const host = `${process.platform}-${process.arch}`;
-    throw new SysUnavailable(`system calls are available on Linux x64 and arm64 only, and this is ${host}`);
+    throw new SysUnavailable(`system calls are available on Linux x64 and arm64 only; this is ${host}`);
   }
   try {
     return (await nativeLoad(() => import('koffi'))).default;
   } catch (thrown) {
-    throw new SysUnavailable(`the native module koffi does not load: ${firstLine(thrown)}`, thrown);
+    throw new SysUnavailable(`the native module koffi cannot be loaded: ${firstLine(thrown)}`, thrown);
   }
 }
 

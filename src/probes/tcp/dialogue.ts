@@ -110,7 +110,7 @@ export class Dialogue {
   async #startTls(timeoutMs: number): Promise<Error | undefined> {
     if (this.#end) return this.#end;
     if (this.#reader.hasRest) {
-      const text = `the server says more before TLS begins (${this.#connection.where})`;
+      const text = `the server sent more data before TLS began (${this.#connection.where})`;
       return new ProbeError('response-malformed', 'starttls', text);
     }
     const plain = this.#socket;
@@ -161,7 +161,7 @@ export class Dialogue {
     });
     const over = () => {
       if (this.#isShaking) return;
-      const text = `the server ended the connection (${this.#connection.where})`;
+      const text = `the server closed the connection (${this.#connection.where})`;
       this.#finish(new ProbeError('dialogue-failed', 'data', text));
     };
     socket.once('end', over);

@@ -27,11 +27,11 @@ function elementAt(data: Buffer, start: number): DerElement {
   const lengthBytes = short < 0x80 ? 0 : short & 0x7f;
   const valueStart = start + 2 + lengthBytes;
   if (lengthBytes > 4 || valueStart > data.length || short === 0x80) {
-    throw new DerError('an element has an impossible length');
+    throw new DerError('an element has an invalid length');
   }
   const sizeBytes = lengthBytes === 0 ? short : data.readUIntBE(start + 2, lengthBytes);
   const end = valueStart + sizeBytes;
-  if (end > data.length) throw new DerError('an element is longer than what holds it');
+  if (end > data.length) throw new DerError('an element is longer than its container');
   return { tag, value: data.subarray(valueStart, end), whole: data.subarray(start, end) };
 }
 

@@ -72,7 +72,7 @@ export function readHandshake(
 
 const noCertificate: CertificateProblem = {
   code: 'NO_CERTIFICATE',
-  message: 'the target showed no certificate',
+  message: 'the target presented no certificate',
   details: {},
 };
 

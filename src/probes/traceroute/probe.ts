@@ -63,7 +63,7 @@ export async function probeRoute(
     const leftMs = timeoutMs - (performance.now() - startMs);
     const route = await traceRoute({ ...resolved, ...request }, { prober, signal, timeoutMs: leftMs });
     if (signal.aborted && !isTimeout(signal.reason)) {
-      const message = `the run was stopped while the way to ${resolved.address} was being found`;
+      const message = `the run was stopped while the route to ${resolved.address} was being found`;
       return result({ error: new ProbeError('aborted', 'data', message), route });
     }
     return result({ route });
@@ -96,6 +96,6 @@ async function lookUp(
     },
   );
   const [first] = addresses;
-  if (!first) throw new Error('the resolver answered with no address and no error');
+  if (!first) throw new Error('the resolver returned neither an address nor an error');
   return wireAddress(first);
 }

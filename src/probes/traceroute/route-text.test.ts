@@ -47,7 +47,7 @@ it('stands in columns: silent hops, several routers at a distance, errors', () =
       ' 4  (unknown)            ? ms           *',
       '    198.51.100.1    30.000 ms  packet filtered (type 3, code 13)',
       '',
-      'there is no way on, says the last hop (it ended in hop 4, 198.51.100.1)',
+      'the last hop reports that there is no route (it ended in hop 4, 198.51.100.1)',
       '',
     ].join('\n'),
   );
@@ -59,7 +59,7 @@ it('says where the address of a target is that forwards the requests to a host b
     { ttl: 2, answers: [answer('192.0.2.7', 2, null)] },
   ];
   expect(textOf({ end: 'reached', distance: 1, hops })).toContain(
-    'the target answered in hop 1, which forwards the probes to a host in hop 2',
+    'the target responded in hop 1, which forwards the probes to a host in hop 2',
   );
 });
 
@@ -69,6 +69,6 @@ it('says what was not sent', () => {
     ' 1  *           *  not sent: ENETUNREACH',
   );
   expect(textOf({ end: 'time-limit', distance: null, hops: [] })).toContain(
-    'the time for it was over (it ended before the first hop)',
+    'the time limit was reached (it ended before the first hop)',
   );
 });

@@ -5,15 +5,15 @@ import type { HopAnswer } from './hop-prober.ts';
 import { defaultMaxHops, defaultProbesPerHop, type Hop, isTimeExceeded, type Route } from './traceroute.ts';
 
 const ends = {
-  reached: 'the target answered',
-  unreachable: 'there is no way on, says the last hop',
-  silent: 'nobody behind the last hop answered; hosts there may just not answer to ICMP',
+  reached: 'the target responded',
+  unreachable: 'the last hop reports that there is no route',
+  silent: 'no response from behind the last hop; hosts there may simply ignore ICMP',
   'hop-limit': `the target is not among the first ${defaultMaxHops} hops`,
-  'time-limit': 'the time for it was over',
-  unsent: 'this host could not send any further request',
+  'time-limit': 'the time limit was reached',
+  unsent: 'this host could not send further requests',
 } as const;
 
-/** What a route says in one line, such as `the target answered in hop 4`. */
+/** What a route says in one line, such as `the target responded in hop 4`. */
 export function routeSummary({ hops, end, distance }: Route): string {
   if (end === 'reached') return `${ends.reached} ${distanceWords(distance ?? hops.length, hops.length)}`;
   const place = hops.length === 0 ? 'before the first hop' : `in hop ${hops.length}`;

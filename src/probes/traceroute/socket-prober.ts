@@ -36,7 +36,7 @@ interface OpenProbe {
   readonly target: string;
   readonly sentAt: KernelTime;
   readonly sentAtMs: number;
-  /** Of a connection: when the target answered. */
+  /** Of a connection: when the target responded. */
   readonly watch: SocketWatch | undefined;
   settle(answer: HopAnswer | undefined): void;
 }

@@ -11,7 +11,7 @@ export interface Hop {
 }
 
 /**
- * Why a traceroute ended. `reached`: the target answered. `unreachable`: somebody on the way said that there
+ * Why a traceroute ended. `reached`: the target responded. `unreachable`: somebody on the way said that there
  * is no way on. `silent`: nobody answered for a number of hops. `unsent`: this host itself did not send.
  */
 export type TracerouteEnd = 'reached' | 'unreachable' | 'silent' | 'hop-limit' | 'time-limit' | 'unsent';
@@ -199,7 +199,7 @@ class Tracing {
   }
 
   /**
-   * The first hop from which the target answered; without one, the first from which somebody said that there is no
+   * The first hop from which the target responded; without one, the first from which somebody said that there is no
    * way on. Where packets take several ways, one of them may be closed.
    */
   #finalHop(): { readonly ttl: number; readonly end: 'reached' | 'unreachable' } | undefined {

@@ -153,7 +153,7 @@ class Asking {
     const [first] = await found.finally(() => {
       this.#dnsMs = this.#lookup?.elapsedMs ?? performance.now() - beganMs;
     });
-    if (!first) throw new Error('the resolver answered with no address and no error');
+    if (!first) throw new Error('the resolver returned neither an address nor an error');
     const refusal = egress.refusal({ hostname, address: first.address, port });
     if (refusal) throw egressDenied('dns', refusal);
     this.#address = first.address;
@@ -271,10 +271,10 @@ class Asking {
   #socketError(error: Error, family: 4 | 6, sizeBytes: number): Error {
     // Without IPv6 there is no source address, which looks like having run out of ports.
     if (errorCodeOf(error) === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
-      return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is off here`);
+      return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is disabled here`);
     }
     if (errorCodeOf(error) === 'EMSGSIZE') {
-      const message = `${sizeBytes} bytes are more than one datagram can carry (${this.#where})`;
+      const message = `${sizeBytes} bytes do not fit in one datagram (${this.#where})`;
       return new ProbeError('request-invalid', 'firstByte', message, 'EMSGSIZE', { cause: error });
     }
     const isAnswer = 'syscall' in error && String(error.syscall).startsWith('recv');

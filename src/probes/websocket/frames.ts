@@ -116,25 +116,25 @@ export class FrameReader {
     if ((first & 0x70) !== 0) {
       const isPacked = (first & 0x40) !== 0;
       throw broken(
-        `a frame with a reserved bit${isPacked ? ', as if it were compressed, and no compression was agreed on' : ''}`,
+        `a frame with a reserved bit${isPacked ? ' (compressed, without negotiated compression)' : ''}`,
       );
     }
-    if ((second & 0x80) !== 0) throw broken('a frame with a mask, which only clients use');
-    if (!isKnown(this.#opcode)) throw broken(`a frame of the unknown kind ${this.#opcode}`);
+    if ((second & 0x80) !== 0) throw broken('a masked frame, which only clients may send');
+    if (!isKnown(this.#opcode)) throw broken(`a frame with the unknown opcode ${this.#opcode}`);
     if (this.#opcode >= opcodes.close) {
       this.#controlCount += 1;
       if (this.#controlCount > this.#limits.controlFrames) {
         throw tooMuch(`more than ${this.#limits.controlFrames} pings and pongs`);
       }
-      if (!this.#isLast) throw broken('a control frame in parts');
+      if (!this.#isLast) throw broken('a fragmented control frame');
       if ((second & 0x7f) > maxControlBytes)
         throw broken(`a control frame of more than ${maxControlBytes} bytes`);
       return;
     }
     if (this.#opcode === opcodes.continuation) {
-      if (this.#isText === undefined) throw broken('the continuation of a message that has not begun');
+      if (this.#isText === undefined) throw broken('a continuation frame without a message');
     } else if (this.#isText !== undefined) {
-      throw broken('a new message before the end of the one under way');
+      throw broken('a new message before the end of the previous one');
     } else {
       this.#isText = this.#opcode === opcodes.text;
     }
@@ -147,7 +147,7 @@ export class FrameReader {
     this.#controlBytes = 0;
     if (this.#opcode < opcodes.close && this.#readBytes + length > this.#limits.messageBytes) {
       const most = this.#limits.messageBytes;
-      throw tooMuch(`a message with which there are more than ${most} bytes: ${length} in one frame`);
+      throw tooMuch(`more than ${most} bytes of messages, with a frame of ${length}`);
     }
     this.#leftBytes = Number(length);
   }
@@ -156,12 +156,12 @@ export class FrameReader {
     if (written < 126) return written;
     if (written === 126) {
       const length = this.#head.readUInt16BE(2);
-      if (length < 126) throw broken('a length that is written longer than it need be');
+      if (length < 126) throw broken('a length that is not encoded minimally');
       return length;
     }
     const length = this.#head.readBigUInt64BE(2);
     if (length > 0x7fff_ffff_ffff_ffffn) throw broken('a length with its first bit set');
-    if (length < 65_536n) throw broken('a length that is written longer than it need be');
+    if (length < 65_536n) throw broken('a length that is not encoded minimally');
     return Number(length);
   }
 
@@ -222,11 +222,11 @@ export class FrameReader {
       this.#listener.onClose(closeWithoutCode, '');
       return;
     }
-    if (data.length === 1) throw broken('a close frame with half a code');
+    if (data.length === 1) throw broken('a close frame with an incomplete code');
     const code = data.readUInt16BE(0);
-    if (!isSendable(code)) throw broken(`a close frame with the code ${code}, which nobody may send`);
+    if (!isSendable(code)) throw broken(`a close frame with the code ${code}, which must not be sent`);
     const reason = data.subarray(2);
-    if (!isUtf8(reason)) throw new FrameError('the reason of a close that is not UTF-8', closeCodes.notUtf8);
+    if (!isUtf8(reason)) throw new FrameError('a close reason that is not UTF-8', closeCodes.notUtf8);
     this.#listener.onClose(code, reason.toString('utf8'));
   }
 }

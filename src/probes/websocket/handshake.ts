@@ -24,23 +24,23 @@ export function handshakeProblem(
   { headers }: Pick<ResponseHead, 'headers'>,
   { key, subprotocols }: { readonly key: string; readonly subprotocols: readonly string[] },
 ): string | undefined {
-  if (!has(headers, 'upgrade', 'websocket')) return 'it has no header Upgrade: websocket';
-  if (!has(headers, 'connection', 'upgrade')) return 'it has no header Connection: Upgrade';
+  if (!has(headers, 'upgrade', 'websocket')) return 'the header Upgrade: websocket is missing';
+  if (!has(headers, 'connection', 'upgrade')) return 'the header Connection: Upgrade is missing';
   const [accept, ...others] = values(headers, 'sec-websocket-accept');
-  if (accept === undefined) return 'it has no Sec-WebSocket-Accept';
+  if (accept === undefined) return 'the header Sec-WebSocket-Accept is missing';
   const wanted = createHash('sha1').update(`${key}${acceptSuffix}`).digest('base64');
-  if (accept !== wanted || others.length > 0) return 'its Sec-WebSocket-Accept is not the one of the key';
+  if (accept !== wanted || others.length > 0) return 'its Sec-WebSocket-Accept does not match the key';
   const extensions = values(headers, 'sec-websocket-extensions').join(', ');
-  if (extensions !== '') return `it agrees to extensions that were not offered: ${extensions.slice(0, 100)}`;
+  if (extensions !== '') return `it accepts extensions that were not offered: ${extensions.slice(0, 100)}`;
   const chosen = values(headers, 'sec-websocket-protocol');
   if (chosen.length === 0) {
     return subprotocols.length > 0
-      ? `it agrees to none of the subprotocols ${subprotocols.join(', ')}`
+      ? `it accepts none of the subprotocols ${subprotocols.join(', ')}`
       : undefined;
   }
   const [subprotocol = ''] = chosen;
   if (chosen.length > 1 || !subprotocols.includes(subprotocol)) {
-    return `it chooses the subprotocol ${JSON.stringify(chosen.join(', ').slice(0, 100))}, which was not offered`;
+    return `it selects the subprotocol ${JSON.stringify(chosen.join(', ').slice(0, 100))}, which was not offered`;
   }
   return undefined;
 }

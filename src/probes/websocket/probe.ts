@@ -170,10 +170,7 @@ class Probe {
     const onEnd = () => {
       if (this.#conversation) this.#conversation.stop(undefined);
       else if (this.#isRefusalWhole(reject)) resolve(undefined);
-      else
-        reject(
-          this.#broken('connection-reset', 'the peer closed the connection while answering the handshake'),
-        );
+      else reject(this.#broken('connection-reset', 'the peer closed the connection during the handshake'));
     };
     socket.on('data', (bytes: Buffer) =>
       this.#work(() => {
@@ -214,7 +211,7 @@ class Probe {
     }
     const problem = handshakeProblem(head, { key: this.#key, subprotocols: this.#request.subprotocols });
     if (problem !== undefined) {
-      throw this.#broken('response-malformed', `the answer of the handshake is not valid: ${problem}`);
+      throw this.#broken('response-malformed', `the handshake response is invalid: ${problem}`);
     }
     this.#conversation = new Conversation(socket, this.#connection, { openedMs: this.#answeredMs, isPlain });
     done(this.#conversation);

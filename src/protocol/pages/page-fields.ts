@@ -38,7 +38,7 @@ export const CustomDomainState = z
     status: z
       .enum(customDomainStatuses)
       .describe(
-        'PENDING: not proven yet, the page does not answer there. PROVEN: it does. LOST: the proof is gone; the page answers until `servesUntil`',
+        'PENDING: not verified yet; the page is not available there. PROVEN: verified. LOST: the proof is gone; the page stays available until `servesUntil`',
       ),
     method: z
       .enum(['TXT', 'CNAME', 'OPERATOR'])
@@ -72,7 +72,7 @@ export const WebUrl = z
 /** A key of a private page. */
 export const PageKey = z.object({
   id: z.string(),
-  rawKey: z.string().describe('In full only in the answer that creates the key, masked afterwards'),
+  rawKey: z.string().describe('In full only in the response that creates the key, masked afterwards'),
   maskedKey: z.string(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),

@@ -80,7 +80,7 @@ export type ServiceState = z.output<typeof ServiceState>;
 const uptime = z
   .number()
   .nullable()
-  .describe('Percent of the time since `uptimeSince` without an incident; null where nothing is known yet');
+  .describe('Percent of the time since `uptimeSince` without an incident; null without data');
 const uptimeSince = z.iso
   .datetime()
   .nullable()
@@ -124,7 +124,7 @@ const ShownComponent = z
     measuredNow,
     isExpanded: z.boolean().describe('Of a group: whether what is in it is shown at once'),
     uptime: uptime.describe(
-      'Percent of the time since `uptimeSince` without an incident, maintenance aside; null where nothing is known yet, or it shows no history',
+      'Percent of the time since `uptimeSince` without an incident, maintenance aside; null without data, or it shows no history',
     ),
     uptimeSince,
     coverage: serviceCoverage,

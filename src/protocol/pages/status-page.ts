@@ -39,7 +39,7 @@ const options = {
     .max(64)
     .regex(/^(?:[A-Za-z]{1,4}-[A-Za-z0-9-]+)?$/, 'must be a tag such as G-XXXXXXXXXX')
     .nullable()
-    .describe('Readers load the script of Google Analytics, and Google counts them')
+    .describe('Visitors load the Google Analytics script, and Google counts them')
     .default(null),
   allowIndexing: z.boolean().describe('Whether search engines may list the page').default(true),
 };
@@ -65,7 +65,7 @@ const fields = {
   url: PageUrl.describe('Subdomain; unique'),
   customDomain: CustomDomain.nullable()
     .describe(
-      'A domain of your own; unique among the pages of all kinds and accounts. The page answers there once it is proven: see `customDomainState`',
+      'A domain of your own; unique among the pages of all kinds and accounts. The page is available there once it is verified: see `customDomainState`',
     )
     .default(null),
   isPrivate: z
@@ -171,7 +171,7 @@ export const statusPageRoutes = {
     method: 'POST',
     path: '/v1/status-pages/{statusPageId}/custom-domain/check',
     operationId: 'checkStatusPageDomain',
-    summary: 'Look for the proof of the custom domain of a status page now',
+    summary: 'Verify the custom domain of a status page now',
     rateLimit: domainCheckLimit,
     params,
     success: successful,
@@ -194,7 +194,7 @@ export const statusPageRoutes = {
     summary: 'Services of the account, newest first',
     query: z.object({
       ...CursorPaging,
-      paginated: QueryBoolean.default(true).describe('false answers all of them at once'),
+      paginated: QueryBoolean.default(true).describe('false: return all of them at once'),
     }),
     success: successful,
     response: cursorPage(Service),

@@ -111,7 +111,8 @@ export const projectImportRoutes = {
     method: 'POST',
     path: '/next/projects/imports/{importId}/apply',
     operationId: 'applyProjectImport',
-    summary: 'Make the resources those of the project; until it is committed no deployment deletes them',
+    summary:
+      'Apply an import: the resources become part of the project; until it is committed, no deployment deletes them',
     params: ofImport,
     otherErrors: [409],
     success: successful,
@@ -132,7 +133,7 @@ export const projectImportRoutes = {
     method: 'DELETE',
     path: '/next/projects/imports/{importId}',
     operationId: 'cancelProjectImport',
-    summary: 'Take an import back that is not committed; the resources stay as they are',
+    summary: 'Cancel an import that is not committed; the resources stay unchanged',
     params: ofImport,
     success: noContent,
   }),

@@ -37,7 +37,7 @@ const call = {
   success: successful,
   response: z.object({
     hasFailures: z.boolean(),
-    responseTime: z.number().describe('Milliseconds; the longest, where several checks ran'),
+    responseTime: z.number().describe('Milliseconds; the longest of several checks'),
   }),
 } as const;
 

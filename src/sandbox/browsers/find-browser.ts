@@ -45,7 +45,7 @@ export async function findBrowser(options: {
     if (await isExecutable(chromiumPath)) {
       return { executablePath: await realpath(chromiumPath), source: 'setting' };
     }
-    throw new BrowserMissing(`CHROMIUM_PATH names ${chromiumPath}, which is not a program that can be run`);
+    throw new BrowserMissing(`CHROMIUM_PATH names ${chromiumPath}, which is not an executable program`);
   }
   const paths = options.systemPaths ?? systemPaths;
   for (const path of paths) {
@@ -55,7 +55,7 @@ export async function findBrowser(options: {
     return { executablePath: await realpath(unpackedPath), source: 'package' };
   }
   throw new BrowserMissing(
-    `No browser was found: CHROMIUM_PATH is not set and there is none of ${paths.join(', ')}. ` +
+    `No browser was found: CHROMIUM_PATH is not set, and none of these exists: ${paths.join(', ')}. ` +
       'Install the package chromium-headless-shell (or chromium), or run "npm run runtimes:install chromium"',
   );
 }

@@ -51,12 +51,12 @@ type LifecycleEvent = z.output<typeof LifecycleEvent>;
 type SaidEnd = Extract<LifecycleEvent, { event: 'script-end' }>;
 
 const limits: Readonly<Partial<Record<SandboxEndReason, readonly [LifecycleProblem, string]>>> = {
-  memory: ['memory', 'it used more than the 512 MiB of memory it may use'],
-  cpu: ['limit', 'it used more processor time than it may use'],
-  processes: ['limit', 'it started more processes than it may start'],
-  output: ['limit', 'it wrote more output than it may write'],
-  disk: ['limit', 'it wrote more to the disk than it may write'],
-  descriptors: ['limit', 'it watched (epoll) or passed on more descriptors than it may'],
+  memory: ['memory', 'it exceeded its memory limit of 512 MiB'],
+  cpu: ['limit', 'it exceeded its limit of processor time'],
+  processes: ['limit', 'it exceeded its limit of processes'],
+  output: ['limit', 'it exceeded its output limit'],
+  disk: ['limit', 'it exceeded its disk limit'],
+  descriptors: ['limit', 'it exceeded its limit of watched (epoll) or passed descriptors'],
 };
 
 interface Running {
@@ -213,13 +213,13 @@ export class SandboxedLifecycle implements LifecycleSession {
       return because('unavailable', `its process could not be run: ${ended.problem ?? ended.reason}`);
     }
     if (/heap out of memory/.test(this.#errorText)) {
-      return because('memory', 'it used more than the 512 MiB of memory it may use');
+      return because('memory', 'it exceeded its memory limit of 512 MiB');
     }
     const how =
       ended.signal === null
         ? `it exited with code ${ended.exitCode}, as process.exit() does`
         : `it was ended by ${ended.signal}`;
-    return because('ended', `it did not run to its end: ${how}`);
+    return because('ended', `it did not finish: ${how}`);
   }
 }
 

@@ -59,7 +59,7 @@ export class QuestionFilter extends Transform {
       const endsAt = 2 + this.#held.readUInt16BE(0);
       if (this.#held.length < endsAt) break;
       if (this.#isRefused(this.#held.subarray(2, endsAt))) {
-        done(new Error('a name that is not to be looked up'));
+        done(new Error('a blocked name'));
         return;
       }
       this.push(this.#held.subarray(0, endsAt));

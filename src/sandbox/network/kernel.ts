@@ -56,7 +56,7 @@ export function hideThisProcess(): string | undefined {
     openKernel().hideProcess();
     return undefined;
   } catch (thrown) {
-    return `scripts can have the kernel end the agent first when memory runs out: ${toError(thrown).message}`;
+    return `when memory runs out, the kernel may kill the agent before the scripts: ${toError(thrown).message}`;
   }
 }
 

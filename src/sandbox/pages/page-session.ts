@@ -98,7 +98,7 @@ export async function openPageSession(
   let stepCount = 0;
   const ready = Promise.withResolvers<void>();
   const waiting = new Map<number, (answer: PageAnswer) => void>();
-  const why = () => errorText.trim() || ended?.problem || ended?.reason || 'it did not answer';
+  const why = () => errorText.trim() || ended?.problem || ended?.reason || 'it did not respond';
   const gone = (): PageAnswer => ({ kind: 'ended', message: `the browser ended: ${why()}`, ended });
   script.listen({
     onOutput: (stream, chunk) => {

@@ -57,7 +57,7 @@ function adopt({ suiteDirectory, ownerUid, destination }: AdoptionJob): Adoption
       return undefined;
     }
     if (found.isSymbolicLink()) return linkProblem(relative, readlinkSync(place), folders);
-    if (!found.isFile()) return `${relative} is no regular file`;
+    if (!found.isFile()) return `${relative} is not a regular file`;
     sizeBytes += found.size;
     return found.nlink === 1 ? undefined : `${relative} has several names (hard links)`;
   };

@@ -36,7 +36,7 @@ export async function findSuitePlace(options: {
   readonly openBundles: OpenBundles | undefined;
 }): Promise<SuitePlace | { readonly missing: string }> {
   const { workDir, openBundles } = options;
-  if (!openBundles) return { missing: 'there is no service to get code bundles from' };
+  if (!openBundles) return { missing: 'no service is configured to download code bundles from' };
   const packageManagers: PackageManagers = await readPackageManagers(options.runtimesDirectory);
   if (!packageManagers.versions.has('npm')) {
     return { missing: 'no package managers are installed: npm run runtimes:install package-managers' };

@@ -120,7 +120,7 @@ describe('a scrubbed archive', () => {
     const report = await scrubFile(source, path('trace.out'), options);
     expect(report.withheldCount).toBe(1);
     expect(report.withheld).toEqual([
-      { name: 'bad.png', reason: 'a secret stands in the bytes of a binary file' },
+      { name: 'bad.png', reason: 'the bytes of a binary file contain a secret' },
     ]);
     const members = await readZip(path('trace.out'));
     expect([...members.keys()].some((name) => name.includes(secret))).toBe(false);

@@ -240,7 +240,7 @@ describe('the cause of a failed run', () => {
   it('is a change of the check only as one since which fails what the verdict says that failed', () => {
     for (const [code, message, part] of [
       ['STATUS_UNEXPECTED', 'Unexpected status 404', 'The target has failed since'],
-      ['CONNECTION_TIMEOUT', silent, 'The target, or the network on the way to it, has failed since'],
+      ['CONNECTION_TIMEOUT', silent, 'The target, or the network path to it, has failed since'],
       ['SCRIPT_FAILED', 'ReferenceError: basket is not defined', 'The script of the check has failed since'],
       [
         'SCRIPT_FAILED',

@@ -234,7 +234,7 @@ describe('the verdict of a DNS monitor', () => {
     expect(failure?.code).toBe(code);
     if (query !== 'silent.test') return;
     const said = shouldFail ? detail.jobLog?.request[0]?.msg : detail.requestError;
-    expect(said).toContain('no answer');
+    expect(said).toContain('no response');
     expect(detail.requestError === null).toBe(shouldFail);
   });
 

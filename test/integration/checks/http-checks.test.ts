@@ -200,7 +200,7 @@ describe('what an API check keeps of a response', () => {
     expect(outcome.failure).toBeUndefined();
     expect(outcome.detail.response).toMatchObject({ truncated: true, readLimitBytes: 25 * 1024 * 1024 });
     expect(outcome.detail.jobLog?.request.map(({ msg }) => msg).join()).toContain(
-      'longer than an agent reads: what came after its first 26214400 bytes is not judged, nor timed',
+      'exceeds the limit of an agent: data after the first 26214400 bytes is not judged, nor timed',
     );
     expect(outcome.measurement?.workMs).toBeGreaterThan(0);
     expect((await run(at('/bytes/300000'))).detail.response).toMatchObject({

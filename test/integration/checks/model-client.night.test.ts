@@ -113,7 +113,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
       model.answerWith([{ raw }]);
       await expect(open().ask(question, never)).rejects.toMatchObject({
         code: 'MODEL_UNAVAILABLE',
-        message: expect.stringContaining('no answer of this protocol'),
+        message: expect.stringContaining('response does not match this protocol'),
       });
     }
     model.answerWith([{ raw: ' '.repeat(5 * 1024 * 1024) }]);

@@ -123,7 +123,7 @@ describe('the verdict of an SSL monitor', () => {
     const small = await kept(startTlsTarget(await flawedWith('a key of 1024 bits')));
     const sha1 = await kept(startTlsTarget(await flawedWith('an issuer with a signature of SHA-1')));
     for (const [target, rule, sentence] of [
-      [old, 'minTLSVersion', 'The target speaks TLS1.1'],
+      [old, 'minTLSVersion', 'The target negotiated TLS1.1'],
       [small, 'minKeySizeBits', 'The key of the certificate of localhost is weak: RSA of 1024 bits'],
       [sha1, 'weakSignatureAlgorithm', 'The signature of the certificate of Picket issuer is weak: SHA1-RSA'],
     ] as const) {
@@ -155,7 +155,7 @@ describe('the verdict of an SSL monitor', () => {
     const { errorMessages } = await run(target, { securityBaseline });
     expect(errorMessages).toEqual([
       expect.stringContaining('ECDSA of 256 bits'),
-      expect.stringContaining('asks for a stapled OCSP response'),
+      expect.stringContaining('requires a stapled OCSP response'),
       expect.stringContaining('no signed certificate timestamp'),
     ]);
   });

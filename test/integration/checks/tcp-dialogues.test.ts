@@ -106,7 +106,7 @@ describe('a TCP monitor with steps', () => {
       brief,
       [match('^220 ')],
       'DIALOGUE_FAILED',
-      'Step 1 (EXPECT): expected /^220 /, received 421 too busy; the server ended the connection',
+      'Step 1 (EXPECT): expected /^220 /, received 421 too busy; the server closed the connection',
     ],
     ['a line without end', endless, [match('^220 ')], 'DIALOGUE_FAILED', 'more than 1048576 bytes'],
     ['lines without end', verbose, [line('220 ')], 'DIALOGUE_FAILED', 'more than 1000 lines'],
@@ -122,7 +122,7 @@ describe('a TCP monitor with steps', () => {
       smtp,
       [line('220-'), { type: 'START_TLS' }],
       'RESPONSE_MALFORMED',
-      'the server says more before TLS begins',
+      'the server sent more data before TLS began',
     ],
   ] as const)('names the step and what came instead: %s', async (_what, server, steps, code, words) => {
     const { failure, errorMessages } = await run(server, steps);

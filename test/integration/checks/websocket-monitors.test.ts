@@ -108,7 +108,7 @@ describe('a WebSocket monitor', () => {
       'messages of which none fits',
       at('/five', { ...expecting(text('number 6')), skipOthers: true, timeoutMs: 500 }),
       'RESPONSE_TIMEOUT',
-      '; 5 messages did not fit, the last one: expected TEXT_BODY EQUALS number 6, received number 5',
+      '; 5 messages did not match, the last one: expected TEXT_BODY EQUALS number 6, received number 5',
     ],
     [
       'a server that does not close',

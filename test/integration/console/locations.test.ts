@@ -72,7 +72,7 @@ describe('a location', () => {
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);
     await agent.claim({ unavailable: { BROWSER: `no namespaces ${hostile}` }, droppedResults: 7 });
-    const event = { kind: 'resolver', evidence: `no answer from 10.0.0.2 ${hostile}`, affectedRuns: 3 };
+    const event = { kind: 'resolver', evidence: `no response from 10.0.0.2 ${hostile}`, affectedRuns: 3 };
     const startedAt = clock.wallMs() - 90_000;
     await agent.call('location-events', {
       ...agent.identity,
@@ -81,7 +81,7 @@ describe('a location', () => {
     const { body } = await reader.get(`/locations/${location.id}`);
     expect(body).toContain('Unhealthy');
     expect(body).toContain('The resolver does not respond');
-    expect(body).toContain('no answer from 10.0.0.2 &quot;&gt;&lt;script');
+    expect(body).toContain('no response from 10.0.0.2 &quot;&gt;&lt;script');
     expect(body).toContain('1 min 30 s, still');
     expect(body).toContain('no namespaces');
     expect(body).toMatch(/Results lost[\s\S]*>7</);

@@ -175,7 +175,7 @@ it('a run shows no cause of another run whose error reads alike and in which som
     const body = textOf((await visitor.get(silent)).body);
     return body.includes('does not respond at all') ? body : undefined;
   });
-  expect(shown).toContain('Failed part: the target, or the network on the way to it.');
+  expect(shown).toContain('Failed part: the target, or the network path to it.');
   expect(shown).toContain('Kind the host of the target, or the network path to it');
   const refused = textOf(
     (await visitor.get(await failsBy('TypeError: fetch failed: connect ECONNREFUSED 192.0.2.7:443'))).body,
@@ -185,7 +185,7 @@ it('a run shows no cause of another run whose error reads alike and in which som
   expect(refused).toContain('Failed part: the target.');
   expect(refused).not.toContain('does not respond at all');
   expect(refused).toContain(
-    'analysed in a run where another part failed: the target, or the network on the way to it.',
+    'analysed in a run where another part failed: the target, or the network path to it.',
   );
 });
 

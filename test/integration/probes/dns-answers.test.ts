@@ -91,7 +91,7 @@ describe('an answer', () => {
 
   it.each([
     ['another class', (bytes: Buffer) => changed(bytes, recordOffset - 1, 3), /the class 3/],
-    ['another operation', (bytes: Buffer) => changed(bytes, 2, (bytes[2] ?? 0) | 0x28), /its operation is 5/],
+    ['another operation', (bytes: Buffer) => changed(bytes, 2, (bytes[2] ?? 0) | 0x28), /its opcode is 5/],
   ])('to %s of question is none', async (_what, change, reason) => {
     const behaviour: Behaviour = (query) => [change(answerTo(query, [right]))];
     const { error } = await ask(behaviour, 'UDP', 200);

@@ -42,7 +42,7 @@ it.each([
     expect(error).toMatchObject({
       kind: 'response-malformed',
       message: expect.stringMatching(
-        /^the answer of 127\.0\.0\.1:\d+ is no DNS message: .*; nothing else came within \d+ ms$/,
+        /^the response of 127\.0\.0\.1:\d+ is not a DNS message: .*; nothing else arrived within \d+ ms$/,
       ),
     });
     expect(error.message).toMatch(named);
@@ -58,5 +58,5 @@ it('calls it silence when what could be read did not fit, even after garbage', a
     (server) => askRefused(server, 200),
   );
   expect(error).toMatchObject({ kind: 'response-timeout' });
-  expect(error.message).toContain('ignored 2 that did not fit (the last one: another id)');
+  expect(error.message).toContain('ignored 2 that did not match (the last one: a different id)');
 });

@@ -107,7 +107,7 @@ describe('a DNS query over UDP', () => {
     );
     expect(error).toMatchObject({ kind: 'response-timeout' });
     expect(error.message).toMatch(
-      /no answer from 127\.0\.0\.1:\d+ within 200 ms; ignored 1 .*evil\.test\. A/,
+      /no response from 127\.0\.0\.1:\d+ within 200 ms; ignored 1 .*evil\.test\. A/,
     );
   });
 
@@ -156,7 +156,7 @@ describe('a DNS query over UDP', () => {
     );
     expect(error).toMatchObject({
       kind: 'response-malformed',
-      message: expect.stringMatching(/is no DNS message: .*; nothing else came within \d+ ms$/),
+      message: expect.stringMatching(/is not a DNS message: .*; nothing else arrived within \d+ ms$/),
     });
   });
 

@@ -43,7 +43,7 @@ describe('the browser of a host', () => {
       `CHROMIUM_PATH names ${chromiumPath}`,
     );
     await writeFile(chromiumPath, 'not a program');
-    await expect(findBrowser({ chromiumPath, systemPaths })).rejects.toThrow('not a program that can be run');
+    await expect(findBrowser({ chromiumPath, systemPaths })).rejects.toThrow('not an executable program');
   });
 
   it('is missing with the places and the remedy', async () => {

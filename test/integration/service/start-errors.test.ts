@@ -64,7 +64,7 @@ it.each([
     'a directory with a foreign lock',
     'service.lock',
     {},
-    /^DATA_DIR: .*service\.lock is no lock file of Picket/,
+    /^DATA_DIR: .*service\.lock is not a lock file of Picket/,
   ],
   [
     'a directory whose database is one',

@@ -23,7 +23,7 @@ import { channelTexts } from '../../helpers/surfaces/channel-texts.ts';
 // One failed run of each code: every surface that says why a run did not pass says the same sentence, and the same of
 // what failed.
 const target = 'the target';
-const path = 'the target, or the network on the way to it';
+const path = 'the target, or the network path to it';
 const location = 'the location, not the target';
 const agent = 'the agent, not the target';
 const check = 'the definition of the check, not the target';

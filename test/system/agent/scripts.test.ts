@@ -273,7 +273,7 @@ describe('an agent with scripts', () => {
     await stage.service.waitFor('no browser', () => browserProcesses().length === 0, runTimeoutMs);
   });
 
-  it('asks for the next run at once when a full lane has room again', async (context) => {
+  it('asks for the next run at once when a full lane has capacity again', async (context) => {
     needsRuntime(context);
     const stay = () => scriptRun('MULTI_STEP', `${imports}test('stay', async () => new Promise(() => {}));`);
     const [first, second] = [stay(), stay()];

@@ -138,7 +138,7 @@ describe('a setup script that fails', () => {
       'returns a body that grows on its way',
       "request.body = '\\0'.repeat(200 * 1024)",
       'SCRIPT_FAILED',
-      /too large to be passed on/,
+      /changes made by the script are too large/,
     ],
     ['replaces the request by nothing', 'request = null', 'SCRIPT_FAILED', /request is no longer an object/],
     ['sets an unknown method', "request.method = 'BREW'", 'SCRIPT_FAILED', /method "BREW"/],

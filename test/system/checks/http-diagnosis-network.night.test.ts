@@ -68,7 +68,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     const times = '( +\\d+\\.\\d{3} ms){3}$';
     expect(routeOf(run)).toMatch(new RegExp(`^ 1 {2}${router}${times}`, 'm'));
     expect(routeOf(run)).toMatch(new RegExp(`^ 2 {2}${address}${times}`, 'm'));
-    expect(routeOf(run)).toContain('the target answered in hop 2');
+    expect(routeOf(run)).toContain('the target responded in hop 2');
     const { segments } = captureOf(run);
     expect(segments.map(({ flags }) => flags).join(' ')).toMatch(
       kind === 'reset' ? /^S S\. .* R/ : /^S R\.$/,
@@ -84,7 +84,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     );
     expect(segments.map(({ sourcePort }) => sourcePort)).toContain(errors[0]?.quotedPorts[0]);
     expect(routeOf(run)).toMatch(/^ 2 {2}10\.80\.1\.2 .*packet filtered \(type 3, code 13\)$/m);
-    expect(routeOf(run)).toContain('there is no way on, says the last hop');
+    expect(routeOf(run)).toContain('the last hop reports that there is no route');
   });
 
   it('has them over IPv6 too', async () => {
@@ -108,7 +108,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
       ).toMatch(/^S+$/);
       expect(routeOf(run)).toMatch(/^ 1 {2}10\.80\.1\.2 /m);
       expect(routeOf(run)).not.toMatch(/^ 2 /m);
-      expect(routeOf(run)).toContain('nobody behind the last hop answered');
+      expect(routeOf(run)).toContain('no response from behind the last hop');
     } finally {
       lab.exec('target', 'iptables -F INPUT');
     }
@@ -120,7 +120,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
       const run = await runOne('http://10.80.2.1:81/', { timeoutMs: 1700 });
       expect(run.failure?.code).toBe('CONNECTION_REFUSED');
       expect(routeOf(run)).toMatch(/^ 2 {2}\* .*no reply$/m);
-      expect(routeOf(run)).toContain('the time for it was over');
+      expect(routeOf(run)).toContain('the time limit was reached');
     } finally {
       lab.exec('target', 'iptables -F INPUT');
     }
@@ -133,7 +133,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     expect(run.detail).toMatchObject({ pcapDataUrl: null, jobAssets: ['traceroute.txt'] });
     expect(remarksOf(run)).toEqual([
       'Diagnosis: no packet capture: the agent lacks the capability NET_RAW (socket EPERM)',
-      'Diagnosis: traceroute.txt: the target answered in hop 2',
+      'Diagnosis: traceroute.txt: the target responded in hop 2',
     ]);
     expect(routeOf(run)).toContain('ICMP datagram sockets');
   });
@@ -144,7 +144,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     expect(run.detail).toMatchObject({ pcapDataUrl: null, jobAssets: null });
     expect(remarksOf(run)).toEqual([
       expect.stringContaining('no packet capture: the agent lacks the capability NET_RAW'),
-      expect.stringMatching(/no traceroute: ICMP is unavailable here: .*ping_group_range/),
+      expect.stringMatching(/no traceroute: ICMP is unavailable on this host: .*ping_group_range/),
     ]);
   });
 });

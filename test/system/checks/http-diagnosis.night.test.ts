@@ -54,7 +54,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
       expect.stringMatching(
         /network\.pcap has 2 packets; the request was repeated and failed again: connect ECONNREFUSED/,
       ),
-      'Diagnosis: traceroute.txt: the target answered in hop 1',
+      'Diagnosis: traceroute.txt: the target responded in hop 1',
     ]);
   });
 
@@ -164,7 +164,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(silent.connectionCount()).toBe(2);
     expect(captureOf(run).segments.filter(({ flags }) => flags === 'S')).toHaveLength(1);
     expect(remarksOf(run)[0]).toContain('the connection was repeated and was made');
-    expect(routeOf(run)).toContain('the target answered in hop 1');
+    expect(routeOf(run)).toContain('the target responded in hop 1');
   });
 
   it('shows the silence of a port that drops what comes', async () => {
@@ -185,7 +185,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
   });
 
   it.each([
-    ['steadily', 8, /has 2000 packets, all it may hold/],
+    ['steadily', 8, /has 2000 packets, the maximum/],
     ['as fast as it can', 500, /has \d+ packets/],
   ])(
     'stays within its limits when the peer floods %s',
@@ -281,7 +281,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
   it('skips what there is no time for', async () => {
     const run = await runOne({ url: `http://127.0.0.1:${await closedPort()}/` }, { timeoutMs: 900 });
     expect(remarksOf(run)).toEqual([
-      'Diagnosis: no packet capture and no traceroute: too little of the time of the run is left',
+      'Diagnosis: no packet capture and no traceroute: too little time of the run is left',
     ]);
   });
 });

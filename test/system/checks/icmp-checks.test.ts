@@ -166,7 +166,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(inPieces.detail.response).toMatchObject({ packetsReceived: 2, packetLoss: 0 });
     const tooLargeForUs = await ping(1501 - headerBytes, true);
     expect(tooLargeForUs.failure).toMatchObject({ code: 'NETWORK_UNAVAILABLE', owner: 'location' });
-    expect(tooLargeForUs.failure?.message).toContain('do not fit the link of this location unfragmented');
+    expect(tooLargeForUs.failure?.message).toContain('exceed the MTU of this location without fragmentation');
   });
 
   it('loses no request to a narrow path when it may fragment', async () => {

@@ -45,7 +45,7 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
     expect(run.failure?.code).toBe('CONNECTION_REFUSED');
     expect(run.detail).toMatchObject(kept);
     expect(captureOf(run).segments.map(({ flags }) => flags)).toEqual(['S', 'R.']);
-    expect(routeOf(run)).toContain('the target answered in hop 1');
+    expect(routeOf(run)).toContain('the target responded in hop 1');
     expect(remarksOf(run)[0]).toContain('network.pcap has 2 packets; the connection was repeated and failed');
     // What the diagnosis took is no lateness of the agent.
     expect(run.measurement?.waitedMs).toBeGreaterThan(run.responseTimeMs);

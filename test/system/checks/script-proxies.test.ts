@@ -36,6 +36,6 @@ describe('scripts behind a SOCKS5 proxy of the location', () => {
     await using proxy = await startSocksTarget({ login: { user: 'anna', password: 'right' } });
     const { outcome } = await stage.runBrowser(script(), { context: { proxyUrl: proxy.url } });
     expect(outcome.failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
-    expect(outcome.failure?.message).toContain('browsers cannot log in');
+    expect(outcome.failure?.message).toContain('browsers cannot authenticate');
   });
 });

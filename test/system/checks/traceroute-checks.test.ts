@@ -129,7 +129,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     expect(rejected).toMatch(
       /^HOST_UNREACHABLE: .* ends at hop 4 \(10\.90\.100\.4\), which says: packet filtered/,
     );
-    expect(loop).toMatch(/^NO_REPLY: .*round in circles between 10\.90\.\d\.\d and 10\.90\.\d\.\d$/);
+    expect(loop).toMatch(/^NO_REPLY: .*loop between 10\.90\.\d\.\d and 10\.90\.\d\.\d$/);
     expect(silent).toBe('passes: ');
     expect(short).toMatch(/^NO_REPLY: .*not among the first 2 hops; the last that answered is hop 2/);
     expect(prohibited).toMatch(/^HOST_UNREACHABLE: .*administratively prohibited/);
@@ -162,10 +162,10 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
       .map(({ failure }) => `${failure?.code}: ${failure?.message}`);
     const forwards = 'hop 3 has that address and forwards the probes';
     expect(messages).toEqual([
-      `NO_REPLY: 10.90.100.32 does not answer: ${forwards}, and the host behind it is silent`,
+      `NO_REPLY: 10.90.100.32 does not respond: ${forwards}, and the host behind it is silent`,
       `NO_REPLY: 10.90.100.32 was not reached: ${forwards}, and the host behind it is not among the first 3 hops`,
-      `NO_REPLY: FD90:100::32 does not answer: ${forwards}, and the host behind it is silent`,
-      `HOST_UNREACHABLE: The way to 10.90.100.33 ends behind hop 3, which has that address and forwards the probes: hop 4 (10.90.100.33) says: packet filtered (type 3, code 13)`,
+      `NO_REPLY: FD90:100::32 does not respond: ${forwards}, and the host behind it is silent`,
+      `HOST_UNREACHABLE: The path to 10.90.100.33 ends behind hop 3, which has that address and forwards the probes: hop 4 (10.90.100.33) says: packet filtered (type 3, code 13)`,
     ]);
     expect(causeOf(runs[answering.length])).toMatch(
       /^Likely: The address of 10\.90\.100\.32 responds, but the host to which it forwards/,

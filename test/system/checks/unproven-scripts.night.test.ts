@@ -70,7 +70,7 @@ describe('runs that prove nothing', () => {
     expect({ failure, isDegraded, reason: detail.degradedReason }).toEqual({
       failure: undefined,
       isDegraded: true,
-      reason: 'Every test of the script was skipped: the run proves nothing',
+      reason: 'All tests of the script were skipped: nothing was tested',
     });
     const some = await run(`${head}test('a', () => {}); test.skip('b', () => {});`);
     expect(some).toMatchObject({ failure: undefined, isDegraded: false, detail: { degradedReason: null } });

@@ -71,7 +71,7 @@ describe('picket doctor and a real service', { timeout: 120_000 }, () => {
     expect(problems).toEqual([]);
     expect(finding('location-checks', 'MULTI_STEP')).toMatchObject({
       status: 'warning',
-      detail: '2 checks (Basket, Login) cannot run here: the type is not offered',
+      detail: '2 checks (Basket, Login) cannot run at this agent: the type is not offered',
     });
     expect(finding('location-checks', 'URL')).toBeUndefined();
   });

@@ -55,7 +55,7 @@ it.skipIf(reason)(
         });
       const capture = readPcap(Buffer.from(await (await download(pcapDataUrl)).arrayBuffer()));
       expect(capture.segments.map(({ flags }) => flags)).toEqual(['S', 'R.']);
-      expect(await (await download(jobAssets?.[0])).text()).toContain('the target answered in hop 1');
+      expect(await (await download(jobAssets?.[0])).text()).toContain('the target responded in hop 1');
     } finally {
       await agent.kill();
       spool.remove();

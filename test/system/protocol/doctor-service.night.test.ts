@@ -60,13 +60,13 @@ describe('picket doctor', { timeout: 120_000 }, () => {
       [[{ name: 'answer', input: { text: 'ok' } }]],
       undefined,
       'ok',
-      /scripted answers and calls tools/,
+      /scripted responds and calls tools/,
     ],
-    ['calls no tool', [{ text: 'ok' }], undefined, 'warning', /called no tool/],
+    ['calls no tool', [{ text: 'ok' }], undefined, 'warning', /calls no tool on request/],
     ['does not know the key', [{ status: 401 }], 'MODEL_API_KEY', 'problem', /status 401/],
     ['has no such name', [{ status: 404 }], 'MODEL_NAME', 'problem', /status 404/],
     ['is busy', [{ status: 429, retryAfter: '3600' }], 'MODEL_URL', 'warning', /status 429/],
-    ['sends garbage', [{ raw: '<html>' }], 'MODEL_URL', 'problem', /no answer of this protocol/],
+    ['sends garbage', [{ raw: '<html>' }], 'MODEL_URL', 'problem', /response does not match this protocol/],
     ['is not there', undefined, 'MODEL_URL', 'problem', /ECONNREFUSED/],
   ])('asks the model once, and says that it %s', async (_what, turns, about, status, detail) => {
     const asked = await startScriptedModel();
@@ -128,7 +128,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     const { problems, problem } = await diagnose({ SERVICE_URL: `${service.url}/elsewhere` });
     expect(problems).toEqual(['protocol']);
     expect(problem).toMatchObject({
-      detail: expect.stringContaining('no Picket service'),
+      detail: expect.stringContaining('not a Picket service'),
       fix: expect.stringContaining('SERVICE_URL'),
     });
   });

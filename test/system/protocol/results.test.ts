@@ -77,7 +77,9 @@ describe('reporting', () => {
     await service.waitFor('all runs under way', () => target.heldCount === 20);
     target.releaseAll();
     await service.waitFor('19 results', () => service.results.length === 19);
-    expect(await agent.logged('result refused by the service for good')).toMatchObject({ runId: bad?.runId });
+    expect(await agent.logged('result permanently rejected by the service')).toMatchObject({
+      runId: bad?.runId,
+    });
     const metrics = (await agent.get('/metrics')).body;
     expect(metrics).toContain('picket_agent_results_total{settlement="quarantined"} 1');
     expect(metrics).toContain('picket_agent_held_leases 0');
@@ -112,7 +114,7 @@ describe('reporting', () => {
         : undefined;
     const agent = await stage.connectedAgent();
     service.enqueue(leasedRun(target.url()));
-    expect(await agent.logged('result refused by the service')).toMatchObject({
+    expect(await agent.logged('result permanently rejected by the service and lost')).toMatchObject({
       reason: 'detail.x is wrong',
     });
     expect((await agent.get('/metrics')).body).toContain(

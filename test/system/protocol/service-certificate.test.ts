@@ -50,7 +50,7 @@ describe("the service's certificate", () => {
       'that is expired',
       { hosts: ['127.0.0.1'], fromDays: -9, toDays: -2 },
       { trusted: true },
-      "this machine's clock is wrong",
+      'the clock of this machine is wrong',
     ],
   ])(
     '%s is refused, with the reason and without a request',

@@ -173,7 +173,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
   });
 
   itRuns(
-    'the defaults hold: metadata, link-local, and the own port at every address',
+    'the default rules apply: metadata, link-local, and the own port at every address',
     { timeout: 120_000 },
     async () => {
       const own = ['127.0.0.1', '127.8.8.8', 'localhost', '0.0.0.0', '::1', '::ffff:127.0.0.1'];

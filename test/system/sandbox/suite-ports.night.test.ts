@@ -220,7 +220,7 @@ describe('a web server of a suite', () => {
         );
         expect(outcome.failure).toMatchObject({ code: 'SCRIPT_INVALID', owner: 'config' });
         expect(outcome.failure?.message).toContain(
-          `port ${port} of webServer is taken by another program of the agent's host`,
+          `port ${port} of webServer is in use by another program on the host of the agent`,
         );
         expect(visits).toEqual([]);
       }

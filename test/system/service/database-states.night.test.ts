@@ -96,7 +96,7 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
     await until('it says why', async () => {
       const { status, body } = await service.call('POST', '/v1/snippets', { name: 'one', script: '// x' });
       expect(status).toBe(503);
-      return body.message === 'The database server is a standby and takes no writes.';
+      return body.message === 'The database server is a standby and accepts no writes.';
     });
     expect(service.process.output()).not.toContain('internal error');
   });

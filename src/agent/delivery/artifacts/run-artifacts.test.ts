@@ -201,9 +201,9 @@ describe('what a script may try', () => {
       () => made('hard', (path) => linkSync(host(), path)),
       'it has several names (hard links)',
     ],
-    ['a FIFO', () => made('fifo', (path) => execFileSync('mkfifo', [path])), 'it is no regular file'],
-    ['a folder', () => base, 'it is no regular file'],
-    ['a device', () => '/dev/zero', 'it is no regular file'],
+    ['a FIFO', () => made('fifo', (path) => execFileSync('mkfifo', [path])), 'it is not a regular file'],
+    ['a folder', () => base, 'it is not a regular file'],
+    ['a device', () => '/dev/zero', 'it is not a regular file'],
     ['nothing', () => join(base, 'missing'), 'there is no such file'],
     ['a path with NUL', () => 'a\0b', 'its path is not valid'],
   ])('refuses %s', async (_name, prepare, reason) => {
@@ -253,7 +253,7 @@ describe('secrets', () => {
     [
       'an image that spells one',
       Buffer.concat([pngMagic, Buffer.alloc(2 ** 20 - 15, 0xff), bytes(secret), Buffer.alloc(5_000_000)]),
-      'a secret stands',
+      'contain a secret',
     ],
     ['a zip that cannot be read', bytes('PK\u0003\u0004 and no more'), ''],
     ['a format nobody can look into', Buffer.from('fd377a585a000000', 'hex'), 'xz files cannot be searched'],

@@ -159,8 +159,8 @@ export class RunArtifacts implements ArtifactSink {
     if (!artifactNamePattern.test(name)) {
       return 'its name may have letters, digits, ".", "_" and "-", with folders apart by "/"';
     }
-    if (this.#scrubber.text(name) !== name) return 'its name holds a secret';
-    if (this.#names.has(name)) return 'another artifact of the run has its name';
+    if (this.#scrubber.text(name) !== name) return 'its name contains a secret';
+    if (this.#names.has(name)) return 'another artifact of the run has the same name';
     if (this.#names.size >= maxArtifactsPerRun) return `a run has at most ${maxArtifactsPerRun} artifacts`;
     return undefined;
   }
@@ -219,7 +219,7 @@ export class RunArtifacts implements ArtifactSink {
     const shown = scrubber.text(kept.name);
     if (shown === kept.name) return await this.#seal(kept, artifactScrubber, limit);
     await rm(kept.rawPath, { force: true });
-    return { reported: refusal(shownName(shown), 'its name holds a secret') };
+    return { reported: refusal(shownName(shown), 'its name contains a secret') };
   }
 
   async #seal(kept: Kept, artifactScrubber: ArtifactScrubber, limit: AbortSignal): Promise<Sealed> {

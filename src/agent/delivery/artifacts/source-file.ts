@@ -25,7 +25,7 @@ export async function openSource(path: string): Promise<SourceFile> {
     const reasons: Record<string, string> = {
       ELOOP: 'it is a symbolic link',
       ENOENT: 'there is no such file',
-      ENXIO: 'it is no regular file',
+      ENXIO: 'it is not a regular file',
       ERR_INVALID_ARG_VALUE: 'its path is not valid',
     };
     return { file: undefined, reason: reasons[code] ?? `it cannot be opened (${code})` };
@@ -34,7 +34,7 @@ export async function openSource(path: string): Promise<SourceFile> {
     const { size, nlink, isRegular } = await file
       .stat()
       .then((stat) => ({ size: stat.size, nlink: stat.nlink, isRegular: stat.isFile() }));
-    const reason = isRegular ? await linkReason(file, path, nlink) : 'it is no regular file';
+    const reason = isRegular ? await linkReason(file, path, nlink) : 'it is not a regular file';
     if (reason === undefined) return { file, sizeBytes: size };
     await file.close();
     return { file: undefined, reason };

@@ -9,7 +9,7 @@ export interface SpoolState {
   readonly mode: 'disk' | 'memory';
   readonly problem: string | undefined;
   readonly facts: SpoolFacts | undefined;
-  /** Results that are in memory alone. */
+  /** Results held only in memory. */
   readonly memoryCount: number;
   /**
    * How many results were dropped unsent since the agent started; `other`: neither disk nor memory had room.

@@ -266,7 +266,8 @@ export class SpoolStore {
   }
 
   #makeRoom(neededBytes: number): void {
-    if (neededBytes > this.#maxBytes) throw new Error('a result is larger than the spool may be');
+    if (neededBytes > this.#maxBytes)
+      throw new Error('a result is larger than the maximum size of the spool');
     while (this.sizeBytes + neededBytes > this.#maxBytes) {
       const all = [...this.#segments.values()];
       const victim = all.find(({ kind }) => kind === 'attempt') ?? all[0];

@@ -49,8 +49,8 @@ export class SpoolThread {
       resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: maxHeapMb },
     });
     this.#worker.on('message', (answer: SpoolAnswer) => this.#settle(answer));
-    this.#worker.on('error', (error) => this.#end(`the spool thread broke: ${toError(error).name}`));
-    this.#worker.on('messageerror', () => this.#end('the spool thread sent what cannot be read'));
+    this.#worker.on('error', (error) => this.#end(`the spool thread failed: ${toError(error).name}`));
+    this.#worker.on('messageerror', () => this.#end('the spool thread sent an unreadable message'));
     this.#worker.on('exit', () => this.#end('the spool thread has ended'));
   }
 

@@ -63,7 +63,7 @@ export class Spool {
 
   get state(): SpoolState {
     const silentMs = this.#thread?.silentMs ?? 0;
-    const problem = this.#problem ?? (silentMs > slowMs ? 'the disk does not answer' : undefined);
+    const problem = this.#problem ?? (silentMs > slowMs ? 'the disk does not respond' : undefined);
     const facts = this.#thread?.facts;
     const { attempts = 0, finals = 0, expired = 0 } = facts?.losses ?? {};
     return {

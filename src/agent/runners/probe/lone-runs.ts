@@ -101,9 +101,9 @@ export class LoneRuns {
     this.#culprits.set(keyOf(order), nowMs() + rememberedMs);
     log.error(
       { runId: order.runId, checkId: order.checkId, checkType: order.checkType, reason: error.message },
-      'run ended a check thread of its own; the check runs alone for an hour',
+      'run crashed its isolated check thread; the check runs in isolation for an hour',
     );
-    reject(new RunCrashes('The run ended a thread of its own', { cause: error }));
+    reject(new RunCrashes('The run crashed its isolated thread', { cause: error }));
   }
 }
 

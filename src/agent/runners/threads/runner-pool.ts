@@ -197,7 +197,7 @@ export class RunnerPool {
   async #endIfHanging(thread: RunnerThread, nowMs: number): Promise<void> {
     try {
       if (await thread.isHanging(nowMs, this.#options.settings.hang))
-        await thread.terminate('it hung in the work of one run');
+        await thread.terminate('it hung in one run');
     } catch (thrown) {
       // It ended while it was asked.
       if (errorCodeOf(thrown) !== 'ERR_WORKER_NOT_RUNNING') throw thrown;

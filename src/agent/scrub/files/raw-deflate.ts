@@ -28,7 +28,8 @@ export async function inflated(
       });
     },
   );
-  if (unpacked.buffer.length !== sizeBytes) throw new Error('a member has another size than it says');
+  if (unpacked.buffer.length !== sizeBytes)
+    throw new Error('the size of a member differs from its declaration');
   return { bytes: unpacked.buffer, usedBytes: unpacked.engine.bytesWritten };
 }
 

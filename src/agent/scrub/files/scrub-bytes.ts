@@ -61,7 +61,7 @@ export function scrubBytes(
     throw new Unscrubbable(`${opaqueFormat(bytes)} files cannot be searched for secrets`);
   if (kind === 'media' || kind === 'capture') {
     if (direct.count > 0 || imageTexts(bytes).some((text) => options.finder.find(text).length > 0)) {
-      throw new Unscrubbable('a secret stands in the bytes of a binary file');
+      throw new Unscrubbable('the bytes of a binary file contain a secret');
     }
     return direct;
   }
@@ -74,7 +74,7 @@ export function scrubBytes(
     }
   }
   if (holdsHiddenText(bytes, (text) => options.finder.find(text).length > 0)) {
-    throw new Unscrubbable('a secret stands in an archive within the file');
+    throw new Unscrubbable('an archive inside the file contains a secret');
   }
   return direct;
 }

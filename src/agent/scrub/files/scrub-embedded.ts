@@ -99,7 +99,7 @@ export class EmbeddedFiles {
 
   async #scrubbedFile(file: Buffer): Promise<Buffer | undefined> {
     if (this.#depth === maxDepth) {
-      if (isPacked(file)) throw new Unscrubbable('files are packed into one another too deep');
+      if (isPacked(file)) throw new Unscrubbable('files are nested too deeply');
       return undefined;
     }
     if (contentKind(file) === 'zip') {

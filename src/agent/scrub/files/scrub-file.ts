@@ -91,7 +91,7 @@ async function scrubPieces(
     throw new Unscrubbable('the compressed file cannot be read', thrown);
   }
   if ((kind === 'media' || kind === 'capture') && scrub.replacedCount > 0) {
-    throw new Unscrubbable('a secret stands in the bytes of a binary file');
+    throw new Unscrubbable('the bytes of a binary file contain a secret');
   }
   const replacedCount = embedded.replacedCount + scrub.replacedCount;
   return {

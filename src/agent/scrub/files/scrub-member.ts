@@ -53,7 +53,7 @@ export async function readyMember(entry: Entry, around: MemberSurroundings): Pro
       return { replacedCount: nameCount };
     };
   }
-  if (!isKnown(entry)) throw new Unscrubbable('the archive is packed in a way that is not known');
+  if (!isKnown(entry)) throw new Unscrubbable('the archive uses an unknown compression method');
   if (!isWhole(entry)) {
     return async (writer) => {
       const report = await writePieces(entry, head, around, writer);
@@ -190,7 +190,7 @@ async function writePieces(
       }
     }
     if (sizeBytes !== entry.uncompressedSize) {
-      throw unreadable(new Error('a member has another size than it says'));
+      throw unreadable(new Error('the size of a member differs from its declaration'));
     }
   }
   const stages = [

@@ -137,7 +137,7 @@ async function repackedWithin(
   bytes: Buffer,
   { totals, options, depth }: Pick<Repacking, 'totals' | 'options' | 'depth'>,
 ) {
-  if (depth === maxDepth) throw new Unscrubbable('archives are packed into one another too deep');
+  if (depth === maxDepth) throw new Unscrubbable('archives are nested too deeply');
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
   const writer = new ZipWriter(async (piece) => {

@@ -68,7 +68,7 @@ export class ZipSource {
   async #dataStart({ offset }: Entry): Promise<number> {
     const header = await this.#read(offset, localHeaderBytes);
     if (header.readUInt32LE(0) !== localHeaderSignature)
-      throw new Error('a member is not where it should be');
+      throw new Error('a member is not at its declared position');
     return offset + localHeaderBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
   }
 

@@ -6,8 +6,8 @@ export const maxPlanSteps = 60;
 /** What a model found once, and what runs without it from then on. */
 export const AgenticPlan = z
   .object({
-    prompt: z.string().max(10_000).describe('The prompt that it follows; another one needs another plan'),
-    model: z.string().max(200).describe('Who found it'),
+    prompt: z.string().max(10_000).describe('Prompt of the plan; a different prompt needs a new plan'),
+    model: z.string().max(200).describe('Model that found the steps'),
     steps: z.array(PlanStep).min(1).max(maxPlanSteps),
   })
   .meta({ id: 'AgenticPlan' });

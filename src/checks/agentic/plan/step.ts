@@ -5,20 +5,15 @@ const shortText = z.string().min(1).max(500);
 /** What a step acts on or looks at: one element of the page, by exactly one of five ways. */
 export const Target = z
   .strictObject({
-    role: z.string().min(1).max(50).optional().describe('Role of the accessibility tree, such as button'),
-    name: z.string().max(500).optional().describe('The accessible name; only with role'),
-    isExact: z.boolean().optional().describe('false: the name or text is only a part of it'),
-    label: shortText.optional().describe('The label of a field'),
+    role: z.string().min(1).max(50).optional().describe('Role in the accessibility tree, such as button'),
+    name: z.string().max(500).optional().describe('Accessible name; only with role'),
+    isExact: z.boolean().optional().describe('false: the name or text may be a substring'),
+    label: shortText.optional().describe('Label of a field'),
     placeholder: shortText.optional(),
-    text: shortText.optional().describe('The text of the element'),
-    css: shortText.optional().describe('A CSS selector: only where nothing else names it'),
-    nth: z.int().min(0).max(1000).optional().describe('Which of several, from 0'),
-    frame: z
-      .string()
-      .min(1)
-      .max(200)
-      .optional()
-      .describe('Name or number of its frame, as the snapshot has it'),
+    text: shortText.optional().describe('Text of the element'),
+    css: shortText.optional().describe('CSS selector; only if nothing else identifies the element'),
+    nth: z.int().min(0).max(1000).optional().describe('Index among several matches, from 0'),
+    frame: z.string().min(1).max(200).optional().describe('Name or number of the frame, as in the snapshot'),
   })
   .refine(
     ({ role, label, placeholder, text, css }) =>
@@ -57,13 +52,13 @@ export const stepInputs = {
   open: z.strictObject({ url: z.string().min(1).max(4096) }),
   click: z.strictObject({
     ...act,
-    dialog: z.enum(['accept', 'dismiss']).optional().describe('How a dialog that opens then is answered'),
+    dialog: z.enum(['accept', 'dismiss']).optional().describe('Response to a dialog that the click opens'),
     dialogText: z.string().max(500).optional(),
   }),
   fill: z.strictObject({ ...act, value: z.string().max(4000) }),
-  select: z.strictObject({ ...act, option: z.string().max(500).describe('Its value or label') }),
+  select: z.strictObject({ ...act, option: z.string().max(500).describe('Value or label of the option') }),
   check: z.strictObject({ ...act, isChecked: z.boolean() }),
-  press: z.strictObject({ ...act, key: z.string().min(1).max(50).describe('Such as Enter') }),
+  press: z.strictObject({ ...act, key: z.string().min(1).max(50).describe('Key name, such as Enter') }),
   upload: z.strictObject({
     ...act,
     fileName: z.string().regex(/^[\w. -]{1,100}$/),
@@ -78,23 +73,27 @@ export const stepInputs = {
   }),
   assert: z
     .strictObject({
-      condition: z.string().min(1).max(500).describe('What is verified, in words'),
+      condition: z.string().min(1).max(500).describe('The verified condition in words'),
       subject: z.enum(subjects),
-      target: Target.optional().describe('For text, value, count and visible'),
+      target: Target.optional().describe('Required for text, value, count and visible'),
       property: z.string().max(500).optional().describe('JSON path into response_body, such as $.total'),
       comparison: z.enum(comparisons),
       expected: z.string().max(4000),
     })
     .refine(
       ({ subject, target }) => targetedSubjects.includes(subject) === (target !== undefined),
-      'must have a target for text, value, count and visible, and none otherwise',
+      'must have a target for text, value, count and visible, and no target otherwise',
     )
     .refine(
       ({ comparison, expected }) => expected !== '' || comparison === 'EQUALS' || comparison === 'NOT_EQUALS',
-      'must expect something: an empty text is in every text',
+      'must have an expected value: every text contains the empty text',
     ),
   judge: z.strictObject({
-    question: z.string().min(1).max(1000).describe('What is to be judged, answered by yes when all is well'),
+    question: z
+      .string()
+      .min(1)
+      .max(1000)
+      .describe('Question to judge; yes means that the page is as expected'),
   }),
   screenshot: z.strictObject({ name: z.string().regex(/^[\w-]{1,50}$/) }),
 } as const;

@@ -36,7 +36,7 @@ export const AlertSettings = z
     flapping: z
       .object({
         enabled: z.boolean().default(true),
-        changes: z.int().min(2).max(50).default(5).describe('A check with more changes of state is flapping'),
+        changes: z.int().min(2).max(50).default(5).describe('More state changes than this count as flapping'),
         minutes: z.int().min(1).max(1440).default(60).describe('Period in minutes'),
         stableMinutes: z
           .int()
@@ -46,7 +46,7 @@ export const AlertSettings = z
           .describe('Flapping ends when the state has not changed for this many minutes'),
       })
       .prefault({})
-      .describe('Send one notification for a flapping check, and no more until it is stable'),
+      .describe('Send one notification for a flapping check, and no others until it is stable'),
     monitoringGap: z
       .object({
         enabled: z.boolean().default(true),
@@ -56,7 +56,7 @@ export const AlertSettings = z
           .min(1)
           .max(1440)
           .default(15)
-          .describe('Or this many minutes after the first of them was due, whichever comes first'),
+          .describe('Minutes since the first missed slot was due; the earlier limit applies'),
       })
       .prefault({})
       .describe('When to notify that a check is not measured at one of its locations'),
@@ -192,7 +192,7 @@ export const CommonFields = z.object({
     .array(z.uuid())
     .max(20)
     .default([])
-    .describe('Checks that this check depends on. While one of them fails, both share one alert'),
+    .describe('Checks that this check depends on. While one of them fails, both share an alert'),
   runParallel: z.boolean().default(false).describe('Run at all selected locations at once'),
   description: z.string().max(500).nullable().default(null),
   frequency: z.literal(frequencies).default(10).describe('Minutes between runs'),

@@ -29,7 +29,7 @@ export const ipFamilyWords = { label: 'Address family' } as const;
 const alertSettingsForm: FormLayout = {
   alertSettings: { label: 'Alert settings of this check', isFolded: true },
   'alertSettings.escalationType': {
-    label: 'It alerts',
+    label: 'When to alert',
     hint: '',
     words: {
       RUN_BASED: 'after consecutive failures',
@@ -96,13 +96,13 @@ export const commonForm: FormLayout = {
   privateLocations: { label: 'Locations', hint: 'The check runs at the selected locations.' },
   locations: {
     label: 'Regions',
-    hint: 'Location names of comparable systems. Your agents do not serve them.',
+    hint: 'Regions, for compatibility with similar services. Your agents do not serve them.',
   },
   runParallel: {
     label: 'Run at all locations at once',
     hint: 'If off, it runs at one location after another.',
   },
-  frequency: { label: 'How often', hint: '' },
+  frequency: { label: 'Interval', hint: '' },
   frequencyOffset: { isHidden: true },
   ...retryForm,
   doubleCheck: {
@@ -115,7 +115,7 @@ export const commonForm: FormLayout = {
   ...alertSettingsForm,
   parentCheckIds: {
     label: 'Depends on',
-    hint: 'Ids of checks, one per line. While one of them fails, both share one alert.',
+    hint: 'Ids of checks, one per line. While one of them fails, both share an alert.',
   },
   triggerIncident: {
     label: 'On failure',

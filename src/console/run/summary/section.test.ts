@@ -14,7 +14,7 @@ it('shows each address, with why it failed and which a browser uses', () => {
   };
   const { addresses } = probeParts({ assertions: [], jobLog: null, addresses: [passed, failed] });
   const shown = String(addresses && summarySection(addresses));
-  for (const words of ['1 of 2 answer as they should', '192.0.2.1', 'this one', 'no &lt;address&gt;'])
+  for (const words of ['1 of 2 respond as expected', '192.0.2.1', 'this one', 'no &lt;address&gt;'])
     expect(shown).toContain(words);
   expect(probeParts({ assertions: [], jobLog: null }).addresses).toBeUndefined();
 });

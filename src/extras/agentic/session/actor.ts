@@ -94,7 +94,10 @@ export class Actor {
     if (step.tool === 'judge') return await this.#judged(step.input.question);
     if (step.tool === 'screenshot') {
       const isKept = await this.picture(step.input.name);
-      return { kind: 'done', text: isKept ? 'the picture was kept' : 'the picture could not be kept' };
+      return {
+        kind: 'done',
+        text: isKept ? 'the screenshot was stored' : 'the screenshot could not be stored',
+      };
     }
     const answer = await this.#session.step(step.tool, this.#placeholders.fillAll({ ...step.input }));
     const text = this.#words(answer);
@@ -116,7 +119,7 @@ export class Actor {
         continue;
       }
       if (!passed && actual === null && targetedSubjects.includes(subject)) {
-        return { kind: 'misfit', text: `nothing on the page is ${JSON.stringify(input.target)}` };
+        return { kind: 'misfit', text: `no element of the page matches ${JSON.stringify(input.target)}` };
       }
       const shown = actual === null ? null : this.#placeholders.hide(actual).slice(0, 2000);
       return { kind: 'verified', passed, actual: shown };
@@ -134,7 +137,7 @@ export class Actor {
     if (answer.kind === 'ended') return hide(answer.message);
     if (answer.kind !== 'done') {
       this.record.refuse(answer.refused.map(hide));
-      const also = answer.refused.length > 0 ? `; refused: ${answer.refused.join(', ')}` : '';
+      const also = answer.refused.length > 0 ? `; blocked: ${answer.refused.join(', ')}` : '';
       return hide(`${answer.message}${also}`);
     }
     this.#status = answer.findings.status;
@@ -160,7 +163,7 @@ function findingWords({
     tabs > 1 ? `tabs: ${tabs}` : '',
     dialog === null ? '' : `last dialog: ${dialog}`,
     note ?? '',
-    refused.length > 0 ? `refused, because the check does not allow them: ${refused.join(', ')}` : '',
+    refused.length > 0 ? `blocked, because the check does not allow them: ${refused.join(', ')}` : '',
     ...notices,
     response
       ? `response: status ${response.status}\n${JSON.stringify(response.headers)}\n${response.body}`
@@ -178,5 +181,5 @@ export function verdictWords({
   readonly passed: boolean;
   readonly actual: string | null;
 }): string {
-  return `${passed ? 'holds' : 'does not hold'}: ${actual ?? 'nothing was there'}`;
+  return `${passed ? 'holds' : 'does not hold'}: ${actual ?? 'nothing found'}`;
 }

@@ -32,11 +32,11 @@ export function wrongWith(error: z.ZodError): Malformed {
 /** A call as the step that it asks for; what is wrong with it otherwise. */
 export function stepOf(call: ModelCall, placeholders: Placeholders): PlanStep | Malformed {
   if (!Object.hasOwn(stepInputs, call.name))
-    return { malformed: `there is no tool ${JSON.stringify(call.name)}` };
+    return { malformed: `no such tool: ${JSON.stringify(call.name)}` };
   const parsed = PlanStep.safeParse({ tool: call.name, input: call.input ?? {} });
   if (!parsed.success) return wrongWith(parsed.error);
   const unknown = placeholders.unknownIn(JSON.stringify(parsed.data.input));
-  if (unknown.length > 0) return { malformed: `the task names no variable ${unknown.join(', ')}` };
+  if (unknown.length > 0) return { malformed: `the task does not name the variable ${unknown.join(', ')}` };
   return parsed.data;
 }
 
@@ -64,8 +64,8 @@ export async function readCall(
 /** What the model is answered after a step. */
 export async function answerTo(step: PlanStep, end: StepEnd, actor: Actor): Promise<string> {
   if (end.kind === 'verified') return untrusted(verdictWords(end));
-  const problem = end.kind === 'done' ? '' : `It was not done (${end.kind}). `;
+  const problem = end.kind === 'done' ? '' : `The step failed (${end.kind}). `;
   const text = `${problem}${untrusted(end.text)}`;
   if (end.kind !== 'done' || !changing.has(step.tool) || step.tool === 'fill') return text;
-  return `${text}\nThe page now:\n${untrusted(await actor.snapshot())}`;
+  return `${text}\nCurrent page:\n${untrusted(await actor.snapshot())}`;
 }

@@ -20,7 +20,7 @@ export type CallEnd<End> = { readonly text: string } | { readonly end: End };
 
 /**
  * A conversation in which a model calls tools, until one of them ends it. Whatever the model does it ends: by the
- * number of its turns, calls that no one can read, silence, and the same call again and again.
+ * number of its turns, calls that no one can read, silence, and the same call repeatedly with the same input.
  */
 export async function converse<End>(order: {
   readonly model: ModelClient;
@@ -45,12 +45,9 @@ export async function converse<End>(order: {
     if (answer.calls.length === 0) {
       silenceCount += 1;
       if (silenceCount > maxSilences) {
-        throw new ModelError(
-          'MODEL_ANSWER_INVALID',
-          'The model calls no tool, however often it is asked to.',
-        );
+        throw new ModelError('MODEL_ANSWER_INVALID', 'The model calls no tool despite repeated requests.');
       }
-      messages.push({ role: 'user', text: 'Call a tool. Text alone does nothing.' });
+      messages.push({ role: 'user', text: 'Call a tool. Text alone has no effect.' });
       continue;
     }
     const results = [];
@@ -61,20 +58,23 @@ export async function converse<End>(order: {
       const isMalformed = 'malformed' in done;
       if (isMalformed) malformedCount += 1;
       if (malformedCount > maxMalformed) {
-        const message = `The model calls tools in ways that make no sense: ${isMalformed ? done.malformed : ''}`;
+        const message = `The model makes invalid tool calls: ${isMalformed ? done.malformed : ''}`;
         throw new ModelError('MODEL_ANSWER_INVALID', message);
       }
       const written = JSON.stringify([call.name, call.input]);
       last = written === last.call ? { call: written, count: last.count + 1 } : { call: written, count: 1 };
       if (last.count > maxRepetitions) {
-        throw new ModelError('MODEL_ANSWER_INVALID', `The model calls ${call.name} again and again.`);
+        throw new ModelError(
+          'MODEL_ANSWER_INVALID',
+          `The model calls ${call.name} repeatedly with the same input.`,
+        );
       }
-      const text = isMalformed ? `This call was not understood: ${done.malformed}` : done.text;
+      const text = isMalformed ? `Invalid call: ${done.malformed}` : done.text;
       results.push({ callId: call.id, name: call.name, text });
     }
     messages.push({ role: 'tool', results });
   }
-  throw new ModelError('MODEL_LIMIT_EXCEEDED', `The model found no end within ${order.maxTurns} turns.`);
+  throw new ModelError('MODEL_LIMIT_EXCEEDED', `The model did not finish within ${order.maxTurns} turns.`);
 }
 
 function shortened(messages: readonly ModelMessage[]): ModelMessage[] {

@@ -71,7 +71,7 @@ export async function explore(order: {
         if (unfinishedCount > maxUnfinished) {
           throw new ModelError(
             'MODEL_ANSWER_INVALID',
-            `The model ended without doing what the prompt asks: ${missing}`,
+            `The model finished without completing the task: ${missing}`,
           );
         }
         return { text: `Not finished: ${missing}` };
@@ -79,7 +79,7 @@ export async function explore(order: {
       const step = stepOf(call, placeholders);
       if ('malformed' in step) return step;
       if (steps.length >= maxPlanSteps) {
-        throw new ModelError('MODEL_LIMIT_EXCEEDED', `The model took more than ${maxPlanSteps} steps.`);
+        throw new ModelError('MODEL_LIMIT_EXCEEDED', `The model needed more than ${maxPlanSteps} steps.`);
       }
       const end = await actor.do(step);
       if (end.kind === 'ended')
@@ -131,14 +131,14 @@ class OpenAssertions {
 
 /** Why steps do not do all that a prompt asks, as far as code can say; undefined when they do. */
 export function whatIsMissing(prompt: string, steps: readonly PlanStep[]): string | undefined {
-  if (!steps.some(isVerifying)) return 'nothing was verified. Assert what the task wants verified.';
+  if (!steps.some(isVerifying)) return 'nothing was verified. Assert what the task requires.';
   const texts = steps.flatMap(({ input }) => textsIn(input)).map((text) => text.toLowerCase());
   const quoted = [...prompt.matchAll(/"([^"\n]{1,200})"|“([^”\n]{1,200})”/g)].map(
     ([, plain, curly]) => plain ?? curly ?? '',
   );
   const missing = quoted.filter((text) => !texts.some((one) => one.includes(text.trim().toLowerCase())));
   if (missing.length === 0) return undefined;
-  return `no step uses or verifies ${missing.map((text) => JSON.stringify(text)).join(', ')}, which the task has in quotes.`;
+  return `no step uses or verifies ${missing.map((text) => JSON.stringify(text)).join(', ')}, quoted in the task.`;
 }
 
 function textsIn(value: unknown): string[] {

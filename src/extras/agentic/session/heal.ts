@@ -44,8 +44,8 @@ export async function heal(
   const task = [
     taskWords(order),
     `The steps of the check:\n${numbered(steps)}`,
-    `Steps before ${index + 1} were done. Step ${index + 1} does not fit: ${untrusted(order.reason)}`,
-    `The page now:\n${untrusted(await actor.snapshot())}`,
+    `Steps before ${index + 1} are done. Step ${index + 1} does not match: ${untrusted(order.reason)}`,
+    `Current page:\n${untrusted(await actor.snapshot())}`,
   ].join('\n\n');
   return await converse<Healing>({
     ...order,
@@ -74,11 +74,11 @@ export async function heal(
       if ('malformed' in step) return step;
       if (isVerifying(step) && !(misfit && takesPlaceOf(step, misfit))) {
         return {
-          text: 'Not done: what is verified stays as it was. Only the target of the assert that does not fit may be another.',
+          text: 'Rejected: assertions must stay the same. You may only change the target of the assert that does not match.',
         };
       }
       if (fresh.length >= maxNewSteps)
-        return { end: { problem: `no way was found within ${maxNewSteps} steps` } };
+        return { end: { problem: `no replacement was found within ${maxNewSteps} steps` } };
       const end = await actor.do(step);
       if (end.kind === 'ended') return { end: { problem: end.text } };
       noteVerdict(step, end, actor.record);
@@ -110,12 +110,12 @@ export function whyNotResume(
   fresh: readonly PlanStep[],
 ): string | undefined {
   if (resumeAt < index || resumeAt > steps.length) {
-    return `Not done: the next step must be from ${index + 1} to ${steps.length + 1}.`;
+    return `Rejected: the next step must be from ${index + 1} to ${steps.length + 1}.`;
   }
   const isReplaced = (step: PlanStep) => fresh.some((one) => takesPlaceOf(one, step));
   const skipped = steps.slice(index, resumeAt).filter((step) => isVerifying(step) && !isReplaced(step));
-  if (skipped.length > 0) return 'Not done: a step that verifies something would be left out.';
+  if (skipped.length > 0) return 'Rejected: this would skip a step that verifies something.';
   if (resumeAt === index && fresh.length === 0)
-    return 'Not done: nothing has changed, and the step did not fit.';
+    return 'Rejected: nothing has changed, and the step did not match.';
   return undefined;
 }

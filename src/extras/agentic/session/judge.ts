@@ -22,7 +22,7 @@ export function judgeWith(order: {
     if (!model) {
       throw new ModelError(
         'MODEL_UNAVAILABLE',
-        'A step is judged in words, and this agent has no model to ask.',
+        'A step needs a judgement in words, but this agent has no model.',
       );
     }
     const page = await look();
@@ -33,12 +33,12 @@ export function judgeWith(order: {
     );
     const verdict = Verdict.safeParse(answer.calls.find(({ name }) => name === 'verdict')?.input);
     if (!verdict.success) {
-      throw new ModelError('MODEL_ANSWER_INVALID', 'The model gave no verdict on what it was to judge.');
+      throw new ModelError('MODEL_ANSWER_INVALID', 'The model returned no verdict.');
     }
     const { holds, because, quote } = verdict.data;
     const isShown = quote.trim().length >= minQuoteLength && page.includes(quote.trim());
     if (holds && !isShown)
-      return { holds: false, because: `The model quotes what is not on the page. ${because}` };
+      return { holds: false, because: `The model quotes text that is not on the page. ${because}` };
     return { holds, because };
   };
 }

@@ -45,11 +45,11 @@ export async function replay(
     if (end.kind === 'refused') return failed(failure('ORIGIN_NOT_ALLOWED', what));
     if (end.kind !== 'misfit') return failed(failure('STEP_FAILED', what));
     if ((actor.status ?? 0) >= 500) {
-      return failed(failure('STEP_FAILED', `${what}; the page had come with status ${actor.status}`));
+      return failed(failure('STEP_FAILED', `${what}; the page had loaded with status ${actor.status}`));
     }
     if (!model) return failed(failure('STEP_FAILED', `${what}; ${order.unasked}`));
     if (healings.length >= maxHealings) {
-      return failed(failure('STEP_FAILED', `${what}; ${maxHealings} other steps had been replaced already`));
+      return failed(failure('STEP_FAILED', `${what}; ${maxHealings} other steps were already replaced`));
     }
     try {
       const healing = await heal({ ...order, model, steps, index, reason: end.text });
@@ -61,7 +61,7 @@ export async function replay(
       index += healing.steps.length - 1;
     } catch (thrown) {
       if (!(thrown instanceof ModelError)) throw thrown;
-      return failed(failure('STEP_FAILED', `${what}; no other way was found: ${thrown.message}`));
+      return failed(failure('STEP_FAILED', `${what}; no replacement was found: ${thrown.message}`));
     }
   }
   return { steps, healings };

@@ -125,7 +125,7 @@ describe('steps', () => {
     for (const target of [{}, { name: 'Go' }, { role: 'button', text: 'Go' }]) {
       expect(PlanStep.safeParse({ tool: 'click', input: { target } }).success).toBe(false);
     }
-    expect(() => assertion({ comparison: 'CONTAINS', expected: '' })).toThrow(/expect something/);
+    expect(() => assertion({ comparison: 'CONTAINS', expected: '' })).toThrow(/expected value/);
     expect(() => assertion({ target: undefined })).toThrow(/target/);
     expect(() => assertion({ subject: 'title' })).toThrow(/target/);
   });

@@ -17,7 +17,7 @@ export async function importAccountFrom(
   { url, account, ...options }: Options,
   { IMPORT_API_KEY: key }: Readonly<Record<string, string | undefined>>,
 ): Promise<Shown> {
-  if (!key) throw new ApiError('IMPORT_API_KEY is not set: a key of the account that is read.', true);
+  if (!key) throw new ApiError('IMPORT_API_KEY is not set. It is an API key of the account to import.', true);
   const settings = ApiSettings.safeParse({ PICKET_URL: url, PICKET_API_KEY: key });
   if (!settings.success) throw new ApiError(`${url}: must be an http:// or https:// address.`, true);
   const headers: Record<string, string> = account === undefined ? {} : { 'x-checkly-account': account };

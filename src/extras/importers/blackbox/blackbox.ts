@@ -21,7 +21,7 @@ export function importBlackbox(
   const used = new Set(targets.map(({ module }) => module));
   for (const name of modules.keys) {
     if (!used.has(name)) {
-      modules.lose(name, 'no target is probed by it');
+      modules.lose(name, 'no target uses it');
       continue;
     }
     const module = modules.child(name);
@@ -47,7 +47,7 @@ export function importBlackbox(
       if (!request) {
         collection.losses.push({
           field: one.field,
-          reason: `it is no target for ${checkType}`,
+          reason: `it is not a target for ${checkType}`,
         });
         continue;
       }
@@ -68,7 +68,7 @@ export function importBlackbox(
     if (!modules.keys.includes(name)) {
       collection.losses.push({
         field: `modules.${name}`,
-        reason: 'targets name it, and the file does not have it',
+        reason: 'targets name it, but the file does not contain it',
       });
     }
   }
@@ -95,7 +95,7 @@ function readModule(module: Source, collection: Collection, name: string): Modul
   const section = module.child(prober);
   const probe = read(section, collection, name);
   if (!probe) {
-    module.lose('', 'without what is said of it above nothing would be left to check');
+    module.lose('', 'without the parts listed above there is nothing left to check');
     return undefined;
   }
   const timeoutText = module.text('timeout');
@@ -173,7 +173,7 @@ function readDns(dns: Source): Probe | undefined {
   }
   const [code = 'NOERROR', ...others] = dns.list('valid_rcodes').map(String);
   if (others.length > 0) {
-    dns.note('valid_rcodes', `assertions cannot say "one of several values": only ${code} passes`);
+    dns.note('valid_rcodes', `assertions cannot match "one of several values": only ${code} passes`);
   }
   const answers = dns.child('validate_answer_rrs');
   const assertions: Assertion[] = [
@@ -201,7 +201,7 @@ function answerAssertions(answers: Source, key: string, comparison: string): Ass
   return answers.list(key).flatMap((pattern, index): Assertion[] => {
     const regex = wholeMatch(String(pattern));
     if (regex === undefined) {
-      answers.note(`${key}.${index}`, 'the regular expression uses what JavaScript does not have');
+      answers.note(`${key}.${index}`, 'the regular expression uses syntax that JavaScript does not support');
       return [];
     }
     answers.note(

@@ -28,7 +28,10 @@ function expectation(
   if (written === undefined) return { steps: [] };
   const regex = javaScriptPattern(written);
   if (regex === undefined) {
-    part.note('expect', 'the regular expression uses what JavaScript does not have: any line will do');
+    part.note(
+      'expect',
+      'the regular expression uses syntax that JavaScript does not support: any line matches',
+    );
     return { steps: [{ type: 'EXPECT' }], names: [] };
   }
   const named = withNames(regex, `step${index}_`);
@@ -39,7 +42,7 @@ function expectation(
 function bytesExpected(part: Source): readonly Fields[] {
   const text = part.text('expect_bytes');
   if (text === undefined) return [];
-  part.note('expect_bytes', 'dialogues are read line by line: a line has to contain it');
+  part.note('expect_bytes', 'dialogues are read line by line: a line must contain it');
   return [{ type: 'EXPECT', text }];
 }
 
@@ -47,14 +50,14 @@ function bytesExpected(part: Source): readonly Fields[] {
 function sent(part: Source, names: readonly string[] | undefined): readonly Fields[] {
   const send = part.text('send');
   if (send === undefined) return [];
-  if (send.includes('{{')) part.note('send', 'what is in double braces is a variable here');
+  if (send.includes('{{')) part.note('send', 'text in double braces is a variable in Picket');
   return [{ type: 'SEND', text: `${names ? withReferences(send, names) : send}\n` }];
 }
 
 function upgrade(part: Source, isTls: boolean): readonly Fields[] {
   if (!part.flag('starttls')) return [];
   if (!isTls) return [{ type: 'START_TLS' }];
-  part.note('starttls', 'TLS is spoken from the beginning');
+  part.note('starttls', 'TLS is used from the beginning');
   return [];
 }
 

@@ -70,7 +70,7 @@ export function tlsVersions(tls: Source): Assertion[] {
     if (text === undefined) return [];
     const [, minor = ''] = /^TLS1([0-3])$/.exec(text) ?? [];
     if (minor === '') {
-      tls.note(key, 'it is no version of TLS');
+      tls.note(key, 'it is not a TLS version');
       return [];
     }
     const [comparison, limit] =
@@ -89,7 +89,7 @@ function statuses(http: Source): readonly Assertion[] {
   const [first, last] = [Math.min(...codes), Math.max(...codes)];
   http.note(
     'valid_status_codes',
-    `assertions cannot say "one of several values": any from ${first} to ${last} passes`,
+    `assertions cannot match "one of several values": any from ${first} to ${last} passes`,
   );
   return statusAssertions([[first, last]]) ?? [];
 }
@@ -99,7 +99,7 @@ function bodies(http: Source): Assertion[] {
     http.list(key).flatMap((pattern, index): Assertion[] => {
       const regex = wholeMatch(String(pattern));
       if (regex !== undefined) return [{ source: 'TEXT_BODY', comparison, regex }];
-      http.note(`${key}.${index}`, 'the regular expression uses what JavaScript does not have');
+      http.note(`${key}.${index}`, 'the regular expression uses syntax that JavaScript does not support');
       return [];
     });
   return [
@@ -115,11 +115,11 @@ function headersAssertions(http: Source): Assertion[] {
       const regex = wholeMatch(spec.text('regexp') ?? '');
       const mayMiss = spec.flag('allow_missing') ?? false;
       if (regex === undefined) {
-        spec.note('regexp', 'the regular expression uses what JavaScript does not have');
+        spec.note('regexp', 'the regular expression uses syntax that JavaScript does not support');
         return [];
       }
       if (comparison === 'NOT_EMPTY' && mayMiss) {
-        spec.note('', 'an assertion on a header that may be missing cannot be said; this one is left out');
+        spec.note('', 'assertions on headers that may be missing are not supported; this one is omitted');
         return [];
       }
       const isThere = { source: 'HEADERS', comparison: 'HAS_KEY', target: property };
@@ -146,7 +146,7 @@ function versions(http: Source): Assertion[] {
   }
   http.note(
     'valid_http_versions',
-    `assertions cannot say "one of several values": ${written.join(', ')} is not checked`,
+    `assertions cannot match "one of several values": ${written.join(', ')} is not checked`,
   );
   return [];
 }

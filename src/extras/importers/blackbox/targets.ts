@@ -32,7 +32,7 @@ export function readTargets(value: unknown, only: string | undefined, losses: Lo
     const params = job.child('params');
     const [module = only] = params.list('module').map(String);
     if (module === undefined) {
-      job.lose('', 'it has no module: it is no job of the blackbox exporter');
+      job.lose('', 'it has no module: it is not a job of the blackbox exporter');
       job.skip(...job.keys);
       params.skip(...params.keys);
       return [];
@@ -46,7 +46,7 @@ export function readTargets(value: unknown, only: string | undefined, losses: Lo
         readGroup(group, module, every, { field: job.path, labels: name === undefined ? {} : { job: name } }),
       );
   });
-  root.finish(() => 'it is a setting of Prometheus, which no check has');
+  root.finish(() => 'it is a setting of Prometheus that checks do not have');
   return found;
 }
 
@@ -65,7 +65,7 @@ function readGroup(
   const targets = group.list('targets').map(String);
   group.finish();
   if (used === undefined) {
-    group.note('labels', 'they name no module, so it is not known how these targets are probed');
+    group.note('labels', 'they name no module, so the type of these checks is unknown');
     return [];
   }
   const written = Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]));

@@ -45,16 +45,16 @@ export class GatusAlerting {
       this.#used.add(type);
       const isEnabled = alert.flag('enabled') ?? true;
       if (!channel) {
-        written.note('type', `there is no channel of type ${type}, so this alert goes nowhere`);
+        written.note('type', `there is no channel of type ${type}, so this alert is not sent`);
         continue;
       }
       const isRecoverySent = alert.flag('send-on-resolved') ?? false;
       this.#recoveries.push({ type, alert, isSent: isRecoverySent });
       settings = thresholds(alert, settings);
       alert.expect('success-threshold', [1], 'a check recovers with the first run that passes');
-      alert.expect('description', [], 'notifications say what failed, and have no text of their own');
+      alert.expect('description', [], 'notifications describe the failure; they have no custom text');
       if (isEnabled) named.push(channel);
-      else written.note('enabled', 'the alert is off: the check is not subscribed to the channel');
+      else written.note('enabled', 'the alert is disabled: the check is not subscribed to the channel');
     }
     return { ...(named.length > 0 ? { alertChannels: [...new Set(named)] } : {}), ...settings };
   }
@@ -84,7 +84,7 @@ export class GatusAlerting {
       if (isSent || !this.#recoveries.some((one) => one.type === type && one.isSent)) continue;
       alert.note(
         'send-on-resolved',
-        'a channel sends recoveries of all of its checks or of none: it sends them',
+        'a channel sends recoveries of all its checks or no recoveries: it sends them',
       );
     }
     for (const [type, written] of this.#defaults) {
@@ -185,7 +185,7 @@ const providers: Readonly<Record<string, (provider: Source, secret: Secret) => F
       if (provider.peek(key)) {
         provider.lose(
           key,
-          'placeholders have other names in templates of webhooks; the body has everything there is',
+          'placeholders have other names in templates of webhooks; the body contains all fields',
         );
       }
     }

@@ -35,9 +35,9 @@ const operators: Readonly<Record<string, string>> = {
 export function readCondition(text: string, placeholders: Placeholders): Condition {
   const [, left = '', operator = '', right = ''] =
     /^\s*(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*?)\s*$/.exec(text) ?? [];
-  if (operator === '') return { lost: 'it is no comparison that Gatus documents' };
+  if (operator === '') return { lost: 'it is not a comparison that Gatus documents' };
   if (/^any\(/.test(left) || /^any\(/.test(right))
-    return { lost: 'assertions cannot say "one of several values"' };
+    return { lost: 'assertions cannot match "one of several values"' };
   if (/\[[A-Z_]+\]/.test(right)) return { lost: 'assertions compare with a fixed value' };
   const has = /^has\((.*)\)$/.exec(left)?.[1];
   if (has !== undefined) return presence(has, operator, right, placeholders);
@@ -63,7 +63,7 @@ export function readCondition(text: string, placeholders: Placeholders): Conditi
     case 'BODY':
       return body(path, counted !== undefined, operator, right, placeholders);
     case 'DOMAIN_EXPIRATION':
-      return { lost: 'no check looks at when domains expire' };
+      return { lost: 'no check type monitors the expiry of domains' };
     default:
       return { lost: 'Picket has no assertion on it' };
   }
@@ -71,7 +71,7 @@ export function readCondition(text: string, placeholders: Placeholders): Conditi
 }
 
 function connected(operator: string, right: string): Condition {
-  if (right !== 'true' && right !== 'false') return { lost: 'it is compared with neither true nor false' };
+  if (right !== 'true' && right !== 'false') return { lost: 'it is not compared with true or false' };
   const isWanted = (operator === '==') === (right === 'true');
   return isWanted ? { assertions: [] } : { isFailure: true };
 }
@@ -85,12 +85,12 @@ function body(
 ): Condition {
   if (status && path === '.status') return compared(status, operator, right);
   if (path !== '' || isLength) {
-    if (!json) return { lost: 'checks of this type read no body as JSON' };
+    if (!json) return { lost: 'checks of this type do not parse JSON bodies' };
     const property = `$${path}${isLength ? '.length' : ''}`;
     const target = isLength ? { source: 'JSON_BODY', property } : { source: 'JSON_BODY', property };
     return isLength ? number(target, operator, Number(right)) : compared(target, operator, right);
   }
-  if (!text) return { lost: 'the check has no body to look at' };
+  if (!text) return { lost: 'the check has no body' };
   return compared(text, operator, right);
 }
 
@@ -111,7 +111,7 @@ function compared(of: Pick<Assertion, 'source' | 'property'>, operator: string, 
     };
   }
   const isText = of.source === 'TEXT_BODY' || of.source === 'TEXT_ANSWER';
-  if (!isText || operator !== '==') return { lost: 'the pattern can be said of whole texts only' };
+  if (!isText || operator !== '==') return { lost: 'patterns are only supported for whole texts' };
   const regex = `^${pattern
     .replaceAll(/[.+^${}()|\\]/g, '\\$&')
     .replaceAll('*', '[\\s\\S]*')
@@ -124,7 +124,7 @@ function number(
   operator: string,
   target: number | undefined,
 ): Condition {
-  if (target === undefined || !Number.isFinite(target)) return { lost: 'it is compared with no number' };
+  if (target === undefined || !Number.isFinite(target)) return { lost: 'it is not compared with a number' };
   // Codes, counts and milliseconds are whole.
   if (operator === '<=')
     return { assertions: [{ ...of, comparison: 'LESS_THAN', target: String(Math.floor(target) + 1) }] };
@@ -141,7 +141,7 @@ function milliseconds(text: string): number | undefined {
 /** Days are counted down: more than 49 hours are more than 2 days for sure only from 3 on. */
 function days(of: Pick<Assertion, 'source' | 'property'>, operator: string, text: string): Condition {
   const seconds = secondsOf(text) ?? Number(text) / 1000;
-  if (!Number.isFinite(seconds)) return { lost: 'it is compared with no duration' };
+  if (!Number.isFinite(seconds)) return { lost: 'it is not compared with a duration' };
   const count = seconds / 86_400;
   if (operator === '>' || operator === '>=') return number(of, '>=', Math.ceil(count));
   if (operator === '<' || operator === '<=') return number(of, '<', Math.ceil(count));
@@ -150,7 +150,7 @@ function days(of: Pick<Assertion, 'source' | 'property'>, operator: string, text
 
 function presence(of: string, operator: string, right: string, { json }: Placeholders): Condition {
   const [, above = '', key = ''] = /^\[BODY\](.*?)\.([^.[\]]+)$/.exec(of) ?? [];
-  if (key === '' || !json) return { lost: 'only keys of JSON bodies of API checks can be looked for' };
+  if (key === '' || !json) return { lost: 'only keys in JSON bodies of API checks can be checked' };
   const isWanted = (operator === '==') === (right === 'true');
   const comparison = isWanted ? 'HAS_KEY' : 'NOT_HAS_KEY';
   return {

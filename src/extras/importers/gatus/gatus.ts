@@ -14,7 +14,7 @@ import { readCondition } from './conditions.ts';
 import { addMaintenance } from './maintenance.ts';
 import { dnsTarget, type Target, targetOf } from './targets.ts';
 
-const ofServer = 'it is a setting of the Gatus server, which no check has';
+const ofServer = 'it is a setting of the Gatus server that checks do not have';
 const serverKeys = [
   ...['debug', 'metrics', 'storage', 'security', 'concurrency', 'disable-monitoring-lock', 'web', 'ui'],
   ...['skip-invalid-config-update', 'connectivity', 'remote', 'tunneling', 'announcements'],
@@ -26,7 +26,7 @@ export function importGatus(configuration: unknown, options: ImportOptions): Imp
   const root = new Source(configuration, '', collection.losses);
   for (const key of serverKeys) if (root.keys.includes(key)) root.lose(key, ofServer);
   if (root.keys.includes('suites')) {
-    root.lose('suites', 'steps that share values are a multi-step check, whose script has to be written');
+    root.lose('suites', 'steps that share values need a multi-step check, whose script you must write');
   }
   const alerting = new GatusAlerting(collection, root.child('alerting'));
   for (const endpoint of root.children('endpoints')) addEndpoint(collection, alerting, endpoint);
@@ -91,7 +91,7 @@ function addEndpoint(collection: Collection, alerting: GatusAlerting, endpoint: 
 function intervalOf(endpoint: Source): number {
   const text = endpoint.text('interval');
   const seconds = text === undefined ? 60 : secondsOf(text);
-  if (seconds === undefined) endpoint.note('interval', 'it is no duration: every 60 seconds instead');
+  if (seconds === undefined) endpoint.note('interval', 'it is not a duration: every 60 seconds instead');
   return seconds ?? 60;
 }
 
@@ -127,7 +127,7 @@ function requestOf(collection: Collection, endpoint: Source, { checkType }: Targ
   const body = endpoint.text('body');
   const isGraphql = endpoint.flag('graphql') ?? false;
   if (body && /\[(ENDPOINT_|LOCAL_ADDRESS|RANDOM_STRING)/.test(body)) {
-    endpoint.note('body', 'its placeholders are sent as they are written');
+    endpoint.note('body', 'its placeholders are sent literally');
   }
   return {
     method: endpoint.text('method')?.toUpperCase() ?? 'GET',
@@ -165,7 +165,7 @@ function clientOf(
     if (isInsecure && isSsl) {
       client.note(
         'insecure',
-        'any authority is taken; the name and the dates of the certificate still count',
+        'any authority is accepted; the name and dates of the certificate are still verified',
       );
     }
     const family = client.text('network');
@@ -178,7 +178,7 @@ function clientOf(
     'proxy-url': 'a proxy is a setting of the private location',
     tls: 'client certificates are set for hosts: POST /v1/client-certificates',
     oauth2: 'a setup script can fetch the token',
-    'dns-resolver': 'names are resolved where the agent runs',
+    'dns-resolver': 'the agent resolves names',
   };
   for (const [key, reason] of Object.entries(reasons)) if (client.peek(key)) client.lose(key, reason);
   const request = isSsl ? { sslConfig: { ...(sslConfig as Fields), ...own } } : own;
@@ -191,7 +191,7 @@ function addExternal(collection: Collection, alerting: GatusAlerting, external: 
   const seconds = secondsOf(heartbeat.text('interval') ?? '') ?? 0;
   external.lose('token', 'pings go to an address of their own, which the deployed check shows');
   if (seconds === 0) {
-    external.lose('', 'without a heartbeat interval nothing is expected, so there is nothing to check');
+    external.lose('', 'without a heartbeat interval there is nothing to check');
     external.skip(...external.keys);
     return;
   }

@@ -15,19 +15,19 @@ export function addMaintenance(collection: Collection, source: Source): void {
   const days = source.list('every').map(String);
   const [, hours = '', minutes = ''] = /^(\d{1,2}):(\d{2})$/.exec(start) ?? [];
   if (!isEnabled || seconds === undefined || minutes === '') {
-    source.lose('', isEnabled ? 'it has no start and duration' : 'it is switched off');
+    source.lose('', isEnabled ? 'it has no start and duration' : 'it is disabled');
     return;
   }
   const indexes = days.length === 0 ? [0] : days.map((day) => weekdays.indexOf(day));
   for (const [position, index] of indexes.entries()) {
     if (index < 0) {
-      source.note(`every.${position}`, 'it is no weekday');
+      source.note(`every.${position}`, 'it is not a weekday');
       continue;
     }
     const name = days.length === 0 ? 'Maintenance' : `Maintenance on ${weekdays[index]}`;
     const startMs = localToUtc(index, Number(hours), Number(minutes), timezone);
     if (startMs === undefined) {
-      source.note('timezone', 'it is no time zone that is known here');
+      source.note('timezone', 'it is an unknown time zone');
       return;
     }
     collection.add('maintenance-windows', name, {

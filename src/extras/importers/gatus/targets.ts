@@ -66,7 +66,7 @@ const tcp =
 const udp: Reader = (endpoint, _url, rest) => {
   const address = addressOf(rest);
   if (!address) return { lost: 'a UDP endpoint needs a port' };
-  if (!endpoint.peek('body')) return { lost: 'nothing is sent, so nothing could come back or fail' };
+  if (!endpoint.peek('body')) return { lost: 'nothing is sent, so no response is possible' };
   const request = { ...address, ...dataOf(endpoint) };
   return { ...bare, checkType: 'UDP', request, mostMs: 25_000, body: { source: 'RESPONSE_DATA' } };
 };

@@ -11,13 +11,13 @@ export interface KumaDump {
 
 /** Why rows of some tables stay where they are. */
 const unread: Readonly<Record<string, string>> = {
-  user: 'people are invited again: picket service invite',
-  api_key: 'keys are made anew: POST /v1/api-keys',
-  heartbeat: 'results of the past stay in Uptime Kuma',
-  stat_minutely: 'results of the past stay in Uptime Kuma',
-  stat_hourly: 'results of the past stay in Uptime Kuma',
-  stat_daily: 'results of the past stay in Uptime Kuma',
-  incident: 'incidents of the past stay in Uptime Kuma',
+  user: 'invite members again: picket service invite',
+  api_key: 'create new keys: POST /v1/api-keys',
+  heartbeat: 'past results stay in Uptime Kuma',
+  stat_minutely: 'past results stay in Uptime Kuma',
+  stat_hourly: 'past results stay in Uptime Kuma',
+  stat_daily: 'past results stay in Uptime Kuma',
+  incident: 'past incidents stay in Uptime Kuma',
 };
 /** What Uptime Kuma keeps for itself. */
 const internal =
@@ -84,7 +84,7 @@ export function kumaBackup(backup: Fields): KumaDump {
         ...{ monitor_id, tag_id: names.indexOf(name) + 1, value },
       })),
     },
-    losses: others.map(([key]) => ({ field: key, reason: 'it is no part of a backup that is known here' })),
+    losses: others.map(([key]) => ({ field: key, reason: 'it is an unknown part of a backup' })),
   };
 }
 

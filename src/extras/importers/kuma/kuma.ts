@@ -8,9 +8,9 @@ import { addMaintenances, addStatusPages } from './pages.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   proxy: 'a proxy is a setting of the private location (proxyUrl)',
-  docker_host: 'there are no checks of containers',
-  remote_browser: 'agents have browsers of their own',
-  setting: 'it is a setting of Uptime Kuma, which no check has',
+  docker_host: 'container checks are not supported',
+  remote_browser: 'agents use their own browsers',
+  setting: 'it is a setting of Uptime Kuma that checks do not have',
   status_page_cname: 'set customDomain of the status page',
 };
 const read = new Set([
@@ -112,15 +112,15 @@ function addGroups(collection: Collection, monitors: readonly Fields[]): Map<num
     const name = source.text('name') ?? 'unnamed';
     const isActive = source.flag('active') ?? true;
     source.skip('type', 'id', 'user_id', 'weight', 'created_date', 'path_name', 'children_ids', 'path');
-    if (source.peek('parent')) source.lose('parent', 'groups are not in groups');
+    if (source.peek('parent')) source.lose('parent', 'groups cannot contain groups');
     for (const [key, value] of Object.entries(groupDefaults)) {
-      source.expect(key, value, 'a group has nothing of its own that runs');
+      source.expect(key, value, 'a group does not run by itself');
     }
     groups.set(
       Number(row['id']),
       collection.add('groups', name, { name, ...(isActive ? {} : { activated: false }) }),
     );
-    source.finish(() => 'a group has nothing of its own that runs');
+    source.finish(() => 'a group does not run by itself');
   }
   return groups;
 }

@@ -75,7 +75,7 @@ export function readMonitor(monitor: Source, collection: Collection, name: strin
   if (description !== undefined && description.length > 500)
     monitor.note('description', 'it is cut after 500 characters');
   if (isUpsideDown && look.checkType === 'HEARTBEAT')
-    monitor.note('upside_down', 'a heartbeat cannot be turned around');
+    monitor.note('upside_down', 'a heartbeat cannot be inverted');
   else if (isUpsideDown) fields['shouldFail'] = true;
   const seconds = monitor.number('resend_interval') ?? 0;
   if (seconds > 0)
@@ -220,7 +220,7 @@ function statuses(monitor: Source): readonly Assertion[] {
   const written = monitor.take('accepted_statuscodes_json');
   const list = listOf(written);
   if (list.length === 0 && typeof written === 'string' && !/^(\[\s*\])?$/.test(written)) {
-    monitor.note('accepted_statuscodes_json', 'it is no list: codes from 200 to 299 pass');
+    monitor.note('accepted_statuscodes_json', 'it is not a list: codes from 200 to 299 pass');
   }
   const ranges = list.map((one) => {
     const [first = Number.NaN, last = first] = String(one).split('-').map(Number);
@@ -235,7 +235,7 @@ function statuses(monitor: Source): readonly Assertion[] {
   const [first, last] = [Math.min(...ranges.map(([from]) => from)), Math.max(...ranges.map(([, to]) => to))];
   monitor.note(
     'accepted_statuscodes_json',
-    `assertions cannot say "one of several": any code from ${first} to ${last} passes`,
+    `assertions cannot match "one of several": any code from ${first} to ${last} passes`,
   );
   return statusAssertions([[first, last]]) ?? [];
 }
@@ -252,7 +252,10 @@ function jsonQuery(monitor: Source): Assertion[] {
   if (!isPlain || !comparison) {
     for (const field of ['json_path', 'json_path_operator', 'expected_value']) {
       if (!monitor.peek(field)) continue;
-      monitor.note(field, 'assertions take JSON paths and comparisons with one value: this one is left out');
+      monitor.note(
+        field,
+        'assertions support JSON paths and comparisons with one value: this one is omitted',
+      );
     }
     return [];
   }
@@ -267,7 +270,7 @@ function headersOf(monitor: Source, collection: Collection, name: string): Field
   try {
     headers = JSON.parse(text);
   } catch {
-    monitor.note('headers', 'they are no JSON');
+    monitor.note('headers', 'they are not JSON');
     return [];
   }
   return Object.entries((headers ?? {}) as Fields).map(([key, value]) =>
@@ -286,7 +289,7 @@ function credentials(monitor: Source, collection: Collection, name: string): Fie
       'oauth2-cc': 'a setup script can fetch the token',
       mtls: 'client certificates are set for hosts: POST /v1/client-certificates',
     };
-    monitor.note('auth_method', reasons[method] ?? `Picket has no authentication by ${method}`);
+    monitor.note('auth_method', reasons[method] ?? `Picket does not support authentication by ${method}`);
   }
   if (user === undefined && password === undefined) return {};
   if (method !== 'basic') {

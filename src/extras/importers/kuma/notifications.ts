@@ -20,7 +20,7 @@ export function addNotification(
   const type = config.text('type') ?? '';
   const channel = channels[type]?.(config, name, (key, value) => collection.secret(`${name}_${key}`, value));
   if (!channel || !isActive) {
-    source.lose('', channel ? 'it is switched off' : `there is no channel of type "${type}"`);
+    source.lose('', channel ? 'it is disabled' : `there is no channel of type "${type}"`);
     return undefined;
   }
   config.finish();
@@ -51,7 +51,7 @@ const channels: Readonly<Record<string, (config: Source, name: string, secret: S
       config.note('smtpTo', `a channel has one address: ${others.join(', ')} need one each`);
     for (const key of config.keys) {
       if (!config.isSeen(key) && /^smtp/.test(key) && config.peek(key)) {
-        config.lose(key, 'mails are sent by the service (SMTP_URL, MAIL_FROM), in its own words');
+        config.lose(key, 'mails are sent by the service (SMTP_URL, MAIL_FROM), with its own text');
       }
     }
     return { type: 'EMAIL', config: { address: first } };
@@ -120,10 +120,9 @@ const channels: Readonly<Record<string, (config: Source, name: string, secret: S
     },
   }),
   webhook: (config, name, secret) => {
-    config.expect('webhookContentType', ['json'], 'the body is JSON with everything there is');
+    config.expect('webhookContentType', ['json'], 'the body is JSON with all fields');
     const headers = config.text('webhookAdditionalHeaders');
-    if (headers !== undefined)
-      config.note('webhookAdditionalHeaders', 'headers of webhooks are to be added by hand');
+    if (headers !== undefined) config.note('webhookAdditionalHeaders', 'add headers of webhooks by hand');
     return { type: 'WEBHOOK', config: { name, url: secret('url', config.text('webhookURL') ?? '') } };
   },
 };

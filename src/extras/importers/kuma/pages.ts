@@ -27,9 +27,9 @@ export function addStatusPages(collection: Collection, tables: Tables): Pages {
     const theme = (source.text('theme') ?? 'auto').toUpperCase();
     if (!['AUTO', 'LIGHT', 'DARK'].includes(theme)) source.note('theme', 'it is auto, light or dark');
     source.expect('icon', ['/icon.svg'], 'set "logo" to the address of an image');
-    source.expect('published', [1, true], 'a page that is not published is left out of the folder');
-    source.expect('auto_refresh_interval', [300], 'pages are refreshed by themselves');
-    source.expect('analytics_type', [], 'pages have no scripts of others');
+    source.expect('published', [1, true], 'an unpublished page is omitted');
+    source.expect('auto_refresh_interval', [300], 'pages refresh automatically');
+    source.expect('analytics_type', [], 'pages cannot contain third-party scripts');
     if (row['published'] === 0 || row['published'] === false) {
       source.lose('', 'it is not published');
       source.skip(...source.keys);
@@ -65,7 +65,7 @@ export function addStatusPages(collection: Collection, tables: Tables): Pages {
         ...(['LIGHT', 'DARK'].includes(theme) ? { defaultTheme: theme } : {}),
       }),
     );
-    source.finish(() => 'status pages have nothing that corresponds to it');
+    source.finish(() => 'status pages do not have this setting');
   }
   for (const [index, row] of (tables['monitor_group'] ?? []).entries()) {
     for (const key of ['send_url', 'custom_url']) {
@@ -97,7 +97,7 @@ export function addMaintenances(
     if (strategy !== 'single' || !isActive || starts === undefined || ends === undefined || ends <= starts) {
       source.lose(
         '',
-        isActive ? `windows with the strategy "${strategy}" are to be made by hand` : 'it is switched off',
+        isActive ? `windows with the strategy "${strategy}" must be created by hand` : 'it is disabled',
       );
       source.skip(...source.keys);
       continue;

@@ -38,7 +38,7 @@ export function heedsKeys(route: Route): boolean {
 export function refuseKeyOfUpload(route: Route, { headers }: FastifyRequest): void {
   if (!route.isBodyRaw || headers[idempotencyHeader] === undefined) return;
   const message =
-    'is not heeded by uploads: leave it out. The same bytes are stored once, however often they are sent';
+    'has no effect on uploads: omit it. The same bytes are stored once, however often you send them';
   throw fieldError('headers', [{ key: idempotencyHeader, message }]);
 }
 
@@ -174,7 +174,7 @@ export class Idempotency {
     reply.header('retry-after', '1');
     return new AppError(
       'IDEMPOTENCY_KEY_IN_USE',
-      'A request with this Idempotency-Key is still being answered. Send it again in a second.',
+      'A request with this Idempotency-Key is still in progress. Send it again in a second.',
     );
   }
 
@@ -196,7 +196,7 @@ export class Idempotency {
     } catch (thrown) {
       // What was done is done: its caller must not read that it was not.
       if (!isDone) this.#void.set(row.key_hash, row.process_id);
-      logger.warn({ err: thrown, requestId: request.id }, 'answer of an idempotency key not stored');
+      logger.warn({ err: thrown, requestId: request.id }, 'response for an idempotency key not stored');
     } finally {
       this.#underWay.delete(row.process_id);
     }

@@ -78,7 +78,7 @@ async function proveUntil(client: pg.Client, now: number, logger: Logger): Promi
     if (until > soonest) {
       logger.warn(
         { until: new Date(until).toISOString() },
-        'some results are dated in the future: days begin after them, and until then rows are removed one by one',
+        'some results are dated in the future: daily partitions begin after them; until then rows are deleted one by one',
       );
     }
     const added = await briefly(client, 'results', [

@@ -223,7 +223,7 @@ export const postgresSql: Dialect = {
     const { rows } = await sql<{ mode: string }>`
       select current_setting('transaction_read_only') as mode`.execute(db);
     if (rows[0]?.mode !== 'on') return;
-    throw Object.assign(new Error('the server takes no writes'), { code: readOnlyState });
+    throw Object.assign(new Error('the server accepts no writes'), { code: readOnlyState });
   },
   giveBackSpace: async () => false,
   allowGivingBack: async () => true,
@@ -365,7 +365,7 @@ function unavailableMessage(error: Error): string | undefined {
   if (isDamaged(error) || /^XX00[12]$/.test(code ?? '')) {
     return 'The database is damaged. Restore a backup: "picket service restore".';
   }
-  if (code === readOnlyState) return 'The database server is a standby and takes no writes.';
+  if (code === readOnlyState) return 'The database server is a standby and accepts no writes.';
   if (hasNoRoom(error)) return noRoomLeft;
   const sqliteCode = sqliteCodeOf(error);
   const isUnavailable =

@@ -108,14 +108,13 @@ export class StubResolver implements Resolver {
     if (spelled) return [spelled];
     const isAbsolute = ascii.endsWith('.');
     const name = ascii === '.' ? undefined : queryName(ascii)?.toLowerCase();
-    if (name === undefined) throw notFound(hostname, family, 'ENOTFOUND', 'it is no host name');
+    if (name === undefined) throw notFound(hostname, family, 'ENOTFOUND', 'it is not a host name');
 
     const listed = this.#fromHosts(name, family);
     if (listed.length > 0) return listed;
     const loopback = loopbackAddresses(name, family);
     if (loopback) return loopback;
-    if (isNeverDelegated(name))
-      throw notFound(hostname, family, 'ENOTFOUND', 'names of this kind never exist');
+    if (isNeverDelegated(name)) throw notFound(hostname, family, 'ENOTFOUND', 'such names never exist');
     requireAllowed(this.#lookupRefusal, hostname);
     return await this.#fromServers({ hostname, name, isAbsolute, family }, run);
   }
@@ -153,10 +152,15 @@ export class StubResolver implements Resolver {
       if (lookup.responseCode === undefined) break;
     }
     if (unknown) {
-      const message = `the resolver gave no answer for ${hostname}: ${unknown.reason}`;
+      const message = `the resolver did not resolve ${hostname}: ${unknown.reason}`;
       throw new ResolveError('unavailable', unknown.code, message, unknown);
     }
-    throw notFound(hostname, family, absent?.code ?? 'ENOTFOUND', absent?.reason ?? 'nobody was asked');
+    throw notFound(
+      hostname,
+      family,
+      absent?.code ?? 'ENOTFOUND',
+      absent?.reason ?? 'no name server was queried',
+    );
   }
 
   /** One candidate name; for any family both are asked for at once, and IPv4 comes first. */
@@ -244,7 +248,7 @@ function lookupOf(
     const alias = records.find(({ type }) => type === 'CNAME');
     if (!alias) break;
     if (aliasCount === maxAliases) {
-      const reason = `its CNAME records go round in a circle, or on for more than ${maxAliases}`;
+      const reason = `its CNAME records form a loop, or a chain of more than ${maxAliases}`;
       return { kind: 'absent', code: 'ENODATA', reason };
     }
     owner = alias.text;

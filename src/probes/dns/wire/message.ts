@@ -243,14 +243,14 @@ function responseCodeName(code: number): string {
 export function mismatch(message: DnsMessage, question: DnsQuestion, id: number): string | undefined {
   if (!message.isResponse) return 'it is a query';
   if (message.id !== id) return `its id is ${message.id}, not ${id}`;
-  if (message.opcode !== 0) return `its operation is ${message.opcode}, not a query`;
+  if (message.opcode !== 0) return `its opcode is ${message.opcode}, not a query`;
   const [asked] = message.questions;
   if (!asked) {
-    return isRefusal(message.responseCode) || message.flags.TC ? undefined : 'it names no question';
+    return isRefusal(message.responseCode) || message.flags.TC ? undefined : 'it contains no question';
   }
-  if (message.questions.length > 1) return 'it names several questions';
+  if (message.questions.length > 1) return 'it contains several questions';
   const wanted = question.class ?? 'IN';
-  if (asked.class !== dnsClasses[wanted]) return `it is about the class ${asked.class}, not ${wanted}`;
+  if (asked.class !== dnsClasses[wanted]) return `it is for the class ${asked.class}, not ${wanted}`;
   if (isSameName(asked.name, question.name) && asked.type === question.type) return undefined;
-  return `it is about ${asked.name} ${asked.type}`;
+  return `it is for ${asked.name} ${asked.type}`;
 }

@@ -47,7 +47,7 @@ export function readRawMessage(bytes: Buffer): RawMessage {
   const questions = Array.from({ length: bytes.readUInt16BE(4) }, () => {
     const { text, end } = readName(bytes, offset);
     offset = end + questionTailBytes;
-    if (offset > bytes.length) throw new DnsDecodeError('it ends within a question');
+    if (offset > bytes.length) throw new DnsDecodeError('it ends inside a question');
     return { name: text, class: bytes.readUInt16BE(end + 2) };
   });
   const section = (countOffset: number) => {
@@ -65,9 +65,9 @@ export function readRawMessage(bytes: Buffer): RawMessage {
 function readRecord(bytes: Buffer, offset: number): RawRecord {
   const { text, end: head } = readName(bytes, offset);
   const start = head + recordHeadBytes;
-  if (start > bytes.length) throw new DnsDecodeError('it ends within a record');
+  if (start > bytes.length) throw new DnsDecodeError('it ends inside a record');
   const end = start + bytes.readUInt16BE(start - 2);
-  if (end > bytes.length) throw new DnsDecodeError('it ends within the data of a record');
+  if (end > bytes.length) throw new DnsDecodeError('it ends inside the data of a record');
   const record = {
     name: text,
     type: bytes.readUInt16BE(head),
@@ -78,7 +78,7 @@ function readRecord(bytes: Buffer, offset: number): RawRecord {
   const used = usedBytes[record.type]?.(bytes, record);
   if (used !== undefined && used !== end) {
     throw new DnsDecodeError(
-      `the data of a record of ${text} do not fit their length of ${end - start} bytes`,
+      `the data of a record of ${text} do not match their length of ${end - start} bytes`,
     );
   }
   return record;
@@ -138,22 +138,22 @@ export function readName(bytes: Buffer, start: number): WireName {
   let floor = start;
   let end: number | undefined;
   for (;;) {
-    if (offset >= bytes.length) throw new DnsDecodeError('it ends within a name');
+    if (offset >= bytes.length) throw new DnsDecodeError('it ends inside a name');
     const length = bytes.readUInt8(offset);
     if (length === 0) break;
     if (length >= 0xc0) {
-      if (offset + 1 >= bytes.length) throw new DnsDecodeError('it ends within a name');
+      if (offset + 1 >= bytes.length) throw new DnsDecodeError('it ends inside a name');
       end ??= offset + 2;
       offset = bytes.readUInt16BE(offset) & 0x3fff;
       // Only backwards, so it ends.
-      if (offset >= floor) throw new DnsDecodeError('a name points to what does not come before it');
+      if (offset >= floor) throw new DnsDecodeError('a compressed name does not point backwards');
       floor = offset;
       continue;
     }
     const next = offset + 1 + length;
     sizeBytes += 1 + length;
     if (length > 63 || next > bytes.length || sizeBytes > maxNameBytes) {
-      throw new DnsDecodeError('a name has a label that cannot be, or is too long');
+      throw new DnsDecodeError('a name has an invalid label, or is too long');
     }
     labels.push(labelText(bytes.subarray(offset + 1, next)));
     offset = next;

@@ -48,7 +48,7 @@ function uncompressedName(data: Buffer, start: number): { readonly name: string;
 }
 
 function slice(data: Buffer, start: number, length: number): Buffer {
-  if (start + length > data.length) throw new Error('a service binding breaks off');
+  if (start + length > data.length) throw new Error('a service binding is truncated');
   return data.subarray(start, start + length);
 }
 
@@ -82,7 +82,7 @@ function keyName(key: number): string {
 
 function chunks(value: Buffer, size: number): Buffer[] {
   if (value.length === 0 || value.length % size !== 0)
-    throw new Error('a service parameter has a wrong length');
+    throw new Error('a service parameter has an invalid length');
   return Array.from({ length: value.length / size }, (_, index) =>
     value.subarray(index * size, (index + 1) * size),
   );

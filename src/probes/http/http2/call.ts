@@ -106,7 +106,7 @@ export class Http2Call implements Call {
   #breakOff(code: number): void {
     const name = errorNames[code] ?? String(code);
     if (brokenRules.has(code)) {
-      this.#listener.onBroken('response-malformed', `the answer breaks the rules of HTTP/2: ${name}`);
+      this.#listener.onBroken('response-malformed', `the response violates HTTP/2: ${name}`);
     } else {
       this.#listener.onBroken('connection-reset', `the peer reset the stream with ${name}`);
     }

@@ -63,6 +63,6 @@ export function loadNetPing(): NetPingLibrary {
     const missing = missingPackageIn(message);
     if (missing === 'net-ping') throw new IcmpUnavailable('the package net-ping is not installed');
     if (missing === 'raw-socket') throw new IcmpUnavailable('the package raw-socket is not built');
-    throw new IcmpUnavailable(`net-ping does not load: ${message.split('\n', 1)[0]}`);
+    throw new IcmpUnavailable(`net-ping cannot be loaded: ${message.split('\n', 1)[0]}`);
   }
 }

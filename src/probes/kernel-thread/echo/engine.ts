@@ -298,7 +298,7 @@ function remarkOn(
   { target, token: returned, error }: SocketAnswer,
 ): string | undefined {
   if (error) return undefined;
-  if (target === train.target) return 'a reply with other data came, which does not count';
+  if (target === train.target) return 'ignored a reply with different data';
   const isOwnToken = returned.length > 0 && returned.equals(token.subarray(0, returned.length));
-  return isOwnToken ? `a reply came from ${target}, which was not asked, and does not count` : undefined;
+  return isOwnToken ? `a reply came from ${target}, which is not the target` : undefined;
 }

@@ -110,7 +110,7 @@ async function runScript({ script, path, files, request, response }) {
   finishLines();
   answer = { event: 'script-end', durationMs: performance.now() - startedMs, ...answer };
   if (Buffer.byteLength(JSON.stringify(answer)) > maxAnswerBytes) {
-    const error = new Error('The changes of the script are too large to be passed on');
+    const error = new Error('The changes made by the script are too large');
     answer = {
       event: 'script-end',
       durationMs: answer.durationMs,

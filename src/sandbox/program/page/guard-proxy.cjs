@@ -24,9 +24,9 @@ async function startGuard(origins, upstream) {
   const server = http.createServer((request, response) => {
     const url = URL.canParse(request.url) ? new URL(request.url) : undefined;
     if (url?.protocol !== 'http:' || !allowed.has(hostPort(url.origin))) {
-      refuse(url?.origin ?? 'something that is no URL');
+      refuse(url?.origin ?? 'an invalid URL');
       response.writeHead(403, { 'content-type': 'text/plain', 'x-picket-refused': 'origin' });
-      response.end('Refused: this origin is not among the allowed origins of the check.');
+      response.end('Blocked: the check does not allow this origin.');
       return;
     }
     const headers = { ...request.headers, ...next?.headers };

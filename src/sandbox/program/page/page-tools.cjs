@@ -59,7 +59,7 @@ class PageTools {
   }
 
   async run(tool, input) {
-    if (!Object.hasOwn(tools, tool)) throw new Error(`there is no tool ${tool}`);
+    if (!Object.hasOwn(tools, tool)) throw new Error(`no such tool: ${tool}`);
     const result = await tools[tool].call(this, input);
     return { ...result, ...(await this.state()) };
   }
@@ -108,10 +108,10 @@ class PageTools {
       await locator.first().waitFor({ state: 'attached', timeout: actionMs });
     } catch (error) {
       if (error.name !== 'TimeoutError') throw new Misfit(`${shown}: ${firstLine(error)}`);
-      throw new Misfit(`nothing on the page is ${shown}`);
+      throw new Misfit(`no element of the page matches ${shown}`);
     }
     const count = await locator.count();
-    if (count > 1) throw new Misfit(`${count} things on the page are ${shown}: say which with nth`);
+    if (count > 1) throw new Misfit(`${count} elements of the page match ${shown}: choose one with nth`);
     return locator;
   }
 
@@ -152,7 +152,7 @@ class PageTools {
   allow(url) {
     if (this.guard.allows(url)) return;
     const origin = URL.canParse(url) ? new URL(url).origin : url;
-    throw new Refused(`${origin} is not among the allowed origins of the check`);
+    throw new Refused(`${origin} is not an allowed origin of the check`);
   }
 }
 
@@ -260,7 +260,7 @@ const tools = {
     }
     if (count === 0) return { actual: null };
     if (count > 1)
-      throw new Misfit(`${count} things on the page are ${JSON.stringify(target)}: say which with nth`);
+      throw new Misfit(`${count} elements of the page match ${JSON.stringify(target)}: choose one with nth`);
     const actual =
       subject === 'value' ? await locator.inputValue({ timeout: actionMs }) : await textOf(locator);
     return { actual: actual.slice(0, maxBodyLength) };

@@ -55,7 +55,7 @@ async function runPlainScript(job, send) {
   let hasReturned = false;
   process.on('beforeExit', () => {
     if (isOver) return;
-    if (!hasReturned) failed = { error: new Error('The script waits for something that can never happen') };
+    if (!hasReturned) failed = { error: new Error('The script waits for something that never happens') };
     else if (Number(process.exitCode ?? 0) !== 0) {
       failed = { error: new Error(`The script set process.exitCode to ${process.exitCode}`) };
     }

@@ -52,7 +52,7 @@ function refuseStranger(port) {
   for (const socket of socketsOfRun()) sockets.delete(socket);
   if (sockets.size === 0) return true;
   throw new Error(
-    `port ${port} of webServer is taken by another program of the agent's host, which the tests would reach in place of their own server: free it or choose another port (runs of this agent have no network of their own)`,
+    `port ${port} of webServer is in use by another program on the host of the agent, which the tests would reach instead of their own server: free it or choose another port (runs of this agent have no network of their own)`,
   );
 }
 

@@ -7,7 +7,7 @@ const message = 'timed out after 5000 ms while connecting (shop.test:443)';
 const analysis: NonNullable<AlertFacts['analysis']> = {
   classification: 'CONFIGURATION_ERROR',
   kind: 'a setting of the target, or an expectation of the check',
-  whatFailed: 'the target, or the network on the way to it',
+  whatFailed: 'the target, or the network path to it',
   certainty: 'LIKELY',
   rootCause: 'Likely: The target fails since the check was changed.',
   ...{ userImpact: 'None.', codeFix: 'Look.', evidence: [], referenceLinks: null },
@@ -41,7 +41,7 @@ function given(kind: CauseKind | null, more: Partial<NonNullable<AlertFacts['ana
 describe('the message of an alert', () => {
   it('says whose setting a configuration error is', () => {
     expect(given(null).variables).toMatchObject({
-      FAULT_OF: 'the target, or the network on the way to it',
+      FAULT_OF: 'the target, or the network path to it',
       AI_ANALYSIS_CLASSIFICATION: 'CONFIGURATION_ERROR',
       AI_ANALYSIS_KIND: 'a setting of the target, or an expectation of the check',
     });

@@ -32,7 +32,7 @@ export function lockDataDir(dataDir: string): () => void {
     if (code === sqliteNotADatabase) {
       throw new AppError(
         'CONFIG_INVALID',
-        `DATA_DIR: ${file} is no lock file of Picket. Remove it, or set DATA_DIR to another directory.`,
+        `DATA_DIR: ${file} is not a lock file of Picket. Remove it, or set DATA_DIR to another directory.`,
         { cause: thrown },
       );
     }

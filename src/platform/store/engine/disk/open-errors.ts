@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
 export function poolerError(place: string, cause?: Error): AppError {
   return new AppError(
     'CONFIG_INVALID',
-    `DATABASE_URL: ${place} is a pooler that keeps no sessions (transaction mode). Set DATABASE_DIRECT_URL to the database itself: ` +
+    `DATABASE_URL: ${place} is a pooler in transaction mode. Set DATABASE_DIRECT_URL to the database itself: ` +
       'one connection of each process goes there.',
     { cause },
   );
