@@ -7,7 +7,7 @@ import { createLogger } from '@picket/lib/log.ts';
 import { readServiceConfig, type ServiceConfig } from '@picket/platform/config/config.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { openConfiguredStore } from '@picket/server/service.ts';
-import { type Deed, record } from '@picket/service/audit/record.ts';
+import { type AuditedAction, record } from '@picket/service/audit/record.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -16,7 +16,7 @@ export interface OutputOptions {
 }
 
 /** Notes in the audit log what somebody did at the command line, by their name on this machine. */
-export async function recordCommand(store: Store, deed: Omit<Deed, 'actor'>): Promise<void> {
+export async function recordCommand(store: Store, deed: Omit<AuditedAction, 'actor'>): Promise<void> {
   await record(store, systemClock, { ...deed, actor: { kind: 'COMMAND', id: null, name: nameHere() } });
 }
 

@@ -12,7 +12,7 @@ import { type KeyRole, ranks } from '@picket/platform/ids/keys.ts';
 import { Operations } from '@picket/platform/operations/operations.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { DomainProof } from '@picket/service/custom-domains/domain-proof.ts';
-import { noteServiceNames } from '@picket/service/custom-domains/service-names.ts';
+import { recordServiceNames } from '@picket/service/custom-domains/service-names.ts';
 import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { isCsrfToken, Sessions } from '@picket/service/logins/sessions.ts';
 import type { Mailing } from '@picket/service/members/mails.ts';
@@ -33,8 +33,8 @@ import { Provider } from './login/provider.ts';
 import { addLogin } from './login/routes.ts';
 import { addSingleSignOn } from './login/sso-routes.ts';
 import type { Page, PageAnswer, PageCall, View } from './page.ts';
-import { OwnHosts } from './public/own-host/hosts.ts';
-import { addOwnHosts, copiedHosts, markPages, storedHosts } from './public/own-host/routes.ts';
+import { CustomDomainHosts } from './public/custom-domain/hosts.ts';
+import { addCustomDomains, copiedHosts, markPages, storedHosts } from './public/custom-domain/routes.ts';
 import { addPublicPages } from './public/routes.ts';
 import { StatusPageSource } from './public/status-source.ts';
 import { pages } from './registry.ts';
@@ -93,14 +93,14 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   const sharedLimits = new SharedLimits(deps.store, clock);
   const publicDeps = { ...deps, assets, limits, sharedLimits, takesSubscriptions: takesMails };
   const source = new StatusPageSource({ ...publicDeps, copies });
-  const hosts = new OwnHosts({
+  const hosts = new CustomDomainHosts({
     ...deps,
     proof: deps.domainProof,
     load: () => storedHosts(deps.store, deps.domainProof, clock.wallMs()),
     recall: async () => copiedHosts(await copies.list()),
   });
-  addOwnHosts(app, { hosts, source, assets });
-  noteServiceNames(app, {
+  addCustomDomains(app, { hosts, source, assets });
+  recordServiceNames(app, {
     ...deps,
     isOfPage: async (name) => (await hosts.find(name))?.isProven === true,
   });

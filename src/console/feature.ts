@@ -2,14 +2,14 @@ import { listOf } from '@picket/platform/config/config.ts';
 import type { Feature } from '@picket/platform/feature/feature.ts';
 import { isElsewhere } from './artifacts/origin.ts';
 import { addConsole } from './console.ts';
-import { buildWaitingRoom } from './public/waiting-room.ts';
+import { buildConcurrencyGate } from './public/concurrency-gate.ts';
 
 /** The pages for browsers: a client of the other features' operations, which keeps nothing of its own. */
 export const webConsole: Feature = {
   name: 'console',
   waitingServer: async ({ config, artifactStore, clock, logger }) =>
     config.PAGES === 'on'
-      ? buildWaitingRoom({
+      ? buildConcurrencyGate({
           ...{ artifactStore, clock, logger },
           publicUrl: config.PUBLIC_URL,
           artifactsUrl: config.ARTIFACTS_URL,

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { dayOf } from '../../src/platform/store/days/stretches.ts';
+import { dayOf } from '../../src/platform/store/days/day-ranges.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import {
   createCheck,

@@ -10,7 +10,7 @@ import type { ResultReport } from '@picket/protocol/agent/agent.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { ProbePool } from '../runners/probe/probe-pool.ts';
 import { wholeReport } from '../scrub/scrubber.ts';
-import type { Examination, Patient } from './examination.ts';
+import type { Examination, ExaminedAgent } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';
 import { chosenTypes, installedRuntimes, unmetNeeds } from './offered-types.ts';
 import { openedScripts, proofAuthorityOf, trustedByChecks } from './scripts.ts';
@@ -92,7 +92,7 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['lane'], Runner>>> {
+async function openRunners(patient: ExaminedAgent): Promise<Partial<Record<CheckType['lane'], Runner>>> {
   const { settings, resources, findings } = patient;
   const pool = new ProbePool({
     clock: systemClock,
@@ -119,7 +119,7 @@ async function tryType(
   type: CheckType,
   url: URL,
   runners: Partial<Record<CheckType['lane'], Runner>>,
-  patient: Patient,
+  patient: ExaminedAgent,
 ): Promise<Verdict> {
   if (type.needsModel && !patient.settings.model) return skipped(modelMissing, type.name);
   const runner = runners[type.lane];

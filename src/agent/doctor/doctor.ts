@@ -3,8 +3,8 @@ import { toError } from '@picket/lib/errors.ts';
 import { authorities } from './authorities.ts';
 import { locationChecks, runningChecks } from './checks.ts';
 import { disk } from './disk.ts';
-import { environment, readPatientSettings } from './environment.ts';
-import type { Examination, Patient } from './examination.ts';
+import { environment, readExaminedSettings } from './environment.ts';
+import type { Examination, ExaminedAgent } from './examination.ts';
 import { type Finding, problem, skipped, type Verdict } from './examination.ts';
 import { descriptors, healthPort, memory, sharedMemory } from './host.ts';
 import { model } from './model.ts';
@@ -59,8 +59,8 @@ export async function examineAgent(
   const resources = new AsyncDisposableStack();
   const findings: Finding[] = [];
   let contact: Promise<ServiceContact> | undefined;
-  const read = readPatientSettings(variables);
-  const patient: Patient = {
+  const read = readExaminedSettings(variables);
+  const patient: ExaminedAgent = {
     environment: variables,
     ...read,
     signal,
@@ -88,7 +88,7 @@ export async function examineAgent(
   return findings;
 }
 
-async function examineOne(examination: Examination, patient: Patient): Promise<readonly Verdict[]> {
+async function examineOne(examination: Examination, patient: ExaminedAgent): Promise<readonly Verdict[]> {
   const { signal } = patient;
   if (signal.aborted) return [skipped('interrupted')];
   const missing = (examination.needs ?? []).find((need) => isMissing(need, patient.findings));

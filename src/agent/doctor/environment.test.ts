@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { expect, it } from 'vitest';
-import { environment, readPatientSettings } from './environment.ts';
-import type { Examination, Patient, Verdict } from './examination.ts';
+import { environment, readExaminedSettings } from './environment.ts';
+import type { Examination, ExaminedAgent, Verdict } from './examination.ts';
 import { healthPort } from './host.ts';
 
 const required = { API_KEY: `pl_${'0'.repeat(32)}`, SERVICE_URL: 'http://service.test' };
@@ -10,12 +10,12 @@ async function verdictsOf(
   examination: Examination,
   variables: Record<string, string>,
 ): Promise<readonly Verdict[]> {
-  const patient: Partial<Patient> = {
+  const patient: Partial<ExaminedAgent> = {
     environment: { ...required, ...variables },
-    ...readPatientSettings({ ...required, ...variables }),
+    ...readExaminedSettings({ ...required, ...variables }),
     signal: new AbortController().signal,
   };
-  return [await examination.examine(patient as Patient)].flat();
+  return [await examination.examine(patient as ExaminedAgent)].flat();
 }
 
 it('names variables that are spelt nearly as a setting, and no others', async () => {

@@ -1,7 +1,7 @@
 import { AppError } from '@picket/lib/errors.ts';
 import { nearestName } from '@picket/lib/names/nearest-name.ts';
 import { AgentConfig, type AgentSettings, readAgentSettings } from '../config.ts';
-import type { Examination, Patient } from './examination.ts';
+import type { Examination, ExaminedAgent } from './examination.ts';
 import { ok, problem, type Verdict, warning } from './examination.ts';
 import { whyNoScripts } from './offered-types.ts';
 
@@ -11,9 +11,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const placeholders = { API_KEY: 'pl_none', SERVICE_URL: 'http://service.invalid' } as const;
 
 /** The settings of an environment, however much of it is wrong. */
-export function readPatientSettings(
+export function readExaminedSettings(
   environment: Environment,
-): Pick<Patient, 'settings' | 'configurationProblems' | 'hasService' | 'hasKey'> {
+): Pick<ExaminedAgent, 'settings' | 'configurationProblems' | 'hasService' | 'hasKey'> {
   let usable: Record<string, string | undefined> = { ...environment };
   const problems: string[] = [];
   // Twice: what a file of a secret holds is judged only once everything else can be read.

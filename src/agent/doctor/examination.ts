@@ -38,7 +38,7 @@ export const warning = (detail: string, fix: string, about?: string): Verdict =>
 });
 
 /** What examinations work with, and what earlier ones found out for later ones. */
-export interface Patient {
+export interface ExaminedAgent {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The agent's settings; where a variable is wrong, what holds without it. */
   readonly settings: AgentSettings;
@@ -69,5 +69,5 @@ export interface Examination {
    */
   readonly needs?: readonly string[];
   /** Never throws for what it looks at: that is a verdict. */
-  examine(patient: Patient): Promise<Verdict | readonly Verdict[]>;
+  examine(patient: ExaminedAgent): Promise<Verdict | readonly Verdict[]>;
 }

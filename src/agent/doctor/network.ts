@@ -10,7 +10,7 @@ import type { ConnectionTarget } from '@picket/probes/connection/target.ts';
 import { HostResolver } from '@picket/probes/dns/host/host-resolver.ts';
 import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
 import { ResolveError, systemResolver } from '@picket/probes/resolver.ts';
-import type { Examination, Patient } from './examination.ts';
+import type { Examination, ExaminedAgent } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';
 
 const timeoutMs = 10_000;
@@ -18,13 +18,13 @@ const timeoutMs = 10_000;
 const everywhere = createEgressPolicy({ allow: '*', deny: '', ownPorts: [] });
 
 /** Where connections for the service go: to itself or to the proxy. */
-interface Way {
+interface ServiceRoute {
   readonly service: { readonly hostname: string; readonly port: number; readonly isSecure: boolean };
   readonly proxy: ForwardProxy | undefined;
   readonly next: { readonly hostname: string; readonly port: number };
 }
 
-function wayOf({ settings }: Patient): Way {
+function serviceRouteOf({ settings }: ExaminedAgent): ServiceRoute {
   const url = new URL(settings.serviceUrl);
   const isSecure = url.protocol === 'https:';
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -41,7 +41,7 @@ export const dns: Examination = {
   name: 'dns',
   async examine(patient) {
     if (!patient.hasService) return noService;
-    const { next } = wayOf(patient);
+    const { next } = serviceRouteOf(patient);
     const { hostname } = next;
     if (isIP(hostname) !== 0) return ok(`${hostname} is an address: nothing to look up`);
     const own = new HostResolver();
@@ -73,7 +73,7 @@ export const tcp: Examination = {
   name: 'tcp',
   needs: ['dns'],
   async examine(patient) {
-    const { next, proxy: via } = wayOf(patient);
+    const { next, proxy: via } = serviceRouteOf(patient);
     const { error, times, address } = await connect(patient, { ...next, isSecure: false, proxy: undefined });
     const where = `${via ? 'the proxy ' : ''}${hostAndPort(next.hostname, next.port)}`;
     if (!error) return ok(`${where} at ${address}, connected in ${times.tcpMs.toFixed(1)} ms`);
@@ -90,7 +90,7 @@ export const proxy: Examination = {
   name: 'proxy',
   needs: ['tcp'],
   async examine(patient) {
-    const { service, proxy: via } = wayOf(patient);
+    const { service, proxy: via } = serviceRouteOf(patient);
     if (!via) return ok('the service is reached without a proxy');
     const name = hostAndPort(via.hostname, via.port);
     const target = hostAndPort(service.hostname, service.port);
@@ -108,7 +108,7 @@ export const proxy: Examination = {
   },
 };
 
-async function plainProxy(patient: Patient, name: string, target: string): Promise<Verdict> {
+async function plainProxy(patient: ExaminedAgent, name: string, target: string): Promise<Verdict> {
   const { attitude } = await patient.contact();
   const error = 'error' in attitude ? attitude.error : undefined;
   const status = error?.httpStatus;
@@ -145,7 +145,7 @@ export const tls: Examination = {
   name: 'tls',
   needs: ['tcp', 'proxy'],
   async examine(patient) {
-    const { service, proxy: via } = wayOf(patient);
+    const { service, proxy: via } = serviceRouteOf(patient);
     if (!service.isSecure) return ok('not used: SERVICE_URL is http://');
     const { error, certificate } = await connect(patient, { ...service, proxy: via });
     const shown =
@@ -203,7 +203,7 @@ interface Attempt {
 }
 
 async function connect(
-  patient: Patient,
+  patient: ExaminedAgent,
   target: Pick<ConnectionTarget, 'hostname' | 'port' | 'isSecure' | 'proxy'>,
   options: { readonly isCertificateChecked: boolean } = { isCertificateChecked: true },
 ): Promise<Attempt> {
@@ -240,6 +240,6 @@ async function connect(
   };
 }
 
-function limited(patient: Patient): AbortSignal {
+function limited(patient: ExaminedAgent): AbortSignal {
   return AbortSignal.any([patient.signal, AbortSignal.timeout(timeoutMs)]);
 }

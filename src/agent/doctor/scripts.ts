@@ -5,7 +5,7 @@ import { unpackedChromiumPath } from '@picket/sandbox/browsers/unpacked-chromium
 import type { PartProblem } from '@picket/sandbox/mechanism.ts';
 import type { Capabilities } from '../run/contracts.ts';
 import { ScriptPool } from '../runners/script/script-pool.ts';
-import type { Examination, Patient } from './examination.ts';
+import type { Examination, ExaminedAgent } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 import { chosenTypes, whyNoScripts } from './offered-types.ts';
 import { createProofAuthority, type ProofAuthority } from './proof-authority.ts';
@@ -16,30 +16,30 @@ export interface OpenedScripts {
   readonly capabilities: Capabilities;
 }
 
-const opened = new WeakMap<Patient, Promise<OpenedScripts>>();
-const proofs = new WeakMap<Patient, ProofAuthority>();
+const opened = new WeakMap<ExaminedAgent, Promise<OpenedScripts>>();
+const proofs = new WeakMap<ExaminedAgent, ProofAuthority>();
 
 /** An authority for this one examination, which goes the ways of those in CA_CERTS_DIR. */
-export function proofAuthorityOf(patient: Patient): ProofAuthority {
+export function proofAuthorityOf(patient: ExaminedAgent): ProofAuthority {
   const proof = proofs.get(patient) ?? createProofAuthority();
   proofs.set(patient, proof);
   return proof;
 }
 
 /** What checks are to trust: nothing more than usual where CA_CERTS_DIR gives nothing. */
-export function trustedByChecks(patient: Patient): readonly string[] {
+export function trustedByChecks(patient: ExaminedAgent): readonly string[] {
   const { caCertificates } = patient;
   return caCertificates.length === 0 ? [] : [...caCertificates, proofAuthorityOf(patient).authority];
 }
 
 /** Opens the sandboxes as an agent does, once. */
-export function openedScripts(patient: Patient): Promise<OpenedScripts> {
+export function openedScripts(patient: ExaminedAgent): Promise<OpenedScripts> {
   const open = opened.get(patient) ?? openScripts(patient);
   opened.set(patient, open);
   return open;
 }
 
-async function openScripts(patient: Patient): Promise<OpenedScripts> {
+async function openScripts(patient: ExaminedAgent): Promise<OpenedScripts> {
   const { settings, resources, signal } = patient;
   const pool = new ScriptPool({
     clock: systemClock,
@@ -99,7 +99,7 @@ const fixes: Readonly<Record<PartProblem['part'], string>> = {
 };
 
 /** What came of starting the browser in a sandbox; undefined where it starts, or there is no sandbox to try it in. */
-async function whyNotStarted(patient: Patient): Promise<string | undefined> {
+async function whyNotStarted(patient: ExaminedAgent): Promise<string | undefined> {
   const isContained = patient.findings.some(
     ({ examination, status }) => examination === sandbox.name && status === 'ok',
   );

@@ -115,7 +115,7 @@ export class Claims {
    *
    * @param isStopping leases are returned, to be given back, instead.
    */
-  take(answer: Answer<ClaimAnswer>, isStopping: boolean): LeaseRef[] {
+  accept(answer: Answer<ClaimAnswer>, isStopping: boolean): LeaseRef[] {
     const { dispatcher, leaseKeeper } = this.#options;
     const terms: LeaseTerms = {
       ttlMs: answer.body.leaseTtlMs,

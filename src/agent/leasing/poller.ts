@@ -199,7 +199,7 @@ export class Poller {
     this.#problem = '';
     this.#failedAttempts = 0;
     if (answer.body.runs.length > 0) await this.#claims.refreshClock();
-    this.#take(answer);
+    this.#acceptClaim(answer);
     if (answer.body.runs.length > 0 || answer.body.cancelledRunIds.length > 0) return 0;
     log.debug('No jobs. Waiting..');
     return answer.receivedAtMs - answer.sentAtMs < waitMs / 2 ? hastyPauseMs : 0;
@@ -251,7 +251,7 @@ export class Poller {
         const freeSlots = { ...noSlots };
         for (const lane of wanted) freeSlots[lane] = free[lane];
         const answer = await this.#claims.claim(freeSlots, 0, signal);
-        this.#take(answer);
+        this.#acceptClaim(answer);
         if (answer.body.runs.length === 0) break;
       }
     } catch (thrown) {
@@ -264,8 +264,8 @@ export class Poller {
     if (this.#lanesToTopUp().length > 0) this.#longClaim?.stop.abort(outdated);
   }
 
-  #take(answer: Answer<ClaimAnswer>): void {
-    const unwanted = this.#claims.take(answer, this.#stop.signal.aborted);
+  #acceptClaim(answer: Answer<ClaimAnswer>): void {
+    const unwanted = this.#claims.accept(answer, this.#stop.signal.aborted);
     if (unwanted.length > 0) this.#options.onUnwanted(unwanted);
   }
 

@@ -10,7 +10,7 @@ import { type Failure, type FailureCode, failure } from '../contract/failure.ts'
 import { type LifecycleScript, lifecycleScriptMs } from '../contract/lifecycle.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { RunLog } from '../contract/run-log.ts';
-import type { HttpAfterword, HttpExchange } from '../http/run.ts';
+import type { AfterResponse, HttpExchange } from '../http/run.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import { changedRequest, definedRequest, seenResponse, sentRequest } from './script-view.ts';
 import { ApiSpec } from './spec.ts';
@@ -85,7 +85,7 @@ export class RequestScripts {
   }
 
   /** @param exchange undefined when the request could not be made. */
-  async tearDown(given: ApiRequest, exchange: HttpExchange | undefined): Promise<HttpAfterword> {
+  async tearDown(given: ApiRequest, exchange: HttpExchange | undefined): Promise<AfterResponse> {
     const { signal, lifecycle } = this.#context;
     const request = exchange ? sentRequest(exchange) : definedRequest(given);
     let response = seenResponse(exchange);

@@ -2,7 +2,7 @@ import { hasScripts, lifecycleAllowanceMs } from '../contract/lifecycle.ts';
 import type { Runner } from '../contract/outcome.ts';
 import { clientCertificateFor } from '../http/client-certificate.ts';
 import type { HttpDetail } from '../http/detail.ts';
-import { type HttpMeans, runHttp, unsentRequest } from '../http/run.ts';
+import { type HttpRunOptions, runHttp, unsentRequest } from '../http/run.ts';
 import { RequestScripts } from './request-scripts.ts';
 import type { ApiSpec } from './spec.ts';
 
@@ -13,7 +13,7 @@ export { warmUp } from '../http/run.ts';
  * scripts, and then its assertions. The request has the whole time of a run without scripts.
  */
 export const runApi: Runner<ApiSpec, HttpDetail> = async (spec, context) => {
-  const means: HttpMeans = {
+  const means: HttpRunOptions = {
     clientCertificateFor: (hostname) => clientCertificateFor(hostname, context.clientCertificates),
   };
   if (!hasScripts(context.lifecycle)) return await runHttp(spec, context, means);

@@ -43,7 +43,7 @@ export interface HttpExchange {
 }
 
 /** What happened between the answer and its verdict. */
-export interface HttpAfterword {
+export interface AfterResponse {
   /** The body that is judged and stored in place of the one that came. */
   readonly body?: string | undefined;
   /** What went wrong there; it fails a run that has no other failure. */
@@ -51,14 +51,14 @@ export interface HttpAfterword {
 }
 
 /** What only some check types have. */
-export interface HttpMeans {
+export interface HttpRunOptions {
   /** The client certificate to offer a host. */
   readonly clientCertificateFor?: ((hostname: string) => ClientCertificate | undefined) | undefined;
   /**
    * Called once, when the request is over and before anything is judged; without an exchange when it could
    * not be made.
    */
-  readonly afterwards?: ((exchange: HttpExchange | undefined) => Promise<HttpAfterword>) | undefined;
+  readonly afterwards?: ((exchange: HttpExchange | undefined) => Promise<AfterResponse>) | undefined;
 }
 
 const bodySources: ReadonlySet<string> = new Set(['TEXT_BODY', 'JSON_BODY']);
@@ -68,13 +68,13 @@ function isLeft({ error, head, body }: HttpProbeResult): boolean {
   return !error && head !== undefined && body.isTruncated && !body.isOverLimit && isEndless(head.headers);
 }
 
-const nothingAfterwards: HttpAfterword = { failures: [] };
+const nothingAfterwards: AfterResponse = { failures: [] };
 
 /** Sends the request of a check and judges the response; of several addresses, what comes afterwards is of the first. */
 export async function runHttp(
   spec: HttpCheckSpec,
   context: RunContext,
-  { clientCertificateFor, afterwards }: HttpMeans = {},
+  { clientCertificateFor, afterwards }: HttpRunOptions = {},
 ): Promise<Outcome<HttpDetail>> {
   return await onAddresses(
     {
@@ -94,7 +94,7 @@ export async function runHttp(
 async function requestOnce(
   spec: HttpCheckSpec,
   context: RunContext,
-  { clientCertificateFor, afterwards }: HttpMeans,
+  { clientCertificateFor, afterwards }: HttpRunOptions,
 ): Promise<Outcome<HttpDetail>> {
   const startMs = performance.now();
   const { log, variables, proxyUrl } = context;
@@ -184,7 +184,7 @@ function readResponse(
   spec: HttpCheckSpec,
   request: PreparedRequest,
   result: HttpProbeResult,
-  { body, failures }: HttpAfterword,
+  { body, failures }: AfterResponse,
 ): Reading<OwnDetail> {
   const { measurement, workMs, certificate, error } = result;
   const responseTimeMs = toMicroseconds(result.elapsedMs);

@@ -20,7 +20,7 @@ import { type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner
 import type { IcmpDetail, PingResult } from './detail.ts';
 import { pingWithDiagnosis, type ReadPings } from './diagnosed-pings.ts';
 import { defaultPacketBytes, type IcmpSpec } from './spec.ts';
-import { judgeLoss, type LossVerdict, silence } from './verdict.ts';
+import { judgeLoss, type LossVerdict, noReply } from './verdict.ts';
 
 /** check model 1.6 */
 const intervalMs = 500;
@@ -233,7 +233,7 @@ function pingResultOf(
       return { ...nothing, type, code, rtt: rttMs === null ? null : toMicroseconds(rttMs), from, error };
     }
     case 'silence':
-      return { ...nothing, error: answer.remark ? `${silence}; ${answer.remark}` : silence };
+      return { ...nothing, error: answer.remark ? `${noReply}; ${answer.remark}` : noReply };
     case 'unsent':
       return { ...nothing, error: `not sent: ${answer.errno}` };
   }

@@ -10,7 +10,7 @@ export interface LossLimits {
 }
 
 /** The error of a request that no answer of any kind came to. */
-export const silence = 'no reply in time';
+export const noReply = 'no reply in time';
 
 /** What the loss of packets means for the check: nothing, that it is degraded, or why it failed. */
 export interface LossVerdict {
@@ -59,7 +59,7 @@ function errorsIn(results: readonly PingResult[]): string {
   for (const { success, from, type, error } of results) {
     if (success || error === null) continue;
     // Silence says nothing, nor does an error that came from nowhere.
-    if (from === null && (type !== null || error === silence)) continue;
+    if (from === null && (type !== null || error === noReply)) continue;
     const text = from === null ? error : `${error} from ${from}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }

@@ -10,7 +10,16 @@ import { locationPart } from './location-part.ts';
  * and a run alone cannot tell the target from the network before it. `check`: the definition; `script`: the script by
  * itself; `script-or-target`: one of both.
  */
-export type Failing = 'target' | 'path' | 'location' | 'agent' | 'check' | 'script' | 'script-or-target';
+export const failingParts = [
+  'target',
+  'path',
+  'location',
+  'agent',
+  'check',
+  'script',
+  'script-or-target',
+] as const;
+export type Failing = (typeof failingParts)[number];
 
 /** A failure as people read it. Every surface that says why a run did not pass says this. */
 export interface FailureWords {

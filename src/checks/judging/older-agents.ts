@@ -1,10 +1,26 @@
 import type { DiagnosedRoute } from '../contract/facts.ts';
 import type { FailureDetails } from '../contract/failure-details.ts';
+import type { Failing } from './failure-words.ts';
 
 /**
  * Reads the facts of failures from the messages and log lines of agents before 8.0, which report no facts. It goes after
  * two releases; see `Failure.details` and the field `route` of details for what is there now.
  */
+
+/** The failed part of an analysis that an earlier build stored: it names the part in words only. */
+export function failingOfOlderAnalysis(whatFailed: string): Failing | null {
+  return olderParts[whatFailed.replace(/, not the target$/, '')] ?? null;
+}
+
+const olderParts: Readonly<Record<string, Failing>> = {
+  'the target': 'target',
+  'the target, or the network on the way to it': 'path',
+  'the location': 'location',
+  'the agent': 'agent',
+  'the definition of the check': 'check',
+  'the script of the check': 'script',
+  'the target, or the script of the check': 'script-or-target',
+};
 
 /** The facts of a failure, as far as its message names them. */
 export function detailsOfOlderAgent(code: string, message: string): FailureDetails {

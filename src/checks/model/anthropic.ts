@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SaidTokens } from './counting.ts';
+import { ReportedTokens } from './counting.ts';
 import type { ModelCall, ModelDialect, ModelMessage } from './message.ts';
 
 const Answer = z.object({
@@ -13,7 +13,7 @@ const Answer = z.object({
     }),
   ),
   usage: z
-    .object({ input_tokens: SaidTokens, output_tokens: SaidTokens })
+    .object({ input_tokens: ReportedTokens, output_tokens: ReportedTokens })
     .catch({ input_tokens: 0, output_tokens: 0 }),
 });
 

@@ -20,7 +20,7 @@ const bytesPerToken = 3;
 const addedTokens = 20_000;
 
 /** A count as a provider says it, whatever it says: 0 for what is no count. */
-export const SaidTokens = z
+export const ReportedTokens = z
   .unknown()
   .optional()
   .transform((said) => (typeof said === 'number' && Number.isSafeInteger(said) && said > 0 ? said : 0));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SaidTokens } from './counting.ts';
+import { ReportedTokens } from './counting.ts';
 import type { ModelDialect, ModelMessage } from './message.ts';
 import { bearer, jsonOrUndefined } from './openai.ts';
 
@@ -10,8 +10,8 @@ const Answer = z.object({
       .array(z.object({ function: z.object({ name: z.string(), arguments: z.unknown() }) }))
       .nullish(),
   }),
-  prompt_eval_count: SaidTokens,
-  eval_count: SaidTokens,
+  prompt_eval_count: ReportedTokens,
+  eval_count: ReportedTokens,
 });
 
 /** Chats as Ollama has them. Its calls have no ids: results follow in their order. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SaidTokens } from './counting.ts';
+import { ReportedTokens } from './counting.ts';
 import type { ModelDialect, ModelMessage } from './message.ts';
 
 const Answer = z.object({
@@ -21,7 +21,7 @@ const Answer = z.object({
     )
     .min(1),
   usage: z
-    .object({ prompt_tokens: SaidTokens, completion_tokens: SaidTokens })
+    .object({ prompt_tokens: ReportedTokens, completion_tokens: ReportedTokens })
     .catch({ prompt_tokens: 0, completion_tokens: 0 }),
 });
 

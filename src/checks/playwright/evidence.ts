@@ -1,5 +1,5 @@
 import { artifactFolders } from '@picket/lib/names/artifact-folders.ts';
-import type { SaidSuiteTest } from '@picket/sandbox/scripts/events.ts';
+import type { ReportedSuiteTest } from '@picket/sandbox/scripts/events.ts';
 import { leftFile } from '@picket/sandbox/scripts/left-files.ts';
 import { suiteReportPath } from '@picket/sandbox/suites/suite-run.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
@@ -24,7 +24,7 @@ const maxOthers = 40;
  */
 export async function keepSuiteEvidence(options: {
   readonly directory: string;
-  readonly tests: readonly SaidSuiteTest[];
+  readonly tests: readonly ReportedSuiteTest[];
   readonly sink: ArtifactSink;
 }): Promise<SuiteEvidence> {
   const { directory, sink } = options;

@@ -1,6 +1,6 @@
 import { beginningOf, endingOf } from '@picket/lib/text.ts';
 import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
-import type { SaidError, SaidSuiteTest } from '@picket/sandbox/scripts/events.ts';
+import type { ReportedError, ReportedSuiteTest } from '@picket/sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '@picket/sandbox/suites/suite-job.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { browserFailure, hangingBrowserFailure } from '../script/browser-failure.ts';
@@ -152,22 +152,22 @@ function errorsOf(report: TestReport): SuiteError[] {
 }
 
 /** The same as the run reported them. */
-function saidBy(report: TestReport): SaidError[] {
+function saidBy(report: TestReport): ReportedError[] {
   return [...failedTests(report).flatMap(saidOfTest), ...report.errors];
 }
 
-function failedTests({ tests }: TestReport): SaidSuiteTest[] {
+function failedTests({ tests }: TestReport): ReportedSuiteTest[] {
   return tests.filter(({ isLast, isExpected }) => isLast && !isExpected);
 }
 
-function saidOfTest({ title, status, errors }: SaidSuiteTest): readonly SaidError[] {
+function saidOfTest({ title, status, errors }: ReportedSuiteTest): readonly ReportedError[] {
   if (errors.length > 0) return errors;
   const message =
     status === 'passed' ? `"${title}" passed, but was expected to fail` : `"${title}": ${status}`;
   return [{ name: 'Error', message, stack: null }];
 }
 
-function errorsOfTest(test: SaidSuiteTest): SuiteError[] {
+function errorsOfTest(test: ReportedSuiteTest): SuiteError[] {
   const { title } = test;
   return saidOfTest(test).map((error) => ({
     error: { message: error.message, stack: error.stack },
@@ -179,7 +179,7 @@ function errorsOfTest(test: SaidSuiteTest): SuiteError[] {
   }));
 }
 
-function outsideOfTests({ message, stack }: SaidError): SuiteError {
+function outsideOfTests({ message, stack }: ReportedError): SuiteError {
   return {
     error: { message, stack },
     testTitle: null,

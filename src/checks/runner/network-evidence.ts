@@ -137,15 +137,15 @@ function withoutZone(address: string): string {
 }
 
 /** What all diagnoses of this thread share, made by the first. */
-interface Means {
+interface EvidenceTools {
   readonly gate: DiagnosisGate;
   libc: Promise<Libc> | undefined;
   backend: Promise<IcmpBackend> | undefined;
 }
 
-let shared: Means | undefined;
+let shared: EvidenceTools | undefined;
 
-function means(): Means {
+function means(): EvidenceTools {
   shared ??= { gate: new DiagnosisGate(() => performance.now()), libc: undefined, backend: undefined };
   return shared;
 }

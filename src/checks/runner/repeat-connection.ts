@@ -1,7 +1,11 @@
 import { Connection } from '@picket/probes/connection/connection.ts';
 import type { ProbeError } from '@picket/probes/connection/errors.ts';
 import type { ForwardProxy } from '@picket/probes/connection/forward-proxy.ts';
-import type { ConnectionMeans, ConnectionTarget, ContactAttempt } from '@picket/probes/connection/target.ts';
+import type {
+  ConnectionOptions,
+  ConnectionTarget,
+  ContactAttempt,
+} from '@picket/probes/connection/target.ts';
 import type { Resolver } from '@picket/probes/resolver.ts';
 
 /**
@@ -12,7 +16,7 @@ import type { Resolver } from '@picket/probes/resolver.ts';
 export async function repeatConnection(
   target: Omit<ConnectionTarget, 'hostname' | 'port' | 'isSecure' | 'proxy'>,
   peer: ContactAttempt,
-  controls: ConnectionMeans & { readonly signal: AbortSignal; readonly timeoutMs: number },
+  controls: ConnectionOptions & { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<string> {
   const { hostname, port, isSecure } = peer;
   const connection = new Connection({ ...target, hostname, port, isSecure, proxy: undefined });

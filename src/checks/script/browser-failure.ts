@@ -1,8 +1,8 @@
-import type { SaidError } from '@picket/sandbox/scripts/events.ts';
+import type { ReportedError } from '@picket/sandbox/scripts/events.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { browserTroubleIn, isBrowserAftermath } from '../foreign-texts/playwright.ts';
 
-type BrowserError = Pick<SaidError, 'message' | 'launchMs'>;
+type BrowserError = Pick<ReportedError, 'message' | 'launchMs'>;
 
 /** The failure of a run whose time was over while its browser was starting. */
 export function hangingBrowserFailure(errors: readonly BrowserError[]): Failure | undefined {

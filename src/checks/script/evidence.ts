@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { artifactFolders } from '@picket/lib/names/artifact-folders.ts';
-import type { SaidTest } from '@picket/sandbox/scripts/events.ts';
+import type { ReportedTest } from '@picket/sandbox/scripts/events.ts';
 import { findLeft, leftFile } from '@picket/sandbox/scripts/left-files.ts';
 import { privateFolder } from '@picket/sandbox/scripts/script-process.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
@@ -38,7 +38,7 @@ const imageTypes: Readonly<Record<string, string>> = {
  */
 export async function keepEvidence(options: {
   readonly directory: string;
-  readonly tests: readonly SaidTest[];
+  readonly tests: readonly ReportedTest[];
   readonly ownFiles: ReadonlySet<string>;
   /** Whether the pictures it compares with are kept: it was to make them anew. */
   readonly areSnapshotsKept?: boolean;

@@ -1,12 +1,12 @@
 import { beginningOf, endingOf } from '@picket/lib/text.ts';
 import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
-import type { SaidError, SaidTest } from '@picket/sandbox/scripts/events.ts';
+import type { ReportedError, ReportedTest } from '@picket/sandbox/scripts/events.ts';
 import type { ScriptReport } from '@picket/sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { browserFailure, hangingBrowserFailure } from './browser-failure.ts';
 
 /** An error of the script with the title of its test, if it was in one. */
-export type ScriptError = SaidError & { readonly test: string | null };
+export type ScriptError = ReportedError & { readonly test: string | null };
 
 export interface ScriptVerdict {
   readonly failure: Failure | undefined;
@@ -149,7 +149,7 @@ function errorsOf({ tests, errors }: ScriptReport): ScriptError[] {
   return [...ofTests, ...errors.map((error) => ({ ...error, test: null }))];
 }
 
-function errorsOfTest({ errors, status, title }: SaidTest): readonly SaidError[] {
+function errorsOfTest({ errors, status, title }: ReportedTest): readonly ReportedError[] {
   if (errors.length > 0) return errors;
   const message =
     status === 'passed' ? `"${title}" passed, but was expected to fail` : `"${title}": ${status}`;

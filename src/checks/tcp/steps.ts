@@ -1,4 +1,4 @@
-import type { StepOutcome, Taken } from '@picket/probes/steps/steps.ts';
+import type { Acceptance, StepOutcome } from '@picket/probes/steps/steps.ts';
 import type { DialogueStep } from '@picket/probes/tcp/dialogue-steps.ts';
 import { type Failure, failure, reworded } from '../contract/failure.ts';
 import { detailsFor } from '../contract/failure-details.ts';
@@ -20,11 +20,11 @@ export class LineSteps extends TextSteps<TcpStep> {
       const timeoutMs = step.timeoutMs ?? usualStepTimeoutMs;
       if (step.type === 'SEND') return { kind: 'send', data: () => Buffer.from(this.filled(step.text)) };
       if (step.type === 'START_TLS') return { kind: 'start-tls', timeoutMs };
-      return { kind: 'expect', timeoutMs, take: (line) => this.#take(step, index, line) };
+      return { kind: 'expect', timeoutMs, take: (line) => this.#acceptLine(step, index, line) };
     });
   }
 
-  #take(step: TcpStep, index: number, line: string): Taken {
+  #acceptLine(step: TcpStep, index: number, line: string): Acceptance {
     const isTaken = this.fits(step, index, line);
     if (isTaken === undefined) return 'refused';
     if (!isTaken) this.skip(index);

@@ -5,7 +5,7 @@ import type { TracerouteDetail, TracerouteHop } from './detail.ts';
 type Response = NonNullable<TracerouteDetail['response']>;
 
 /** What a stored way says of its hops. */
-interface Way extends Pick<Response, 'resolvedIp' | 'destinationReached'> {
+interface TracedRoute extends Pick<Response, 'resolvedIp' | 'destinationReached'> {
   readonly hops: readonly Pick<TracerouteHop, 'hopNumber' | 'ips' | 'error'>[];
 }
 
@@ -13,7 +13,7 @@ interface Way extends Pick<Response, 'resolvedIp' | 'destinationReached'> {
  * The hop that has the address of the target and forwards the probes to a host behind it (DNAT, a port forwarding, a
  * load balancer); null without one. It answers "time exceeded" with the address of the target.
  */
-export function forwardingHop({ resolvedIp, destinationReached, hops }: Way): number | null {
+export function forwardingHop({ resolvedIp, destinationReached, hops }: TracedRoute): number | null {
   if (resolvedIp === null) return null;
   const target = answeringAddress(resolvedIp);
   const hop = hops.find(({ ips }) => ips.includes(target));

@@ -25,7 +25,7 @@ import { addressesOf, type Response, responseOf, sourcesOf } from './view.ts';
 const namesTimeoutMs = 1000;
 
 /** What this host can send. A text says why it cannot. */
-interface Means {
+interface TracerouteTools {
   readonly icmp: IcmpBackend | string;
   readonly sockets: Libc | string;
 }
@@ -72,7 +72,7 @@ type Run = ProbeRun<TracerouteSpec, Prepared>;
 type OwnDetail = Pick<TracerouteDetail, 'request' | 'response'>;
 
 /** Runs traceroute monitors: the way to one host, judged by whether it ends there. */
-export function tracerouteRunner(means: Means): Runner<TracerouteSpec, TracerouteDetail> {
+export function tracerouteRunner(means: TracerouteTools): Runner<TracerouteSpec, TracerouteDetail> {
   return probeRunner({
     prepare: ({ request }: TracerouteSpec, { variables }): Prepared | { readonly failure: Failure } => {
       const host = filledHostname(request.url, variables);
@@ -116,7 +116,7 @@ async function hold({ spec, prepared, controls, context, startMs }: Run): Promis
 }
 
 /** What sends the probes of a check here, or why nothing can. */
-function proberOf(means: Means, protocol: ProbeProtocol, port: number | null): HopProber | Failure {
+function proberOf(means: TracerouteTools, protocol: ProbeProtocol, port: number | null): HopProber | Failure {
   if (protocol === 'ICMP') {
     const { icmp } = means;
     return typeof icmp === 'string' ? failure('ICMP_UNAVAILABLE', icmp) : echoProber(icmp);

@@ -15,7 +15,7 @@ import type { HopLatency, TracerouteDetail, TracerouteHop, truncationReasons } f
 import type { ProbeProtocol } from './spec.ts';
 
 export type Response = NonNullable<TracerouteDetail['response']>;
-type Heard = Extract<HopAnswer, { kind: 'answer' }>;
+type ReceivedAnswer = Extract<HopAnswer, { kind: 'answer' }>;
 
 const reasons: Readonly<Record<TracerouteEnd, (typeof truncationReasons)[number] | null>> = {
   reached: null,
@@ -36,10 +36,10 @@ export function responseOf(
 ): Response {
   const isReached = end === 'reached';
   const final = isReached ? hops.at(-1) : undefined;
-  const ofTarget = final ? heardAt(final).filter(({ error }) => error === null) : [];
+  const ofTarget = final ? answersAt(final).filter(({ error }) => error === null) : [];
   const sentToTarget = final?.answers.filter((answer) => hasComeFurther(answer, family)).length ?? 0;
   const isSent = end !== 'unsent' && !(end === 'time-limit' && hops.length === 0);
-  const last = hops.findLast((hop) => heardAt(hop).length > 0);
+  const last = hops.findLast((hop) => answersAt(hop).length > 0);
   const totalHops = isReached ? (distance ?? hops.length) : hops.length;
   return {
     hostname,
@@ -69,7 +69,7 @@ function hasComeFurther(answer: HopAnswer, family: IpFamily): boolean {
 }
 
 function hopOf(hop: Hop, family: IpFamily, names: ReadonlyMap<string, string>): TracerouteHop {
-  const heard = heardAt(hop);
+  const heard = answersAt(hop);
   const sent = hop.answers.filter(({ kind }) => kind !== 'unsent').length;
   const mainIp = mainAddress(hop);
   return {
@@ -85,19 +85,19 @@ function hopOf(hop: Hop, family: IpFamily, names: ReadonlyMap<string, string>): 
   };
 }
 
-export function heardAt({ answers }: Hop): Heard[] {
+export function answersAt({ answers }: Hop): ReceivedAnswer[] {
   return answers.filter((answer) => answer.kind === 'answer');
 }
 
 /** Everybody who answered from there, each once. */
 export function addressesOf(hop: Hop): string[] {
-  return [...new Set(heardAt(hop).flatMap(({ address }) => address ?? []))];
+  return [...new Set(answersAt(hop).flatMap(({ address }) => address ?? []))];
 }
 
 /** Who answered most often; of several the first. */
 function mainAddress(hop: Hop): string | null {
   const counts = new Map<string, number>();
-  for (const { address } of heardAt(hop)) {
+  for (const { address } of answersAt(hop)) {
     if (address !== null) counts.set(address, (counts.get(address) ?? 0) + 1);
   }
   const [main] = [...counts].sort(([, left], [, right]) => right - left);
@@ -115,7 +115,7 @@ function errorOf(hop: Hop, family: IpFamily): string | null {
   return texts.length === 0 ? null : [...new Set(texts)].join(', ');
 }
 
-function latencyOf(heard: readonly Heard[]): HopLatency | null {
+function latencyOf(heard: readonly ReceivedAnswer[]): HopLatency | null {
   const timesMs = heard.flatMap(({ rttMs }) => rttMs ?? []);
   if (timesMs.length === 0) return null;
   const avg = timesMs.reduce((sum, time) => sum + time, 0) / timesMs.length;

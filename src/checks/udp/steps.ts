@@ -28,7 +28,7 @@ export class DatagramSteps extends TextSteps<UdpStep> {
         if (data) return data;
         throw new ProbeError('request-invalid', 'firstByte', problem);
       },
-      take: (answer) => this.fits(step, index, answerText(answer, this.#format)) === true,
+      accept: (answer) => this.fits(step, index, answerText(answer, this.#format)) === true,
     }));
   }
 

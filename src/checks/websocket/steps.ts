@@ -1,6 +1,6 @@
 import { toError } from '@picket/lib/errors.ts';
 import { JsonTooLarge, parseJson } from '@picket/lib/json/json-document.ts';
-import type { StepOutcome, Taken } from '@picket/probes/steps/steps.ts';
+import type { Acceptance, StepOutcome } from '@picket/probes/steps/steps.ts';
 import type { ConversationStep } from '@picket/probes/websocket/steps.ts';
 import { type Failure, failure, reworded } from '../contract/failure.ts';
 import { type Assertion, type EvaluatedAssertion, failureCode } from '../judging/assertion.ts';
@@ -41,11 +41,11 @@ export class MessageSteps extends StepRecord<PreparedStep, EvaluatedAssertion[]>
         return { kind: 'send', message: { data: step.data, isText: !step.isBinary } };
       }
       if (step.type === 'EXPECT_CLOSE') return { kind: 'expect-close', timeoutMs };
-      return { kind: 'expect', timeoutMs, take: (message) => this.#take(step, index, message) };
+      return { kind: 'expect', timeoutMs, take: (message) => this.#acceptMessage(step, index, message) };
     });
   }
 
-  #take(step: PreparedStep, index: number, message: Message): Taken {
+  #acceptMessage(step: PreparedStep, index: number, message: Message): Acceptance {
     const evaluated = evaluateAssertions(step.assertions, sourcesOf(message), this.budget);
     this.see(index, evaluated);
     const wrong = evaluated.filter(({ error }) => error !== null);

@@ -63,7 +63,7 @@ export async function deployCommand(
       );
     }
   }
-  const deployment = await carryOut(api, plan, options.keep === true);
+  const deployment = await runDeployment(api, plan, options.keep === true);
   if (deployment.status !== 'SUCCEEDED') {
     const reason = deployment.error === null ? '' : `: ${deployment.error.message}`;
     throw new ApiError(`Nothing is changed. The deployment has ${deployment.status.toLowerCase()}${reason}`);
@@ -80,7 +80,7 @@ export async function deployCommand(
 }
 
 /** Follows the deployment to its end; Ctrl-C cancels it, which changes nothing. */
-async function carryOut(api: ApiClient, { body, project }: Plan, keep: boolean): Promise<Deployment> {
+async function runDeployment(api: ApiClient, { body, project }: Plan, keep: boolean): Promise<Deployment> {
   const query = keep ? { preserveResources: 'true' } : {};
   const started = Deployment.safeParse(await api.call(projectRoutes.deployProject, { query, body }));
   if (!started.success) throw new ApiError('The service did not confirm the deployment.');

@@ -35,7 +35,7 @@ export class Bridge {
   }
 
   /** Takes a message of the client. What goes wrong is an answer to it. */
-  async take(message: JSONRPCMessage): Promise<void> {
+  async handle(message: JSONRPCMessage): Promise<void> {
     // The service asks the client nothing, so there is nothing that it waits for.
     if (!('method' in message)) return;
     if (message.method === 'notifications/cancelled') {
@@ -80,7 +80,7 @@ export class Bridge {
       const text = await response.text();
       const said = parseJson(text);
       if (said?.['jsonrpc'] === '2.0') {
-        this.#note(request, said);
+        this.#record(request, said);
         return said as JSONRPCMessage;
       }
       const message =
@@ -113,7 +113,7 @@ export class Bridge {
     };
   }
 
-  #note({ method }: JSONRPCRequest, { result }: Readonly<Record<string, unknown>>): void {
+  #record({ method }: JSONRPCRequest, { result }: Readonly<Record<string, unknown>>): void {
     if (method !== 'initialize' || typeof result !== 'object' || result === null) return;
     const { protocolVersion } = result as { readonly protocolVersion?: unknown };
     if (typeof protocolVersion === 'string') this.#version = protocolVersion;

@@ -22,7 +22,7 @@ export async function mcpCommand(
   };
   transport.onerror = ({ message }) => console.error(`picket mcp: ${message}`);
   transport.onmessage = (message) => {
-    bridge.take(message).catch((thrown: unknown) => console.error('picket mcp:', thrown));
+    bridge.handle(message).catch((thrown: unknown) => console.error('picket mcp:', thrown));
   };
   await transport.start();
   console.error(`picket mcp: tools of ${settings.PICKET_URL}${write ? ', those that write, too' : ''}`);

@@ -28,7 +28,7 @@ const stacked: Readonly<Record<string, readonly [name: string, kind: Phase['kind
 
 type Row = Readonly<Record<string, number | string | null>>;
 
-/** The figures of a check over a range, with their course over time and by place. */
+/** The figures of a check over a range, with their trend over time and by place. */
 export async function numberSections(
   call: PageCall,
   {
@@ -59,7 +59,7 @@ export async function numberSections(
   const isEvents = type.analytics.states !== undefined;
   const phases = names.filter((name) => name in stacked);
   const intervalMinutes = Math.max(1, Math.ceil((range.to - range.from) / buckets / minuteMs));
-  const [whole, course, places] = await Promise.all([
+  const [whole, trend, places] = await Promise.all([
     ask(['availability', ...time]),
     main === undefined || isEvents
       ? undefined
@@ -74,9 +74,9 @@ export async function numberSections(
     ...time.map((key) => number(key.split('_')[1] ?? key, timeOf(row[key]))),
   ]}</dl>`;
   const chart =
-    course === undefined || main === undefined
+    trend === undefined || main === undefined
       ? ''
-      : chartSection(course.series[0]?.data ?? [], {
+      : chartSection(trend.series[0]?.data ?? [], {
           time,
           phases,
           range,

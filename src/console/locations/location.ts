@@ -22,7 +22,7 @@ import type { PageCall, View } from '../page.ts';
 import { coverageSection } from './coverage.ts';
 import { healthBadge, kindWords } from './health.ts';
 import { keysSection } from './keys.ts';
-import { courseMs, queueSection } from './queue.ts';
+import { chartMs, queueSection } from './queue.ts';
 import { slotsSection } from './slots.ts';
 
 const shownEvents = 25;
@@ -45,7 +45,7 @@ export async function showLocation(
     api.call(locationCoverageRoutes.getLocationCoverage, { params: { id } }),
     store.locations.agents([location.id], now - agentSeenWindowMs),
     store.locationMinutes.queues(now, viewer.accountId),
-    store.locationMinutes.list(location.id, now - courseMs, now),
+    store.locationMinutes.list(location.id, now - chartMs, now),
   ]);
   const main = html`<nav class="crumbs"><a href="/locations">Locations</a></nav>
 ${heading(shortened(location.name, 200), actions(call, location))}

@@ -16,7 +16,7 @@ const laneWords: Readonly<Record<(typeof lanes)[number], string>> = {
 const minuteMs = 60_000;
 /** 20 minutes make a point, so that a day has 72 of them. */
 const bucketMs = 20 * minuteMs;
-export const courseMs = 86_400_000;
+export const chartMs = 86_400_000;
 
 /** What waits for the agents of a location, by lane, and how that was in the past day. */
 export function queueSection(
@@ -38,12 +38,16 @@ export function queueSection(
       const age = waitingSince === null ? '' : `, the oldest for ${duration(now - waitingSince)}`;
       return [laneWords[lane], `${countText(queued)} waiting${age}; ${countText(inFlight)} running`] as const;
     }),
-  ])}${minutes.length < 2 ? '' : course(minutes, events, now)}</section>`;
+  ])}${minutes.length < 2 ? '' : queueChart(minutes, events, now)}</section>`;
 }
 
 /** How long the run had waited that waited longest, and when agents found the location unhealthy. */
-function course(minutes: readonly LocationMinuteRow[], events: readonly LocationEvent[], now: number): Html {
-  const first = Math.ceil((now - courseMs) / bucketMs) * bucketMs;
+function queueChart(
+  minutes: readonly LocationMinuteRow[],
+  events: readonly LocationEvent[],
+  now: number,
+): Html {
+  const first = Math.ceil((now - chartMs) / bucketMs) * bucketMs;
   const inBuckets = Map.groupBy(minutes, ({ minute }) => Math.floor(minute / bucketMs) * bucketMs);
   const buckets: ChartBucket[] = [];
   for (let from = first; from < now; from += bucketMs) {

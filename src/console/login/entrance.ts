@@ -40,7 +40,7 @@ const ofResets = { operationId: 'login-resets', rateLimit: { requests: 3, window
 /** How far back it is known where somebody logged in from. */
 const rememberedDeeds = 200;
 
-export type LoginWay = 'key' | 'link' | 'password' | 'single sign-on' | 'invitation' | 'reset';
+export type LoginMethod = 'key' | 'link' | 'password' | 'single sign-on' | 'invitation' | 'reset';
 
 /** What all ways to log in have in common: limits, the session's cookie, what is recorded of them. */
 export class Entrance {
@@ -108,7 +108,7 @@ export class Entrance {
   /** Begins a session in the browser that asks; one that it had before ends. */
   async begin(
     session: NewSession,
-    way: LoginWay,
+    way: LoginMethod,
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   ): Promise<void> {
     const { sessions, replies, clock, publicUrl, store, metrics } = this.deps;
@@ -144,7 +144,7 @@ export class Entrance {
 
   /** Notes a login that was refused: in every account of whom it was tried for, where that is somebody. */
   async refuse(
-    way: LoginWay,
+    way: LoginMethod,
     request: FastifyRequest,
     of: { readonly name: string; readonly person?: PersonRow | undefined; readonly reason?: string },
   ): Promise<void> {

@@ -63,7 +63,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
   app.post('/login/sso/join', async (request, reply) => {
     const form = entrance.formOf(request);
     await entrance.spend(request, reply);
-    const taken = await sessions.takeOffer(form.get('offer') ?? '');
+    const taken = await sessions.redeemOffer(form.get('offer') ?? '');
     if (!taken) {
       const words = 'This invitation was already used, was revoked, or has expired. Log in again.';
       return refused(new LoginRefused(words), request, reply);

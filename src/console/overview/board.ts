@@ -22,7 +22,7 @@ export interface Board {
   readonly answers: LruMap<string, Promise<unknown>>;
 }
 
-interface Kept {
+interface CachedBoard {
   readonly board: Promise<Board>;
   /** The last write of the account when it was begun. */
   readonly written: string;
@@ -32,7 +32,7 @@ interface Kept {
 }
 
 /** Whose overview is asked for. */
-export interface Looked {
+export interface BoardRequest {
   readonly store: Store;
   readonly accountId: string;
   readonly now: number;
@@ -47,7 +47,7 @@ interface KeptChoices {
 }
 
 const choicesOf = new WeakMap<Store, LruMap<string, KeptChoices>>();
-const boards = new WeakMap<Store, LruMap<string, Kept>>();
+const boards = new WeakMap<Store, LruMap<string, CachedBoard>>();
 
 /**
  * What all readers of an overview share. It looks at every check of the account, so it is kept for twenty
@@ -55,8 +55,8 @@ const boards = new WeakMap<Store, LruMap<string, Kept>>();
  * 10,000 of them 200 readers cost little more than one. After a write of the account it is made anew, whichever
  * process it came to.
  */
-async function boardOf({ store, accountId, now, atLeast }: Looked): Promise<Board> {
-  const known = boards.get(store) ?? new LruMap<string, Kept>(keptAccounts);
+async function boardOf({ store, accountId, now, atLeast }: BoardRequest): Promise<Board> {
+  const known = boards.get(store) ?? new LruMap<string, CachedBoard>(keptAccounts);
   boards.set(store, known);
   const written = await store.audit.lastWrite(accountId);
   const found = known.get(accountId);
@@ -68,7 +68,7 @@ async function boardOf({ store, accountId, now, atLeast }: Looked): Promise<Boar
     if (newer && newer !== found) return newer.board;
   }
   const begunMs = performance.now();
-  const kept: Kept = {
+  const kept: CachedBoard = {
     board: readBoard({ store, accountId, now }, written),
     written,
     begunMs,
@@ -87,7 +87,7 @@ async function boardOf({ store, accountId, now, atLeast }: Looked): Promise<Boar
   }
 }
 
-function isFresh({ begunMs, tookMs }: Kept): boolean {
+function isFresh({ begunMs, tookMs }: CachedBoard): boolean {
   return performance.now() - begunMs < Math.min(longestKeptMs, tookMs / shareOfTime);
 }
 
@@ -104,7 +104,7 @@ function knownChoices(store: Store, accountId: string, written: string): Promise
 }
 
 async function readBoard(
-  { store, accountId, now }: Omit<Looked, 'atLeast'>,
+  { store, accountId, now }: Omit<BoardRequest, 'atLeast'>,
   written: string,
 ): Promise<Board> {
   // Asked before the rest: what changes meanwhile is news.
@@ -125,7 +125,7 @@ async function readBoard(
  * @param make says also whether others may have it, which is so unless something was missing in it.
  */
 export async function shared<T>(
-  looked: Looked,
+  looked: BoardRequest,
   key: string,
   make: (board: Board) => Promise<{ readonly answer: T; readonly isWhole: boolean }>,
 ): Promise<T> {

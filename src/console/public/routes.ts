@@ -8,11 +8,11 @@ import type { Assets } from '../assets.ts';
 import { notAllowed } from '../error-page.ts';
 import { path } from '../html.ts';
 import { isFromOwnPage } from '../requests/addresses.ts';
+import type { CustomDomainHosts } from './custom-domain/hosts.ts';
 import { addDashboards } from './dashboards/routes.ts';
 import { publicHeaders, publicNotice } from './document.ts';
 import { sendFile, staleFreshness } from './files.ts';
 import { askForKey, givenKey, keepKey, typedKey } from './keys.ts';
-import type { OwnHosts } from './own-host/hosts.ts';
 import { knownAddress, type PublicPagesDeps } from './public-call.ts';
 import type { StatusPageFiles } from './status-page.ts';
 import type { StatusPageSource } from './status-source.ts';
@@ -39,7 +39,7 @@ export function addPublicPages(
   deps: PublicPagesDeps & {
     readonly store: Store;
     readonly source: StatusPageSource;
-    readonly hosts: OwnHosts;
+    readonly hosts: CustomDomainHosts;
     /** Of what may send a mail. */
     readonly sharedLimits: SharedLimits;
   },
@@ -73,7 +73,7 @@ function addStatusKeys(
     source,
     hosts,
     publicUrl,
-  }: PublicPagesDeps & { readonly source: StatusPageSource; readonly hosts: OwnHosts },
+  }: PublicPagesDeps & { readonly source: StatusPageSource; readonly hosts: CustomDomainHosts },
 ): void {
   app.post<{ Params: { address: string } }>('/status/:address/key', async (request, reply) => {
     if (!isFromOwnPage(request)) throw notAllowed('Keys are accepted only from the status page itself.');

@@ -4,9 +4,9 @@ import { hashKey } from '@picket/platform/ids/keys.ts';
 import { publicPageRoutes, type StatusPageData } from '@picket/protocol/pages/public-page.ts';
 import type { PublicCopies } from '@picket/service/pages/public-copies.ts';
 import { path } from '../html.ts';
-import { type Kept, KeptAnswers } from './kept-answers.ts';
 import type { GivenKey } from './keys.ts';
 import { callPublic, type Exchange, isBetterOld, knownAddress, type PublicPagesDeps } from './public-call.ts';
+import { type CachedResponse, ResponseCache } from './response-cache.ts';
 import { type StatusPageFiles, sizeOf, statusPageFiles } from './status-page.ts';
 
 export type StatusPlace = GivenKey & { readonly host?: string | undefined };
@@ -17,11 +17,11 @@ export type StatusPlace = GivenKey & { readonly host?: string | undefined };
  */
 export class StatusPageSource {
   readonly #deps: PublicPagesDeps & { readonly copies: PublicCopies; readonly logger: Logger };
-  readonly #answers: KeptAnswers<StatusPageFiles>;
+  readonly #answers: ResponseCache<StatusPageFiles>;
 
   constructor(deps: PublicPagesDeps & { readonly copies: PublicCopies; readonly logger: Logger }) {
     this.#deps = deps;
-    this.#answers = new KeptAnswers({ clock: deps.clock, isBetterOld, bytesOf: sizeOf });
+    this.#answers = new ResponseCache({ clock: deps.clock, isBetterOld, bytesOf: sizeOf });
   }
 
   /**
@@ -30,7 +30,7 @@ export class StatusPageSource {
    * @param at with the host name of its own where it answers at one. What a key opened is kept for that key.
    * @throws AppError NOT_FOUND, BAD_TOKEN, RATE_LIMITED, or STORE_UNAVAILABLE when there is no copy either.
    */
-  open(named: string, exchange: Exchange, at: StatusPlace): Promise<Kept<StatusPageFiles>> {
+  open(named: string, exchange: Exchange, at: StatusPlace): Promise<CachedResponse<StatusPageFiles>> {
     const { host, key, isKeyInAddress } = at;
     const { handlers, limits } = this.#deps;
     const route = publicPageRoutes.getStatusPageData;

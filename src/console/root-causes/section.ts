@@ -1,3 +1,4 @@
+import { failureWords } from '@picket/checks/judging/failure-words.ts';
 import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import {
   type RootCauseAnalysis,
@@ -28,7 +29,7 @@ export async function rootCauseSection(
   if (groupIds.length === 0) return '';
   const analyses = await call.store.analyses.ofGroups(groupIds);
   const known = groupIds.flatMap((groupId) => analyses.get(groupId)?.[0] ?? []);
-  const newest = known.find(({ analysis }) => isOfRun(analysis, failure));
+  const newest = known.find(({ analysis }) => isOfRun(analysis, failure && failureWords(failure)));
   const shown = newest ? analysisPart(call, page, newest) : missingPart(known[0]);
   const again = lookAgainForm(call, page, newest ? 'Analyse again' : 'Analyse the cause');
   return section('Root cause', html`${shown}${again}`, 'root-cause');

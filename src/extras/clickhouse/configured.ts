@@ -1,7 +1,7 @@
 import { toError } from '@picket/lib/errors.ts';
 import type { ServiceConfig } from '@picket/platform/config/config.ts';
 import { ClickHouseServer } from './clickhouse-server.ts';
-import type { ClickHouseNews } from './fed-columns.ts';
+import type { ClickHouseReadState } from './fed-columns.ts';
 import { ClickHouseFeed, type FeedOptions } from './feed.ts';
 import { ClickHouseFigures } from './figures.ts';
 
@@ -17,7 +17,7 @@ export type ClickHouseDeps = Omit<FeedOptions, 'server' | 'figures' | 'analytics
 /** Feeds the configured ClickHouse, and learns from questions to it whether it answers. */
 export function configuredClickHouse({ url, config, metrics, ...deps }: ClickHouseDeps): {
   readonly feed: ClickHouseFeed;
-  readonly onRead: (news: ClickHouseNews) => void;
+  readonly onRead: (news: ClickHouseReadState) => void;
 } {
   const figures = new ClickHouseFigures();
   metrics.clickHouse = figures;

@@ -17,7 +17,7 @@ import { ResultTable } from './result-table.ts';
 const passedOverMs = 15_000;
 
 /** What questions have found out about ClickHouse. */
-export interface ClickHouseNews {
+export interface ClickHouseReadState {
   /** Why it gave no answer; null when it gave one. */
   readonly problem: string | null;
   /** The check of which it lacks rows. */
@@ -29,7 +29,7 @@ export class ClickHouseState {
   readonly server: ClickHouseServer;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #passedOverUntilMs = Number.NEGATIVE_INFINITY;
-  #news: ClickHouseNews | undefined;
+  #news: ClickHouseReadState | undefined;
 
   constructor(server: ClickHouseServer, clock: Pick<Clock, 'monotonicMs'>) {
     this.server = server;
@@ -55,7 +55,7 @@ export class ClickHouseState {
   }
 
   /** What was found out since it was last asked for; undefined when ClickHouse was not asked. */
-  takeNews(): ClickHouseNews | undefined {
+  takeReadState(): ClickHouseReadState | undefined {
     const news = this.#news;
     this.#news = undefined;
     return news;

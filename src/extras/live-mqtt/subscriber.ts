@@ -82,7 +82,7 @@ export class Subscriber {
     this.#parser.on('packet', (packet) => {
       this.#unparsedBytes = 0;
       this.#last = this.#last
-        .then(() => this.#take(packet))
+        .then(() => this.#handlePacket(packet))
         .catch(() => this.end(closed.tryAgain, 'the database is unavailable'));
     });
     this.#parser.on('error', (error) => this.#break(error.message));
@@ -117,13 +117,13 @@ export class Subscriber {
       this.#break('MQTT is sent in binary messages');
       return;
     }
-    this.#hear();
+    this.#restartSilenceTimer();
     this.#unparsedBytes += data.length;
     this.#parser.parse(data);
     if (this.#unparsedBytes > maxPacketBytes) this.#break(`a packet has at most ${maxPacketBytes} bytes`);
   }
 
-  #hear(): void {
+  #restartSilenceTimer(): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(
       () => this.end(closed.policy, 'the connection was silent for too long'),
@@ -136,7 +136,7 @@ export class Subscriber {
     this.end(closed.protocol, reason.slice(0, 100));
   }
 
-  async #take(packet: Packet): Promise<void> {
+  async #handlePacket(packet: Packet): Promise<void> {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (packet.cmd === 'connect') return this.#connect(packet);
     if (!this.#credentials) return this.#break('CONNECT comes first');
@@ -179,7 +179,7 @@ export class Subscriber {
     this.#credentials = credentials;
     const keepAliveMs = (packet.keepalive ?? 0) * 1500;
     this.#silenceMs = keepAliveMs === 0 ? longestSilenceMs : Math.min(keepAliveMs, longestSilenceMs);
-    this.#hear();
+    this.#restartSilenceTimer();
     answer(connack.accepted);
   }
 

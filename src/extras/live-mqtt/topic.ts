@@ -3,19 +3,19 @@
  * `account/{account}/ad-hoc-check-results/{suite}/{sequence}/{run}/{event}`. A suite is what a client calls
  * the runs it is about to start, so that it can subscribe before any of them begins.
  */
-export interface NewsTopic {
+export interface LiveTopic {
   readonly accountId: string;
   readonly suiteId: string;
 }
 
 /** What a run has to tell. */
-export type NewsEvent = 'run-start' | 'stream-logs' | 'result' | 'error';
+export type LiveEventName = 'run-start' | 'stream-logs' | 'result' | 'error';
 
 const filter =
   /^account\/([0-9a-f-]{36})\/ad-hoc-check-results\/([0-9a-z-]{1,64})\/(?:#|\+\/#|\+\/\+\/#|\+\/\+\/\+)$/i;
 
 /** The topic that a subscription asks for: all news of one suite. Undefined for any other filter. */
-export function readFilter(text: string): NewsTopic | undefined {
+export function readFilter(text: string): LiveTopic | undefined {
   const [, accountId, suiteId] = filter.exec(text) ?? [];
   return accountId === undefined || suiteId === undefined
     ? undefined
@@ -23,9 +23,9 @@ export function readFilter(text: string): NewsTopic | undefined {
 }
 
 export function topicOf(
-  { accountId, suiteId }: NewsTopic,
+  { accountId, suiteId }: LiveTopic,
   run: { readonly sequenceId: string; readonly runId: string },
-  event: NewsEvent,
+  event: LiveEventName,
 ): string {
   return `account/${accountId}/ad-hoc-check-results/${suiteId}/${run.sequenceId}/${run.runId}/${event}`;
 }

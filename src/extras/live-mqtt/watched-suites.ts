@@ -4,12 +4,12 @@ import type { Signal } from '@picket/platform/store/engine/signals.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { logLines, snapshotFiles, withSnapshots } from '@picket/service/sessions/result-files.ts';
 import type { TestSessionState } from '@picket/service/sessions/stored/test-session-store.ts';
-import { type News, newsOf } from './news.ts';
-import { type NewsTopic, topicOf } from './topic.ts';
+import { type LiveEvent, liveEventsOf } from './live-event.ts';
+import { type LiveTopic, topicOf } from './topic.ts';
 
 /** A subscription of one connection. */
 export interface Follower {
-  readonly topic: NewsTopic;
+  readonly topic: LiveTopic;
   publish(topic: string, payload: string): void;
 }
 
@@ -46,7 +46,7 @@ export class WatchedSuites {
   constructor({ store, logger }: { readonly store: Store; readonly logger: Logger }) {
     this.#store = store;
     this.#logger = logger;
-    this.#unsubscribe = store.signals.subscribe((signal) => this.#hear(signal));
+    this.#unsubscribe = store.signals.subscribe((signal) => this.#onSignal(signal));
     this.#looking = setInterval(() => this.#lookSoon(), lookAgainMs).unref();
   }
 
@@ -66,7 +66,7 @@ export class WatchedSuites {
     this.#watches.clear();
   }
 
-  #hear(signal: Signal): void {
+  #onSignal(signal: Signal): void {
     if (signal.kind === 'look') this.#lookSoon();
     else if (signal.kind === 'tested') this.#lookSoon(signal.testSessionId);
   }
@@ -109,7 +109,7 @@ export class WatchedSuites {
     for (const state of states) {
       watch.sessionId = state.session.id;
       let isWaiting = false;
-      for (const news of newsOf(state)) {
+      for (const news of liveEventsOf(state)) {
         if (sent.has(news.id) || !this.#watches.has(follower)) continue;
         const payload = await this.#payload(follower.topic.accountId, news);
         if (payload === undefined) {
@@ -124,7 +124,7 @@ export class WatchedSuites {
   }
 
   /** Undefined for a result whose pictures are still on their way. Logs are large: they are read when asked for. */
-  async #payload(accountId: string, { event, payload, picturesOf }: News): Promise<unknown> {
+  async #payload(accountId: string, { event, payload, picturesOf }: LiveEvent): Promise<unknown> {
     const { testSessions, artifacts } = this.#store;
     if (event === 'stream-logs') {
       const { resultId } = payload as { readonly resultId: string };
@@ -140,6 +140,6 @@ export class WatchedSuites {
   }
 }
 
-function isOf(topic: NewsTopic): (state: TestSessionState) => boolean {
+function isOf(topic: LiveTopic): (state: TestSessionState) => boolean {
   return ({ session }) => session.account_id === topic.accountId && session.suite_id === topic.suiteId;
 }

@@ -1,7 +1,7 @@
 import { agreesWith, type CauseOwner } from '@picket/service/analyses/cause-owner.ts';
 import type { Classification } from '@picket/service/analyses/conclusion.ts';
 import { relevantChanges } from '@picket/service/analyses/rules/change.ts';
-import type { Case } from '@picket/service/analyses/seen/case.ts';
+import type { AnalysisInput } from '@picket/service/analyses/run-view/case.ts';
 
 /** A cause that a failure could have. Its words are fixed: a model chooses among causes and never names one. */
 export interface Candidate {
@@ -14,22 +14,22 @@ export interface Candidate {
   /** How to find out. */
   readonly next: string;
   /** Whether nothing that is known rules it out. */
-  readonly isOpen: (given: Case) => boolean;
+  readonly isOpen: (given: AnalysisInput) => boolean;
 }
 
-const isAnswered = ({ run }: Case) => run.status !== null || run.body !== '';
-const isScript = ({ run }: Case) => run.script !== null && run.script.kind !== 'network';
-const isSlow = ({ run }: Case) =>
+const isAnswered = ({ run }: AnalysisInput) => run.status !== null || run.body !== '';
+const isScript = ({ run }: AnalysisInput) => run.script !== null && run.script.kind !== 'network';
+const isSlow = ({ run }: AnalysisInput) =>
   /RESPONSE_TIME|TIMEOUT|TIMED_OUT|PACKET_LOSS|NO_REPLY/.test(run.code) ||
   run.script?.kind === 'navigation-timeout' ||
   run.script?.kind === 'locator' ||
   run.script?.kind === 'test-timeout' ||
   run.assertions.some(({ failed, source }) => failed && /_TIME$|^LATENCY$/.test(source));
-const isJudged = (given: Case) =>
+const isJudged = (given: AnalysisInput) =>
   isScript(given) || /ASSERTION|UNEXPECTED|STEP_FAILED|PROMPT/.test(given.run.code);
-const sendsCredentials = ({ run }: Case) =>
+const sendsCredentials = ({ run }: AnalysisInput) =>
   [...run.requestHeaders.keys()].some((name) => /^(authorization|cookie)$|key$|token$/.test(name));
-const isReached = (given: Case) => isAnswered(given) || isScript(given);
+const isReached = (given: AnalysisInput) => isAnswered(given) || isScript(given);
 
 const catalogue: readonly Candidate[] = [
   {
@@ -154,7 +154,7 @@ const catalogue: readonly Candidate[] = [
 ];
 
 /** What the evidence leaves open, in no order, and what the run says that failed: a model chooses no other owner. */
-export function openCandidates(given: Case): Candidate[] {
+export function openCandidates(given: AnalysisInput): Candidate[] {
   return catalogue.filter(
     (candidate) => agreesWith(given.verdict.failing, candidate) && candidate.isOpen(given),
   );

@@ -1,8 +1,8 @@
 import { type EvidenceItem, shown } from '@picket/service/analyses/conclusion.ts';
 import { relevantChanges } from '@picket/service/analyses/rules/change.ts';
-import type { Case } from '@picket/service/analyses/seen/case.ts';
-import { quoted } from '@picket/service/analyses/seen/read.ts';
-import type { RunView } from '@picket/service/analyses/seen/run-view.ts';
+import type { AnalysisInput } from '@picket/service/analyses/run-view/case.ts';
+import { quoted } from '@picket/service/analyses/run-view/read.ts';
+import type { RunView } from '@picket/service/analyses/run-view/run-view.ts';
 
 /** A piece of evidence as a model is shown it, and as its statements cite it. */
 export interface CitedItem {
@@ -23,7 +23,7 @@ const tellingHeaders =
   /^(server|via|content-type|content-length|retry-after|location|www-authenticate|x-cache|cf-ray|age|x-powered-by|x-request-id)$/;
 
 /** All that is known of a failure, in pieces with ids; bounded, and without any values that an agent has not let out. */
-export function citedItems(given: Case): CitedItem[] {
+export function citedItems(given: AnalysisInput): CitedItem[] {
   const items = [
     ...errorItems(given),
     ...answerItems(given),
@@ -58,7 +58,7 @@ function bounded(text: string, length: number): string {
   return plain.length > length ? `${plain.slice(0, length).toWellFormed()}…` : plain;
 }
 
-function errorItems({ run, evidence, verdict }: Case): Item[] {
+function errorItems({ run, evidence, verdict }: AnalysisInput): Item[] {
   const { result } = run;
   return [
     own(
@@ -79,7 +79,7 @@ function errorItems({ run, evidence, verdict }: Case): Item[] {
   ];
 }
 
-function answerItems({ run }: Case): Item[] {
+function answerItems({ run }: AnalysisInput): Item[] {
   return [
     ...(run.url === null ? [] : [own(`The check requested ${quoted(run.url)}.`, 'request')]),
     ...(run.address === null ? [] : [own(`The address of the target was ${run.address}.`, 'request')]),
@@ -141,7 +141,7 @@ function dnsItems({ dns }: RunView): Item[] {
 
 const ms = (value: number) => `${Math.round(value)} ms`;
 
-function timeItems({ run, before }: Case): Item[] {
+function timeItems({ run, before }: AnalysisInput): Item[] {
   const phases = [...run.phases].map(([name, took]) => {
     const earlier = before?.phases.get(name);
     return own(
@@ -153,7 +153,7 @@ function timeItems({ run, before }: Case): Item[] {
   return [own(`The run took ${ms(run.result.responseTime)}.`, 'phases'), ...phases.slice(0, 8)];
 }
 
-function passItems({ before, run }: Case): Item[] {
+function passItems({ before, run }: AnalysisInput): Item[] {
   if (!before) return [own('The check did not pass in the seven days before.', 'lastPass')];
   const { result, status, body } = before;
   const isOther = body.trim() !== '' && body !== run.body;
@@ -164,7 +164,7 @@ function passItems({ before, run }: Case): Item[] {
   ];
 }
 
-function aroundItems(given: Case): Item[] {
+function aroundItems(given: AnalysisInput): Item[] {
   const { evidence } = given;
   return [
     ...evidence.elsewhere
@@ -196,7 +196,7 @@ function aroundItems(given: Case): Item[] {
   ];
 }
 
-function logItems({ run }: Case): Item[] {
+function logItems({ run }: AnalysisInput): Item[] {
   const pageErrors = run.script?.pageErrors ?? [];
   return [
     ...pageErrors.slice(0, 5).flatMap(({ message }) => foreign('an error of the page', message, 'steps')),

@@ -8,7 +8,7 @@ import type { Logger } from '@picket/lib/log.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { ModelFindings } from '@picket/protocol/results/root-cause-analysis.ts';
 import { gatherEvidence } from '@picket/service/analyses/gather.ts';
-import { caseOf } from '@picket/service/analyses/seen/case.ts';
+import { analysisInput } from '@picket/service/analyses/run-view/case.ts';
 import { storedAnalysis } from '@picket/service/analyses/store.ts';
 import type { RootCauseAnalysisRow } from '@picket/service/analyses/tables.ts';
 import { openCandidates } from './candidates.ts';
@@ -92,7 +92,7 @@ export class ModelAnalyst {
     const certainty = row.content === null ? undefined : storedAnalysis(row.content).certainty;
     const group = await store.errorGroups.find(row.account_id, row.group_kind, row.group_id);
     if (!group || certainty === undefined || certainty === 'CERTAIN') return undefined;
-    const given = caseOf(await gatherEvidence(store, group, now));
+    const given = analysisInput(await gatherEvidence(store, group, now));
     if (!given) return undefined;
     const candidates = openCandidates(given);
     if (candidates.length === 0) return undefined;

@@ -3,7 +3,7 @@ import type { ModelCause } from '@picket/protocol/results/root-cause-analysis.ts
 import { kindWords } from '@picket/service/analyses/cause-owner.ts';
 import { z } from 'zod';
 import type { Candidate } from './candidates.ts';
-import { passagesOf } from './held.ts';
+import { groundingOf } from './grounding.ts';
 import type { CitedItem } from './items.ts';
 
 const maxAnswerTokens = 2048;
@@ -140,7 +140,7 @@ function statementOf(
   const cited = parsed.data.evidence.map((id) => items.find((item) => item.id === id.trim()));
   if (cited.some((item) => item === undefined)) return undefined;
   const text = parsed.data.text.replaceAll(/\s+/g, ' ').trim();
-  const ids = passagesOf(
+  const ids = groundingOf(
     text,
     cited.filter((item) => item !== undefined),
   );

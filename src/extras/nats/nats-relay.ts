@@ -17,7 +17,7 @@ const longestMessage = 262_144;
 
 /** Hears what other processes sent, and when something may have been missed. */
 export interface RelayListener {
-  heard(message: string): void;
+  receive(message: string): void;
   missed(): void;
 }
 
@@ -129,7 +129,7 @@ export class NatsRelay implements Relay {
       void this.#watch(connection, refused.reject);
       connection.subscribe(subject, {
         callback: (error, message) => {
-          if (!error && message.data.length <= longestMessage) this.#listener?.heard(message.string());
+          if (!error && message.data.length <= longestMessage) this.#listener?.receive(message.string());
         },
       });
       // Nobody acts on it; the server says before its answer whether this process may send, and listen.

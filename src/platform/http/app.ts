@@ -258,8 +258,8 @@ function addRoute(
           request,
           reply,
         } as unknown as Call;
-        const carryOut = () => idempotency.carryOut(request, () => handler(call));
-        const answer = await askedBy(askerOf(caller, request, reply), carryOut).catch((thrown) => {
+        const runOnce = () => idempotency.runOnce(request, () => handler(call));
+        const answer = await askedBy(askerOf(caller, request, reply), runOnce).catch((thrown) => {
           if (route.limitedBy !== undefined && isNotFound(thrown))
             limits?.spendUnknown(route, request, reply);
           throw thrown;

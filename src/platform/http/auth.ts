@@ -99,7 +99,7 @@ async function accountOf(
   }
   const now = clock.wallMs();
   if (now - (key.last_used ?? 0) >= usedMs) {
-    await store.accounts.noteUse(key.id, now).catch((thrown: unknown) => {
+    await store.accounts.recordUse(key.id, now).catch((thrown: unknown) => {
       // On a full disk a key can still read.
       if (storageProblemOf(toError(thrown)) === undefined) throw thrown;
     });

@@ -43,7 +43,7 @@ export async function watchTransaction<T>(attempt: (finished: () => void) => Pro
 const writes = /\b(?:insert into|delete from|merge into)\b|(?<!\bfor )(?<!\bno key )\bupdate\b/i;
 
 /** Hears of each statement, and of the error that it failed with. */
-export function noteStatement(text: string, error?: unknown): void {
+export function recordStatement(text: string, error?: unknown): void {
   const watch = watches.getStore();
   if (!watch || watch.mayHaveCommitted || !writes.test(text)) return;
   watch.mayHaveCommitted = error === undefined || isOpen(toError(error));

@@ -72,7 +72,7 @@ export async function openStoreOf(options: StoreOptions, contents: StoreContents
       logger.warn({ reason }, 'the replica is not used at present; reads go to the primary');
     },
   };
-  const onFailed = (error: Error) => watch.note(error);
+  const onFailed = (error: Error) => watch.record(error);
   const connection: Connection =
     databaseUrl === undefined
       ? connectSqlite(

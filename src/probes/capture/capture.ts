@@ -145,14 +145,14 @@ export class ConnectionCapture {
     let count = 0;
     this.#socket.drain(drainedPackets, (packet) => {
       count += 1;
-      return this.#take(packet);
+      return this.#acceptPacket(packet);
     });
     if (this.#isFull) this.#close();
     return count === drainedPackets;
   }
 
   /** @returns false when a limit is reached. */
-  #take(packet: CapturedPacket): boolean {
+  #acceptPacket(packet: CapturedPacket): boolean {
     const { deviceType, packetType } = packet.link;
     // What goes through the loopback device passes twice, out and in again.
     if (deviceType === ARPHRD_LOOPBACK && packetType === PACKET_OUTGOING) return true;

@@ -13,7 +13,7 @@ import { beginHandshake, type HandshakeOptions } from './handshake.ts';
 import { explainedBy, peerOf, placeOf } from './place.ts';
 import { openTunnel } from './proxy-tunnel.ts';
 import { usableContext } from './secure-contexts.ts';
-import type { ConnectionMeans, ConnectionTarget, ConnectionTimes, Upgrade } from './target.ts';
+import type { ConnectionOptions, ConnectionTarget, ConnectionTimes, Upgrade } from './target.ts';
 
 /**
  * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP
@@ -137,7 +137,7 @@ export class Connection {
 
   /** Connects; calls back once, with what `classifyError` says of the error when it fails. */
   open(
-    { resolver, egress, onAttempt, timekeeper = threadTimekeeper() }: ConnectionMeans,
+    { resolver, egress, onAttempt, timekeeper = threadTimekeeper() }: ConnectionOptions,
     callback: (error: Error | null, socket: Socket | null) => void,
   ): void {
     this.#callback = callback;
@@ -213,7 +213,7 @@ export class Connection {
 
   #connect(
     { address, family }: ResolvedAddress,
-    { timekeeper, onAttempt }: Pick<ConnectionMeans, 'onAttempt'> & { readonly timekeeper: Timekeeper },
+    { timekeeper, onAttempt }: Pick<ConnectionOptions, 'onAttempt'> & { readonly timekeeper: Timekeeper },
   ): void {
     const { proxy, port, hostname, isSecure } = this.#target;
     if (!proxy) this.phase = 'tcp';

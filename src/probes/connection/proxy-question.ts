@@ -3,7 +3,7 @@ import { Connection } from './connection.ts';
 import { ProbeError } from './errors.ts';
 import type { ForwardProxy } from './forward-proxy.ts';
 import { isTimeout } from './interruption.ts';
-import type { ConnectionMeans } from './target.ts';
+import type { ConnectionOptions } from './target.ts';
 
 /** How long a proxy may take to answer for itself. */
 const answerMs = 3000;
@@ -30,7 +30,7 @@ export async function settledError(
   error: ProbeError | undefined,
   connection: Pick<Connection, 'isTunnelPending' | 'address'>,
   proxy: ForwardProxy | undefined,
-  controls: ConnectionMeans & { readonly signal: AbortSignal },
+  controls: ConnectionOptions & { readonly signal: AbortSignal },
 ): Promise<ProbeError | undefined> {
   const { isTunnelPending, address } = connection;
   if (error?.kind !== 'proxy-failed' || !isTunnelPending || !proxy || address === null) return error;
@@ -47,7 +47,7 @@ export async function settledError(
 export async function blamedError(
   error: ProbeError,
   { proxy, address }: { readonly proxy: ForwardProxy; readonly address: string },
-  controls: ConnectionMeans & { readonly signal: AbortSignal },
+  controls: ConnectionOptions & { readonly signal: AbortSignal },
 ): Promise<ProbeError> {
   const { phase, code, details } = error;
   const problem = await problemOf(proxy, address, controls);
@@ -66,7 +66,7 @@ export async function blamedError(
 async function problemOf(
   proxy: ForwardProxy,
   address: string,
-  { egress, signal, timekeeper }: ConnectionMeans & { readonly signal: AbortSignal },
+  { egress, signal, timekeeper }: ConnectionOptions & { readonly signal: AbortSignal },
 ): Promise<string | undefined> {
   const { hostname, port, isSecure } = proxy;
   const question = questions[proxy.protocol];

@@ -47,7 +47,7 @@ export interface TlsInspection {
 }
 
 /** What a connection needs besides its target. */
-export interface ConnectionMeans {
+export interface ConnectionOptions {
   readonly resolver: Resolver;
   /** Asked for the very address that is connected to, right before. */
   readonly egress: ConnectionPolicy;

@@ -1,6 +1,6 @@
 import { ProbeError } from '../connection/errors.ts';
 import { isTimeout } from '../connection/interruption.ts';
-import type { ConnectionMeans } from '../connection/target.ts';
+import type { ConnectionOptions } from '../connection/target.ts';
 import type { ConnectionPolicy } from '../egress/policy.ts';
 import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 
@@ -18,7 +18,7 @@ export interface QueryControls {
    */
   readonly malformedAtMs?: number | undefined;
   /** Called with every datagram and connect that was begun, so that it can be watched on the wire. */
-  readonly onAttempt?: ConnectionMeans['onAttempt'];
+  readonly onAttempt?: ConnectionOptions['onAttempt'];
   /** Who says when things happened; the one of this thread when absent. */
   readonly timekeeper?: Timekeeper | undefined;
 }

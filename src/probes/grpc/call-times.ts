@@ -53,11 +53,11 @@ export class CallTimes implements Http2Wire {
   }
 
   onReceived(frames: ReceivedFrames): void {
-    this.#answer?.note(frames);
+    this.#answer?.record(frames);
   }
 
   /** The head of the answer has come in this very event. */
-  noteFirstByte(): void {
+  recordFirstByte(): void {
     if (this.#firstByteMs > 0 || !this.#answer) return;
     const { atMs, doubtMs } = this.#answer.firstByte(performance.now());
     this.#firstByteMs = atMs;
@@ -65,7 +65,7 @@ export class CallTimes implements Http2Wire {
   }
 
   /** The last byte of the answer has come in this very event. */
-  noteEnd(): void {
+  recordEnd(): void {
     this.#endMs = this.#arrivalMs();
   }
 

@@ -50,7 +50,7 @@ interface End {
   readonly isLeft?: boolean;
 }
 
-export interface CallMeans {
+export interface CallOptions {
   readonly limits: MessageLimits;
   readonly times: CallTimes;
   /** Does a step of reading, which is work that the peer has made. */
@@ -68,7 +68,7 @@ export interface CallMeans {
 export async function callMethod(
   session: ClientHttp2Session,
   request: CallRequest,
-  means: CallMeans,
+  means: CallOptions,
 ): Promise<CallEnd> {
   const headers = callHeaders(request);
   means.times.begin();
@@ -122,27 +122,27 @@ class Answer {
   constructor(
     stream: ClientHttp2Stream,
     request: CallRequest & { readonly session: ClientHttp2Session },
-    { limits, times, work, onSettled }: CallMeans,
+    { limits, times, work, onSettled }: CallOptions,
   ) {
     this.#onSettled = onSettled;
     this.#request = request;
     this.#times = times;
     this.#reader = new MessageReader(limits);
     stream.once('response', (headers, flags) => {
-      times.noteFirstByte();
+      times.recordFirstByte();
       this.#head = headers;
-      if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) this.#noteTrailers(headers);
+      if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) this.#recordTrailers(headers);
       else this.#judgeHead();
       // Not before: what came together with the head would be read before it.
       stream.on('data', (bytes: Buffer) => work(() => this.#read(bytes)));
     });
-    stream.once('trailers', (trailers) => this.#noteTrailers(trailers));
+    stream.once('trailers', (trailers) => this.#recordTrailers(trailers));
     stream.once('end', () => {
       if (this.#trailers) this.#finish();
     });
-    stream.on('error', (error) => this.#noteError(error));
+    stream.on('error', (error) => this.#recordError(error));
     // Whether the connection broke is known only after this round.
-    stream.once('close', () => setImmediate(() => this.#noteClose(stream.rstCode ?? 0)));
+    stream.once('close', () => setImmediate(() => this.#recordClose(stream.rstCode ?? 0)));
   }
 
   #end(end: End): void {
@@ -210,14 +210,14 @@ class Answer {
       this.#break(`${oneIsWanted}, but the server sent more`, 'UNIMPLEMENTED', 'response-malformed');
     }
     if (!isServerStream || wantedMessages === null || this.#reader.count < wantedMessages) return;
-    this.#times.noteEnd();
+    this.#times.recordEnd();
     const message = `cancelled after ${this.#reader.count} messages`;
     this.#end({ status: ownStatus('OK', message), isLeft: true });
   }
 
-  #noteTrailers(trailers: IncomingHttpHeaders): void {
+  #recordTrailers(trailers: IncomingHttpHeaders): void {
     this.#trailers = trailers;
-    this.#times.noteEnd();
+    this.#times.recordEnd();
     this.#onSettled?.();
     if (trailers === this.#head) this.#finish();
   }
@@ -238,7 +238,7 @@ class Answer {
     else this.#break(message, name, 'response-malformed');
   }
 
-  #noteError(error: Error): void {
+  #recordError(error: Error): void {
     const code = errorCodeOf(error) ?? '';
     // Those say less than the code that the stream closes with, and `close` follows.
     if (code === 'ERR_HTTP2_STREAM_ERROR' || code === 'ERR_HTTP2_SESSION_ERROR') return;
@@ -247,7 +247,7 @@ class Answer {
     else this.#break(error.message, 'UNAVAILABLE');
   }
 
-  #noteClose(code: number): void {
+  #recordClose(code: number): void {
     const { session } = this.#request;
     if (this.#trailers) this.#finish();
     else if (code === constants.NGHTTP2_NO_ERROR && !session.destroyed) {

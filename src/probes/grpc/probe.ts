@@ -10,7 +10,7 @@ import type { ForwardProxy } from '../connection/forward-proxy.ts';
 import { type InterruptionSources, Interruptions, interruptionError } from '../connection/interruption.ts';
 import { settledError } from '../connection/proxy-question.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
-import type { ConnectionMeans } from '../connection/target.ts';
+import type { ConnectionOptions } from '../connection/target.ts';
 import { maxHeadBytes } from '../http/answer-parser.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { type CallEnd, type CallRequest, callMethod } from './call.ts';
@@ -52,7 +52,7 @@ export interface GrpcProbeRequest {
   readonly limits: MessageLimits;
 }
 
-export interface GrpcProbeControls extends ConnectionMeans, InterruptionSources {}
+export interface GrpcProbeControls extends ConnectionOptions, InterruptionSources {}
 
 /** Milliseconds each step took; all but `total` add up to it. What reflection took is in none. */
 export interface GrpcPhases {

@@ -40,7 +40,7 @@ export async function openSession(
   if (socket.destroyed) onClose();
   else socket.once('close', onClose);
   session.once('remoteSettings', () => {
-    times.noteFirstByte();
+    times.recordFirstByte();
     resolve(session);
   });
   return await promise;

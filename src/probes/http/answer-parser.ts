@@ -144,12 +144,12 @@ export class AnswerParser {
     if (this.#state === 'trailers') {
       if (line === '') this.#state = 'done';
     } else if (this.#head.add(line)) {
-      this.#takeHead();
+      this.#parseHead();
     }
     return end + 1;
   }
 
-  #takeHead(): void {
+  #parseHead(): void {
     const head = this.#head.head();
     const { status } = head;
     if (status === 101 && !this.#isUpgradeAsked) {

@@ -21,8 +21,8 @@ function exchange(stamps: { readonly sentAfterMs: number; readonly arrivedAfterM
   times.begin();
   beforeMs = performance.now();
   times.sending.onSent(beforeMs);
-  times.noteFirstByte();
-  times.noteEnd();
+  times.recordFirstByte();
+  times.recordEnd();
   times.finish({ isWhole: true });
   return times;
 }

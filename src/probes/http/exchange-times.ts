@@ -48,7 +48,7 @@ export class ExchangeTimes {
   readonly sending: SendingObserver = {
     isSending: () => this.#connection.isSending,
     onSent: (beforeMs) => {
-      if (this.#firstByteMs === 0) this.#noteSent(beforeMs);
+      if (this.#firstByteMs === 0) this.#recordSent(beforeMs);
     },
     onTicket: () => {
       if (this.#firstByteMs === 0) this.bytesBefore = this.#connection.receivedBytes;
@@ -60,11 +60,11 @@ export class ExchangeTimes {
     onSent: (beforeMs, isRequest) => {
       if (isRequest) this.sending.onSent(beforeMs);
     },
-    onReceived: (frames) => this.#answer?.note(frames),
+    onReceived: (frames) => this.#answer?.record(frames),
   };
 
   /** An answer has begun in this very event; again for the one after an informational one. */
-  noteFirstByte(): void {
+  recordFirstByte(): void {
     const { receivedBytes } = this.#connection;
     const eventMs = performance.now();
     if (this.#firstByteMs === 0 && this.#answer?.isKnown) {
@@ -76,7 +76,7 @@ export class ExchangeTimes {
   }
 
   /** The last byte of the answer has come in this very event. */
-  noteEnd(): void {
+  recordEnd(): void {
     this.#endMs = this.#lastByteMs();
   }
 
@@ -109,7 +109,7 @@ export class ExchangeTimes {
     return Math.max(0, waitMs, Math.min(mostMs, quickestAnswerMs));
   }
 
-  #noteSent(beforeMs: number | undefined): void {
+  #recordSent(beforeMs: number | undefined): void {
     if (beforeMs !== undefined) this.#lastWriteMs = beforeMs;
     this.#sentMs = beforeMs === undefined ? performance.now() : this.#connection.sentSince(beforeMs);
   }

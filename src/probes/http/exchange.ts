@@ -8,7 +8,7 @@ import {
   type ProbePhase,
   probePhases,
 } from '../connection/errors.ts';
-import type { ConnectionMeans, ConnectionTarget } from '../connection/target.ts';
+import type { ConnectionOptions, ConnectionTarget } from '../connection/target.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
 import type { ResponseHead, ResponseHeaders } from './answer-head.ts';
 import { maxHeadBytes } from './answer-parser.ts';
@@ -106,7 +106,7 @@ export class Exchange {
    * Sends the request and reads the response. Whatever the peer does is a result; the promise rejects only
    * for faults of ours.
    */
-  run(means: ConnectionMeans): Promise<ExchangeResult> {
+  run(means: ConnectionOptions): Promise<ExchangeResult> {
     const { promise, resolve, reject } = Promise.withResolvers<ExchangeResult>();
     this.#settle = { resolve, reject };
     try {
@@ -150,14 +150,14 @@ export class Exchange {
 
   #listener(): CallListener {
     return {
-      onStart: () => this.#times.noteFirstByte(),
+      onStart: () => this.#times.recordFirstByte(),
       onHead: (head) => this.#start(head),
       onBody: (bytes) => {
         this.#body?.write(bytes);
         this.#watchWire();
       },
       onEnd: () => {
-        this.#times.noteEnd();
+        this.#times.recordEnd();
         this.#body?.end((error) => this.#finish(error));
         if (!this.#body) this.#finish(null);
       },

@@ -10,7 +10,7 @@ import {
 } from '../connection/interruption.ts';
 import { blamedError } from '../connection/proxy-question.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
-import type { ConnectionMeans } from '../connection/target.ts';
+import type { ConnectionOptions } from '../connection/target.ts';
 import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import type { ResponseHead, ResponseHeaders } from './answer-head.ts';
 import type { CollectedBody } from './body/body.ts';
@@ -49,7 +49,7 @@ export interface HttpProbeRequest {
 }
 
 /** The limits hold for the whole chain of redirects. */
-export interface HttpProbeControls extends ConnectionMeans, InterruptionSources {}
+export interface HttpProbeControls extends ConnectionOptions, InterruptionSources {}
 
 /**
  * What a probe found. Either `error` is there, or `head` and `phases` are; a broken-off download has both.

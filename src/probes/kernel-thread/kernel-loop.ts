@@ -112,11 +112,11 @@ export class KernelLoop {
     const isFresh = lastDelay && monotonicMs() - lastReturnMs <= shortWorkMs;
     const before = isFresh ? lastDelay : this.#runDelay?.();
     const askedAtMs = monotonicMs();
-    this.#table.noteWait(askedAtMs);
+    this.#table.recordWait(askedAtMs);
     const count = this.#waiter.wait(timeoutMs);
     const atMs = monotonicMs();
     // A wait that was stopped ends without news; what has arrived comes with the next one.
-    if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#table.noteStandstill(atMs);
+    if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#table.recordStandstill(atMs);
     const after = this.#runDelay?.();
     this.#returned = { atMs, delay: after };
     const wait = { lookedAtMs: this.#lookedAtMs, askedAtMs, timeoutMs, returnedAtMs: atMs };

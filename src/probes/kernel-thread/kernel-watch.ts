@@ -210,7 +210,7 @@ export class KernelWatch implements SocketWatch {
       count = this.#row.edgeCount();
       edge = this.#edges().find(isWanted);
     }
-    if (edge) this.#noteDoubt(edge, eventMs);
+    if (edge) this.#recordDoubt(edge, eventMs);
     return edge;
   }
 
@@ -224,7 +224,7 @@ export class KernelWatch implements SocketWatch {
   }
 
   /** What is read has arrived: that the thread may have noted it later is no doubt. */
-  #noteDoubt({ receivedBytes, atMs, doubtMs }: Edge, eventMs: number): void {
+  #recordDoubt({ receivedBytes, atMs, doubtMs }: Edge, eventMs: number): void {
     if (this.#doubts.has(receivedBytes)) return;
     const afterEventMs = Math.max(0, atMs - this.#toKernel(eventMs));
     this.#doubts.set(receivedBytes, Math.max(0, doubtMs - afterEventMs));

@@ -130,11 +130,11 @@ export class WatchTable {
   // Of the kernel's thread.
 
   /** What was stamped between then and the wait before was stamped too late. */
-  noteStandstill(endedAtMs: number): void {
+  recordStandstill(endedAtMs: number): void {
     this.#numbers[1] = endedAtMs;
   }
 
-  noteWait(beganAtMs: number): void {
+  recordWait(beganAtMs: number): void {
     this.#numbers[2] = beganAtMs;
   }
 

@@ -1,5 +1,5 @@
 /** What is made of a line or a message: what was waited for, one of those in between, or the end of the conversation. */
-export type Taken = 'taken' | 'passed-over' | 'refused';
+export type Acceptance = 'taken' | 'passed-over' | 'refused';
 
 /** A step that was begun. */
 export interface StepOutcome {

@@ -5,7 +5,7 @@ import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
 import { type InterruptionSources, Interruptions, interruptionError } from '../connection/interruption.ts';
 import { settledError } from '../connection/proxy-question.ts';
-import type { ConnectionMeans, ConnectionTarget } from '../connection/target.ts';
+import type { ConnectionOptions, ConnectionTarget } from '../connection/target.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import type { StepOutcome } from '../steps/steps.ts';
 import { Dialogue } from './dialogue.ts';
@@ -18,7 +18,7 @@ export interface DialogueRequest {
   readonly steps: readonly DialogueStep[];
 }
 
-export interface DialogueControls extends ConnectionMeans, InterruptionSources {}
+export interface DialogueControls extends ConnectionOptions, InterruptionSources {}
 
 /** What a probe found. With an error, the rest is what had come by then. */
 export interface DialogueResult {

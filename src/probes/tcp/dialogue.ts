@@ -59,11 +59,11 @@ export class Dialogue {
 
   /** The steps one after the other, until one of them fails. @returns the error that ended them, if one did. */
   async hold(steps: readonly DialogueStep[]): Promise<Error | undefined> {
-    const failed = await this.stepClock.each(steps, (step, index) => this.#take(step, index));
+    const failed = await this.stepClock.each(steps, (step, index) => this.#acceptLine(step, index));
     return failed === 'refused' ? undefined : failed;
   }
 
-  async #take(step: DialogueStep, index: number): Promise<Error | 'refused' | undefined> {
+  async #acceptLine(step: DialogueStep, index: number): Promise<Error | 'refused' | undefined> {
     if (step.kind === 'send') return this.#send(step.data(), index);
     if (step.kind === 'start-tls') return await this.#startTls(step.timeoutMs);
     const endMs = performance.now() + step.timeoutMs;

@@ -12,7 +12,7 @@ import {
   interruptionError,
 } from '../connection/interruption.ts';
 import { settledError } from '../connection/proxy-question.ts';
-import type { ConnectionMeans, ConnectionTimes } from '../connection/target.ts';
+import type { ConnectionOptions, ConnectionTimes } from '../connection/target.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 
 /** A connection to measure. */
@@ -39,7 +39,7 @@ export interface TcpProbeRequest {
   readonly isEnough?: ((answer: Buffer) => boolean) | undefined;
 }
 
-export interface TcpProbeControls extends ConnectionMeans, InterruptionSources {}
+export interface TcpProbeControls extends ConnectionOptions, InterruptionSources {}
 
 /**
  * What a probe found. Either `error` is there or `phases` are; with an error, `answer` is what had arrived by

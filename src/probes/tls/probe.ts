@@ -12,7 +12,7 @@ import {
 } from '../connection/interruption.ts';
 import { settledError } from '../connection/proxy-question.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
-import type { ConnectionMeans, Upgrade } from '../connection/target.ts';
+import type { ConnectionOptions, Upgrade } from '../connection/target.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { type HandshakeFacts, readHandshake } from './handshake-facts.ts';
 
@@ -32,7 +32,7 @@ export interface TlsProbeRequest {
   readonly upgrade: Upgrade | undefined;
 }
 
-export interface TlsProbeControls extends ConnectionMeans, InterruptionSources {}
+export interface TlsProbeControls extends ConnectionOptions, InterruptionSources {}
 
 /** What a probe found. Either `error` is there or `handshake` is. */
 export interface TlsProbeResult {

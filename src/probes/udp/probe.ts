@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { hostAndPort, isIpv6Enabled, type ResolvedAddress, type WantedFamily } from '../address.ts';
 import { classifyError, egressDenied, networkAnswer, ProbeError } from '../connection/errors.ts';
-import type { ConnectionMeans } from '../connection/target.ts';
+import type { ConnectionOptions } from '../connection/target.ts';
 import { noAnswer, withinLimits } from '../dns/limits.ts';
 import type { PacketTimes, ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
@@ -14,7 +14,7 @@ export interface UdpExchange {
   /** Made when it is time: it may hold what an earlier answer said. @throws ProbeError */
   data(): Buffer;
   /** Whether an answer is the one; others are passed over. @throws ProbeError */
-  take(answer: Buffer): boolean;
+  accept(answer: Buffer): boolean;
 }
 
 /** Where datagrams go, and how long their answers are waited for. */
@@ -31,7 +31,7 @@ export interface UdpProbeRequest {
   readonly attemptTimeoutMs: number;
 }
 
-export interface UdpProbeControls extends ConnectionMeans {
+export interface UdpProbeControls extends ConnectionOptions {
   /** Aborting ends the probe as `aborted`, or as unanswered when its reason is a TimeoutError. */
   readonly signal: AbortSignal;
   /** Limit for the whole probe, in milliseconds from now. */
@@ -197,7 +197,7 @@ class Asking {
         socket.on('message', (bytes) => {
           const reading = this.#reading();
           try {
-            if (!exchange?.take(bytes)) return;
+            if (!exchange?.accept(bytes)) return;
           } catch (thrown) {
             // Nobody else would hear of it here.
             return reject(thrown);

@@ -118,13 +118,13 @@ export class Conversation {
 
   /** The steps one after the other, until one of them fails. @returns the error that ended them. */
   async hold(steps: readonly ConversationStep[]): Promise<Error | undefined> {
-    const failed = await this.stepClock.each(steps, (step, index) => this.#take(step, index));
+    const failed = await this.stepClock.each(steps, (step, index) => this.#acceptMessage(step, index));
     if (failed === undefined) return await this.#closed();
     if (!this.#end) this.#write(closeFrame(closeCodes.normal));
     return failed === 'refused' ? undefined : failed;
   }
 
-  async #take(step: ConversationStep, index: number): Promise<Error | 'refused' | undefined> {
+  async #acceptMessage(step: ConversationStep, index: number): Promise<Error | 'refused' | undefined> {
     if (step.kind === 'send') return this.#send(step.message, index);
     const endMs = performance.now() + step.timeoutMs;
     for (;;) {

@@ -5,7 +5,7 @@ import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
 import { type InterruptionSources, Interruptions, interruptionError } from '../connection/interruption.ts';
 import { settledError } from '../connection/proxy-question.ts';
-import type { ConnectionMeans, ConnectionTarget } from '../connection/target.ts';
+import type { ConnectionOptions, ConnectionTarget } from '../connection/target.ts';
 import { MalformedAnswer, type ResponseHead } from '../http/answer-head.ts';
 import { http1Bytes, type RequestMessage, requireSendable } from '../http/request-message.ts';
 import { quickestAnswerMs } from '../kernel-thread/send-time.ts';
@@ -25,7 +25,7 @@ export interface WebSocketProbeRequest {
   readonly steps: readonly ConversationStep[];
 }
 
-export interface WebSocketProbeControls extends ConnectionMeans, InterruptionSources {}
+export interface WebSocketProbeControls extends ConnectionOptions, InterruptionSources {}
 
 /** Milliseconds each step took; all but `total` add up to it. */
 export interface WebSocketPhases {

@@ -1,10 +1,10 @@
-import type { Exchanged, Taken } from '../steps/steps.ts';
+import type { Acceptance, Exchanged } from '../steps/steps.ts';
 import type { Message } from './frames.ts';
 
 /** One step of a conversation. */
 export type ConversationStep =
   | { readonly kind: 'send'; readonly message: Message }
-  | { readonly kind: 'expect'; readonly timeoutMs: number; take(message: Message): Taken }
+  | { readonly kind: 'expect'; readonly timeoutMs: number; take(message: Message): Acceptance }
   /** Waits until the server closes; messages until then are passed over. */
   | { readonly kind: 'expect-close'; readonly timeoutMs: number };
 

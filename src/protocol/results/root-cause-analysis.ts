@@ -1,3 +1,4 @@
+import { failingParts } from '@picket/checks/judging/failure-words.ts';
 import { z } from 'zod';
 import { accepted, defineRoute, successful } from '../http/route.ts';
 
@@ -83,6 +84,11 @@ export const RootCauseAnalysis = z
         .describe(
           'The failed part according to the run, as in `failure.whatFailed` of its result; the cause lies in it or in a part of it',
         ),
+      failing: z
+        .enum(failingParts)
+        .nullable()
+        .default(null)
+        .describe('The failed part as a value; null in analyses of earlier versions'),
       certainty: z
         .enum(certainties)
         .describe(

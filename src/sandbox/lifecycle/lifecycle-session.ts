@@ -98,7 +98,7 @@ export class SandboxedLifecycle implements LifecycleSession {
     this.#signal = signal;
     this.#release = release;
     started.listen({
-      onEvent: (line) => this.#take(readLine(LifecycleEvent, saidWith(this.#token, line))),
+      onEvent: (line) => this.#handleEvent(readLine(LifecycleEvent, saidWith(this.#token, line))),
       onError: (chunk) => {
         this.#errorText = (this.#errorText + chunk.toString('utf8')).slice(-maxErrorTextLength);
       },
@@ -154,7 +154,7 @@ export class SandboxedLifecycle implements LifecycleSession {
     this.#started.process.input.write(`${JSON.stringify(message)}\n`);
   }
 
-  #take(event: LifecycleEvent | undefined): void {
+  #handleEvent(event: LifecycleEvent | undefined): void {
     if (!event) return;
     if (event.event === 'secret') {
       if (!this.#secrets.has(event.value)) this.#secretsLength += event.value.length;

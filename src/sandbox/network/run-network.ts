@@ -132,11 +132,11 @@ export class RunNetwork {
     const asked = readQuestions(message);
     if (!asked) return true;
     const refusals = asked.names.flatMap((name) => this.#policy.lookupRefusal(name) ?? []);
-    for (const refusal of refusals) this.#noteRefusal(refusal);
+    for (const refusal of refusals) this.#recordRefusal(refusal);
     return refusals.length > 0;
   }
 
-  #noteRefusal({ message }: EgressRefusal): void {
+  #recordRefusal({ message }: EgressRefusal): void {
     if (this.#refusals.size < maxRefusals) this.#refusals.add(message);
   }
 
@@ -167,7 +167,7 @@ export class RunNetwork {
     const [refusal] = refusals;
     // Of several names that led there, one that is allowed is enough.
     if (refusal === undefined || refusals.includes(undefined)) return false;
-    this.#noteRefusal(refusal);
+    this.#recordRefusal(refusal);
     return true;
   }
 

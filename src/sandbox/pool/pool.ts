@@ -168,7 +168,7 @@ export class SandboxPool {
   }
 
   async #openLink(): Promise<void> {
-    const link = await SupervisorLink.open(this.#settings, (report) => this.#take(report));
+    const link = await SupervisorLink.open(this.#settings, (report) => this.#handleReport(report));
     this.#link = link;
     this.#facts = link.facts;
     // Where it cannot be, the supervisor has said so.
@@ -263,13 +263,13 @@ export class SandboxPool {
     this.#serve();
   }
 
-  #take(report: SupervisorReport): void {
+  #handleReport(report: SupervisorReport): void {
     switch (report.kind) {
       case 'output':
-        this.#programs.get(report.run)?.takeOutput(report.stream, report.chunk);
+        this.#programs.get(report.run)?.receiveOutput(report.stream, report.chunk);
         return;
       case 'inputTaken':
-        this.#programs.get(report.run)?.takeInputAnswer();
+        this.#programs.get(report.run)?.receiveInputAnswer();
         return;
       case 'ended': {
         const program = this.#programs.get(report.run);

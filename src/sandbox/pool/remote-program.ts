@@ -48,13 +48,13 @@ export class RemoteProgram implements SandboxedProcess {
     if (!this.#isOver) this.#send({ kind: 'kill', run: this.#run });
   }
 
-  takeOutput(stream: ProgramStream, bytes: Uint8Array): void {
+  receiveOutput(stream: ProgramStream, bytes: Uint8Array): void {
     const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (stream === 'events') this.#lines.add(chunk);
     else this.#program.onOutput(stream, chunk);
   }
 
-  takeInputAnswer(): void {
+  receiveInputAnswer(): void {
     const next = this.#onInputTaken;
     this.#onInputTaken = undefined;
     next?.();
@@ -64,7 +64,7 @@ export class RemoteProgram implements SandboxedProcess {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#lines.end();
-    this.takeInputAnswer();
+    this.receiveInputAnswer();
     this.#resolve(end);
   }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
-import { SaidError } from '../scripts/events.ts';
+import { ReportedError } from '../scripts/events.ts';
 
 const require = createRequire(import.meta.url);
 const { describe: describeError } = require('./events.cjs') as { describe(error: unknown): object };
@@ -27,12 +27,12 @@ it('says by a field that a browser was still starting when the time of a test wa
   const launches = new Launches();
   launches.stepBegan(test, launch());
   const [first, second] = launches.errorsOf(test, { duration: 2000, errors: [late, other] });
-  const said = SaidError.parse(describeError(first));
+  const said = ReportedError.parse(describeError(first));
   expect(said.launchMs).toBeGreaterThanOrEqual(2000);
   expect(said.message).toBe(
     `Test timeout of 2000ms exceeded: the browser had not started after ${said.launchMs} ms`,
   );
-  expect(SaidError.parse(describeError(second)).launchMs).toBeUndefined();
+  expect(ReportedError.parse(describeError(second)).launchMs).toBeUndefined();
 });
 
 it('says nothing of a browser that had started', () => {
@@ -46,12 +46,14 @@ it('says nothing of a browser that had started', () => {
 it('says the same of a run that ended, and of a plain script', () => {
   const launches = new Launches();
   launches.stepBegan(test, launch());
-  expect(SaidError.parse(describeError(launches.hangingAtEnd(2000))).launchMs).toBeGreaterThanOrEqual(2000);
-  expect(SaidError.parse(describeError(hangingError(1999.6, 2500)))).toMatchObject({ launchMs: 2000 });
+  expect(ReportedError.parse(describeError(launches.hangingAtEnd(2000))).launchMs).toBeGreaterThanOrEqual(
+    2000,
+  );
+  expect(ReportedError.parse(describeError(hangingError(1999.6, 2500)))).toMatchObject({ launchMs: 2000 });
   expect(hangingError(100, 60_000)).toBeUndefined();
 });
 
 it('takes no number from a script that is none', () => {
   const thrown = Object.assign(new Error('a'), { launchMs: Number.NaN });
-  expect(SaidError.parse(describeError(thrown)).launchMs).toBeUndefined();
+  expect(ReportedError.parse(describeError(thrown)).launchMs).toBeUndefined();
 });

@@ -15,14 +15,14 @@ const ms = z
   .min(0)
   .max(7 * 86_400_000);
 
-export const SaidError = z.object({
+export const ReportedError = z.object({
   name: text(200),
   message: text(8192),
   stack: text(8192).nullable(),
   /** For how long its browser had been starting when the time of a test or of the run was over. */
   launchMs: ms.optional().catch(undefined),
 });
-export type SaidError = z.output<typeof SaidError>;
+export type ReportedError = z.output<typeof ReportedError>;
 
 const Attachments = z
   .array(z.object({ name: text(200), contentType: z.string().max(200), path: z.string().max(4096) }))
@@ -39,7 +39,7 @@ const Step = z.object({
   error: text(8192).nullable(),
   location: z.object({ line: z.int(), column: z.int() }).nullable(),
 });
-export type SaidStep = z.output<typeof Step>;
+export type ReportedStep = z.output<typeof Step>;
 
 const TestEnd = z.object({
   event: z.literal('test-end'),
@@ -52,10 +52,10 @@ const TestEnd = z.object({
   durationMs: ms,
   /** True for one that Playwright skipped or never began though it was to run: an earlier one failed, or there was no time left. */
   didNotRun: z.boolean().optional(),
-  errors: z.array(SaidError).max(50),
+  errors: z.array(ReportedError).max(50),
   attachments: Attachments,
 });
-export type SaidTest = z.output<typeof TestEnd>;
+export type ReportedTest = z.output<typeof TestEnd>;
 
 /** Lines of descriptor 3. */
 export const RunEvent = z.discriminatedUnion('event', [
@@ -68,10 +68,10 @@ export const RunEvent = z.discriminatedUnion('event', [
     text: z.string().max(16_384),
     isCollecting: z.boolean(),
   }),
-  z.object({ event: z.literal('error'), error: SaidError }),
+  z.object({ event: z.literal('error'), error: ReportedError }),
   TestEnd,
   z.object({ event: z.literal('end'), at, status: z.string().max(50), durationMs: ms }),
-  z.object({ event: z.literal('broken'), error: SaidError }),
+  z.object({ event: z.literal('broken'), error: ReportedError }),
 ]);
 export type RunEvent = z.output<typeof RunEvent>;
 
@@ -89,10 +89,10 @@ const SuiteTest = z.object({
   startedAt: at,
   durationMs: ms,
   didNotRun: z.boolean().optional(),
-  errors: z.array(SaidError).max(50),
+  errors: z.array(ReportedError).max(50),
   attachments: Attachments,
 });
-export type SaidSuiteTest = z.output<typeof SuiteTest>;
+export type ReportedSuiteTest = z.output<typeof SuiteTest>;
 
 const SuiteEnd = z.object({
   event: z.literal('suite-end'),
@@ -105,7 +105,7 @@ const SuiteEnd = z.object({
     skipped: z.int().min(0),
   }),
 });
-export type SaidSuiteEnd = z.output<typeof SuiteEnd>;
+export type ReportedSuiteEnd = z.output<typeof SuiteEnd>;
 
 /**
  * Lines of a suite's file of notes (src/sandbox/program/suite/suite-reporter.cjs). A command may run
@@ -114,7 +114,7 @@ export type SaidSuiteEnd = z.output<typeof SuiteEnd>;
 export const SuiteNote = z.discriminatedUnion('event', [
   z.object({ event: z.literal('suite-begin'), at, playwrightVersion: text(50) }),
   SuiteTest,
-  z.object({ event: z.literal('suite-error'), error: SaidError, file: text(1000).nullable() }),
+  z.object({ event: z.literal('suite-error'), error: ReportedError, file: text(1000).nullable() }),
   SuiteEnd,
 ]);
 export type SuiteNote = z.output<typeof SuiteNote>;
@@ -126,7 +126,7 @@ const Finding = z.object({
   message: text(8192),
   url: text(2048),
 });
-export type SaidFinding = z.output<typeof Finding>;
+export type ReportedFinding = z.output<typeof Finding>;
 
 const measured = z.number().min(0).nullable();
 
@@ -138,7 +138,7 @@ const Page = z.object({
   onContentLoad: measured,
   onLoad: measured,
 });
-export type SaidPage = z.output<typeof Page>;
+export type ReportedPage = z.output<typeof Page>;
 
 /** Lines of the file of notes. */
 export const RunNote = z.discriminatedUnion('event', [

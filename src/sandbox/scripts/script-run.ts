@@ -5,14 +5,14 @@ import type { BrowserLinks } from '../browsers/browser-links.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
 import {
+  type ReportedError,
+  type ReportedFinding,
+  type ReportedPage,
+  type ReportedStep,
+  type ReportedTest,
   RunEvent,
   RunNote,
   readLine,
-  type SaidError,
-  type SaidFinding,
-  type SaidPage,
-  type SaidStep,
-  type SaidTest,
   saidWith,
 } from './events.ts';
 import { type LeftNotes, leftNotes } from './notes.ts';
@@ -57,14 +57,14 @@ export interface ScriptReport {
   readonly startedAt: number | undefined;
   readonly end: { readonly status: string; readonly durationMs: number; readonly at: number } | undefined;
   readonly testCount: number | undefined;
-  readonly tests: readonly SaidTest[];
-  readonly steps: readonly SaidStep[];
+  readonly tests: readonly ReportedTest[];
+  readonly steps: readonly ReportedStep[];
   /** Errors outside of any test. */
-  readonly errors: readonly SaidError[];
+  readonly errors: readonly ReportedError[];
   /** What our own program in the sandbox broke on, before the script could do anything. */
-  readonly broken: SaidError | undefined;
-  readonly findings: readonly SaidFinding[];
-  readonly pages: readonly SaidPage[];
+  readonly broken: ReportedError | undefined;
+  readonly findings: readonly ReportedFinding[];
+  readonly pages: readonly ReportedPage[];
   readonly degraded: { readonly reason: string | null } | undefined;
   readonly softFailureCount: number;
   /** What tests set `process.exitCode` to, where that is a failure: Playwright overlooks it. */
@@ -168,12 +168,12 @@ class RunTranscript {
   #startedAt: number | undefined;
   #end: ScriptReport['end'];
   #testCount: number | undefined;
-  #broken: SaidError | undefined;
+  #broken: ReportedError | undefined;
   #runnerOutput = '';
   readonly #early: { readonly stream: 'stdout' | 'stderr'; readonly line: string }[] = [];
-  readonly #tests: SaidTest[] = [];
-  readonly #steps: SaidStep[] = [];
-  readonly #errors: SaidError[] = [];
+  readonly #tests: ReportedTest[] = [];
+  readonly #steps: ReportedStep[] = [];
+  readonly #errors: ReportedError[] = [];
   /** What the process itself writes, and what Playwright's runner reports of its worker. */
   readonly #ownLines = new OutputLines((stream, line) => this.#ownLine(stream, line));
   readonly #workerLines: OutputLines;
@@ -207,10 +207,10 @@ class RunTranscript {
 
   line(line: string): void {
     const event = readLine(RunEvent, saidWith(this.#token, line));
-    if (event) this.#take(event);
+    if (event) this.#handleEvent(event);
   }
 
-  #take(event: RunEvent): void {
+  #handleEvent(event: RunEvent): void {
     switch (event.event) {
       case 'mode':
         if (this.#mode !== undefined) break;

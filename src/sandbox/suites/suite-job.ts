@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
-import type { SaidError, SaidSuiteEnd, SaidSuiteTest } from '../scripts/events.ts';
+import type { ReportedError, ReportedSuiteEnd, ReportedSuiteTest } from '../scripts/events.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
 import type { ManagerName } from './package-managers.ts';
 import type { OutputStream } from './step.ts';
@@ -69,10 +69,10 @@ export interface TestReport {
   readonly playwrightVersion: string | null;
   /** How many times Playwright ran tests. */
   readonly beginCount: number;
-  readonly ends: readonly SaidSuiteEnd[];
-  readonly tests: readonly SaidSuiteTest[];
+  readonly ends: readonly ReportedSuiteEnd[];
+  readonly tests: readonly ReportedSuiteTest[];
   /** Errors outside of any test. */
-  readonly errors: readonly SaidError[];
+  readonly errors: readonly ReportedError[];
   /** Values the suite gave to `SERVICE_SECRET_*` variables; they must not leave. */
   readonly secrets: readonly string[];
   /** Whether it made more values secret than can be masked; nothing of what it wrote is here then. */

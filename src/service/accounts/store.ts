@@ -96,7 +96,7 @@ export class Accounts {
     return this.#db.selectFrom('api_keys').selectAll().where('key_hash', '=', keyHash).executeTakeFirst();
   }
 
-  async noteUse(keyId: string, now: number): Promise<void> {
+  async recordUse(keyId: string, now: number): Promise<void> {
     await this.#db.updateTable('api_keys').set({ last_used: now }).where('id', '=', keyId).execute();
   }
 

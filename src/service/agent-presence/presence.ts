@@ -34,7 +34,7 @@ const forgetAfterMs = 7 * 86_400_000;
 /** What an agent says about the check types it knows, and about what it lost; stored as JSON. */
 type AgentCapabilities = Pick<ClaimRequest, 'backends' | 'unavailable' | 'runtimes' | 'droppedResults'>;
 
-interface Sighting {
+interface WrittenSession {
   readonly writtenAt: number;
   readonly fingerprint: string;
 }
@@ -44,9 +44,9 @@ interface Sighting {
  * and stay apart. A session is written at most every ten seconds unless what it says of itself changes: polls
  * are frequent, and the answers that use this look back minutes.
  */
-export class AgentSightings {
+export class AgentPresence {
   readonly #store: Store;
-  readonly #seen = new LruMap<string, Sighting>(maxRemembered);
+  readonly #written = new LruMap<string, WrittenSession>(maxRemembered);
   #newSessions = 0;
   #forgottenAt = 0;
 
@@ -55,7 +55,7 @@ export class AgentSightings {
   }
 
   /** A claim: it carries all that is known of an agent. */
-  async claimed(
+  async recordClaim(
     { id: locationId, key_id: keyId }: { readonly id: string; readonly key_id: string },
     request: ClaimRequest,
     now: number,
@@ -90,7 +90,7 @@ export class AgentSightings {
   }
 
   /** Any other call of a session. */
-  async heard(
+  async recordCall(
     locationId: string,
     session: { readonly agentId: string; readonly sessionId: string },
     now: number,
@@ -100,12 +100,12 @@ export class AgentSightings {
   }
 
   /** A session said goodbye: its location is without it at once. */
-  async left(
+  async recordDeparture(
     locationId: string,
     { agentId, sessionId }: { readonly agentId: string; readonly sessionId: string },
     now: number,
   ): Promise<void> {
-    this.#seen.delete(keyOf(locationId, { agentId, sessionId }));
+    this.#written.delete(keyOf(locationId, { agentId, sessionId }));
     await this.#store.locations.sessionLeft(locationId, agentId, sessionId, now);
   }
 
@@ -116,10 +116,10 @@ export class AgentSightings {
     fingerprint?: string,
   ): boolean {
     const key = keyOf(locationId, session);
-    const last = this.#seen.get(key);
+    const last = this.#written.get(key);
     const isFresh = last !== undefined && now - last.writtenAt < writeEveryMs && now >= last.writtenAt;
     if (isFresh && (fingerprint === undefined || fingerprint === last.fingerprint)) return false;
-    this.#seen.set(key, { writtenAt: now, fingerprint: fingerprint ?? last?.fingerprint ?? '' });
+    this.#written.set(key, { writtenAt: now, fingerprint: fingerprint ?? last?.fingerprint ?? '' });
     return true;
   }
 

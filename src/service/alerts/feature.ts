@@ -13,7 +13,7 @@ import { AlertChannels } from './channels/store.ts';
 import { configuredNotifier } from './delivery/configured-notifier.ts';
 import { AlertNotifications } from './delivery/store.ts';
 import { templateThread } from './delivery/template-thread.ts';
-import { noteAway } from './gaps/away.ts';
+import { recordAgentless } from './gaps/agentless.ts';
 import { monitoringGapHandlers } from './gaps/routes.ts';
 import { MonitoringGaps } from './gaps/store.ts';
 import { alertHandlingHandlers } from './handling/routes.ts';
@@ -40,7 +40,7 @@ export const alerts: Feature = {
   repositories,
   parts: {
     channelSettings: ({ config }) => config,
-    noteAway: () => noteAway,
+    recordAgentless: () => recordAgentless,
   },
   connect: ({ metrics }) => metrics.queues.push(templateThread),
   routes: [
@@ -80,6 +80,6 @@ declare module '@picket/platform/store/repositories.ts' {
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly channelSettings: ChannelSettings;
-    readonly noteAway: typeof noteAway;
+    readonly recordAgentless: typeof recordAgentless;
   }
 }

@@ -3,7 +3,7 @@ import { batches, type Page, readPage } from '@picket/platform/store/engine/quer
 import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
-import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
+import { incidentsIn, type TriggeredIncident } from '../incidents/requested-incident.ts';
 import type { AlertRow, AlertStateRow, HeldAlertRow } from './tables.ts';
 
 const stateOf = storedValue<Parameters<typeof incidentsIn>[0]>('alert_states.state', {});

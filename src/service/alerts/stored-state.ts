@@ -1,6 +1,6 @@
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import { incidentsIn, type TriggeredIncident } from '../incidents/asked.ts';
+import { incidentsIn, type TriggeredIncident } from '../incidents/requested-incident.ts';
 import type { Actor } from './handling/actor.ts';
 import type { AlertPolicy } from './policy.ts';
 import { type AlertState, nextTimerAt, quietState, type Verdict } from './state.ts';

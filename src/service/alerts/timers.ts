@@ -2,7 +2,7 @@ import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { notifyOfCertificates } from './certificates/notify.ts';
-import { awayCause, endAbsences } from './gaps/away.ts';
+import { agentlessCause, endAbsences } from './gaps/agentless.ts';
 import { forgetOrphans, openDueGaps } from './gaps/watch.ts';
 import { releaseHeld } from './location-alerts.ts';
 import { raiseDueAlerts } from './raise.ts';
@@ -71,7 +71,7 @@ export class AlertTimers {
 
   async #endAbsences(): Promise<void> {
     // Read first: an idle service opens no write transactions.
-    if ((await this.#store.gaps.groupsOf(awayCause)).length === 0) return;
+    if ((await this.#store.gaps.groupsOf(agentlessCause)).length === 0) return;
     const now = this.#clock.wallMs();
     const hasNews = await this.#store.transaction((repositories) => endAbsences(repositories, now));
     if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);

@@ -5,7 +5,7 @@ import { changeItems } from './rules/change.ts';
 import { rules } from './rules/index.ts';
 import { sentence } from './rules/location.ts';
 import { maintenanceItems } from './rules/own.ts';
-import { type Case, caseOf, failedPart } from './seen/case.ts';
+import { type AnalysisInput, analysisInput, failedPart } from './run-view/case.ts';
 
 /**
  * What an error was caused by, by fixed rules: the same evidence has the same analysis. Pure, and never throws,
@@ -13,7 +13,7 @@ import { type Case, caseOf, failedPart } from './seen/case.ts';
  * known and that the cause is open: that is where a model could word and rank further.
  */
 export function analyse(evidence: Evidence): Analysis {
-  const given = caseOf(evidence);
+  const given = analysisInput(evidence);
   if (!given) return analysisOf(nothingLeft(evidence), [], null);
   const conclusion = firstOf(given) ?? unknown(given);
   const known = JSON.stringify(conclusion.evidence);
@@ -24,13 +24,13 @@ export function analyse(evidence: Evidence): Analysis {
   return analysisOf(
     { ...conclusion, evidence: [first, ...rest] },
     [...around, ...otherErrors(given)],
-    given.verdict.whatFailed,
+    given.verdict,
   );
 }
 
 /** What every other surface says of the run, in the place of its bare message; and what else it follows from. */
 function verdictFirst(
-  { run, verdict }: Case,
+  { run, verdict }: AnalysisInput,
   evidence: readonly EvidenceItem[],
 ): [EvidenceItem, EvidenceItem[]] {
   const { sentence: said, whatFailed } = verdict;
@@ -45,7 +45,7 @@ function verdictFirst(
 }
 
 /** A conclusion that contradicts what the run says that failed does not count: the next rule is asked. */
-function firstOf(given: Case): Conclusion | undefined {
+function firstOf(given: AnalysisInput): Conclusion | undefined {
   for (const rule of rules) {
     const conclusion = rule(given);
     if (conclusion && agreesWith(given.verdict.failing, conclusion)) return conclusion;
@@ -65,7 +65,7 @@ function nothingLeft({ errorMessage, check }: Evidence): Conclusion {
   };
 }
 
-function unknown({ run, before, target, verdict }: Case): Conclusion {
+function unknown({ run, before, target, verdict }: AnalysisInput): Conclusion {
   const part = failedPart({ verdict });
   const isOfTarget = part === verdict.whatFailed;
   const what = isOfTarget ? target : part;
@@ -81,7 +81,7 @@ function unknown({ run, before, target, verdict }: Case): Conclusion {
 }
 
 /** What else the newest run had against its target. */
-function otherErrors({ run }: Case) {
+function otherErrors({ run }: AnalysisInput) {
   return run.result.errorMessages
     .slice(1, 4)
     .flatMap((message) => (sentence(message) === '' ? [] : [shown(`Also: ${sentence(message)}`, 'error')]));

@@ -1,6 +1,8 @@
 import type { Failing } from '@picket/checks/judging/failure-words.ts';
-import type { classifications } from '@picket/protocol/results/root-cause-analysis.ts';
+import { failingOfOlderAnalysis } from '@picket/checks/judging/older-agents.ts';
+import type { classifications, RootCauseAnalysis } from '@picket/protocol/results/root-cause-analysis.ts';
 
+type Analysis = RootCauseAnalysis['analysis'];
 type Classification = (typeof classifications)[number];
 
 /**
@@ -59,13 +61,14 @@ export function agreesWith(failing: Failing, { owner, classification }: Owned): 
 
 /**
  * Whether an analysis of an error says what the cause of this run is: runs whose errors read alike can fail by different
- * things. Those of earlier versions do not say what failed.
+ * things. Those of earlier versions name the failed part in words only, or not at all.
  */
 export function isOfRun(
-  { whatFailed }: { readonly whatFailed: string | null },
-  failed: { readonly whatFailed: string } | null,
+  { failing, whatFailed }: Pick<Analysis, 'failing' | 'whatFailed'>,
+  failed: { readonly failing: Failing } | null,
 ): boolean {
-  return whatFailed === null || failed === null || whatFailed === failed.whatFailed;
+  const part = failing ?? (whatFailed === null ? null : failingOfOlderAnalysis(whatFailed));
+  return part === null || failed === null || part === failed.failing;
 }
 
 /** The classification in words that say whose: a configuration error may be the target's, the check's or the location's. */

@@ -1,3 +1,4 @@
+import type { FailureWords } from '@picket/checks/judging/failure-words.ts';
 import type { RootCauseAnalysis } from '@picket/protocol/results/root-cause-analysis.ts';
 import { type CauseOwner, kindWords } from './cause-owner.ts';
 
@@ -38,18 +39,19 @@ const beginnings: Readonly<Record<Certainty, string>> = {
 /**
  * A conclusion in the form of the API. The certainty is its first word.
  *
- * @param whatFailed what the run says that failed, in the words of every surface; null where no run is left.
+ * @param failed the failed part according to the run; null where no run is left.
  */
 export function analysisOf(
   conclusion: Conclusion,
   asides: readonly EvidenceItem[],
-  whatFailed: string | null,
+  failed: Pick<FailureWords, 'whatFailed' | 'failing'> | null,
 ): Analysis {
   const { certainty, classification, cause, impact, next, evidence, links } = conclusion;
   return {
     classification,
     kind: kindWords(conclusion),
-    whatFailed,
+    whatFailed: failed?.whatFailed ?? null,
+    failing: failed?.failing ?? null,
     certainty,
     rootCause: `${beginnings[certainty]}: ${cause}`,
     userImpact: impact,

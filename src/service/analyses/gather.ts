@@ -3,8 +3,8 @@ import { storedChanges } from '../audit/changes.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import type { ChangeFacts, Company, Evidence, StoredRun } from './evidence.ts';
 import type { ResultMark, ResultTable } from './evidence-store.ts';
-import { fieldsOf } from './seen/read.ts';
-import { viewOf } from './seen/run-view.ts';
+import { fieldsOf } from './run-view/read.ts';
+import { viewOf } from './run-view/run-view.ts';
 
 type Group = NonNullable<Awaited<ReturnType<Repositories['errorGroups']['find']>>>;
 type Check = NonNullable<Awaited<ReturnType<Repositories['checks']['find']>>>;

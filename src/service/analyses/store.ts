@@ -19,7 +19,7 @@ const maxShown = 10;
 const longestWaitMs = 30 * 60_000;
 
 /** What an analysis is asked for. */
-export interface AskedAnalysis {
+export interface RequestedAnalysis {
   readonly id: string;
   readonly accountId: string;
   readonly groupId: string;
@@ -39,7 +39,7 @@ export class RootCauseAnalyses {
   }
 
   /** Asks for analyses; they are made at once. */
-  async ask(asked: readonly AskedAnalysis[], now: number): Promise<void> {
+  async ask(asked: readonly RequestedAnalysis[], now: number): Promise<void> {
     const rows = asked.map(
       (one): RootCauseAnalysisRow => ({
         ...{ id: one.id, account_id: one.accountId, group_id: one.groupId, group_kind: one.groupKind },

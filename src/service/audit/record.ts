@@ -5,7 +5,7 @@ import { keptAnswer, noChanges } from './changes.ts';
 import type { AuditRow } from './tables.ts';
 
 /** Something that was done, or refused, and is no operation of the API. */
-export interface Deed {
+export interface AuditedAction {
   readonly actor: {
     readonly kind: AuditRow['actor_kind'];
     readonly id: string | null;
@@ -28,7 +28,7 @@ export interface Deed {
 export async function record(
   repositories: Pick<Repositories, 'audit'>,
   clock: Clock,
-  deed: Deed,
+  deed: AuditedAction,
 ): Promise<void> {
   const { actor, accountId, operation, address, resource, resourceName, outcome, before, after } = deed;
   await repositories.audit.insert({

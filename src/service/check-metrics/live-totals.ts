@@ -22,7 +22,7 @@ const aheadMs = 60_000;
 export class LiveTotals {
   readonly #store: Store;
   #totals = new Map<string, LocationTotals>();
-  /** All runs up to here are in the totals; those behind it that are, too, are in `#seen`. */
+  /** All runs up to here are in the totals; those behind it that are, too, are in `written`. */
   #settledMs = 0;
   #seen = new Map<string, number>();
   #stored: ShardCursors | undefined;

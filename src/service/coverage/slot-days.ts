@@ -1,5 +1,5 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
-import { isOnItsWay, isSince } from '@picket/platform/store/days/ended-day.ts';
+import { isSince, isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
 import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { atAddresses } from '@picket/platform/store/engine/removal.ts';
@@ -87,7 +87,7 @@ export class SlotDays {
       .selectFrom('runs')
       .select((eb) => eb.fn.min('slot_at').as('at'))
       .where('check_id', '=', checkId)
-      .where(isOnItsWay)
+      .where(isUnfinished)
       .where('state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
       // Both in one condition: SQLite would take the index of all runs of the schedule, not that of the few that are live.
       .where((eb) => eb.fn.coalesce('check_session_id', 'test_session_id'), 'is', null)

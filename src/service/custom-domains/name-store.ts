@@ -10,7 +10,7 @@ export class ServiceNames {
     this.#db = db;
   }
 
-  async note(row: ServiceNameRow): Promise<void> {
+  async record(row: ServiceNameRow): Promise<void> {
     const { source, seen } = row;
     await this.#db
       .insertInto('service_names')

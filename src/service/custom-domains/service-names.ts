@@ -26,7 +26,7 @@ interface NameDeps {
  * Notes by which names agents, other programs with a key, and probes call the service, so that no page takes them. In
  * memory; a name is written when it is new, and once a day.
  */
-export function noteServiceNames(app: FastifyInstance, { store, clock, logger, isOfPage }: NameDeps): void {
+export function recordServiceNames(app: FastifyInstance, { store, clock, logger, isOfPage }: NameDeps): void {
   const noted = { CALL: new Map<string, number>(), PROBE: new Map<string, number>() };
   app.addHook('onResponse', async (request) => {
     const isCall =
@@ -40,7 +40,7 @@ export function noteServiceNames(app: FastifyInstance, { store, clock, logger, i
     if (last === undefined ? known.size >= mostNames[source] : seen - last < dayMs) return;
     known.set(name, seen);
     try {
-      if (!(await isOfPage(name))) await store.serviceNames.note({ name, source, seen });
+      if (!(await isOfPage(name))) await store.serviceNames.record({ name, source, seen });
     } catch (thrown) {
       known.delete(name);
       logger.debug({ err: toError(thrown) }, 'failed to store a host name of the service; retrying');

@@ -151,7 +151,7 @@ export class Heartbeats {
     return row?.looked_at ?? null;
   }
 
-  async noteLook(now: number): Promise<void> {
+  async recordLook(now: number): Promise<void> {
     await this.#db
       .insertInto('heartbeat_watch')
       .values({ id: 1, looked_at: now })

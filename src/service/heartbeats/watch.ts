@@ -3,7 +3,7 @@ import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
-import { noteAway } from '../alerts/gaps/away.ts';
+import { recordAgentless } from '../alerts/gaps/agentless.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { HeartbeatRecorder } from './heartbeats.ts';
@@ -53,7 +53,7 @@ export class HeartbeatWatch {
       const lookedAt = await repositories.heartbeats.lookedAt();
       if (lookedAt !== null && now - lookedAt > awayAfterMs) {
         const spared = await repositories.heartbeats.expectedBetween(lookedAt, now);
-        isAway = await noteAway(
+        isAway = await recordAgentless(
           repositories,
           await this.#recorder.pass(repositories, spared, { now, reason: 'service-away' }),
           now,
@@ -80,7 +80,7 @@ export class HeartbeatWatch {
         });
         hasAlerts ||= isTold;
       }
-      await repositories.heartbeats.noteLook(now);
+      await repositories.heartbeats.recordLook(now);
       return { count: overdue.length, hasAlerts };
     });
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);

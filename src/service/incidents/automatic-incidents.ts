@@ -1,7 +1,7 @@
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { affectedServices } from '../maintenance/affected.ts';
 import { isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
-import type { OwnIncident } from './asked.ts';
+import type { OwnIncident } from './requested-incident.ts';
 import { failByRule, type MailingOptions, recoverByRule } from './rules/rule-incidents.ts';
 import { mailIncidentUpdate } from './subscriber-mails.ts';
 import type { IncidentEvent, IncidentHandler } from './trigger.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '@picket/lib/clock.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { AskedIncident, OwnIncident, TriggeredIncident } from './asked.ts';
+import type { OwnIncident, RequestedIncident, TriggeredIncident } from './requested-incident.ts';
 
 const incidentOf = storedValue('incident_events.definition', {} as IncidentEvent['incident']);
 
@@ -21,7 +21,7 @@ export interface IncidentEvent {
   readonly accountId: string;
   readonly checkId: string;
   /** What the check asked for when it failed. */
-  readonly incident: AskedIncident;
+  readonly incident: RequestedIncident;
   /** When the alert was made, in epoch milliseconds. */
   readonly at: number;
 }

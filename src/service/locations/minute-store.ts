@@ -1,5 +1,5 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
-import { isOnItsWay } from '@picket/platform/store/days/ended-day.ts';
+import { isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
 import type { LocationMinuteRow } from './tables.ts';
@@ -48,7 +48,7 @@ export class LocationMinutes {
     let query = this.#db
       .selectFrom('runs')
       .innerJoin('private_locations', 'private_locations.id', 'runs.location_id')
-      .where(isOnItsWay)
+      .where(isUnfinished)
       .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)]);
     if (accountId !== undefined) query = query.where('private_locations.account_id', '=', accountId);
     const isWaiting = sql`runs.state = 'queued' and runs.ready_at <= ${now}`;

@@ -64,7 +64,7 @@ export async function endOutage(store: Store, location: LocationCaller, now: num
   if (isOver) store.signals.send([{ kind: 'alerts' }]);
 }
 
-interface OutageNews {
+interface OutageNotice {
   readonly location: Omit<LocationCaller, 'key_id'>;
   readonly since: number;
   readonly notice: 'failure' | 'recovery';
@@ -73,7 +73,7 @@ interface OutageNews {
 
 async function notify(
   repositories: Repositories,
-  news: OutageNews,
+  news: OutageNotice,
   channels: readonly AlertChannel[],
 ): Promise<void> {
   const { location, since, notice, now } = news;
@@ -100,7 +100,7 @@ function outageId(locationId: string, since: number): string {
   return alertId(locationId, 'outage', String(since));
 }
 
-function factsOf({ location, since, notice }: OutageNews): AlertFacts {
+function factsOf({ location, since, notice }: OutageNotice): AlertFacts {
   const from = new Date(since).toISOString();
   return {
     subject: 'location',

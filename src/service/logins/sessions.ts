@@ -100,7 +100,7 @@ export class Sessions {
   }
 
   /** Takes an invitation that was offered: null when it was taken, taken back, or offered too long ago. */
-  async takeOffer(token: string): Promise<{ person: PersonRow; accountId: string } | null> {
+  async redeemOffer(token: string): Promise<{ person: PersonRow; accountId: string } | null> {
     const now = this.#clock.wallMs();
     return this.#store.transaction(async (repositories) => {
       const { logins, members } = repositories;
@@ -108,7 +108,7 @@ export class Sessions {
       const invitation = row && (await members.invitation(row.account_id, row.id));
       const person = row?.person_id && (await members.person(row.person_id));
       if (!invitation || !person || invitation.expires <= now) return null;
-      if (!(await members.takeInvitation(invitation.id))) return null;
+      if (!(await members.redeemInvitation(invitation.id))) return null;
       await join(repositories, invitation, person.id, now);
       return { person, accountId: invitation.account_id };
     });

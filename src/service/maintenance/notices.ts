@@ -61,7 +61,7 @@ export class MaintenanceNotices {
     const { store, publicUrl } = this.#options;
     const { windowId, planned } = maintenance;
     await store.leaderTransaction(async (repositories) => {
-      const isNew = await repositories.maintenances.noteNotice({
+      const isNew = await repositories.maintenances.recordNotice({
         window_id: windowId,
         occurrence: planned.id,
         kind: notice.kind,

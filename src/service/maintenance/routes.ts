@@ -96,7 +96,7 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
           // Subscribers know now: the window's own notice of the same is not sent.
           const kind = body.status && noticeOf[body.status];
           if (kind)
-            await repositories.maintenances.noteNotice({ ...occurrenceOf(update), kind, created: now });
+            await repositories.maintenances.recordNotice({ ...occurrenceOf(update), kind, created: now });
         }
         return update;
       });

@@ -65,7 +65,7 @@ export class Maintenances {
   }
 
   /** Notes that a notice is sent. Returns false when it was before. */
-  async noteNotice(row: MaintenanceNoticeRow): Promise<boolean> {
+  async recordNotice(row: MaintenanceNoticeRow): Promise<boolean> {
     const done = await this.#db
       .insertInto('maintenance_notices')
       .values(row)

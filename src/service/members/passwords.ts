@@ -72,7 +72,7 @@ export async function acceptInvitation(
   const name = given.name.trim() || null;
   return store.transaction(async (repositories) => {
     const { members } = repositories;
-    if (!(await members.takeInvitation(invitation.id))) return null;
+    if (!(await members.redeemInvitation(invitation.id))) return null;
     const now = clock.wallMs();
     const isMailed = invitation.is_mailed;
     let person = await members.personByEmail(invitation.email);
@@ -129,7 +129,7 @@ export async function resetPassword(
   return deps.store.transaction(async (repositories) => {
     const { members, logins } = repositories;
     const reset = await members.reset(hashKey(token), deps.clock.wallMs());
-    if (!reset || !(await members.takeReset(reset.token_hash))) return null;
+    if (!reset || !(await members.redeemReset(reset.token_hash))) return null;
     if (reset.is_mailed) await prove(repositories, known);
     await members.updatePerson(known.id, { password: hash });
     await logins.deleteOfPerson(known.id);

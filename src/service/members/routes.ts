@@ -53,7 +53,7 @@ export function memberHandlers(deps: HandlerDeps & Pick<Mailing, 'mail'>): [stri
       if (!canMail(deps)) return { ...view, link, mailResult: 'not mailed: PUBLIC_URL is not set' };
       const account = found(await store.accounts.find(caller.accountId), 'account');
       // Before the mail leaves: who has it must find what it promises.
-      await store.members.noteMailed(row.id);
+      await store.members.recordMailed(row.id);
       const sent = await deps.mail.send(
         invitationMail({ address: row.email, account: account.name, by, link }),
       );
@@ -68,7 +68,7 @@ export function memberHandlers(deps: HandlerDeps & Pick<Mailing, 'mail'>): [stri
     },
     async deleteInvite({ caller, params }) {
       const row = await store.members.invitation(caller.accountId, params.id);
-      if (!row || !(await store.members.takeInvitation(row.id))) throw notFound(`invitation ${params.id}`);
+      if (!row || !(await store.members.redeemInvitation(row.id))) throw notFound(`invitation ${params.id}`);
     },
   });
 

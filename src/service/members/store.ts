@@ -134,7 +134,7 @@ export class Members {
     return all.where('id', '=', id).executeTakeFirst();
   }
 
-  async noteMailed(id: string): Promise<void> {
+  async recordMailed(id: string): Promise<void> {
     await this.#db.updateTable('invitations').set({ is_mailed: 1 }).where('id', '=', id).execute();
   }
 
@@ -150,7 +150,7 @@ export class Members {
   }
 
   /** Whether it was there: of several that take it at once, one learns that it did. */
-  async takeInvitation(id: string): Promise<boolean> {
+  async redeemInvitation(id: string): Promise<boolean> {
     const done = await this.#db.deleteFrom('invitations').where('id', '=', id).executeTakeFirst();
     return done.numDeletedRows > 0n;
   }
@@ -170,7 +170,7 @@ export class Members {
   }
 
   /** Whether it was there. */
-  async takeReset(tokenHash: string): Promise<boolean> {
+  async redeemReset(tokenHash: string): Promise<boolean> {
     const all = this.#db.deleteFrom('password_resets').where('token_hash', '=', tokenHash);
     return (await all.executeTakeFirst()).numDeletedRows > 0n;
   }

@@ -1,7 +1,7 @@
+import { dayMs } from '@picket/platform/store/days/day-ranges.ts';
 import { isSince } from '@picket/platform/store/days/ended-day.ts';
 import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
 import { onDemandRuns } from '@picket/platform/store/days/on-demand-runs.ts';
-import { dayMs } from '@picket/platform/store/days/stretches.ts';
 import { type Dialect, escapeLike } from '@picket/platform/store/engine/dialect.ts';
 import type { Page } from '@picket/platform/store/engine/queries.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';

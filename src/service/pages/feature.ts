@@ -10,11 +10,11 @@ import { subscriptionRoutes } from '@picket/protocol/pages/subscription.ts';
 import { badgeHandlers } from './badges/routes.ts';
 import { statusPageComponentHandlers } from './components/routes.ts';
 import { StatusPageComponents } from './components/store.ts';
-import { CopyKeeper } from './copy-keeper.ts';
 import { dashboardIncidentHandlers } from './dashboards/incident-routes.ts';
 import { DashboardIncidents } from './dashboards/incident-store.ts';
 import { dashboardHandlers } from './dashboards/routes.ts';
 import { Dashboards } from './dashboards/store.ts';
+import { PageSnapshotJob } from './page-snapshot-job.ts';
 import { previewHandlers } from './preview-routes.ts';
 import { publicPageHandlers } from './public-routes.ts';
 import { statusPageHandlers } from './routes.ts';
@@ -61,7 +61,7 @@ export const pages: Feature = {
   ],
   jobs: (parts) => {
     if (!parts.hasPages) return [];
-    const work = new CopyKeeper({ ...parts, proof: parts.domainProof });
+    const work = new PageSnapshotJob({ ...parts, proof: parts.domainProof });
     return [{ name: 'copies of pages', leaderOnly: true, longestMs: 10_000, work }];
   },
 };

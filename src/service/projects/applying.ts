@@ -7,9 +7,9 @@ import { storeWithin } from '@picket/platform/operations/within-transaction.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { DeploymentInput } from '@picket/protocol/projects/project.ts';
-import { type CarriedOut, carryOut } from './carry-out.ts';
+import { type AppliedResources, applyResources } from './apply-resources.ts';
+import { parseDesiredState } from './desired-state.ts';
 import type { ProjectRow } from './tables.ts';
-import { readWished } from './wished.ts';
 
 /** What a deployment is to do, as it is stored until it is done. */
 export interface DeploymentRequest {
@@ -32,7 +32,7 @@ export async function applyProject(work: {
   readonly request: DeploymentRequest;
   readonly now: number;
   readonly onProgress: (done: number) => Promise<void>;
-}): Promise<{ project: ProjectRow; done: CarriedOut }> {
+}): Promise<{ project: ProjectRow; done: AppliedResources }> {
   const { repositories, operations, accountId, logicalId, request, now, onProgress } = work;
   const { projects } = repositories;
   const { input, preserve } = request;
@@ -41,8 +41,8 @@ export async function applyProject(work: {
   const given = { repositories, operations, accountId, rows, preserve, isDry: false, onProgress };
   if (!input) {
     if (!stored) throw new AppError('NOT_FOUND', `There is no project "${logicalId}".`);
-    const nothing = readWished({ sharedFiles: [], resources: [] });
-    const done = await carryOut({ ...given, wished: nothing });
+    const nothing = parseDesiredState({ sharedFiles: [], resources: [] });
+    const done = await applyResources({ ...given, desired: nothing });
     await projects.delete(stored.id);
     return { project: stored, done };
   }
@@ -60,7 +60,7 @@ export async function applyProject(work: {
       };
   if (stored) await projects.update(project.id, { name, repo_url: repoUrl, updated: now });
   else await projects.insert(project);
-  const done = await carryOut({ ...given, wished: readWished(input) });
+  const done = await applyResources({ ...given, desired: parseDesiredState(input) });
   await projects.replaceResources(project.id, done.rows);
   return { project, done };
 }

@@ -87,7 +87,7 @@ export class Deploying {
     this.#failure = undefined;
     if (failure) throw failure;
     while (this.#underWay.size < this.#mostAtOnce()) {
-      const row = await this.#take();
+      const row = await this.#claimNext();
       if (!row) return store.deployments.nextTakeoverAt();
       const work = askedBy({ key: row.account_id }, () => this.#work(row))
         .catch((thrown: unknown) => {
@@ -114,12 +114,12 @@ export class Deploying {
   }
 
   /** Accounts that have had one come after those that wait for theirs. */
-  async #take(): Promise<DeploymentRow | undefined> {
+  async #claimNext(): Promise<DeploymentRow | undefined> {
     const { store, clock } = this.#deps;
     const now = clock.wallMs();
     const take = (leftOut: Iterable<string>) =>
       store.transaction(({ deployments }) =>
-        deployments.take(this.#worker, now, now + leaseMs, [...leftOut]),
+        deployments.claim(this.#worker, now, now + leaseMs, [...leftOut]),
       );
     let row = await take(new Set([...this.#underWay.keys(), ...this.#served]));
     if (!row && this.#served.size > 0) {

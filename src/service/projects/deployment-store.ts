@@ -110,7 +110,7 @@ export class Deployments {
    * The oldest one that nobody works on, of an account that is not left out, with what it is to do; from now on the
    * worker does.
    */
-  async take(
+  async claim(
     worker: string,
     now: number,
     untilMs: number,

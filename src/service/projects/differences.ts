@@ -1,8 +1,8 @@
 import { kinds } from '@picket/protocol/projects/kinds.ts';
 import type { Change } from '@picket/protocol/projects/project.ts';
+import { type DesiredProject, keyOf } from './desired-state.ts';
 import { physicalIdOf } from './kinds/index.ts';
 import type { ProjectResourceRow } from './tables.ts';
-import { keyOf, type WishedProject } from './wished.ts';
 
 export interface Departure {
   readonly row: ProjectResourceRow;
@@ -16,11 +16,11 @@ export interface Departure {
  * @returns first what goes before anything is written, then what others may be using until then.
  */
 export function departures(
-  wished: WishedProject,
+  desired: DesiredProject,
   rows: readonly ProjectResourceRow[],
   preserve: boolean,
 ): { readonly first: readonly Departure[]; readonly last: readonly Departure[] } {
-  const known = new Set([...wished.resources, ...wished.named].map(keyOf));
+  const known = new Set([...desired.resources, ...desired.named].map(keyOf));
   const gone = rows
     .filter(
       (row) => row.member === 1 && row.import_id === null && !known.has(`${row.type} ${row.logical_id}`),

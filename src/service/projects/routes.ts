@@ -18,13 +18,13 @@ import { DeploymentResult, projectRoutes } from '@picket/protocol/projects/proje
 import { z } from 'zod';
 import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from '../sessions/completion.ts';
+import { applyResources } from './apply-resources.ts';
 import { type Deployer, type DeploymentRequest, rehearse } from './applying.ts';
-import { carryOut } from './carry-out.ts';
 import type { DeploymentState } from './deployment-store.ts';
+import { parseDesiredState } from './desired-state.ts';
 import { sendEvents } from './events.ts';
 import type { DeploymentRow, ProjectRow } from './tables.ts';
 import { deploymentView, projectOf, projectView } from './views.ts';
-import { readWished } from './wished.ts';
 
 export interface ProjectDeps extends HandlerDeps {
   readonly ledger: Pick<Ledger, 'draining'>;
@@ -58,12 +58,12 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
   ): Promise<{ stored: ProjectRow | undefined; diff: Change[] }> => {
     const { accountId } = deployer.caller;
     const { input } = given;
-    const wished = readWished(input ?? { resources: [], sharedFiles: [] });
+    const desired = parseDesiredState(input ?? { resources: [], sharedFiles: [] });
     const stored = await store.projects.find(accountId, given.logicalId);
     const rows = stored ? await store.projects.resources(stored.id) : [];
     const operations = new Operations({ ...deployer, handlers: handlersOn(store) });
-    const work = { repositories: store, operations, accountId, wished, rows, preserve: given.preserve };
-    const { changes } = await carryOut({ ...work, isDry: true, onProgress: lettingOthersIn() });
+    const work = { repositories: store, operations, accountId, desired, rows, preserve: given.preserve };
+    const { changes } = await applyResources({ ...work, isDry: true, onProgress: lettingOthersIn() });
     return { stored, diff: [...changes] };
   };
 

@@ -1,7 +1,7 @@
+import { type DesiredResource, keyOf } from './desired-state.ts';
 import { isKind, kinds, physicalIdOf } from './kinds/index.ts';
 import type { Body, ResourceKind } from './kinds/kind.ts';
 import type { ProjectResourceRow } from './tables.ts';
-import { keyOf, type Wished } from './wished.ts';
 
 /** A change that is to be made first. */
 export interface Vacated {
@@ -17,12 +17,12 @@ export interface Vacated {
  * @param rows pages that are to be written or deleted.
  */
 export async function vacated(
-  wished: readonly Wished[],
+  desired: readonly DesiredResource[],
   rows: readonly ProjectResourceRow[],
   stored: (kind: ResourceKind, id: string | number) => Promise<Body | undefined>,
 ): Promise<Vacated[]> {
   const takers = new Map<string, string>();
-  for (const one of wished) {
+  for (const one of desired) {
     if (!isKind(one.type)) continue;
     const kind = kinds[one.type];
     const body = kind.exclusive ? (kind.bodyOf?.(one.payload) ?? one.payload) : {};

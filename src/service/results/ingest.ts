@@ -75,7 +75,7 @@ export class Ingest {
     this.#everyNthPass = options.everyNthPass ?? 1;
   }
 
-  async take(
+  async ingest(
     location: LocationCaller,
     reporter: Reporter,
     items: readonly unknown[],
@@ -91,12 +91,12 @@ export class Ingest {
         if (parsed.success) entries.push({ index, report: withLowerCaseIds(parsed.data) });
         else receipts[index] = rejected(resultIdIn(item), describeIssues(parsed.error.issues));
       }
-      await this.#takeBatch(location, reporter, entries, receipts);
+      await this.#ingestBatch(location, reporter, entries, receipts);
     }
     return receipts;
   }
 
-  async #takeBatch(
+  async #ingestBatch(
     location: LocationCaller,
     reporter: Reporter,
     entries: readonly Entry[],

@@ -1,7 +1,7 @@
 import type { Change } from '@picket/platform/store/engine/dialect.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { missOf } from '../alerts/gaps/gap.ts';
-import { noteMeasured, noteMissed } from '../alerts/gaps/watch.ts';
+import { recordMeasured, recordMissed } from '../alerts/gaps/watch.ts';
 import { raiseAlerts } from '../alerts/raise.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { wasMeasured } from './analytics/measured-values.ts';
@@ -102,11 +102,11 @@ async function updateStatusesAndRaiseAlerts(
   await repositories.statuses.apply(results.map(statusChange), parallel, now, stored);
   const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
   const hasAlerts = await raiseAlerts(repositories, counted, { lastSlots, alerted }, now);
-  return (await noteGaps(repositories, results, unmeasured, now)) || hasAlerts;
+  return (await recordGaps(repositories, results, unmeasured, now)) || hasAlerts;
 }
 
 /** What was measured ends gaps; an error of ours measured nothing. */
-async function noteGaps(
+async function recordGaps(
   repositories: Repositories,
   results: readonly FinalResult[],
   unmeasured: ReadonlySet<string>,
@@ -114,7 +114,7 @@ async function noteGaps(
 ): Promise<boolean> {
   const [broken, measured] = [1, 0].map((flag) => results.filter(({ row }) => row.has_errors === flag));
   const ofGaps = (measured ?? []).filter(({ run }) => unmeasured.has(run.check_id));
-  const isOver = await noteMeasured(
+  const isOver = await recordMeasured(
     repositories,
     ofGaps.map(({ run }) => ({
       checkId: run.check_id,
@@ -127,7 +127,7 @@ async function noteGaps(
   const misses = ofSchedule.map(({ run, row }) =>
     missOf(run, 'error', { code: row.code ?? '', message: row.message ?? '' }),
   );
-  return (await noteMissed(repositories, misses, now)) || isOver;
+  return (await recordMissed(repositories, misses, now)) || isOver;
 }
 
 function statusChange({ run, row: result, target }: FinalResult): StatusChange {

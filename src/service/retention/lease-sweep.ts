@@ -9,7 +9,7 @@ import { artifactWindowMs } from '@picket/protocol/results/artifact.ts';
 import { agentPresentMs, agentSeenWindowMs } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import { isGapReason, type Miss, missOf } from '../alerts/gaps/gap.ts';
-import { noteMissed } from '../alerts/gaps/watch.ts';
+import { recordMissed } from '../alerts/gaps/watch.ts';
 import { canRun } from '../checks/warnings/warnings.ts';
 import { beginOutages } from '../locations/outages.ts';
 import type { ServiceMetrics } from '../metrics/metrics.ts';
@@ -74,7 +74,7 @@ export class LeaseSweep {
     const stoodStillMs = nowMs - this.#lastTurnMs - leaseSweepLongestMs(this.#leaseTtlMs);
     if (stoodStillMs > this.#leaseTtlMs / 2) this.#sparedUntilMs = nowMs + this.#leaseTtlMs;
     const isSparing = nowMs < this.#sparedUntilMs;
-    if (nowMs >= this.#takesBackAtMs) await this.#takeBackFuture();
+    if (nowMs >= this.#takesBackAtMs) await this.#withdrawFutureRuns();
     const endedLeases = isSparing ? 0 : await this.#endLeases();
     const outlived = await this.#endOutlived();
     const isPurging = await this.#purge();
@@ -88,11 +88,11 @@ export class LeaseSweep {
     return next === null || next > sparedUntil ? next : sparedUntil;
   }
 
-  async #takeBackFuture(): Promise<void> {
+  async #withdrawFutureRuns(): Promise<void> {
     this.#takesBackAtMs = this.#clock.monotonicMs() + takeBackEveryMs;
     // The clock is read once there is a connection: after a wait for it, new runs would seem to be in the future.
     const runs = await this.#store.transaction((repositories) =>
-      repositories.runs.takeBackFuture(this.#clock.wallMs(), this.#leaseTtlMs),
+      repositories.runs.withdrawFutureRuns(this.#clock.wallMs(), this.#leaseTtlMs),
     );
     if (runs === 0) return;
     this.#logger.warn({ runs }, 'the clock was ahead; released leases and waits in the future');
@@ -110,7 +110,7 @@ export class LeaseSweep {
         now,
       );
       const missed = await this.#giveUp(repositories, poisonous, () => 'agent-lost', now);
-      const hasGaps = await noteMissed(repositories, missesOf(missed), now);
+      const hasGaps = await recordMissed(repositories, missesOf(missed), now);
       return { ended, missed, hasGaps, queued: others.map((run): RunRow => ({ ...run, state: 'queued' })) };
     });
     if (hasGaps) this.#store.signals.send([{ kind: 'alerts' }]);
@@ -138,7 +138,7 @@ export class LeaseSweep {
         (run) => run.last_result_id === null && !(run.location_id !== null && served.has(run.location_id)),
       );
       const isOut = await beginOutages(repositories, unserved, now);
-      const hasGaps = await noteMissed(repositories, missesOf(missed), now);
+      const hasGaps = await recordMissed(repositories, missesOf(missed), now);
       return { seen: waited.length, outlived, missed, hasAlerts: isOut || hasGaps };
     });
     this.#count(missed);
@@ -178,7 +178,7 @@ export class LeaseSweep {
       );
     }
     const tried = [...byReason.values()].flat().flatMap(({ test_session_id: id }) => id ?? []);
-    await repositories.testSessions.noteFailed(tried);
+    await repositories.testSessions.recordFailed(tried);
     return byReason;
   }
 

@@ -4,7 +4,7 @@ import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { changingRuns, isNowOneOf, lockedRuns, runsOnTheirWay } from './store.ts';
+import { changingRuns, isNowOneOf, lockedRuns, unfinishedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
 
 // As in store.ts: SQLite uses a partial index only when it sees its states.
@@ -69,7 +69,7 @@ export class Leases {
   }
 
   #due(filter: ClaimFilter, { lane, limit }: ClaimFilter['lanes'][number]): RawBuilder<boolean> {
-    const ids = runsOnTheirWay(this.#db)
+    const ids = unfinishedRuns(this.#db)
       .select('id')
       .where('location_id', '=', filter.locationId)
       .where('lane', '=', lane)
@@ -93,7 +93,7 @@ export class Leases {
     { now, since }: { readonly now: number; readonly since: number },
   ): Promise<Set<string>> {
     const here = this.#dialect.inList('location_id', [...new Set(locationIds)]);
-    const inHand = await runsOnTheirWay(this.#db)
+    const inHand = await unfinishedRuns(this.#db)
       .select(['location_id', 'lane'])
       .distinct()
       // The index of runs on their way has both states.
@@ -126,7 +126,7 @@ export class Leases {
 
   /** When the earliest run that waits for its time may be claimed at a location, or null. */
   async nextReadyAt(locationId: string, now: number): Promise<number | null> {
-    const row = await runsOnTheirWay(this.#db)
+    const row = await unfinishedRuns(this.#db)
       .select((eb) => eb.fn.min('ready_at').as('at'))
       .where('location_id', '=', locationId)
       .where('state', '=', queued)

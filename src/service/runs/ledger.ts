@@ -6,7 +6,7 @@ import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { queuedSignals, testedSignals } from '@picket/platform/store/engine/signals.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { ClaimRequest, LeasedRun, ReleaseRequest, RenewRequest } from '@picket/protocol/agent/agent.ts';
-import { AgentSightings } from '../agent-presence/presence.ts';
+import { AgentPresence } from '../agent-presence/presence.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
 import type { RunRow } from './tables.ts';
@@ -60,7 +60,7 @@ const claimsAtOnce = 4;
  */
 export class Ledger {
   readonly leaseTtlMs: number;
-  readonly sightings: AgentSightings;
+  readonly presence: AgentPresence;
   readonly #onAgentsBack: LedgerOptions['onAgentsBack'];
   readonly #store: Store;
   readonly #clock: Clock;
@@ -79,7 +79,7 @@ export class Ledger {
     this.#onAgentsBack = options.onAgentsBack;
     this.#store = options.store;
     this.#clock = options.clock;
-    this.sightings = new AgentSightings(options.store);
+    this.presence = new AgentPresence(options.store);
     this.#polls = new WaitingPolls(options.clock, options.store.signals);
   }
 
@@ -108,7 +108,7 @@ export class Ledger {
       await this.#queue.run(turn, () => this.#arrive(location, request));
       while (!stop.aborted && !poll.isDismissed && poll.cancelledRunIds.length === 0) {
         const runs = await this.#queue.run(turn, () =>
-          this.#take(location.id, freeLanes, { ...request, checkTypes }),
+          this.#leaseRuns(location.id, freeLanes, { ...request, checkTypes }),
         );
         if (runs.length > 0) {
           if (!gone.aborted) {
@@ -136,7 +136,7 @@ export class Ledger {
 
   /** What follows from it that an agent asks: it is seen, and what it never heard of is queued again. */
   async #arrive(location: LocationCaller, request: ClaimRequest): Promise<void> {
-    await this.sightings.claimed(location, request, this.#clock.wallMs());
+    await this.presence.recordClaim(location, request, this.#clock.wallMs());
     if (location.no_agent_since !== null) await this.#onAgentsBack(location);
     await this.#requeueUnheard(location.id, request);
   }
@@ -146,7 +146,7 @@ export class Ledger {
     return this.#queue.figures();
   }
 
-  async #take(
+  async #leaseRuns(
     locationId: string,
     freeLanes: readonly (typeof lanes)[number][],
     request: ClaimRequest,
@@ -202,7 +202,7 @@ export class Ledger {
     request: RenewRequest,
   ): Promise<{ lostRunIds: string[]; cancelledRunIds: string[] }> {
     const now = this.#clock.wallMs();
-    await this.sightings.heard(location.id, request, now);
+    await this.presence.recordCall(location.id, request, now);
     const held = sessionLeases(location, request);
     const renewed = new Set(
       await this.#store.transaction((repositories) => repositories.leases.renew(held, now + this.leaseTtlMs)),
@@ -218,8 +218,8 @@ export class Ledger {
   /** Puts leases an agent gives back into the queue; returns how many were still its own. */
   async release(location: LocationCaller, request: ReleaseRequest): Promise<number> {
     const now = this.#clock.wallMs();
-    if (request.isLeaving) await this.sightings.left(location.id, request, now);
-    else await this.sightings.heard(location.id, request, now);
+    if (request.isLeaving) await this.presence.recordDeparture(location.id, request, now);
+    else await this.presence.recordCall(location.id, request, now);
     return this.#release(sessionLeases(location, request));
   }
 

@@ -7,7 +7,7 @@ import type { RunRow } from './tables.ts';
 
 /** Takes the results of a batch and answers each with a receipt. */
 interface ResultIntake {
-  take(
+  ingest(
     location: LocationCaller,
     reporter: { readonly agentId: string; readonly sessionId: string },
     items: readonly unknown[],
@@ -47,7 +47,7 @@ export function agentHandlers(
       return { serverTime: clock.wallMs(), released };
     },
     async results({ caller, body }) {
-      const items = await ingest.take(caller, body, body.results);
+      const items = await ingest.ingest(caller, body, body.results);
       return { serverTime: clock.wallMs(), items };
     },
   });

@@ -42,7 +42,7 @@ it('goes on where checks stay as far ahead as they were', async () => {
     clock: { wallMs: () => now, monotonicMs: () => 0 } as SchedulerOptions['clock'],
     logger: createLogger('test', 'silent'),
     metrics: {} as SchedulerOptions['metrics'],
-    noteAway: async () => false,
+    recordAgentless: async () => false,
   });
   expect(await scheduler.turn()).toBe(now + 1);
   expect(looks).toBe(1);

@@ -18,7 +18,11 @@ export interface SchedulerOptions {
    * Hears of slots that passed while the service was away, in the transaction that records them; returns whether
    * there are notifications to send.
    */
-  readonly noteAway: (repositories: Repositories, runs: readonly RunRow[], now: number) => Promise<boolean>;
+  readonly recordAgentless: (
+    repositories: Repositories,
+    runs: readonly RunRow[],
+    now: number,
+  ) => Promise<boolean>;
 }
 
 const checksPerTurn = 500;
@@ -40,7 +44,7 @@ export class Scheduler {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #metrics: SchedulerOptions['metrics'];
-  readonly #noteAway: SchedulerOptions['noteAway'];
+  readonly #recordAgentless: SchedulerOptions['recordAgentless'];
   readonly #numbers = new RunNumbers();
   #comparedAtMs: number | undefined;
   /** How far the clock was ahead of the monotonic one at the last turn. */
@@ -51,7 +55,7 @@ export class Scheduler {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#metrics = options.metrics;
-    this.#noteAway = options.noteAway;
+    this.#recordAgentless = options.recordAgentless;
   }
 
   async turn(): Promise<number | null> {
@@ -78,7 +82,7 @@ export class Scheduler {
       );
       const inserted = await repositories.runs.insert(rows);
       const away = inserted.filter(({ reason }) => reason === 'service-away');
-      const hasAlerts = await this.#noteAway(repositories, away, now);
+      const hasAlerts = await this.#recordAgentless(repositories, away, now);
       const isMore = checks.length === checksPerTurn;
       return { inserted, hasAlerts, next: isMore ? now : await repositories.checks.nextSlotAt(parts) };
     });

@@ -1,5 +1,5 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
-import { endedAt, isOnItsWay, isSince } from '@picket/platform/store/days/ended-day.ts';
+import { endedAt, isSince, isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import type { Change, Dialect } from '@picket/platform/store/engine/dialect.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
@@ -29,13 +29,13 @@ export function isNowOneOf(states: readonly RawBuilder<unknown>[]): RawBuilder<b
 }
 
 /** The runs on their way, to be read. */
-export function runsOnTheirWay(db: Kysely<Tables>) {
-  return db.selectFrom('runs').where(isOnItsWay);
+export function unfinishedRuns(db: Kysely<Tables>) {
+  return db.selectFrom('runs').where(isUnfinished);
 }
 
 /** The same, to be changed. */
 export function changingRuns(db: Kysely<Tables>) {
-  return db.updateTable('runs').where(isOnItsWay);
+  return db.updateTable('runs').where(isUnfinished);
 }
 
 /** Some runs on their way, locked in the order of their ids, as every statement on many runs does. */
@@ -44,7 +44,7 @@ export function lockedRuns(
   dialect: Dialect,
   restrict: (runs: RunIds) => RunIds,
 ): RawBuilder<boolean> {
-  const ids = restrict(runsOnTheirWay(db).select('id'));
+  const ids = restrict(unfinishedRuns(db).select('id'));
   const inOrder = dialect.locksRows ? ids.orderBy('id') : ids;
   return dialect.inLocked('id', inOrder.modifyEnd(dialect.forUpdate));
 }
@@ -84,7 +84,7 @@ export class Runs {
   /** The sessions that hold leases of runs at some locations. */
   async sessionsAtWork(locationIds: readonly string[], now: number): Promise<Set<string>> {
     if (locationIds.length === 0) return new Set();
-    const rows = await runsOnTheirWay(this.#db)
+    const rows = await unfinishedRuns(this.#db)
       .select('session_id')
       .distinct()
       .where('state', '=', leased)
@@ -96,7 +96,7 @@ export class Runs {
 
   /** Runs whose lease ended; locked until the end of the transaction. */
   async leasesEnded(now: number, limit: number): Promise<RunRow[]> {
-    return runsOnTheirWay(this.#db)
+    return unfinishedRuns(this.#db)
       .selectAll()
       .where('state', '=', leased)
       .where('lease_until', '<=', now)
@@ -112,7 +112,7 @@ export class Runs {
    *
    * @returns how many there were.
    */
-  async takeBackFuture(now: number, leaseTtlMs: number): Promise<number> {
+  async withdrawFutureRuns(now: number, leaseTtlMs: number): Promise<number> {
     const leases = await changingRuns(this.#db)
       .set({ lease_until: now + leaseTtlMs })
       .where(
@@ -172,7 +172,7 @@ export class Runs {
 
   /** Queued runs that waited too long; locked until the end of the transaction. */
   async outlived(now: number, limit: number): Promise<RunRow[]> {
-    return runsOnTheirWay(this.#db)
+    return unfinishedRuns(this.#db)
       .selectAll()
       .where('state', '=', queued)
       .where('expires_at', '<=', now)
@@ -184,11 +184,11 @@ export class Runs {
 
   /** When the next lease ends or the next queued run has waited too long, or null. */
   async nextDeadline(): Promise<number | null> {
-    const nextLease = await runsOnTheirWay(this.#db)
+    const nextLease = await unfinishedRuns(this.#db)
       .select((eb) => eb.fn.min('lease_until').as('at'))
       .where('state', '=', leased)
       .executeTakeFirst();
-    const nextQueued = await runsOnTheirWay(this.#db)
+    const nextQueued = await unfinishedRuns(this.#db)
       .select((eb) => eb.fn.min('expires_at').as('at'))
       .where('state', '=', queued)
       .executeTakeFirst();
@@ -332,7 +332,7 @@ export class Runs {
    */
   async lockMany(ids: readonly string[]): Promise<Map<string, RunRow>> {
     if (ids.length === 0) return new Map();
-    const rows = await runsOnTheirWay(this.#db)
+    const rows = await unfinishedRuns(this.#db)
       .selectAll()
       .where(this.#dialect.inList('id', ids))
       .orderBy('id')

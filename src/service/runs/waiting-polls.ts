@@ -66,7 +66,7 @@ export class WaitingPolls {
 
   constructor(clock: Clock, signals: Signals) {
     this.#clock = clock;
-    this.#unsubscribe = signals.subscribe((signal) => this.#hear(signal));
+    this.#unsubscribe = signals.subscribe((signal) => this.#onSignal(signal));
   }
 
   join(interest: PollInterest): WaitingPoll {
@@ -91,7 +91,7 @@ export class WaitingPolls {
     this.#unsubscribe();
   }
 
-  #hear(signal: Signal): void {
+  #onSignal(signal: Signal): void {
     if (signal.kind === 'look') {
       for (const waiters of this.#byLocation.values()) for (const waiter of waiters) waiter.wake();
     } else if (signal.kind === 'dismiss') {

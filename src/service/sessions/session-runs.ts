@@ -12,7 +12,7 @@ import type { RunRow } from '../runs/tables.ts';
 const freshMs = 6 * 60_000;
 
 /** A run of a check on demand. */
-export function askedRun(
+export function requestedRun(
   check: EffectiveCheck,
   at: {
     readonly location: string;

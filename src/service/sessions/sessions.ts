@@ -11,7 +11,7 @@ import { RunNumbers } from '../runs/due-runs.ts';
 import { sessionVariables } from '../runs/session-variables.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { type AgentsNow, agentsNow, locationsNow, withUnableEnded } from './able-agents.ts';
-import { askedRun, queueAlone } from './session-runs.ts';
+import { queueAlone, requestedRun } from './session-runs.ts';
 import { fromRow } from './stored/definition-store.ts';
 import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './stored/tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
@@ -60,7 +60,7 @@ export class Sessions {
         const numbers = this.#numbers;
         const { ids } = agents;
         const runs = locationsNow(check, agents).map((location) =>
-          askedRun(check, { location, ids, now, numbers, session: { check_session_id: session.id } }),
+          requestedRun(check, { location, ids, now, numbers, session: { check_session_id: session.id } }),
         );
         return { session, runs };
       });
@@ -139,10 +139,12 @@ export class Sessions {
   ): Promise<RunRow[]> {
     const { session, checks, agents, now } = given;
     const at = { location: session.run_location, ids: agents.ids, now, numbers: this.#numbers };
-    const asked = checks.map((check) => askedRun(check, { ...at, session: { test_session_id: session.id } }));
+    const asked = checks.map((check) =>
+      requestedRun(check, { ...at, session: { test_session_id: session.id } }),
+    );
     const runs = withUnableEnded(asked, agents, now);
     if (runs.some(({ state }) => state === 'missed'))
-      await repositories.testSessions.noteFailed([session.id]);
+      await repositories.testSessions.recordFailed([session.id]);
     return queueAlone(repositories, checks, runs);
   }
 
@@ -163,7 +165,7 @@ export class Sessions {
       if (!(await sessions.find(accountId, session.id))) throw noSession(session);
       const now = this.#clock.wallMs();
       const runs = await repositories.runs.cancelSession(session, sequenceIds, now);
-      if (runs.length > 0) await sessions.noteCancelled(session.id, now);
+      if (runs.length > 0) await sessions.recordCancelled(session.id, now);
       return runs;
     });
     this.#store.signals.send([...cancelledSignals(cancelled), ...testedSignals(cancelled)]);

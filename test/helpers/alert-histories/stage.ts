@@ -21,13 +21,13 @@ import { ManualClock } from '../manual-clock.ts';
 import { openHarness, quietLogger, type ServiceHarness } from '../service/service.ts';
 import { urlDetail } from '../service/url-detail.ts';
 import { agendaOf, type Miss, nothingDue, type Slot } from './agenda.ts';
-import { type Course, Courses, desks, indexOf, placeOf, slugOf } from './course.ts';
 import { type History, isDownAt, placesOf, stepMs } from './history.ts';
+import { desks, type HistoryRun, HistoryRuns, indexOf, placeOf, slugOf } from './history-run.ts';
 import { judged, type Raised, type Verdict } from './judge.ts';
 
 /** What one slot of a check brings at one of its locations. */
 interface Report {
-  readonly course: Course;
+  readonly historyRun: HistoryRun;
   readonly checkId: string;
   readonly place: number;
   readonly isDown: boolean;
@@ -58,19 +58,19 @@ class HistoryStage {
   readonly #beganAt: number;
   readonly #timers: AlertTimers;
   readonly #causes: CauseWatch;
-  readonly #deeds: Courses;
+  readonly #deeds: HistoryRuns;
   readonly #watch: HeartbeatWatch;
   readonly #heartbeats: Heartbeats;
   #hasHeartbeats = false;
   #nextDeadline = 0;
   readonly #numbers = new RunNumbers();
-  readonly #courses = new Map<string, Course>();
+  readonly #historyRuns = new Map<string, HistoryRun>();
   /** When time alone makes something due. */
   #nextTurnAt = 0;
 
   constructor(harness: ServiceHarness, clock: ManualClock) {
     this.#harness = harness;
-    this.#deeds = new Courses(harness);
+    this.#deeds = new HistoryRuns(harness);
     this.#clock = clock;
     this.#beganAt = clock.wallMs();
     const { store } = harness;
@@ -87,28 +87,28 @@ class HistoryStage {
 
   async run(histories: readonly History[]): Promise<Verdict[]> {
     for (const history of histories) {
-      const course = await this.#deeds.begin(history);
-      this.#courses.set(course.accountId, course);
+      const historyRun = await this.#deeds.begin(history);
+      this.#historyRuns.set(historyRun.accountId, historyRun);
     }
-    const courses = [...this.#courses.values()];
+    const historyRuns = [...this.#historyRuns.values()];
     // Who does not look each few seconds takes itself to have been away.
     this.#hasHeartbeats = histories.some(({ checks }) => checks.some((check) => check.isHeartbeat));
     const endsAt = Math.max(...histories.map((history) => history.endsAt));
-    const due = agendaOf(courses);
+    const due = agendaOf(historyRuns);
     for (let at = 0; at <= endsAt; at += stepMs) {
       this.#clock.set(this.#beganAt + at);
       const { deeds, runs, misses, returns } = due.get(at) ?? nothingDue;
-      for (const course of deeds) await this.#deeds.carryOut(course, at);
+      for (const historyRun of deeds) await this.#deeds.perform(historyRun, at);
       for (const miss of misses) await this.#miss(miss);
-      for (const { course, place } of returns) await this.#return(course, place);
+      for (const { historyRun, place } of returns) await this.#return(historyRun, place);
       const isReported = await this.#report(runs, at);
       const isWatched = this.#hasHeartbeats && (await this.#watched());
       const isChanged = isReported || isWatched || deeds.length + misses.length + returns.length > 0;
       if (isChanged || this.#nextTurnAt <= this.#clock.wallMs()) await this.#takeTurns();
     }
     const verdicts: Verdict[] = [];
-    for (const course of courses) {
-      verdicts.push(judged(course.history, course.sent, await this.#raised(course)));
+    for (const historyRun of historyRuns) {
+      verdicts.push(judged(historyRun.history, historyRun.sent, await this.#raised(historyRun)));
     }
     return verdicts;
   }
@@ -138,15 +138,15 @@ class HistoryStage {
     await store.transaction((repositories) => storeOutcome(repositories, { final, attempts: [] }, now));
     const states = await store.alerts.statesOfChecks(final.map(({ row }) => row.check_id));
     const remembered = new Set(states.map((row) => row.check_id));
-    for (const { course, checkId } of due) {
-      if (remembered.has(checkId)) course.remembered.add(checkId);
-      else course.remembered.delete(checkId);
+    for (const { historyRun, checkId } of due) {
+      if (remembered.has(checkId)) historyRun.remembered.add(checkId);
+      else historyRun.remembered.delete(checkId);
     }
     return true;
   }
 
-  #dueOf({ course, index, isFirst }: Slot, at: number): Report[] {
-    const { history, checkIds, remembered } = course;
+  #dueOf({ historyRun, index, isFirst }: Slot, at: number): Report[] {
+    const { history, checkIds, remembered } = historyRun;
     const checkId = checkIds[index];
     const check = history.checks[index];
     if (checkId === undefined || !check || check.isHeartbeat) return [];
@@ -154,18 +154,18 @@ class HistoryStage {
     if (!isDown && !isFirst && !remembered.has(checkId)) return [];
     return placesOf(check, at)
       .filter((place) => !isDownAt(history.deaths[place] ?? [], at))
-      .map((place) => ({ course, checkId, place, isDown }));
+      .map((place) => ({ historyRun, checkId, place, isDown }));
   }
 
   /** The jobs on hosts that are up ping. Returns whether any did. */
   async #ping(slots: readonly Slot[], at: number): Promise<boolean> {
     const { store } = this.#harness;
     let isPinged = false;
-    for (const { course, index } of slots) {
-      const check = course.history.checks[index];
-      const checkId = course.checkIds[index];
+    for (const { historyRun, index } of slots) {
+      const check = historyRun.history.checks[index];
+      const checkId = historyRun.checkIds[index];
       if (!check?.isHeartbeat || checkId === undefined) continue;
-      if (isDownAt(course.history.outages[check.host] ?? [], at)) continue;
+      if (isDownAt(historyRun.history.outages[check.host] ?? [], at)) continue;
       const timer = await store.heartbeats.find(checkId);
       if (!timer) throw new Error(`there is no timer of check ${index}`);
       await this.#heartbeats.ping(timer.ping_token, { source: 'job', userAgent: null, failure: null });
@@ -175,10 +175,10 @@ class HistoryStage {
   }
 
   /** A run was not taken by an agent in time. */
-  async #miss({ course, index, place, slotAt }: Miss): Promise<void> {
+  async #miss({ historyRun, index, place, slotAt }: Miss): Promise<void> {
     const { store } = this.#harness;
-    const [checkId, locationId] = [course.checkIds[index], course.placeIds[place]];
-    const check = checkId === undefined ? undefined : await store.checks.find(course.accountId, checkId);
+    const [checkId, locationId] = [historyRun.checkIds[index], historyRun.placeIds[place]];
+    const check = checkId === undefined ? undefined : await store.checks.find(historyRun.accountId, checkId);
     const [effective] = check ? await withGroups(store, [check]) : [];
     if (!effective?.activated || locationId === undefined) return;
     const run = { location_id: locationId, slot_at: this.#beganAt + slotAt };
@@ -186,7 +186,7 @@ class HistoryStage {
   }
 
   /** An agent of a location asks for work again. */
-  async #return({ accountId, placeIds }: Course, place: number): Promise<void> {
+  async #return({ accountId, placeIds }: HistoryRun, place: number): Promise<void> {
     const { store } = this.#harness;
     const location = await store.locations.find(accountId, placeIds[place] ?? '');
     if (!location) throw new Error(`there is no location ${place}`);
@@ -195,10 +195,10 @@ class HistoryStage {
 
   #result(
     check: EffectiveCheck,
-    { course, place, isDown }: Report,
+    { historyRun, place, isDown }: Report,
   ): FinalResult & { readonly row: CountedResultRow } {
     const now = this.#clock.wallMs();
-    const at = { location: slugOf(place), locationId: course.placeIds[place] ?? null, slotAt: now, now };
+    const at = { location: slugOf(place), locationId: historyRun.placeIds[place] ?? null, slotAt: now, now };
     const run: RunRow = {
       ...queuedRun(check, { ...at, freshMs: 0, checkRunId: this.#numbers.next(now) }),
       ...{ state: 'final', ...endedAt(now) },
@@ -249,12 +249,12 @@ class HistoryStage {
     const known = await alerts.findMany(rows.map((row) => row.alert_id));
     for (const row of rows) {
       const alert = known.get(row.alert_id);
-      const course = this.#courses.get(row.account_id);
+      const historyRun = this.#historyRuns.get(row.account_id);
       const former = row.former_channel_id && (await receiverIncidents.findFormer(row.former_channel_id));
       const present = former
         ? (JSON.parse(former.definition) as { config: { serviceKey?: string } })
         : (await alertChannels.find(row.account_id, row.channel_id))?.definition;
-      if (alert && course && present) {
+      if (alert && historyRun && present) {
         const causes = await alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
         const facts = { ...storedFacts(alert), cause: summaryOf(causes.get(alert.cause_id ?? ''), row) };
         const message = channelMessage({
@@ -264,7 +264,7 @@ class HistoryStage {
         });
         const { serviceKey } = (present as { config: { serviceKey?: string } }).config;
         const desk = serviceKey === desks.desk ? 'desk' : 'moved-desk';
-        course.sent.push({
+        historyRun.sent.push({
           at: now - this.#beganAt,
           channel: row.channel_type === 'PAGERDUTY' ? desk : 'chat',
           key: message.incidentKey,
@@ -283,7 +283,7 @@ class HistoryStage {
     return true;
   }
 
-  async #raised({ accountId }: Course): Promise<Raised[]> {
+  async #raised({ accountId }: HistoryRun): Promise<Raised[]> {
     const window = { accountId, from: 0, to: Number.MAX_SAFE_INTEGER, hasSuppressed: true };
     const { alerts } = await this.#harness.store.alerts.list(window, { limit: 1_000, offset: 0 });
     return alerts.map((alert) => ({

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ClickHouseServer } from '../../../src/extras/clickhouse/clickhouse-server.ts';
-import type { ClickHouseNews } from '../../../src/extras/clickhouse/fed-columns.ts';
+import type { ClickHouseReadState } from '../../../src/extras/clickhouse/fed-columns.ts';
 import { ClickHouseFeed } from '../../../src/extras/clickhouse/feed.ts';
 import { ClickHouseFigures } from '../../../src/extras/clickhouse/figures.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -61,9 +61,9 @@ interface Compared {
 }
 
 /** Asks the same of the database and of ClickHouse, in windows whose borders are where they matter. */
-export async function expectSameAnswers(compared: Compared): Promise<readonly ClickHouseNews[]> {
+export async function expectSameAnswers(compared: Compared): Promise<readonly ClickHouseReadState[]> {
   const { service, place, url, id, now, isAway = false } = compared;
-  const heard: ClickHouseNews[] = [];
+  const heard: ClickHouseReadState[] = [];
   const columns = new AnalyticsThread(place);
   const server = new AnalyticsThread({ ...place, clickHouseUrl: url }, (news) => heard.push(news));
   const fed = await service.store.fedResults.of(id);

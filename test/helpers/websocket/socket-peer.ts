@@ -9,7 +9,7 @@ export interface SocketVerdict {
   readonly end: number | 'broken' | 'silent' | null;
 }
 
-export interface SocketTalk {
+export interface SocketExchange {
   readonly url: string;
   readonly subprotocols?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export interface SocketTalk {
 }
 
 /** Talks with the client of the package `ws`, as an independent witness. */
-export async function talkAsPeer(talk: SocketTalk): Promise<SocketVerdict> {
+export async function talkAsPeer(talk: SocketExchange): Promise<SocketVerdict> {
   const { url, subprotocols = [], headers = {}, send, wanted, timeoutMs, ca, servername } = talk;
   const messages: string[] = [];
   const { promise, resolve } = Promise.withResolvers<SocketVerdict>();

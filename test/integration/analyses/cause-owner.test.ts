@@ -5,10 +5,10 @@ import { isNamedByMessage } from '../../../src/checks/judging/location-part.ts';
 import { detailsOfOlderAgent } from '../../../src/checks/judging/older-agents.ts';
 import { openCandidates } from '../../../src/extras/model-analyst/candidates.ts';
 import { analyse } from '../../../src/service/analyses/analyse.ts';
-import { kindWords } from '../../../src/service/analyses/cause-owner.ts';
+import { isOfRun, kindWords } from '../../../src/service/analyses/cause-owner.ts';
 import type { Evidence, StoredRun } from '../../../src/service/analyses/evidence.ts';
 import { rules } from '../../../src/service/analyses/rules/index.ts';
-import { caseOf } from '../../../src/service/analyses/seen/case.ts';
+import { analysisInput } from '../../../src/service/analyses/run-view/case.ts';
 import { wholeDetail } from '../../helpers/whole-detail.ts';
 
 // The verdict of a run and the analysis of its cause are read on one page. Every code, with all that messages and
@@ -227,7 +227,7 @@ describe('the cause of a failed run', () => {
   it('has words for its kind, whichever rule found it: one without them would never be shown', () => {
     const wordless = new Set<string>();
     for (const { evidence } of cases()) {
-      const given = caseOf(evidence);
+      const given = analysisInput(evidence);
       for (const rule of given ? rules : []) {
         const found = given && rule(given);
         if (found && kindWords(found) === null)
@@ -235,6 +235,17 @@ describe('the cause of a failed run', () => {
       }
     }
     expect([...wordless]).toEqual([]);
+  });
+
+  it('is of the run whose part failed, whatever words the analysis has for it', () => {
+    const path = { failing: 'path' } as const;
+    const stored = (failing: Failing | null, whatFailed: string | null) => ({ failing, whatFailed });
+    expect(isOfRun(stored('path', 'in other words'), path)).toBe(true);
+    expect(isOfRun(stored('target', 'the target, or the network path to it'), path)).toBe(false);
+    // Analyses of earlier builds, which have no field for it.
+    expect(isOfRun(stored(null, 'the target, or the network on the way to it'), path)).toBe(true);
+    expect(isOfRun(stored(null, 'the location, not the target'), path)).toBe(false);
+    expect(isOfRun(stored(null, null), path)).toBe(true);
   });
 
   it('is a change of the check only as one since which fails what the verdict says that failed', () => {
@@ -283,7 +294,7 @@ describe('the cause of a failed run', () => {
   it('is chosen by a model among causes that lie with what failed', () => {
     const contradictions = new Set<string>();
     for (const { verdict, evidence } of cases()) {
-      const given = caseOf(evidence);
+      const given = analysisInput(evidence);
       for (const one of given ? openCandidates(given) : []) {
         if (!kindsOf[verdict.failing].test(kindWords(one) ?? '-'))
           contradictions.add(`${verdict.whatFailed}: ${one.words}`);

@@ -8,7 +8,7 @@ import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { systemResolver } from '../../../src/probes/resolver.ts';
 import { analyse } from '../../../src/service/analyses/analyse.ts';
 import type { Evidence } from '../../../src/service/analyses/evidence.ts';
-import { caseOf } from '../../../src/service/analyses/seen/case.ts';
+import { analysisInput } from '../../../src/service/analyses/run-view/case.ts';
 import { type ScriptedModel, startScriptedModel } from '../../helpers/agentic/scripted-model.ts';
 import { endFaults, startFaults } from '../../helpers/analyses/fault-stage.ts';
 import { answerFaults } from './answer-faults.ts';
@@ -74,7 +74,7 @@ it('states nothing that the evidence of thirty real faults does not hold, whatev
   let [inventedCount, keptCount] = [0, 0];
   for (const { name, evidence } of [...networkFaults, ...answerFaults]) {
     const given: Evidence = await evidence();
-    const seen = caseOf(given);
+    const seen = analysisInput(given);
     if (!seen) throw new Error(`${name} has no failing run`);
     const asked: Asked = { candidates: openCandidates(seen), items: citedItems(seen), said: null };
     if (asked.candidates.length === 0) {

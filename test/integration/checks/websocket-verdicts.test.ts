@@ -11,7 +11,7 @@ import {
   startFramingServer,
   startHandshakeServer,
 } from '../../helpers/websocket/hostile-server.ts';
-import { type SocketTalk, type SocketVerdict, talkAsPeer } from '../../helpers/websocket/socket-peer.ts';
+import { type SocketExchange, type SocketVerdict, talkAsPeer } from '../../helpers/websocket/socket-peer.ts';
 import { startSocketServer } from '../../helpers/websocket/socket-server.ts';
 import { runSocketMonitor, verdictOf } from '../../helpers/websocket/socket-stage.ts';
 
@@ -38,7 +38,7 @@ afterAll(async () => {
   await Promise.all([...open].map((one) => one.close()));
 });
 
-type Compared = Partial<SocketTalk> & {
+type Compared = Partial<SocketExchange> & {
   readonly start?: () => Promise<{ readonly url: string; close(): Promise<void> }>;
 };
 

@@ -92,12 +92,12 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
     'leases that a clock ahead has promised',
     'runs_lease_end',
-    (recorded) => new Runs(recorded, dialect).takeBackFuture(1, 2),
+    (recorded) => new Runs(recorded, dialect).withdrawFutureRuns(1, 2),
   ],
   [
     'queue entries that it has promised',
     'runs_queue_end',
-    (recorded) => new Runs(recorded, dialect).takeBackFuture(1, 2),
+    (recorded) => new Runs(recorded, dialect).withdrawFutureRuns(1, 2),
   ],
   [
     'the oldest slot on its way of a check, to seal up to it',

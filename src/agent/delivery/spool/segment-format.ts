@@ -97,7 +97,7 @@ export function readBody(bytes: Buffer, at: number, header: RecordHeader): Buffe
 }
 
 /** One stretch of a segment: a record, or bytes that are none. */
-export type Stretch =
+export type RecordRange =
   | { readonly at: number; readonly header: RecordHeader; readonly body: Buffer }
   | { readonly at: number; readonly endAt: number; readonly isTail: boolean };
 
@@ -105,7 +105,7 @@ export type Stretch =
  * Goes through a segment. Where something is damaged, the next record is looked for behind it; `isTail` marks
  * damage that goes on to the end, as an append leaves it that was cut short.
  */
-export function* stretches(bytes: Buffer, from = segmentHeaderBytes): Generator<Stretch> {
+export function* recordRanges(bytes: Buffer, from = segmentHeaderBytes): Generator<RecordRange> {
   let at = from;
   while (at < bytes.length) {
     const header = readRecordHeader(bytes, at);

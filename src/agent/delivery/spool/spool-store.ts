@@ -11,7 +11,7 @@ import {
 import { basename, join } from 'node:path';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { Segment, type SpoolKind } from './segment.ts';
-import { readSegmentHeader, recordHeaderBytes, segmentHeaderBytes, stretches } from './segment-format.ts';
+import { readSegmentHeader, recordHeaderBytes, recordRanges, segmentHeaderBytes } from './segment-format.ts';
 
 const maxSegmentBytes = 4 * 1024 * 1024;
 const minSegmentBytes = 64 * 1024;
@@ -212,7 +212,7 @@ export class SpoolStore {
     }
     const segment = Segment.sealed(Number(number), kind as SpoolKind, { path, sizeBytes: bytes.length });
     // Behind a header that is damaged the records may be whole.
-    for (const stretch of stretches(bytes, header === 'ours' ? segmentHeaderBytes : 0)) {
+    for (const stretch of recordRanges(bytes, header === 'ours' ? segmentHeaderBytes : 0)) {
       if ('body' in stretch) {
         if (stretch.header.isSettled) continue;
         segment.found({

@@ -142,7 +142,7 @@ export class Spool {
 
   /** The oldest results of the backlog, for the reporter to send. Those that are not on disk come first. */
   async take(limits: { readonly maxCount: number; readonly maxSize: number }): Promise<WaitingReport[]> {
-    const inMemory = this.#takeUnstored(limits);
+    const inMemory = this.#drainUnstored(limits);
     if (inMemory.length > 0) return inMemory;
     const thread = this.#thread;
     const epoch = this.#epoch;
@@ -270,7 +270,7 @@ export class Spool {
     );
     try {
       const refs = await thread.ask<'append'>({ op: 'append', items });
-      this.#noteStored(batch, refs, epoch);
+      this.#recordStored(batch, refs, epoch);
     } catch (thrown) {
       this.#failed(thrown);
     }
@@ -278,7 +278,7 @@ export class Spool {
     this.#store();
   }
 
-  #noteStored(batch: readonly WaitingReport[], refs: readonly number[], epoch: number): void {
+  #recordStored(batch: readonly WaitingReport[], refs: readonly number[], epoch: number): void {
     const settled: number[] = [];
     const released: number[] = [];
     this.#options.log.debug(
@@ -326,7 +326,7 @@ export class Spool {
     this.#options.onBacklog();
   }
 
-  #takeUnstored(limits: { readonly maxCount: number; readonly maxSize: number }): WaitingReport[] {
+  #drainUnstored(limits: { readonly maxCount: number; readonly maxSize: number }): WaitingReport[] {
     const taken: WaitingReport[] = [];
     let size = 0;
     for (const waiting of this.#unstored) {

@@ -87,7 +87,7 @@ void watchRuntimes();
 async function tryBrowserAndWarmUp(): Promise<void> {
   const { host } = await opened;
   const isWarmProcessUsed = types.some(
-    (type) => !type.needsSuites && host && missingMeans(type, host) === undefined,
+    (type) => !type.needsSuites && host && missingCapability(type, host) === undefined,
   );
   await Promise.all([browserWatch?.tryNow(), isWarmProcessUsed ? host?.warmUp() : undefined]);
 }
@@ -186,7 +186,7 @@ async function capabilities(): Promise<Capabilities> {
   const loaded: string[] = [];
   const failed: Capabilities['failed'][number][] = [];
   for (const type of types) {
-    const missing = unavailable ?? (host && missingMeans(type, host));
+    const missing = unavailable ?? (host && missingCapability(type, host));
     if (missing !== undefined) {
       const isBrowserBroken = missing === brokenBrowserOf(host);
       failed.push({ name: type.name, reason: missing, ...(isBrowserBroken && { isBrowserBroken }) });
@@ -210,7 +210,7 @@ function brokenBrowserOf(host: OpenScriptHost | undefined): string | undefined {
   return browser && 'missing' in browser && browser.isBroken ? browser.missing : undefined;
 }
 
-function missingMeans(type: CheckType, { browser, suites }: OpenScriptHost): string | undefined {
+function missingCapability(type: CheckType, { browser, suites }: OpenScriptHost): string | undefined {
   if (type.needsModel && !model) return modelMissing;
   if (type.needsBrowser && 'missing' in browser) return browser.missing;
   return type.needsSuites && 'missing' in suites ? suites.missing : undefined;

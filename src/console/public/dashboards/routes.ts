@@ -8,9 +8,9 @@ import { notAllowed } from '../../error-page.ts';
 import { path } from '../../html.ts';
 import { isFromOwnPage } from '../../requests/addresses.ts';
 import { sendFile, staleFreshness } from '../files.ts';
-import { type Kept, KeptAnswers } from '../kept-answers.ts';
 import { askForKey, type GivenKey, givenKey, keepKey, typedKey } from '../keys.ts';
 import { callPublic, isBetterOld, knownAddress, type PublicPagesDeps } from '../public-call.ts';
+import { type CachedResponse, ResponseCache } from '../response-cache.ts';
 import { type DashboardFiles, dashboardFiles } from './files.ts';
 
 interface Asked extends GivenKey {
@@ -26,7 +26,7 @@ type Params = { Params: { address: string } };
  */
 export function addDashboards(app: FastifyInstance, deps: PublicPagesDeps & { readonly store: Store }): void {
   const { assets, clock } = deps;
-  const dashboards = new KeptAnswers<DashboardFiles>({
+  const dashboards = new ResponseCache<DashboardFiles>({
     clock,
     isBetterOld,
     bytesOf: ({ page, stale, rules }) =>
@@ -38,7 +38,7 @@ export function addDashboards(app: FastifyInstance, deps: PublicPagesDeps & { re
     asked: Asked,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<Kept<DashboardFiles>> => {
+  ): Promise<CachedResponse<DashboardFiles>> => {
     const { address, page, key, isKeyInAddress } = asked;
     const who = key === undefined ? '' : `${isKeyInAddress} ${hashKey(key)}`;
     return dashboards.get(`${address} ${page} ${who}`, async () => {

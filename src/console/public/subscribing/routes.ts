@@ -5,9 +5,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notAllowed } from '../../error-page.ts';
 import { type Content, html, path, withQuery } from '../../html.ts';
 import { isFromOwnPage } from '../../requests/addresses.ts';
+import type { CustomDomainHosts } from '../custom-domain/hosts.ts';
 import { publicHeaders, publicNotice } from '../document.ts';
 import { givenKey } from '../keys.ts';
-import type { OwnHosts } from '../own-host/hosts.ts';
 import { callPublic, knownAddress, type PublicPagesDeps } from '../public-call.ts';
 import { subscribeForm } from './form.ts';
 
@@ -41,7 +41,7 @@ const asked = {
  */
 export function addSubscribing(
   app: FastifyInstance,
-  deps: PublicPagesDeps & { readonly hosts: OwnHosts; readonly sharedLimits: SharedLimits },
+  deps: PublicPagesDeps & { readonly hosts: CustomDomainHosts; readonly sharedLimits: SharedLimits },
 ): void {
   const { assets, handlers, hosts, sharedLimits: limits } = deps;
   const send = (

@@ -4,7 +4,7 @@ import type { Actor } from './actor.ts';
 import { answerTo, readCall, stepOf, wrongWith } from './calls.ts';
 import { type CallEnd, converse } from './conversation.ts';
 import type { Placeholders } from './placeholders.ts';
-import { noteVerdict, unmetWords } from './verdicts.ts';
+import { recordVerdict, unmetWords } from './verdicts.ts';
 import { GiveUp, healSystem, healTools, numbered, Resume, taskWords, untrusted } from './words.ts';
 
 const maxTurns = 20;
@@ -81,7 +81,7 @@ export async function heal(
         return { end: { problem: `no replacement was found within ${maxNewSteps} steps` } };
       const end = await actor.do(step);
       if (end.kind === 'ended') return { end: { problem: end.text } };
-      noteVerdict(step, end, actor.record);
+      recordVerdict(step, end, actor.record);
       if (end.kind === 'verified' && !end.passed) return { end: { unmet: unmetWords(step, end) } };
       if (end.kind === 'done' || end.kind === 'verified') fresh.push(step);
       return { text: await answerTo(step, end, actor) };

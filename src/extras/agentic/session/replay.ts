@@ -4,7 +4,7 @@ import { type Failure, failure } from '@picket/checks/contract/failure.ts';
 import type { ModelClient } from '@picket/checks/model/client.ts';
 import { ModelError } from '@picket/checks/model/message.ts';
 import { heal, type StepsOrder } from './heal.ts';
-import { noteVerdict, unmetWords } from './verdicts.ts';
+import { recordVerdict, unmetWords } from './verdicts.ts';
 
 /** So often a run asks the model for what takes the place of a step. */
 const maxHealings = 3;
@@ -38,7 +38,7 @@ export async function replay(
     if (!step) break;
     order.signal.throwIfAborted();
     const end = await actor.do(step);
-    noteVerdict(step, end, actor.record);
+    recordVerdict(step, end, actor.record);
     if (end.kind === 'done' || (end.kind === 'verified' && end.passed)) continue;
     if (end.kind === 'verified') return failed(failure('ASSERTION_FAILED', unmetWords(step, end)));
     const what = `Step ${index + 1} (${stepInWords(step)}): ${end.text}`;

@@ -5,7 +5,7 @@ import type { SessionRecord } from './record.ts';
 type Verified = Extract<StepEnd, { kind: 'verified' }>;
 
 /** Writes down what was verified; what could not even be looked at is not there yet. */
-export function noteVerdict(step: PlanStep, end: StepEnd, record: SessionRecord): void {
+export function recordVerdict(step: PlanStep, end: StepEnd, record: SessionRecord): void {
   if (end.kind !== 'verified') return;
   const { passed, actual } = end;
   if (step.tool === 'assert') {

@@ -151,7 +151,7 @@ export class Idempotency {
   }
 
   /** Carries a request out, and notes whether that committed anything. */
-  carryOut<T>(request: FastifyRequest, work: () => T): T {
+  runOnce<T>(request: FastifyRequest, work: () => T): T {
     const reserved = this.#reserved.get(request);
     return reserved ? watchCommits(reserved.watch, work) : work();
   }

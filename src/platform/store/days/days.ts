@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import type { Dialect } from '../engine/dialect.ts';
 import type { Tables } from '../tables.ts';
+import { type DayRange, dayMs, dayOf, missingRanges } from './day-ranges.ts';
 import type { DividedTable } from './divided-table.ts';
-import { dayMs, dayOf, missingStretches, type Stretch } from './stretches.ts';
 
 /** How many days there are partitions for, after today. */
 const aheadDays = 3;
@@ -12,7 +12,7 @@ const lockTimeoutMs = 300;
 const mostMoved = 50_000;
 
 /** A partition. */
-export interface Part extends Stretch {
+export interface Part extends DayRange {
   readonly name: string;
   /** Whether it has what no other one takes, so that nobody can say of when that is. */
   readonly isOutside: boolean;
@@ -73,21 +73,21 @@ export class Days {
     if (await this.#hasRows()) return;
     for (const statement of this.table.dividing) await this.#run(statement);
     await this.#run(`drop table ${this.table.before}`);
-    for (const stretch of missingStretches([], now, { aheadDays, lengthDays: 1 })) {
+    for (const stretch of missingRanges([], now, { aheadDays, lengthDays: 1 })) {
       for (const statement of this.table.adding(stretch)) await this.#run(statement);
     }
   }
 
   /** For how many days after today there are partitions; -1 when today has none. */
   daysAhead(parts: readonly Part[], now: number): number {
-    const [missing] = missingStretches(within(parts), now, { aheadDays: 400, lengthDays: 1 });
+    const [missing] = missingRanges(within(parts), now, { aheadDays: 400, lengthDays: 1 });
     if (!missing) return 400;
     return Math.round((missing.from - dayOf(now)) / dayMs) - 1;
   }
 
   /** The stretches of time that need a partition now. */
-  missing(parts: readonly Part[], now: number, lengthDays: number): Stretch[] {
-    return missingStretches(within(parts), now, { aheadDays, lengthDays });
+  missing(parts: readonly Part[], now: number, lengthDays: number): DayRange[] {
+    return missingRanges(within(parts), now, { aheadDays, lengthDays });
   }
 
   /**
@@ -96,7 +96,7 @@ export class Days {
    *
    * @returns false where too much would have to be moved: it stays outside of all days.
    */
-  async add(stretch: Stretch): Promise<boolean> {
+  async add(stretch: DayRange): Promise<boolean> {
     const { outside, key } = this.table;
     await this.#hurry();
     // What rows of that time need; all others are stored meanwhile.

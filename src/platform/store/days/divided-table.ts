@@ -1,4 +1,4 @@
-import type { Stretch } from './stretches.ts';
+import type { DayRange } from './day-ranges.ts';
 
 /** What the maintenance of partitions has to know of a table that has one for each day. */
 export interface DividedTable {
@@ -12,7 +12,7 @@ export interface DividedTable {
   /** Puts a partitioned table in place of the one without days, which is called `before` from then on and belongs to nothing yet. */
   readonly dividing: readonly string[];
   /** Makes the table of a stretch, with what is outside of all days and belongs there. */
-  adding(stretch: Stretch): readonly string[];
+  adding(stretch: DayRange): readonly string[];
 }
 
 /** How partitions are vacuumed: after a fiftieth of one has changed, not a fifth, and without resting on the way. */
@@ -21,7 +21,7 @@ export const vacuumedOften = `autovacuum_vacuum_scale_factor = 0.02, autovacuum_
   autovacuum_vacuum_cost_limit = 2000`;
 
 /** Moves what is outside of all days into a table that is about to become the partition of a stretch. */
-export function taking(table: DividedTable, name: string, { from, to }: Stretch): string {
+export function taking(table: DividedTable, name: string, { from, to }: DayRange): string {
   return `with moved as (delete from ${table.outside} where ${table.key} >= ${from} and ${table.key} < ${to} returning *)
     insert into ${name} select * from moved`;
 }

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { dayMs, dayOf } from './stretches.ts';
+import { dayMs, dayOf } from './day-ranges.ts';
 
 /**
  * Where a run is: `ended_day` is 0 while it is on its way, and the beginning of the day (UTC) of its end after it.
@@ -17,7 +17,7 @@ export function endedAt(now: number): { readonly ended: number; readonly ended_d
 }
 
 /** Of what is on its way, and of before there were days. */
-export const isOnItsWay: RawBuilder<boolean> = sql`ended_day <= 0`;
+export const isUnfinished: RawBuilder<boolean> = sql`ended_day <= 0`;
 
 /** By how much clocks may have been set between the slot of a run and its end. */
 const slackMs = dayMs;

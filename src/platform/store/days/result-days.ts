@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Dialect } from '../engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 import { Days, type Part } from './days.ts';
-import { isOnItsWay } from './ended-day.ts';
+import { isUnfinished } from './ended-day.ts';
 import { resultTables } from './result-tables.ts';
 
 /** Results as partitions by the day they were stored on. */
@@ -22,7 +22,7 @@ export class ResultDays extends Days {
       limit 1`.execute(this.db);
     if (unsealed.length > 0) return true;
     const { rows: tried } = await sql`
-      select from runs where state in ('queued', 'leased') and ${isOnItsWay} and last_result_id is not null
+      select from runs where state in ('queued', 'leased') and ${isUnfinished} and last_result_id is not null
         and exists (select from ${table} as part where part.id = runs.last_result_id)
       limit 1`.execute(this.db);
     return tried.length > 0;

@@ -1,8 +1,8 @@
 import type { Logger } from '@picket/lib/log.ts';
 import type pg from 'pg';
+import { dayMs, dayOf } from './day-ranges.ts';
 import { briefly, takeTurn } from './division.ts';
 import { checkOf, instantOf, keysOfPartition, resultTables, takingResultsBefore } from './result-tables.ts';
-import { dayMs, dayOf } from './stretches.ts';
 
 /**
  * How many days, the present one counted, stay in the table of before. From the moment that is said to the end of the work no later

@@ -1,5 +1,5 @@
+import { nameOf } from './day-ranges.ts';
 import { type DividedTable, taking, vacuumedOften } from './divided-table.ts';
-import { nameOf } from './stretches.ts';
 
 /**
  * The statements that make results partitions by the day they were stored on (PostgreSQL). The key is `created`: lists,

@@ -1,9 +1,9 @@
 import type { Logger } from '@picket/lib/log.ts';
 import type pg from 'pg';
 import { nameBeforeRunDays } from '../engine/queries.ts';
+import { missingRanges } from './day-ranges.ts';
 import { briefly, takeTurn } from './division.ts';
 import { beforeCheck, runTables, takingRunsBefore } from './run-tables.ts';
-import { missingStretches } from './stretches.ts';
 
 const aheadDays = 3;
 
@@ -53,7 +53,7 @@ export async function divideRuns(
     logger.info('runs become partitions by day: reading all of them once');
     await client.query(`alter table runs validate constraint ${beforeCheck.name}`);
   }
-  const days = missingStretches([], now, { aheadDays, lengthDays: 1 });
+  const days = missingRanges([], now, { aheadDays, lengthDays: 1 });
   const isDone = await briefly(client, 'runs', [
     ...runTables.dividing,
     ...takingRunsBefore,

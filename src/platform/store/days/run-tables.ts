@@ -1,5 +1,5 @@
+import { nameOf } from './day-ranges.ts';
 import { type DividedTable, taking, vacuumedOften } from './divided-table.ts';
-import { nameOf } from './stretches.ts';
 
 /**
  * The statements that part runs on their way from those that ended (PostgreSQL). The key is `ended_day`, which the

@@ -1,7 +1,7 @@
 import { toError } from '@picket/lib/errors.ts';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { noteStatement } from '../commits.ts';
+import { recordStatement } from '../commits.ts';
 import type { Tables } from '../tables.ts';
 import { type Connection, postgresSql } from './dialect.ts';
 import { PooledPostgresDialect } from './pooled-driver.ts';
@@ -102,7 +102,7 @@ export function connectPostgres(options: PostgresOptions): Connection {
         : new PostgresDialect({ pool: trying }),
       log: (event) => {
         const isFailed = event.level === 'error';
-        noteStatement(event.query.sql, isFailed ? event.error : undefined);
+        recordStatement(event.query.sql, isFailed ? event.error : undefined);
         if (isFailed) onFailed?.(toError(event.error));
       },
     }),

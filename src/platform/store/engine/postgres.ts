@@ -99,7 +99,7 @@ export class PostgresLink implements Signals {
     const client = await this.#hosts.connect({ query_timeout: leadershipMs }, (made) => {
       made.on('error', (error) => this.#lost(made, error));
       made.on('end', () => this.#lost(made, new Error('the connection ended')));
-      made.on('notification', ({ payload }) => payload !== undefined && this.heard(payload));
+      made.on('notification', ({ payload }) => payload !== undefined && this.receive(payload));
     });
     try {
       await client.query(`listen ${channel}; set lock_timeout = ${lockTimeoutMs}`);
@@ -294,7 +294,7 @@ export class PostgresLink implements Signals {
   }
 
   /** A message of some process, of this one too. */
-  heard(payload: string): void {
+  receive(payload: string): void {
     const message = readMessage(payload);
     if (message?.origin === this.#origin) this.#heardOwn?.();
     else if (message) this.#local.send(message.signals);

@@ -13,7 +13,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { noteStatement } from '../commits.ts';
+import { recordStatement } from '../commits.ts';
 
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
 const maxStatements = 500;
@@ -141,10 +141,10 @@ class NodeSqliteConnection implements DatabaseConnection {
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     try {
       const result = this.#execute<Row>(query);
-      noteStatement(query.sql);
+      recordStatement(query.sql);
       return result;
     } catch (thrown) {
-      noteStatement(query.sql, thrown);
+      recordStatement(query.sql, thrown);
       this.#onError?.(toError(thrown));
       throw thrown;
     }

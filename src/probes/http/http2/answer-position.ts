@@ -27,7 +27,7 @@ export class AnswerPosition {
     return this.#before !== undefined;
   }
 
-  note({ sizeBytes, headOffset, isPlain }: ReceivedFrames): void {
+  record({ sizeBytes, headOffset, isPlain }: ReceivedFrames): void {
     const { receivedBytes } = this.#connection;
     if (this.#before) return;
     if (headOffset === undefined) {

@@ -58,7 +58,7 @@ export class Http2Call implements Call {
   }
 
   #listen(stream: ClientHttp2Stream, work: CallHooks['work']): void {
-    this.#noteWholeness(stream);
+    this.#recordWholeness(stream);
     stream.on('headers', () => this.#listener.onStart());
     stream.once('response', (headers) => {
       this.#listener.onStart();
@@ -85,7 +85,7 @@ export class Http2Call implements Call {
    * with CANCEL in the middle of a body. Both end the reading; but only the second one closes the stream
    * first.
    */
-  #noteWholeness(stream: ClientHttp2Stream): void {
+  #recordWholeness(stream: ClientHttp2Stream): void {
     const push = stream.push;
     stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
       if (chunk === null && !stream.closed) this.#isWhole = true;

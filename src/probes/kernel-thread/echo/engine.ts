@@ -197,20 +197,20 @@ export class EchoEngine {
   #receive(socket: EchoSocket, hasErrors: boolean): void {
     // First: when a request left is to be known when its answer is taken.
     if (hasErrors || this.#departures[socket.family].areAwaited) this.#receiveErrors(socket);
-    socket.receiveReplies(this.#receiver, (answer) => this.#take(socket.family, answer));
+    socket.receiveReplies(this.#receiver, (answer) => this.#acceptAnswer(socket.family, answer));
   }
 
   #receiveErrors(socket: EchoSocket): void {
     const departures = this.#departures[socket.family];
     socket.receiveErrors(
       this.#receiver,
-      (answer) => this.#take(socket.family, answer),
+      (answer) => this.#acceptAnswer(socket.family, answer),
       (at) => departures.stamp(at),
     );
     departures.end();
   }
 
-  #take(family: IpFamily, answer: SocketAnswer): void {
+  #acceptAnswer(family: IpFamily, answer: SocketAnswer): void {
     const key = keyOf(family, answer.sequence);
     const echo = this.#open.get(key);
     if (!echo) return;

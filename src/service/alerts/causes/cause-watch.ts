@@ -7,11 +7,11 @@ import type { Store } from '@picket/platform/store/store.ts';
 import { shownConfig } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { alertPolicies } from '../policy.ts';
-import { advanceCauses } from './course.ts';
+import { advanceCauses } from './cause-lifecycle.ts';
+import { calmMsOf, leavesAt, nextNoticeAt, presentMembers, unreportedOf } from './channel-notices.ts';
 import type { CauseContext, FailingCheck } from './failing-check.ts';
-import type { CauseNotice, News, OpenCause } from './open-cause.ts';
-import { storedNews } from './stored-cause.ts';
-import { calmMsOf, leavesAt, nextTellingAt, presentMembers, unreportedOf } from './telling.ts';
+import type { CauseEvent, CauseNotice, OpenCause } from './open-cause.ts';
+import { storedCauseEvent } from './stored-cause.ts';
 
 /** An agent reports a lasting event every minute. */
 const reportedWithinMs = 5 * 60_000;
@@ -101,7 +101,7 @@ async function advance(repositories: Repositories, accountId: string, now: numbe
   const waiting = new Set(rows.map((row) => row.check_id));
   const gone = failing.filter(({ checkId }) => !present.has(checkId) && !waiting.has(checkId));
   // What cannot be read is removed with what was heard: it must not hold up the account's other news.
-  const news = rows.flatMap((row) => storedNews(row, now) ?? []);
+  const news = rows.flatMap((row) => storedCauseEvent(row, now) ?? []);
   const facts = [...failing, ...news.flatMap((one) => (one.kind === 'failure' ? [one.fact] : []))];
   const placed = await withPlaces(repositories, facts);
   const open = stored.map((cause) => ({
@@ -115,7 +115,7 @@ async function advance(repositories: Repositories, accountId: string, now: numbe
   const step = advanceCauses(
     open,
     [
-      ...gone.map(({ checkId }): News => ({ kind: 'gone', checkId })),
+      ...gone.map(({ checkId }): CauseEvent => ({ kind: 'gone', checkId })),
       ...news.map((one) =>
         one.kind === 'failure' ? { ...one, fact: placed.get(one.fact) ?? one.fact } : one,
       ),
@@ -199,7 +199,7 @@ async function contextOf(
 async function withheldAmong(
   repositories: Repositories,
   open: readonly OpenCause[],
-  news: readonly News[],
+  news: readonly CauseEvent[],
   now: number,
 ): Promise<Set<string>> {
   if (open.length === 0) return new Set();
@@ -226,7 +226,7 @@ function nextLook(cause: OpenCause, withheld: ReadonlySet<string>, now: number):
   const members = presentMembers(cause);
   const soonest = now + shortestLookMs;
   if (members.some(({ recovered }) => recovered === null)) {
-    const times = [nextTellingAt(cause, withheld), ...members.map((member) => leavesAt(cause, member))];
+    const times = [nextNoticeAt(cause, withheld), ...members.map((member) => leavesAt(cause, member))];
     return Math.max(soonest, Math.min(now + lookEveryMs, ...times.filter((at) => at !== null)));
   }
   const interval = greatestOf(members.map(({ fact }) => fact.intervalMs));

@@ -9,7 +9,7 @@ import { type AlertedResult, hostOfCheck } from '../facts.ts';
 import type { AlertRow } from '../tables.ts';
 import { evidenceOf } from './evidence.ts';
 import type { FailingCheck } from './failing-check.ts';
-import type { StoredNews } from './stored-cause.ts';
+import type { StoredCauseEvent } from './stored-cause.ts';
 
 /**
  * How long a check that starts to fail is held for others that fail by the same: long enough for what fails
@@ -52,7 +52,7 @@ export async function routeByCause(
   const base = { alertId: alert.id, channelIds };
   const followedAt = await repositories.alertCauses.followedAt(check.id);
   const isFollowed = followedAt !== null;
-  let news: StoredNews;
+  let news: StoredCauseEvent;
   if (alert.notice === 'failure' && reminder === 0) {
     const fact = await factOf(repositories, routed);
     const { own: incident, ruleIds } = await askedBy(repositories, check);
@@ -79,14 +79,14 @@ export async function routeByCause(
 export async function recoverByCause(repositories: Repositories, check: Check, now: number): Promise<void> {
   const followedAt = await repositories.alertCauses.followedAt(check.id);
   if (followedAt === null) return;
-  const news: StoredNews = { kind: 'recovery', checkId: check.id, alertId: null, channelIds: [] };
+  const news: StoredCauseEvent = { kind: 'recovery', checkId: check.id, alertId: null, channelIds: [] };
   await addNews(repositories, check, news, { now, followedAt });
 }
 
 async function addNews(
   repositories: Repositories,
   check: Pick<Check, 'id' | 'accountId'>,
-  news: StoredNews,
+  news: StoredCauseEvent,
   { now, followedAt }: { readonly now: number; readonly followedAt: number | null },
 ): Promise<void> {
   await repositories.alertCauses.addNews({

@@ -1,7 +1,7 @@
-import type { AskedIncident, OwnIncident } from '../../incidents/asked.ts';
+import type { OwnIncident, RequestedIncident } from '../../incidents/requested-incident.ts';
 import type { CauseKind, FailingCheck } from './failing-check.ts';
 
-/** A cause that checks of an account fail by, as it goes on; its story is in course.ts. */
+/** A cause that checks of an account fail by, as it goes on; its lifecycle is in cause-lifecycle.ts. */
 export interface OpenCause {
   readonly id: string;
   readonly kind: CauseKind;
@@ -23,7 +23,7 @@ export interface OpenCause {
 export interface CauseIncident {
   /** The same in the event that opens it and in the one that resolves it. */
   readonly triggerId: string;
-  readonly incident: AskedIncident;
+  readonly incident: RequestedIncident;
   /** The check that asked for it. */
   readonly checkId: string;
 }
@@ -74,7 +74,7 @@ export interface CauseUpdate {
 }
 
 /** What happened to a check, in the order it happened. */
-export type News =
+export type CauseEvent =
   | {
       readonly kind: 'failure';
       readonly fact: FailingCheck;
@@ -113,7 +113,7 @@ export interface CauseNotice {
   readonly update?: CauseUpdate;
 }
 
-export interface CourseStep {
+export interface LifecycleStep {
   /** Causes that are new or have changed. */
   readonly changed: readonly OpenCause[];
   readonly notices: readonly CauseNotice[];

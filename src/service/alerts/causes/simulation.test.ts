@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { advanceCauses } from './course.ts';
+import { advanceCauses } from './cause-lifecycle.ts';
 import type { Evidence } from './evidence.ts';
 import type { FailingCheck } from './failing-check.ts';
-import type { CauseUpdate, News, OpenCause } from './open-cause.ts';
+import type { CauseEvent, CauseUpdate, OpenCause } from './open-cause.ts';
 
 /** A random number from 0 to 1, the same ones for the same seed (mulberry32). */
 function randomOf(seed: number): () => number {
@@ -150,7 +150,7 @@ function play(random: () => number, { troubles, unhealthy, isError, skewMs = () 
   const byId = new Map(checks.map((check) => [check.id, check]));
   const reports = checks.flatMap((check) => reportsOf(check)).sort((left, right) => left.at - right.at);
   let open: OpenCause[] = [];
-  let inbox: (News & { readonly at: number })[] = [];
+  let inbox: (CauseEvent & { readonly at: number })[] = [];
   const failing = new Set<string>();
   const last = new Map<string, Map<string, Report>>();
   const notified: { cause: string; isRecovery: boolean }[] = [];

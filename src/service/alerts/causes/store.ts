@@ -4,11 +4,11 @@ import { batches, type Page, readPage } from '@picket/platform/store/engine/quer
 import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely } from 'kysely';
 import type { Check } from '../../checks/store.ts';
+import { presentMembers } from './channel-notices.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { OpenCause } from './open-cause.ts';
-import { type StoredNews, storedCause } from './stored-cause.ts';
-import type { AlertCauseNewsRow } from './tables.ts';
-import { presentMembers } from './telling.ts';
+import { type StoredCauseEvent, storedCause } from './stored-cause.ts';
+import type { AlertCauseEventRow } from './tables.ts';
 
 /** A look that is planned for later than this was planned by a clock that was ahead. */
 const longestLookMs = 30 * 60_000;
@@ -29,7 +29,7 @@ export class AlertCauses {
     this.#dialect = dialect;
   }
 
-  async addNews(row: Omit<AlertCauseNewsRow, 'position'>): Promise<void> {
+  async addNews(row: Omit<AlertCauseEventRow, 'position'>): Promise<void> {
     await this.#db.insertInto('alert_cause_news').values(row).execute();
   }
 
@@ -40,7 +40,7 @@ export class AlertCauses {
   async leave({ id, accountId }: Pick<Check, 'id' | 'accountId'>, now: number): Promise<void> {
     const followedAt = await this.followedAt(id);
     if (followedAt === null) return;
-    const news: StoredNews = { kind: 'gone', checkId: id };
+    const news: StoredCauseEvent = { kind: 'gone', checkId: id };
     await this.addNews({
       account_id: accountId,
       check_id: id,
@@ -143,7 +143,7 @@ export class AlertCauses {
   }
 
   /** All news of an account that wait, in the order they came. */
-  async news(accountId: string): Promise<AlertCauseNewsRow[]> {
+  async news(accountId: string): Promise<AlertCauseEventRow[]> {
     return this.#db
       .selectFrom('alert_cause_news')
       .selectAll()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { advanceCauses } from './course.ts';
+import { advanceCauses } from './cause-lifecycle.ts';
 import type { FailingCheck } from './failing-check.ts';
-import { storedCause, storedNews } from './stored-cause.ts';
+import { storedCause, storedCauseEvent } from './stored-cause.ts';
 
 const now = 1_767_225_600_000;
 const validTo = '2026-01-01T00:00:00.000Z';
@@ -30,7 +30,7 @@ function failureOf(checkId: string, certificate: FailingCheck['certificate'] | s
     ...{ kind: 'failure', fact: failing(checkId, certificate), incident: null },
     ...{ alertId: `alert-${checkId}`, channelIds: [1] },
   };
-  const read = storedNews({ content: JSON.stringify(news), created: now, due: now }, now);
+  const read = storedCauseEvent({ content: JSON.stringify(news), created: now, due: now }, now);
   if (!read) throw new Error('news that cannot be read');
   return read;
 }

@@ -1,13 +1,13 @@
 import type { ShownCertificate } from '@picket/checks/contract/facts.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { FailingCheck } from './failing-check.ts';
-import type { CauseMember, News, OpenCause } from './open-cause.ts';
-import type { AlertCauseNewsRow, AlertCauseRow } from './tables.ts';
+import type { CauseEvent, CauseMember, OpenCause } from './open-cause.ts';
+import type { AlertCauseEventRow, AlertCauseRow } from './tables.ts';
 
 /** News of a check as they are stored while they wait; whether they are due shows when they are read. */
-export type StoredNews =
-  | Exclude<News, { kind: 'failure' }>
-  | Omit<Extract<News, { kind: 'failure' }>, 'isDue'>;
+export type StoredCauseEvent =
+  | Exclude<CauseEvent, { kind: 'failure' }>
+  | Omit<Extract<CauseEvent, { kind: 'failure' }>, 'isDue'>;
 
 /** What a failing check has where a build stored less of it. */
 const unknownFact: FailingCheck = {
@@ -21,7 +21,7 @@ const stateOf = storedValue<Omit<OpenCause, 'id'>>('alert_causes.state', {
   ...{ members: [], notified: [], incidents: [], wellSince: null, closed: null },
 });
 
-const contentOf = storedValue<Partial<StoredNews>>('alert_cause_news.content', {});
+const contentOf = storedValue<Partial<StoredCauseEvent>>('alert_cause_news.content', {});
 
 /** A cause, whichever build stored it. One that cannot be read has no members, and so it is over at the next look. */
 export function storedCause({ id, state }: Pick<AlertCauseRow, 'id' | 'state'>): OpenCause {
@@ -30,10 +30,10 @@ export function storedCause({ id, state }: Pick<AlertCauseRow, 'id' | 'state'>):
 }
 
 /** News of a check, whichever build stored them; undefined where they cannot be read or their kind is unknown here. */
-export function storedNews(
-  { content, created, due }: Pick<AlertCauseNewsRow, 'content' | 'created' | 'due'>,
+export function storedCauseEvent(
+  { content, created, due }: Pick<AlertCauseEventRow, 'content' | 'created' | 'due'>,
   now: number,
-): News | undefined {
+): CauseEvent | undefined {
   const news = contentOf(content);
   if (news.kind === 'failure') {
     if (!news.fact) return undefined;
@@ -41,7 +41,7 @@ export function storedNews(
     return { ...withWholeFact(member), isDue: due <= now || created > now };
   }
   if (news.kind !== 'recovery' && news.kind !== 'aside' && news.kind !== 'gone') return undefined;
-  return news.checkId === undefined ? undefined : ({ alertId: null, channelIds: [], ...news } as News);
+  return news.checkId === undefined ? undefined : ({ alertId: null, channelIds: [], ...news } as CauseEvent);
 }
 
 function withWholeFact<Member extends Pick<CauseMember, 'fact'>>(member: Member): Member {

@@ -19,8 +19,8 @@ export interface AlertCauseMemberRow {
   cause_id: string;
 }
 
-/** `StoredNews` of a check that waits to be grouped. */
-export interface AlertCauseNewsRow {
+/** `StoredCauseEvent` of a check that waits to be grouped. */
+export interface AlertCauseEventRow {
   position: number;
   account_id: string;
   check_id: string;
@@ -39,7 +39,7 @@ export interface CheckParentRow {
 export interface CauseTables {
   alert_causes: AlertCauseRow;
   alert_cause_members: AlertCauseMemberRow;
-  alert_cause_news: Omit<AlertCauseNewsRow, 'position'> & { position: Generated<number> };
+  alert_cause_news: Omit<AlertCauseEventRow, 'position'> & { position: Generated<number> };
   check_parents: CheckParentRow;
 }
 

@@ -5,7 +5,7 @@ import { type AlertMessage, factLines, titleOf } from './message.ts';
 export type PresentState = 'failing' | 'degraded' | 'passing' | null;
 
 /** Something that the holder of a signed link may do, as a button. */
-export interface AlertDeed {
+export interface AlertPageAction {
   readonly action: 'acknowledge' | 'silence-check' | 'silence-location';
   /** How long a silence lasts. */
   readonly minutes: number | null;
@@ -30,7 +30,7 @@ export function alertPage(
   }: {
     readonly state: PresentState;
     readonly handled: readonly { readonly label: string; readonly value: string }[];
-    readonly offers: readonly AlertDeed[];
+    readonly offers: readonly AlertPageAction[];
     /** What was just done, in words. */
     readonly done: string | null;
   },
@@ -53,7 +53,7 @@ ${offers.length === 0 ? '' : formOf(offers)}</body></html>
 }
 
 /** One form for each button, sent to the address the page was opened with. */
-function formOf(offers: readonly AlertDeed[]): string {
+function formOf(offers: readonly AlertPageAction[]): string {
   const buttons = offers.map(
     ({ action, minutes, label }) =>
       `<button name="what" value="${action}${minutes === null ? '' : ` ${minutes}`}">${html(label)}</button>`,

@@ -8,6 +8,7 @@ const analysis: NonNullable<AlertFacts['analysis']> = {
   classification: 'CONFIGURATION_ERROR',
   kind: 'a setting of the target, or an expectation of the check',
   whatFailed: 'the target, or the network path to it',
+  failing: 'path',
   certainty: 'LIKELY',
   rootCause: 'Likely: The target fails since the check was changed.',
   ...{ userImpact: 'None.', codeFix: 'Look.', evidence: [], referenceLinks: null },

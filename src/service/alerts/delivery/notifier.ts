@@ -16,11 +16,11 @@ import { type AlertChannel, formerChannel } from '../channels/store.ts';
 import type { AlertFacts } from '../facts.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
+import { InFlight } from './in-flight.ts';
 import { channelMessage } from './message.ts';
 import { linkLastsMs, signedPageLink } from './page-link.ts';
 import { quietOf } from './quiet.ts';
 import { templateThread } from './template-thread.ts';
-import { UnderWay } from './under-way.ts';
 
 const refusedParts = storedValue<readonly string[]>('alert_notifications.refused', []);
 
@@ -86,7 +86,7 @@ const waitForRoomMs = 5_000;
  */
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #inFlight = new UnderWay();
+  readonly #inFlight = new InFlight();
 
   constructor(options: NotifierOptions) {
     this.#options = options;
@@ -308,7 +308,7 @@ export class Notifier {
       last = await outlets.http.send(request, { areRefusalsPassing: false, read });
       if (!last.isDelivered && last.isRetryable) return last;
       if (!last.isDelivered) refused.push(last.result);
-      if (requests.length > 1) await store.notifications.noteProgress(row, index + 1, refused);
+      if (requests.length > 1) await store.notifications.recordProgress(row, index + 1, refused);
     }
     if (refused.length === 0 || requests.length === 1) return last;
     return undeliverable(

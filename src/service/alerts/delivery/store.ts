@@ -64,7 +64,7 @@ export class AlertNotifications {
     > & { readonly former_channel_id?: string })[],
   ): Promise<void> {
     const known = new ReceiverIncidents(this.#db, this.#dialect);
-    for (const batch of batches(await known.note(rows))) {
+    for (const batch of batches(await known.record(rows))) {
       await this.#db
         .insertInto('alert_notifications')
         .values(batch)
@@ -211,7 +211,7 @@ export class AlertNotifications {
   }
 
   /** Stores how many requests of a notification are done, and what was said to those that were refused. */
-  async noteProgress(
+  async recordProgress(
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,
     sent: number,
     refused: readonly string[],

@@ -32,11 +32,11 @@ export interface Measured {
 }
 
 /**
- * Notes slots that were not measured, and opens the gaps that follow. In the transaction that ended the slots.
+ * Records slots that were not measured, and opens the gaps that follow. In the transaction that ended the slots.
  *
  * @returns whether there are notifications to send.
  */
-export async function noteMissed(
+export async function recordMissed(
   repositories: Repositories,
   all: readonly Miss[],
   now: number,
@@ -73,7 +73,7 @@ export async function noteMissed(
 }
 
 /** Ends the gaps of what was measured. In the transaction that stored the results. */
-export async function noteMeasured(
+export async function recordMeasured(
   repositories: Repositories,
   measured: readonly Measured[],
   now: number,

@@ -6,7 +6,7 @@ import type { Actor } from './actor.ts';
 import type { StoredSilence } from './store.ts';
 
 /** Who does something about alerts, when, and what they say about it. */
-export interface Deed {
+export interface HandlingAction {
   readonly accountId: string;
   readonly actor: Actor;
   readonly comment: string | null;
@@ -23,7 +23,7 @@ export async function acknowledge(
   repositories: Repositories,
   checkId: string,
   isWithdrawn: boolean,
-  deed: Deed,
+  deed: HandlingAction,
 ): Promise<{ readonly hasNews: boolean } | undefined> {
   const { actor: by, comment, now } = deed;
   const done = await acknowledgeAlert(
@@ -45,7 +45,7 @@ export async function silence(
   repositories: Repositories,
   scope: SilenceScope,
   endsAt: number,
-  deed: Deed,
+  deed: HandlingAction,
 ): Promise<StoredSilence> {
   const { accountId, actor: createdBy, comment, now } = deed;
   const made = { ...scope, id: randomUUID(), accountId, endsAt, comment, createdBy, created: now };
@@ -57,7 +57,11 @@ export async function silence(
 }
 
 /** Ends a silence now and notes who did; whether it lasted. In a transaction. */
-export async function endSilence(repositories: Repositories, id: string, deed: Deed): Promise<boolean> {
+export async function endSilence(
+  repositories: Repositories,
+  id: string,
+  deed: HandlingAction,
+): Promise<boolean> {
   const { accountId, now } = deed;
   const known = await repositories.silences.find(accountId, id);
   if (!known || !(await repositories.silences.end(accountId, id, now))) return false;
@@ -71,7 +75,7 @@ async function note(
   repositories: Repositories,
   action: AlertAction,
   about: { readonly checkId: string | null; readonly silenceId: string | null },
-  { accountId, actor, comment, now }: Deed,
+  { accountId, actor, comment, now }: HandlingAction,
 ): Promise<void> {
   await repositories.alertActions.insert({
     account_id: accountId,

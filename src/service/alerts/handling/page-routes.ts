@@ -6,14 +6,14 @@ import { alertHandlingRoutes } from '@picket/protocol/alerts/alert-handling.ts';
 import { knownOfResult } from '../../analyses/analyst.ts';
 import { record } from '../../audit/record.ts';
 import { summaryOf } from '../causes/summary.ts';
-import { type AlertDeed, alertPage, type PresentState, pagePolicy } from '../delivery/alert-page.ts';
+import { type AlertPageAction, alertPage, type PresentState, pagePolicy } from '../delivery/alert-page.ts';
 import { isSigned } from '../delivery/page-link.ts';
 import { isOfCheck } from '../facts.ts';
 import { storedFacts } from '../raise.ts';
 import { isOpen, parseState } from '../stored-state.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
-import { acknowledge, type Deed, silence } from './handle.ts';
+import { acknowledge, type HandlingAction, silence } from './handle.ts';
 import { channelName } from './notified.ts';
 import { silenceAt } from './silence.ts';
 
@@ -54,7 +54,7 @@ export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHa
         const now = clock.wallMs();
         const actor = actorOf(shown.notification, form.get('name'));
         const done = await store.transaction(async (repositories) => {
-          const said = await carryOut(repositories, shown, form, { now, actor });
+          const said = await applyAction(repositories, shown, form, { now, actor });
           await record(repositories, clock, {
             actor,
             accountId: shown.alert.account_id,
@@ -77,13 +77,13 @@ export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHa
 type Repositories = Parameters<Parameters<Store['transaction']>[0]>[0];
 
 /** Does what a form asks for; answers in words what was done. */
-async function carryOut(
+async function applyAction(
   repositories: Repositories,
   { alert }: Shown,
   form: URLSearchParams,
-  { actor, now }: Pick<Deed, 'actor' | 'now'>,
+  { actor, now }: Pick<HandlingAction, 'actor' | 'now'>,
 ): Promise<string> {
-  const deed: Deed = { accountId: alert.account_id, actor, comment: null, now };
+  const deed: HandlingAction = { accountId: alert.account_id, actor, comment: null, now };
   const facts = storedFacts(alert);
   const { runLocation } = facts;
   const [action, length] = (form.get('what') ?? '').split(' ');
@@ -172,7 +172,7 @@ async function pageOf(
       : []),
     ...(silent ? [{ label: 'Silent until', value: new Date(silent.endsAt).toISOString() }] : []),
   ];
-  const offers: AlertDeed[] = [
+  const offers: AlertPageAction[] = [
     ...(isOfCheck(facts) && isOpen(stored) && !acknowledgement
       ? [{ action: 'acknowledge', minutes: null, label: 'Acknowledge until it recovers' } as const]
       : []),

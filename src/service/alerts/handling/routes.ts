@@ -18,7 +18,7 @@ import { isOpen, parseState, type StoredState } from '../stored-state.ts';
 import type { AlertStateRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
 import { unknownActor } from './actor.ts';
-import { acknowledge, type Deed, endSilence, silence } from './handle.ts';
+import { acknowledge, endSilence, type HandlingAction, silence } from './handle.ts';
 import { notifiedOf } from './notified.ts';
 import { alertPageHandlers } from './page-routes.ts';
 import type { StoredSilence } from './store.ts';
@@ -34,7 +34,7 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
     limit: query.limit,
     offset: pageOffset(query),
   });
-  const deedOf = (caller: AccountCaller, comment: string | null): Deed => ({
+  const deedOf = (caller: AccountCaller, comment: string | null): HandlingAction => ({
     accountId: caller.accountId,
     actor: caller.actor,
     comment,

@@ -44,7 +44,7 @@ export class ReceiverIncidents {
    *
    * @returns those that are to be stored: all but ends of what is not open, and further messages on it.
    */
-  async note<One extends Told>(told: readonly One[]): Promise<One[]> {
+  async record<One extends Told>(told: readonly One[]): Promise<One[]> {
     const kept = await this.#unknown(
       told.filter(({ channel_type: type }) => findChannelKind(type)?.keepsIncidents),
     );

@@ -1,6 +1,6 @@
 import { type Conclusion, type EvidenceItem, shown } from '../conclusion.ts';
 import type { ChangeFacts } from '../evidence.ts';
-import { type Case, failedPart, impactOf } from '../seen/case.ts';
+import { type AnalysisInput, failedPart, impactOf } from '../run-view/case.ts';
 import { sentence } from './location.ts';
 
 /** Fields of a check that change nothing of what its runs do. */
@@ -11,7 +11,7 @@ const causedByDefinition =
   /^(STATUS_UNEXPECTED|ASSERTION_FAILED|SCRIPT_|NAME_NOT_FOUND|CONNECTION_REFUSED|CONNECTION_UNEXPECTED|CONNECTION_TIMEOUT|HOST_UNREACHABLE|TLS_|RESPONSE_CODE_UNEXPECTED|REPLY_UNEXPECTED|MAX_RESPONSE_TIME|REDIRECT_|DNS_NO_ANSWER|NO_REPLY)/;
 
 /** Changes between the last pass and the first failure that a run could notice, newest first. */
-export function relevantChanges({ evidence }: Case): ChangeFacts[] {
+export function relevantChanges({ evidence }: AnalysisInput): ChangeFacts[] {
   return evidence.changes.flatMap((change) => {
     const fields = change.resource.startsWith('checks/')
       ? change.fields.filter((field) => !idleFields.test(field))
@@ -20,7 +20,7 @@ export function relevantChanges({ evidence }: Case): ChangeFacts[] {
   });
 }
 
-export function changeItems(given: Case): EvidenceItem[] {
+export function changeItems(given: AnalysisInput): EvidenceItem[] {
   return relevantChanges(given)
     .slice(0, 3)
     .map(({ at, resource, fields }) =>
@@ -32,7 +32,7 @@ export function changeItems(given: Case): EvidenceItem[] {
  * The check was changed between its last pass and its first failure. What failed is still what the run says: the target
  * that the check asks now, or the script that it runs now; so the change is said of that.
  */
-export function changedCheck(given: Case): Conclusion | undefined {
+export function changedCheck(given: AnalysisInput): Conclusion | undefined {
   const { run, before, evidence } = given;
   const [change] = relevantChanges(given);
   if (!change || !before || !causedByDefinition.test(run.code)) return undefined;
@@ -60,7 +60,7 @@ export function changedCheck(given: Case): Conclusion | undefined {
 }
 
 /** What the two runs asked or judged differently. */
-function differenceOf({ run, before }: Case): string | null {
+function differenceOf({ run, before }: AnalysisInput): string | null {
   if (!before) return null;
   if (run.script === null && run.url !== null && before.url !== null && run.url !== before.url) {
     return `It now requests ${run.url}, and requested ${before.url} before.`;
@@ -87,5 +87,5 @@ function differenceOf({ run, before }: Case): string | null {
     : null;
 }
 
-const keyOf = ({ source, property, comparison, target }: Case['run']['assertions'][number]) =>
+const keyOf = ({ source, property, comparison, target }: AnalysisInput['run']['assertions'][number]) =>
   JSON.stringify([source, property, comparison, target]);

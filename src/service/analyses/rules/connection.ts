@@ -1,13 +1,13 @@
 import type { DiagnosedRoute } from '@picket/checks/contract/facts.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
-import { peerText } from '../seen/peer.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
+import { peerText } from '../run-view/peer.ts';
 import { companyItems, companyOf, sentence } from './location.ts';
 
 const unreachableImpact = 'Users cannot reach the target.';
 
 /** What a host said, or did not say, to a connection. */
-export function failedConnection(given: Case): Conclusion | undefined {
+export function failedConnection(given: AnalysisInput): Conclusion | undefined {
   switch (given.run.code) {
     case 'CONNECTION_REFUSED':
       return refused(given);
@@ -24,7 +24,7 @@ export function failedConnection(given: Case): Conclusion | undefined {
   }
 }
 
-function refused(given: Case): Conclusion {
+function refused(given: AnalysisInput): Conclusion {
   const { run, before } = given;
   const host = companyOf(given, 'host') ?? companyOf(given, 'address');
   const others =
@@ -44,7 +44,7 @@ function refused(given: Case): Conclusion {
   };
 }
 
-function reset(given: Case): Conclusion {
+function reset(given: AnalysisInput): Conclusion {
   const { run, before } = given;
   return {
     certainty: 'LIKELY',
@@ -57,7 +57,7 @@ function reset(given: Case): Conclusion {
   };
 }
 
-function silent(given: Case): Conclusion {
+function silent(given: AnalysisInput): Conclusion {
   const { run, before } = given;
   const { route } = run;
   const told = {
@@ -100,7 +100,7 @@ function silent(given: Case): Conclusion {
   };
 }
 
-function unreachable(given: Case): Conclusion {
+function unreachable(given: AnalysisInput): Conclusion {
   const { run } = given;
   const { proxy, proxyStatus, proxyStatusText = '', host = '', port = 0, router } = run.details;
   if (proxy !== undefined && proxyStatus !== undefined) {
@@ -128,7 +128,7 @@ function unreachable(given: Case): Conclusion {
 }
 
 /** A check that expects a closed port. */
-function open(given: Case): Conclusion {
+function open(given: AnalysisInput): Conclusion {
   const { run, before } = given;
   return {
     certainty: 'CERTAIN',
@@ -142,7 +142,7 @@ function open(given: Case): Conclusion {
 }
 
 /** An answer that breaks off or is none. */
-export function brokenAnswer(given: Case): Conclusion | undefined {
+export function brokenAnswer(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'RESPONSE_MALFORMED' && run.code !== 'RESPONSE_UNDECODABLE') return undefined;
   const isEncoding = run.code === 'RESPONSE_UNDECODABLE';
@@ -159,7 +159,7 @@ export function brokenAnswer(given: Case): Conclusion | undefined {
   };
 }
 
-export function failedProxy(given: Case): Conclusion | undefined {
+export function failedProxy(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'PROXY_FAILED') return undefined;
   const isRefused = run.details.proxyStatus === 407;
@@ -192,7 +192,7 @@ function routeWords({ end, router, hops }: DiagnosedRoute): string {
   return `Traceroute to the target: ${routeEnds[end]}${length}${router === null ? '' : ` (${router})`}.`;
 }
 
-function routeItems({ run }: Case) {
+function routeItems({ run }: AnalysisInput) {
   const file = run.files.find(({ type }) => type === 'TRACE_ROUTE');
   return run.route && file ? [shown(routeWords(run.route), file)] : [];
 }

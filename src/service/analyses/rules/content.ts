@@ -1,11 +1,11 @@
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
-import { quoted } from '../seen/read.ts';
-import type { SeenAssertion } from '../seen/run-view.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
+import { quoted } from '../run-view/read.ts';
+import type { SeenAssertion } from '../run-view/run-view.ts';
 import { companyItems, sentence } from './location.ts';
 
 /** An assertion on what was answered: what is different from the last pass. */
-export function changedContent(given: Case): Conclusion | undefined {
+export function changedContent(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'ASSERTION_FAILED') return undefined;
   const failed = run.assertions.find((one) => one.failed && !/_TIME$|^LATENCY$/.test(one.source));
@@ -77,7 +77,7 @@ function isAlike(left: unknown, right: unknown): boolean {
 }
 
 /** A server that was reached and says something else than a step of the conversation expects, or leaves it. */
-export function brokenDialogue(given: Case): Conclusion | undefined {
+export function brokenDialogue(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'DIALOGUE_FAILED') return undefined;
   const { closeCode } = run.details;
@@ -97,7 +97,7 @@ export function brokenDialogue(given: Case): Conclusion | undefined {
 }
 
 /** The first line of the body that is another one than before; null where they are alike, or not whole. */
-function changedLine({ run, before }: Case): string | null {
+function changedLine({ run, before }: AnalysisInput): string | null {
   if (!before || run.isBodyCut || before.isBodyCut || run.body === before.body) return null;
   const [lines, earlier] = [run.body, before.body].map((body) => body.split('\n', 2_000)) as [
     string[],

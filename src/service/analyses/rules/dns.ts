@@ -1,10 +1,10 @@
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
-import { quoted } from '../seen/read.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
+import { quoted } from '../run-view/read.ts';
 import { companyItems, companyOf, sentence } from './location.ts';
 
 /** A name that leads nowhere. */
-export function missingName(given: Case): Conclusion | undefined {
+export function missingName(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'NAME_NOT_FOUND') return undefined;
   const name = run.host ?? given.target;
@@ -33,7 +33,7 @@ export function missingName(given: Case): Conclusion | undefined {
 }
 
 /** The resolver of the location gave no answer. */
-export function failingResolver(given: Case): Conclusion | undefined {
+export function failingResolver(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'RESOLVER_FAILED') return undefined;
   const { location } = run.result;
@@ -61,7 +61,7 @@ export function failingResolver(given: Case): Conclusion | undefined {
 }
 
 /** A DNS monitor whose name server does not answer. */
-export function silentNameServer(given: Case): Conclusion | undefined {
+export function silentNameServer(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'DNS_NO_ANSWER') return undefined;
   const server = run.dns?.server ?? given.target;
@@ -86,7 +86,7 @@ const codeWords: Readonly<Record<string, string>> = {
 };
 
 /** A DNS monitor with an answer that says no. */
-export function responseCode(given: Case): Conclusion | undefined {
+export function responseCode(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { dns } = run;
   if (!dns) return undefined;
@@ -115,7 +115,7 @@ export function responseCode(given: Case): Conclusion | undefined {
 }
 
 /** A DNS monitor whose answer is another one than before. */
-export function changedAnswer(given: Case): Conclusion | undefined {
+export function changedAnswer(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { dns } = run;
   if (!dns || run.code !== 'ASSERTION_FAILED') return undefined;
@@ -139,6 +139,6 @@ export function changedAnswer(given: Case): Conclusion | undefined {
   };
 }
 
-function failed({ run }: Case, source: string): boolean {
+function failed({ run }: AnalysisInput, source: string): boolean {
   return run.assertions.some((one) => one.failed && one.source === source);
 }

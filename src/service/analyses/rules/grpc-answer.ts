@@ -1,10 +1,10 @@
 import { statusLabel } from '@picket/checks/grpc/status-words.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
 /** A service of gRPC that is up and says that it does not serve. */
-export function notServing(given: Case): Conclusion | undefined {
+export function notServing(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'SERVICE_NOT_SERVING') return undefined;
   return {
@@ -19,7 +19,7 @@ export function notServing(given: Case): Conclusion | undefined {
 }
 
 /** A server of gRPC that does not describe what is to be called. */
-export function missingReflection(given: Case): Conclusion | undefined {
+export function missingReflection(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'GRPC_REFLECTION_FAILED') return undefined;
   const changed = before ? ' It did at the last pass: another version may have been deployed.' : '';
@@ -35,7 +35,7 @@ export function missingReflection(given: Case): Conclusion | undefined {
 }
 
 /** A call that ended with another status than OK. */
-export function failedCall(given: Case): Conclusion | undefined {
+export function failedCall(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   const { grpcStatus: code } = run.details;
   if (run.code !== 'STATUS_UNEXPECTED' || code === undefined) return undefined;

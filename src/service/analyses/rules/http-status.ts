@@ -1,12 +1,12 @@
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
-import { quoted } from '../seen/read.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
+import { quoted } from '../run-view/read.ts';
 import { companyItems } from './location.ts';
 
 type Explained = Omit<Conclusion, 'evidence' | 'links'>;
 
 /** A status that counts as a failure, by itself or by an assertion. */
-export function unexpectedStatus(given: Case): Conclusion | undefined {
+export function unexpectedStatus(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { status } = run;
   const isAsserted =
@@ -32,7 +32,7 @@ export function unexpectedStatus(given: Case): Conclusion | undefined {
   };
 }
 
-function explainedStatus(given: Case, status: number): Explained {
+function explainedStatus(given: AnalysisInput, status: number): Explained {
   const { run, before } = given;
   const place = run.url ?? given.target;
   const wasWell = before?.status !== undefined && before?.status !== null && before.status < 400;
@@ -85,7 +85,7 @@ function explainedStatus(given: Case, status: number): Explained {
   };
 }
 
-function unauthorized({ run }: Case, place: string, wasWell: boolean): Explained {
+function unauthorized({ run }: AnalysisInput, place: string, wasWell: boolean): Explained {
   const sends =
     run.requestHeaders.has('authorization') || run.requestHeaders.has('cookie') || hasKey(run.requestHeaders);
   return {
@@ -104,7 +104,7 @@ function unauthorized({ run }: Case, place: string, wasWell: boolean): Explained
   };
 }
 
-function forbidden({ run }: Case, place: string, wasWell: boolean): Explained {
+function forbidden({ run }: AnalysisInput, place: string, wasWell: boolean): Explained {
   const sends =
     run.requestHeaders.has('authorization') || run.requestHeaders.has('cookie') || hasKey(run.requestHeaders);
   return {
@@ -123,7 +123,7 @@ const hasKey = (headers: ReadonlyMap<string, string>) =>
   [...headers.keys()].some((name) => /(api-?key|token)$/.test(name));
 
 /** A program before the service answers in its place. */
-function gateway({ run, target }: Case, status: number): Explained {
+function gateway({ run, target }: AnalysisInput, status: number): Explained {
   const via = run.headers.get('via') ?? run.headers.get('server') ?? null;
   const isThere =
     run.headers.has('via') ||
@@ -156,7 +156,7 @@ function gateway({ run, target }: Case, status: number): Explained {
   };
 }
 
-function serverError({ run, target, before }: Case, status: number): Explained {
+function serverError({ run, target, before }: AnalysisInput, status: number): Explained {
   return {
     certainty: 'CERTAIN',
     owner: 'target',
@@ -168,7 +168,7 @@ function serverError({ run, target, before }: Case, status: number): Explained {
 }
 
 /** Redirects without an end. */
-export function endlessRedirects(given: Case): Conclusion | undefined {
+export function endlessRedirects(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'REDIRECT_LIMIT' && run.code !== 'REDIRECT_INVALID') return undefined;
   if (run.code === 'REDIRECT_INVALID') {

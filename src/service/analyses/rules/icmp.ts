@@ -1,9 +1,9 @@
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
 /** Echo requests without replies, or with fewer than there should be. */
-export function lostPings(given: Case): Conclusion | undefined {
+export function lostPings(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code === 'REPLY_UNEXPECTED') {
     return {

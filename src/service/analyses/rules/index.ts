@@ -1,5 +1,5 @@
 import type { Rule } from '../conclusion.ts';
-import type { Case } from '../seen/case.ts';
+import type { AnalysisInput } from '../run-view/case.ts';
 import { changedCheck } from './change.ts';
 import { brokenAnswer, failedConnection, failedProxy } from './connection.ts';
 import { brokenDialogue, changedContent } from './content.ts';
@@ -9,24 +9,24 @@ import { endlessRedirects, unexpectedStatus } from './http-status.ts';
 import { lostPings } from './icmp.ts';
 import { crowdedLocation, incapableLocation, onlyHere, unhealthyLocation } from './location.ts';
 import { egressRefusal, maintenance, missedPing, ownError, unusableDefinition } from './own.ts';
+import { endedRoute } from './route.ts';
 import { scriptError } from './script.ts';
 import { grownPhase, lateAnswer } from './slow.ts';
 import { badCertificate, failedHandshake } from './tls.ts';
 import { expiringCertificate, refusedStartTls, weakTls } from './tls-terms.ts';
-import { endedWay } from './way.ts';
 
 /**
  * Every rule, in the order in which they are asked: the first that concludes anything has the word. First what says
  * nothing of the target, then what explains many failures at once, then what people did, then what failed by itself.
  */
-export const rules: readonly Rule<Case>[] = [
+export const rules: readonly Rule<AnalysisInput>[] = [
   ...[ownError, unusableDefinition, egressRefusal, incapableLocation, failedProxy],
   ...[unhealthyLocation, maintenance, crowdedLocation, onlyHere],
   changedCheck,
   ...[missingName, failingResolver, silentNameServer, responseCode, changedAnswer],
   ...[badCertificate, failedHandshake],
   ...[expiringCertificate, weakTls, refusedStartTls],
-  endedWay,
+  endedRoute,
   ...[failedConnection, lostPings, brokenAnswer],
   ...[lateAnswer, grownPhase],
   ...[notServing, missingReflection, failedCall, brokenDialogue],

@@ -1,13 +1,13 @@
 import { type Conclusion, shown } from '../conclusion.ts';
 import type { Company } from '../evidence.ts';
-import { type Case, impactOf } from '../seen/case.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 
 /** This many hosts that fail at once, and this share of all checks there, say that it is the location. */
 const minHosts = 3;
 const minShare = 0.6;
 
 /** What the agents of the location found unhealthy themselves. */
-export function unhealthyLocation(given: Case): Conclusion | undefined {
+export function unhealthyLocation(given: AnalysisInput): Conclusion | undefined {
   const { run, evidence, fromLocation } = given;
   const [event] = evidence.locationEvents;
   const isSick = run.code === 'LOCATION_SICK';
@@ -36,7 +36,7 @@ export function unhealthyLocation(given: Case): Conclusion | undefined {
 }
 
 /** What this location cannot do at all. */
-export function incapableLocation(given: Case): Conclusion | undefined {
+export function incapableLocation(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { location } = run.result;
   const base = {
@@ -75,7 +75,7 @@ export function incapableLocation(given: Case): Conclusion | undefined {
 }
 
 /** Most checks of the location fail at once, with targets that have nothing to do with each other. */
-export function crowdedLocation(given: Case): Conclusion | undefined {
+export function crowdedLocation(given: AnalysisInput): Conclusion | undefined {
   const { run, evidence, fromLocation } = given;
   const here = companyOf(given, 'location');
   if (fromLocation === null || !here) return undefined;
@@ -96,7 +96,7 @@ export function crowdedLocation(given: Case): Conclusion | undefined {
 }
 
 /** It fails here and passes elsewhere, in a way that the location could bring about. */
-export function onlyHere(given: Case): Conclusion | undefined {
+export function onlyHere(given: AnalysisInput): Conclusion | undefined {
   const { run, evidence, fromLocation, passesAt } = given;
   if (fromLocation === null || passesAt.length === 0) return undefined;
   if (evidence.elsewhere.some(({ passes }) => !passes)) return undefined;
@@ -118,7 +118,7 @@ export function onlyHere(given: Case): Conclusion | undefined {
 }
 
 /** Other checks that ask the same host or address and fail with this one: part of what is known. */
-export function companyItems(given: Case) {
+export function companyItems(given: AnalysisInput) {
   return (given.evidence.company ?? []).flatMap((one) =>
     one.kind === 'location' || one.failing === 0
       ? []
@@ -131,11 +131,11 @@ export function companyItems(given: Case) {
   );
 }
 
-export function companyOf({ evidence }: Case, kind: Company['kind']): Company | undefined {
+export function companyOf({ evidence }: AnalysisInput, kind: Company['kind']): Company | undefined {
   return evidence.company?.find((one) => one.kind === kind);
 }
 
-function elsewhereItem(elsewhere: Case['evidence']['elsewhere']) {
+function elsewhereItem(elsewhere: AnalysisInput['evidence']['elsewhere']) {
   const said = elsewhere.map(({ location, passes }) => `${passes ? 'passes' : 'fails'} at ${location}`);
   return said.length === 0 ? [] : [shown(`The check ${said.join(', ')}`, 'locations')];
 }

@@ -1,11 +1,11 @@
 import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
 import { type Conclusion, type EvidenceItem, shown } from '../conclusion.ts';
-import type { Case } from '../seen/case.ts';
+import type { AnalysisInput } from '../run-view/case.ts';
 import { changeItems, relevantChanges } from './change.ts';
 import { sentence } from './location.ts';
 
 /** Errors of agents: they say nothing of the target. */
-export function ownError({ run, owner }: Case): Conclusion | undefined {
+export function ownError({ run, owner }: AnalysisInput): Conclusion | undefined {
   if (owner !== 'agent') return undefined;
   return {
     certainty: 'CERTAIN',
@@ -25,7 +25,7 @@ export function ownError({ run, owner }: Case): Conclusion | undefined {
 }
 
 /** Definitions of checks that cannot be run. */
-export function unusableDefinition(given: Case): Conclusion | undefined {
+export function unusableDefinition(given: AnalysisInput): Conclusion | undefined {
   const { run, owner, verdict } = given;
   if (owner !== 'config' || run.code === 'EGRESS_DENIED') return undefined;
   const [change] = relevantChanges(given);
@@ -43,7 +43,7 @@ export function unusableDefinition(given: Case): Conclusion | undefined {
   };
 }
 
-export function egressRefusal({ run }: Case): Conclusion | undefined {
+export function egressRefusal({ run }: AnalysisInput): Conclusion | undefined {
   if (run.code !== 'EGRESS_DENIED') return undefined;
   return {
     certainty: 'CERTAIN',
@@ -56,14 +56,14 @@ export function egressRefusal({ run }: Case): Conclusion | undefined {
   };
 }
 
-export function maintenanceItems({ run, evidence }: Case): EvidenceItem[] {
+export function maintenanceItems({ run, evidence }: AnalysisInput): EvidenceItem[] {
   return evidence.maintenance
     .slice(0, 1)
     .map((name) => shown(`In effect at ${run.result.startedAt}: ${name}`, 'maintenance'));
 }
 
 /** A maintenance window that is in effect. */
-export function maintenance(given: Case): Conclusion | undefined {
+export function maintenance(given: AnalysisInput): Conclusion | undefined {
   const { run, evidence } = given;
   const [name] = evidence.maintenance;
   if (name === undefined) return undefined;
@@ -78,7 +78,7 @@ export function maintenance(given: Case): Conclusion | undefined {
   };
 }
 
-export function missedPing({ run, before }: Case): Conclusion | undefined {
+export function missedPing({ run, before }: AnalysisInput): Conclusion | undefined {
   if (run.code !== 'PING_MISSED') return undefined;
   const last = before
     ? ` The last ping arrived at ${before.result.startedAt}.`

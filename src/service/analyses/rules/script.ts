@@ -1,11 +1,11 @@
 import { errorNameIn, scriptErrorIn } from '@picket/checks/foreign-texts/javascript.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
-import { quoted } from '../seen/read.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
+import { quoted } from '../run-view/read.ts';
 import { companyItems, sentence } from './location.ts';
 
 /** What failed in a script or a suite, apart from the network, of which the rules of the network tell. */
-export function scriptError(given: Case): Conclusion | undefined {
+export function scriptError(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { script } = run;
   if (script?.kind === 'network' && run.code === script.code) return undefined;
@@ -66,7 +66,7 @@ export function scriptError(given: Case): Conclusion | undefined {
 }
 
 /** Of a run whose detail was too large to be kept: the message is left. */
-function thrownWithoutDetail(given: Case, where: string): Conclusion | undefined {
+function thrownWithoutDetail(given: AnalysisInput, where: string): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'SCRIPT_FAILED' || scriptErrorIn(run.message) === null) return undefined;
   return thrown(given, where, {
@@ -76,7 +76,7 @@ function thrownWithoutDetail(given: Case, where: string): Conclusion | undefined
 }
 
 function thrown(
-  { run, before, verdict }: Case,
+  { run, before, verdict }: AnalysisInput,
   where: string,
   told: Pick<Conclusion, 'evidence' | 'impact'>,
 ): Conclusion {
@@ -98,7 +98,7 @@ function thrown(
   };
 }
 
-function limitReached(given: Case, where: string): Conclusion | undefined {
+function limitReached(given: AnalysisInput, where: string): Conclusion | undefined {
   const { run, before } = given;
   if (!/^SCRIPT_(TIMED_OUT|OUT_OF_MEMORY|LIMIT_EXCEEDED)$/.test(run.result.code ?? '')) return undefined;
   const isTime = run.result.code === 'SCRIPT_TIMED_OUT';
@@ -119,7 +119,7 @@ function limitReached(given: Case, where: string): Conclusion | undefined {
 }
 
 /** What the page said was wrong while the script looked at it. */
-function pageTrouble({ run }: Case) {
+function pageTrouble({ run }: AnalysisInput) {
   const found = (run.script?.pageErrors ?? []).filter(
     ({ kind }) => kind === 'network' || kind === 'document',
   );

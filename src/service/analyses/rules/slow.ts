@@ -1,6 +1,6 @@
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
-import type { RunView } from '../seen/run-view.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
+import type { RunView } from '../run-view/run-view.ts';
 import { companyItems, sentence } from './location.ts';
 
 /** A phase has grown when it takes 1.5 times as long as in the slowest pass, and 20 ms more. */
@@ -38,7 +38,7 @@ const phaseWords: Readonly<Record<string, { readonly what: string; readonly next
 };
 
 /** Slower than it may be: which phase has grown. */
-export function grownPhase(given: Case): Conclusion | undefined {
+export function grownPhase(given: AnalysisInput): Conclusion | undefined {
   const { run, passes } = given;
   const isLate =
     run.code === 'MAX_RESPONSE_TIME_EXCEEDED' ||
@@ -77,7 +77,7 @@ export function grownPhase(given: Case): Conclusion | undefined {
 }
 
 /** An answer that was begun or waited for, and not there in time. */
-export function lateAnswer(given: Case): Conclusion | undefined {
+export function lateAnswer(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'RESPONSE_TIMEOUT') return undefined;
   const isBody = run.details.timedOutIn === 'download';

@@ -1,9 +1,9 @@
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
 /** A certificate that is still good, but not for long. */
-export function expiringCertificate(given: Case): Conclusion | undefined {
+export function expiringCertificate(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'TLS_CERTIFICATE_EXPIRING') return undefined;
   const host = run.host ?? given.target;
@@ -25,7 +25,7 @@ export function expiringCertificate(given: Case): Conclusion | undefined {
 }
 
 /** TLS that works, and is weaker than the check allows. */
-export function weakTls(given: Case): Conclusion | undefined {
+export function weakTls(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'TLS_BASELINE_VIOLATED') return undefined;
   const isOfCertificate = run.details.baselinePart === 'certificate';
@@ -43,7 +43,7 @@ export function weakTls(given: Case): Conclusion | undefined {
 }
 
 /** A server that goes on in plain text. */
-export function refusedStartTls(given: Case): Conclusion | undefined {
+export function refusedStartTls(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'STARTTLS_REFUSED') return undefined;
   const changed = before

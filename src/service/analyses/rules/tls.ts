@@ -2,11 +2,11 @@ import { certificateWords } from '@picket/checks/contract/facts.ts';
 import type { CertificateFlaw } from '@picket/checks/contract/failure-details.ts';
 import { certificateFlawIn, handshakeProblemIn } from '@picket/checks/foreign-texts/tls.ts';
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
 /** A certificate that is no good, and why. */
-export function badCertificate(given: Case): Conclusion | undefined {
+export function badCertificate(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'TLS_CERTIFICATE_INVALID') return undefined;
   const flaw = run.details.certificateFlaw ?? certificateFlawIn(run.message);
@@ -25,7 +25,7 @@ export function badCertificate(given: Case): Conclusion | undefined {
 }
 
 function explained(
-  given: Case,
+  given: AnalysisInput,
   flaw: CertificateFlaw | undefined,
 ): Pick<Conclusion, 'certainty' | 'cause' | 'next'> {
   const { run, before } = given;
@@ -90,7 +90,7 @@ function explained(
 }
 
 /** A handshake that failed before there was a certificate to judge. */
-export function failedHandshake(given: Case): Conclusion | undefined {
+export function failedHandshake(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'TLS_HANDSHAKE_FAILED') return undefined;
   const told = {

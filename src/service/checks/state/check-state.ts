@@ -1,5 +1,5 @@
 import { checkTypeNames, findCheckType } from '@picket/checks/index.ts';
-import { isOnItsWay } from '@picket/platform/store/days/ended-day.ts';
+import { isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { PausedChecks } from './paused-checks.ts';
@@ -56,7 +56,7 @@ export const turnsAt = sql<number>`(coalesce(statuses.last_slot_at, checks.updat
 export function isUnderWay(place?: RawBuilder<string>): RawBuilder<boolean> {
   const there = place === undefined ? sql`true` : sql`runs.slot_location = ${place}`;
   return sql<boolean>`exists (select 1 from runs where runs.check_id = checks.id and runs.state = 'leased'
-    and ${isOnItsWay} and runs.test_session_id is null and ${there})`;
+    and ${isUnfinished} and runs.test_session_id is null and ${there})`;
 }
 
 /** Types whose targets call us: a missed call is a result, so they are always measured. */

@@ -145,8 +145,8 @@ function configured(
   return { shows_history: showHistoricalData ? 1 : 0, is_expanded: expandedByDefault ? 1 : 0 };
 }
 
-function requireSame(key: string, wished: string | undefined, stored: string): void {
-  if (wished === undefined || wished === stored) return;
+function requireSame(key: string, desired: string | undefined, stored: string): void {
+  if (desired === undefined || desired === stored) return;
   const message = `must be ${stored}, as it is: delete the component and create another one`;
   throw fieldError('payload', [{ key, message }]);
 }

@@ -20,7 +20,7 @@ export const checkGroups: Particulars = {
   },
   // Version of the form that clients write groups in: both are the same here.
   bodyOf: ({ v: _, ...payload }) => payload,
-  keeping: (wished, stored) => keepMasked(maskedInGroups, wished, stored),
+  keeping: (desired, stored) => keepMasked(maskedInGroups, desired, stored),
   createQuery,
 };
 
@@ -43,11 +43,11 @@ export const checks: Particulars = {
   // What a repair by a model would go by: nothing here repairs checks.
   bodyOf: ({ intent: _intent, aiAutoRepairEnabled: _repair, ...payload }) => payload,
   keeping,
-  addresses: async (repositories, accountId, id, wished) => {
+  addresses: async (repositories, accountId, id, desired) => {
     const check = await repositories.checks.find(accountId, String(id));
-    return check ? keepingOf(repositories, check, asWritten(wished)) : {};
+    return check ? keepingOf(repositories, check, asWritten(desired)) : {};
   },
-  isReplaced: (wished, stored) => wished.checkType !== stored.checkType,
+  isReplaced: (desired, stored) => desired.checkType !== stored.checkType,
   createQuery,
 };
 
@@ -58,14 +58,14 @@ function routeOfType({ checkType }: Body) {
   throw fieldError('payload', [{ key: 'checkType', message }]);
 }
 
-function keeping(wished: Body, stored: Body, addresses?: Keeping): Body {
-  const type = findCheckType(String(wished.checkType));
-  if (!type || wished.checkType !== stored.checkType) return wished;
-  const unmasked = keepMasked(maskedValues(type), wished, stored, addresses);
+function keeping(desired: Body, stored: Body, addresses?: Keeping): Body {
+  const type = findCheckType(String(desired.checkType));
+  if (!type || desired.checkType !== stored.checkType) return desired;
+  const unmasked = keepMasked(maskedValues(type), desired, stored, addresses);
   // Clients upload snapshots when they deploy, and send none when they ask what would change.
-  const kept = wished.snapshots === null ? { ...unmasked, snapshots: stored.snapshots } : unmasked;
+  const kept = desired.snapshots === null ? { ...unmasked, snapshots: stored.snapshots } : unmasked;
   if (!type.pings) return kept;
   // The address of its pings stays for as long as the check.
-  const token = type.pings.expectation(wished).token ?? type.pings.expectation(stored).token;
+  const token = type.pings.expectation(desired).token ?? type.pings.expectation(stored).token;
   return { ...kept, ...type.pings.addressed(kept, { token, url: null }) };
 }

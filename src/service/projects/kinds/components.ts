@@ -11,7 +11,8 @@ export const statusPageComponents: Particulars = {
     configuration: { expandedByDefault: false, ...(isRecord(configuration) ? configuration : {}) },
   }),
   bodyOf: (payload) => ({ ...payload, description: payload.description || null }),
-  isReplaced: (wished, stored) => wished.statusPageId !== stored.statusPageId || wished.type !== stored.type,
+  isReplaced: (desired, stored) =>
+    desired.statusPageId !== stored.statusPageId || desired.type !== stored.type,
   judge: async (body, lookup) => {
     await requireComponentPage(body, lookup);
     const parent = await lookup('status-page-component', body.parentId);
@@ -24,7 +25,7 @@ export const statusPageComponents: Particulars = {
 
 export const automationRules: Particulars = {
   ids: idsIn('automationRules'),
-  isReplaced: (wished, stored) => wished.statusPageId !== stored.statusPageId,
+  isReplaced: (desired, stored) => desired.statusPageId !== stored.statusPageId,
   judge: async (body, lookup) => {
     await requireComponentPage(body, lookup);
     for (const [index, { componentId }] of (body.components as { componentId: string }[]).entries()) {

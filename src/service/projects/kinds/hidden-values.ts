@@ -5,16 +5,16 @@ export const variables: Particulars = {
     const row = await repositories.variables.find(accountId, String(id));
     return row && { key: row.key, value: row.value, locked: row.locked === 1, secret: row.secret === 1 };
   },
-  keeping: (wished, stored) =>
-    wished.value === '' && staysHidden(wished, stored) ? { ...wished, value: stored.value } : wished,
-  isReplaced: (wished, stored) =>
-    wished.key !== stored.key || (stored.secret === true && wished.secret !== true),
+  keeping: (desired, stored) =>
+    desired.value === '' && staysHidden(desired, stored) ? { ...desired, value: stored.value } : desired,
+  isReplaced: (desired, stored) =>
+    desired.key !== stored.key || (stored.secret === true && desired.secret !== true),
 };
 
 /** A value that was hidden is kept only where it is hidden as well as before. */
-function staysHidden(wished: Body, stored: Body): boolean {
-  if (stored.secret === true) return wished.secret === true;
-  return stored.locked === true && (wished.locked === true || wished.secret === true);
+function staysHidden(desired: Body, stored: Body): boolean {
+  if (stored.secret === true) return desired.secret === true;
+  return stored.locked === true && (desired.locked === true || desired.secret === true);
 }
 
 export const clientCertificates: Particulars = {
@@ -24,10 +24,10 @@ export const clientCertificates: Particulars = {
     const { host, cert, private_key: key, ca, passphrase } = row;
     return { host, cert, key, ca, passphrase };
   },
-  keeping: ({ passphrase = '', ...wished }, stored) => ({
-    ...wished,
-    key: wished.key === '' ? stored.key : wished.key,
-    passphrase: passphrase === '' ? (wished.key === '' ? stored.passphrase : null) : passphrase,
+  keeping: ({ passphrase = '', ...desired }, stored) => ({
+    ...desired,
+    key: desired.key === '' ? stored.key : desired.key,
+    passphrase: passphrase === '' ? (desired.key === '' ? stored.passphrase : null) : passphrase,
   }),
   keepsFirst: true,
   isReplaced: differs,

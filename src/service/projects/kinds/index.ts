@@ -28,10 +28,10 @@ const alertChannels: Particulars = {
     const complete = AlertChannelInput.safeParse(written);
     return complete.success ? complete.data : written;
   },
-  keeping: (wished, stored) =>
-    wished.type === stored.type
-      ? keepMasked(kindIn('alert-channels').masked(wished), wished, stored)
-      : wished,
+  keeping: (desired, stored) =>
+    desired.type === stored.type
+      ? keepMasked(kindIn('alert-channels').masked(desired), desired, stored)
+      : desired,
   keepsFirst: true,
 };
 

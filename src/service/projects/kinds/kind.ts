@@ -38,19 +38,19 @@ export interface Particulars {
   readonly asWritten?: (shown: Body) => Body;
   /** A payload as the operation takes it. */
   readonly bodyOf?: (payload: Body) => Body;
-  /** A whole wished body, with what only the stored one has: ids of parts, tokens, hidden values. */
-  readonly keeping?: (wished: Body, stored: Body, addresses?: Keeping) => Body;
-  /** What the variables in its addresses stand for, stored and as wished. */
+  /** A whole desired body, with what only the stored one has: ids of parts, tokens, hidden values. */
+  readonly keeping?: (desired: Body, stored: Body, addresses?: Keeping) => Body;
+  /** What the variables in its addresses stand for, stored and as desired. */
   readonly addresses?: (
     repositories: Repositories,
     accountId: string,
     id: PhysicalId,
-    wished: Body,
+    desired: Body,
   ) => Promise<Keeping>;
   /** Whether that comes before a payload is judged: a hidden "" is nothing that its operation would take. */
   readonly keepsFirst?: true;
   /** Whether the stored one has to go, and another one be made. */
-  readonly isReplaced?: (wished: Body, stored: Body) => boolean;
+  readonly isReplaced?: (desired: Body, stored: Body) => boolean;
   /**
    * What its operation would refuse because of what it names: a dry run calls no operation that writes.
    *
@@ -87,9 +87,9 @@ export function idsIn(name: TableName): ResourceKind['ids'] {
   };
 }
 
-/** Whether a wished body says anything else than what is stored. What it does not say stays as it is. */
-export function differs(wished: Body, stored: Body): boolean {
-  return Object.entries(wished).some(
+/** Whether a desired body says anything else than what is stored. What it does not say stays as it is. */
+export function differs(desired: Body, stored: Body): boolean {
+  return Object.entries(desired).some(
     ([field, value]) => value !== undefined && !isDeepStrictEqual(value, stored[field]),
   );
 }

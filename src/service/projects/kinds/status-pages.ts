@@ -41,17 +41,17 @@ function writtenCard({ id, name, services }: Body): Body {
  *
  * @throws AppError VALIDATION_FAILED where another kind of page is to be made of one: its subscribers would be lost.
  */
-function keeping(wished: Body, stored: Body): Body {
-  if (wished.version !== stored.version) {
+function keeping(desired: Body, stored: Body): Body {
+  if (desired.version !== stored.version) {
     const message = `must be ${stored.version}: a page stays one of ${stored.version === 3 ? 'components' : 'cards'}. Give the new page another logicalId`;
     throw fieldError('payload', [{ key: 'version', message }]);
   }
   const ids = Map.groupBy(cardsOf(stored), ({ name }) => name);
-  const cards = cardsOf(wished).map((card) => {
+  const cards = cardsOf(desired).map((card) => {
     const id = ids.get(card.name)?.shift()?.id;
     return id === undefined ? card : { ...card, id };
   });
-  return { ...wished, cards };
+  return { ...desired, cards };
 }
 
 function cardsOf({ cards }: Body): Body[] {

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { findCheckType } from '@picket/checks/index.ts';
-import type { ClickHouseNews } from '@picket/clickhouse/fed-columns.ts';
+import type { ClickHouseReadState } from '@picket/clickhouse/fed-columns.ts';
 import { AppError, toError } from '@picket/lib/errors.ts';
 import { presentAsker } from '@picket/lib/turns/asker.ts';
 import { FairQueue, type QueueFigures } from '@picket/lib/turns/fair-queue.ts';
@@ -53,7 +53,7 @@ export interface AnalyticsReply {
     readonly isStopped: boolean;
   };
   /** What the question has found out about ClickHouse; absent when it was not asked. */
-  readonly clickHouse?: ClickHouseNews | undefined;
+  readonly clickHouse?: ClickHouseReadState | undefined;
   /** Stored values that the question met and that cannot be read. */
   readonly unreadable?: readonly UnreadableValue[];
 }
@@ -89,7 +89,7 @@ const checksPerPiece = 50;
  */
 export class AnalyticsThread implements CoverageSource {
   readonly #place: AnalyticsPlace;
-  readonly #onClickHouse: ((news: ClickHouseNews) => void) | undefined;
+  readonly #onClickHouse: ((news: ClickHouseReadState) => void) | undefined;
   readonly #pending = new Map<number, Pending>();
   readonly #queue = new FairQueue({
     name: 'analytics',
@@ -104,7 +104,7 @@ export class AnalyticsThread implements CoverageSource {
   #failedAtMs = 0;
 
   /** @param onClickHouse hears of each question that ClickHouse was asked. */
-  constructor(place: AnalyticsPlace, onClickHouse?: (news: ClickHouseNews) => void) {
+  constructor(place: AnalyticsPlace, onClickHouse?: (news: ClickHouseReadState) => void) {
     this.#place = place;
     this.#onClickHouse = onClickHouse;
   }

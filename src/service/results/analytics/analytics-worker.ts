@@ -93,7 +93,7 @@ async function reply(id: number, question: Question): Promise<AnalyticsReply> {
     const asked = (connection.readers ?? connection.db)
       .connection()
       .execute((db) => answerOn(db.withPlugin(untilStopped(id)), question));
-    return { id, answer: await asked, clickHouse: clickHouse?.takeNews() };
+    return { id, answer: await asked, clickHouse: clickHouse?.takeReadState() };
   } catch (thrown) {
     const error = toError(thrown);
     const known = asStoreError(error);
@@ -103,7 +103,7 @@ async function reply(id: number, question: Question): Promise<AnalyticsReply> {
       unavailable: known === error ? undefined : known.message,
       isStopped: isStopped(id),
     };
-    return { id, problem, clickHouse: clickHouse?.takeNews() };
+    return { id, problem, clickHouse: clickHouse?.takeReadState() };
   } finally {
     answering = undefined;
     // What comes too late for its statement must not end the next one.

@@ -75,7 +75,7 @@ export class ArtifactIntake {
     refuseOther(request, expected);
     const key = artifactKey(row);
     await this.#put(key, request, expected).catch(async (thrown: unknown) => {
-      await this.#noteTrouble(row, toError(thrown));
+      await this.#recordTrouble(row, toError(thrown));
       throw thrown;
     });
     const isFirst = await this.#store.artifacts.markStored(row.result_id, row.position, this.#clock.wallMs());
@@ -88,11 +88,11 @@ export class ArtifactIntake {
   }
 
   /** What keeps the store from taking it is for people who miss the file; what a sender does wrong is its own. */
-  async #noteTrouble(row: ArtifactRow, error: Error): Promise<void> {
+  async #recordTrouble(row: ArtifactRow, error: Error): Promise<void> {
     const isOfStore =
       error instanceof AppError && (error.code === 'ARTIFACT_STORE_FULL' || isStoreFailure(error));
     if (isOfStore && row.trouble !== error.message)
-      await this.#store.artifacts.noteTrouble(row, error.message);
+      await this.#store.artifacts.recordTrouble(row, error.message);
   }
 
   async #put(key: string, request: IncomingMessage, expected: ExpectedContent): Promise<void> {

@@ -61,7 +61,7 @@ export class Artifacts {
   }
 
   /** Notes why an awaited artifact could not be stored; its sender tries again. */
-  async noteTrouble({ result_id, position }: ArtifactRow, trouble: string): Promise<void> {
+  async recordTrouble({ result_id, position }: ArtifactRow, trouble: string): Promise<void> {
     await this.#db
       .updateTable('artifacts')
       .set({ trouble })

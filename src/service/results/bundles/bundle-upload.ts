@@ -59,7 +59,7 @@ export const checksumHeader = 'x-bundle-checksum-sha256';
  *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY for what is no gzip and when the sender broke
  *   off.
  */
-export async function takeCodeBundle(
+export async function storeCodeBundle(
   store: ArtifactStore,
   accountId: string,
   request: IncomingMessage,

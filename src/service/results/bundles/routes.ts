@@ -15,7 +15,7 @@ import {
   type BundleRoom,
   openCodeBundle,
   removeCodeBundle,
-  takeCodeBundle,
+  storeCodeBundle,
   type UploadKind,
 } from './bundle-upload.ts';
 
@@ -53,7 +53,7 @@ export function codeBundleHandlers({
       },
       giveBack: (key) => store.codeBundles.remove(accountId, key),
     };
-    return takeCodeBundle(artifactStore, accountId, request, room, kind);
+    return storeCodeBundle(artifactStore, accountId, request, room, kind);
   };
   return [
     ...handlersById(clientStorageRoutes, {

@@ -1,6 +1,6 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import { LruMap } from '@picket/lib/lru.ts';
-import { isOnItsWay } from '@picket/platform/store/days/ended-day.ts';
+import { isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
@@ -163,7 +163,7 @@ export class ResultColumns {
       .selectFrom('runs')
       .select('last_result_id')
       .where('runs.check_id', '=', checkId)
-      .where(isOnItsWay)
+      .where(isUnfinished)
       // Written out: in a list of parameters SQLite would not see that the index of live runs has them all.
       .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
       .where('last_result_id', 'is not', null)

@@ -33,7 +33,7 @@ export class CheckSessions {
       .executeTakeFirst();
   }
 
-  async noteCancelled(id: string, now: number): Promise<void> {
+  async recordCancelled(id: string, now: number): Promise<void> {
     await this.#db
       .updateTable('check_sessions')
       .set({ cancelled: now })

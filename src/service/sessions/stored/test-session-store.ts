@@ -1,5 +1,5 @@
-import { isOnItsWay } from '@picket/platform/store/days/ended-day.ts';
-import { dayMs } from '@picket/platform/store/days/stretches.ts';
+import { dayMs } from '@picket/platform/store/days/day-ranges.ts';
+import { isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import { packRow, unpackRow } from '@picket/platform/store/details/packed-detail.ts';
 import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches } from '@picket/platform/store/engine/queries.ts';
@@ -33,7 +33,7 @@ export interface TestSessionFilter {
 }
 
 const live = sql`exists (select 1 from runs
-  where runs.test_session_id = test_sessions.id and runs.state in ('queued', 'leased') and ${isOnItsWay})`;
+  where runs.test_session_id = test_sessions.id and runs.state in ('queued', 'leased') and ${isUnfinished})`;
 const cancelled = sql`exists (select 1 from runs
   where runs.test_session_id = test_sessions.id and runs.state = 'cancelled'
     and (runs.ended_day < 0 or runs.ended_day >= test_sessions.started - ${sql.lit(dayMs)}))`;
@@ -160,7 +160,7 @@ export class TestSessions {
       .execute();
   }
 
-  async noteCancelled(id: string, now: number): Promise<void> {
+  async recordCancelled(id: string, now: number): Promise<void> {
     await this.#db
       .updateTable('test_sessions')
       .set({ cancelled: now })
@@ -182,11 +182,11 @@ export class TestSessions {
     for (const batch of batches(rows.map(packRow))) {
       await this.#db.insertInto('test_results').values(batch).execute();
     }
-    await this.noteFailed(rows.filter(hasFailed).map((row) => row.test_session_id));
+    await this.recordFailed(rows.filter(hasFailed).map((row) => row.test_session_id));
   }
 
   /** Keeps that some sessions failed. */
-  async noteFailed(ids: readonly string[]): Promise<void> {
+  async recordFailed(ids: readonly string[]): Promise<void> {
     // One after the other, in one order: two transactions never wait for each other.
     for (const id of [...new Set(ids)].sort()) {
       await this.#db
@@ -207,7 +207,7 @@ export class TestSessions {
       .where(this.#dialect.inList('id', ids))
       .returning(['test_session_id', 'result_type', 'has_failures', 'has_errors'])
       .execute();
-    await this.noteFailed(promoted.filter(hasFailed).map((row) => row.test_session_id));
+    await this.recordFailed(promoted.filter(hasFailed).map((row) => row.test_session_id));
   }
 
   /** Of some result ids, those that are stored. */

@@ -94,7 +94,7 @@ export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
       runSource: 'LEGACY_TRIGGER',
       triggerId: trigger.id,
     });
-    await store.triggers.noteCalled(trigger.id, now);
+    await store.triggers.recordCall(trigger.id, now);
     const outcome = await waitUntilDone(() => outcomeOf(deps, started), {
       clock,
       maxWaitMs,

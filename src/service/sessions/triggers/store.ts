@@ -40,7 +40,7 @@ export class Triggers {
     return this.#db.selectFrom('triggers').selectAll().where('token', '=', token).executeTakeFirst();
   }
 
-  async noteCalled(id: string, now: number): Promise<void> {
+  async recordCall(id: string, now: number): Promise<void> {
     await this.#db.updateTable('triggers').set({ called: now }).where('id', '=', id).execute();
   }
 

@@ -81,7 +81,7 @@ async function passing(stage: AlertStage) {
   const { clock } = stage;
   const { store } = stage.harness;
   const deps = { store, clock, logger: quietLogger, metrics: new ServiceMetrics() };
-  const scheduler = new Scheduler({ ...deps, noteAway: async () => false });
+  const scheduler = new Scheduler({ ...deps, recordAgentless: async () => false });
   const artifactStore = await DirectoryStore.open(folder.path);
   const sweep = new LeaseSweep({ ...deps, artifactStore, leaseTtlMs });
   const timers = new AlertTimers({ store, clock });

@@ -257,9 +257,9 @@ export function deploymentSuite(stage: StoreStage): void {
     const { store, clock } = stage.harness;
     const { body: started } = await call('POST', '/v1/projects/deploy', body(everything));
     const now = clock.wallMs();
-    const taken = await store.transaction(({ deployments }) => deployments.take('lost', now, now + 1_000));
+    const taken = await store.transaction(({ deployments }) => deployments.claim('lost', now, now + 1_000));
     expect(taken?.id).toBe(started.id);
-    const none = await store.transaction(({ deployments }) => deployments.take('other', now, now + 1_000));
+    const none = await store.transaction(({ deployments }) => deployments.claim('other', now, now + 1_000));
     expect(none).toBeUndefined();
     stage.clock.advance(1_001);
     stage.harness.startDeployments();

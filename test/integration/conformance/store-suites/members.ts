@@ -177,7 +177,7 @@ export function memberSuite(stage: StoreStage): void {
       if ('refusal' in admission) return admission.refusal;
       const sessions = new Sessions(harness.store, harness.clock);
       for (const invitation of admission.invitations) {
-        expect(await sessions.takeOffer(await sessions.offer(admission.person, invitation))).not.toBeNull();
+        expect(await sessions.redeemOffer(await sessions.offer(admission.person, invitation))).not.toBeNull();
       }
       return (await harness.store.members.member(harness.accountId, admission.person.id))?.role;
     };

@@ -44,7 +44,7 @@ export class WriteWatch {
   }
 
   /** Hears of statements that failed. */
-  note(error: Error): void {
+  record(error: Error): void {
     if (storageProblemOf(error) === undefined) return;
     this.#refused += 1;
     this.#isDoubted = true;

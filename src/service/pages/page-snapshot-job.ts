@@ -11,7 +11,7 @@ import { type CopiedPage, PublicCopies } from './public-copies.ts';
 import { statusPageData } from './status-page-data.ts';
 import type { StatusPageRow } from './tables.ts';
 
-export interface CopyKeeperOptions {
+export interface PageSnapshotJobOptions {
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly analytics: CoverageSource;
@@ -35,14 +35,14 @@ interface Kept {
  * quarter of an hour. The leader looks every ten seconds, by a few sums over what pages show, so that pages
  * that do not change cost nothing. Copies of pages that are gone are removed.
  */
-export class CopyKeeper {
-  readonly #options: CopyKeeperOptions;
+export class PageSnapshotJob {
+  readonly #options: PageSnapshotJobOptions;
   readonly #copies: PublicCopies;
   /** By page. What another leader kept is kept once more. */
   readonly #kept = new Map<string, Kept>();
   #list: readonly CopiedPage[] | undefined;
 
-  constructor(options: CopyKeeperOptions) {
+  constructor(options: PageSnapshotJobOptions) {
     this.#options = options;
     this.#copies = new PublicCopies(options.artifactStore);
   }

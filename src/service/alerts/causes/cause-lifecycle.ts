@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
-import type { AskedIncident } from '../../incidents/asked.ts';
+import type { RequestedIncident } from '../../incidents/requested-incident.ts';
+import { isCalm, leavesAt, notifyChannels, notifyOfMove, presentMembers } from './channel-notices.ts';
 import type { CauseContext, FailingCheck } from './failing-check.ts';
 import { causes } from './grouping/causes.ts';
 import type {
+  CauseEvent,
   CauseIncident,
   CauseMember,
   CauseNotice,
-  CourseStep,
-  News,
+  LifecycleStep,
   Notified,
   OpenCause,
 } from './open-cause.ts';
-import { isCalm, leavesAt, presentMembers, tellChannels, tellMoved } from './telling.ts';
 
 /**
- * The course of causes: what becomes of the news of checks that fail, are reminded of, and recover.
+ * The lifecycle of causes: how events of checks (a failure, a reminder, a recovery) change them.
  *
  * A check that starts to fail is held for a moment (see `holdMs`), so that what fails with it is notified
  * with it. Then it is grouped, with everything else that fails. It joins the open cause of its group, or
  * begins one. Each channel of its members is notified of a cause with the first member that concerns it; what
- * joins later, and what recovers while others fail still, is reported by name (see telling.ts). When all members that
+ * joins later, and what recovers while others fail still, is reported by name (see channel-notices.ts). When all members that
  * concern a channel have recovered, the channel is notified so, once; when all have, the cause is over. A
  * cause whose members fail at one location only, while their slots pass elsewhere, is over when that has
  * lasted for two intervals: lossy links and half-dead resolvers fail other checks each time.
@@ -44,27 +44,27 @@ const shortestCalmMs = 60_000;
 /** What some news, in their order, do to the open causes of an account. */
 export function advanceCauses(
   open: readonly OpenCause[],
-  news: readonly News[],
+  news: readonly CauseEvent[],
   {
     now,
     context,
     newId,
   }: { readonly now: number; readonly context: CauseContext; readonly newId: () => string },
-): CourseStep {
-  const course = new Course(open, now);
-  for (const one of news) course.hear(one);
-  course.lookAtLocations(context);
-  course.group(context, newId);
-  course.tell(context);
-  course.closeAndLeave();
-  course.resolveIncidents();
-  course.hurry();
-  return course;
+): LifecycleStep {
+  const lifecycle = new CauseLifecycle(open, now);
+  for (const one of news) lifecycle.apply(one);
+  lifecycle.lookAtLocations(context);
+  lifecycle.group(context, newId);
+  lifecycle.notifyChannels(context);
+  lifecycle.closeAndLeave();
+  lifecycle.resolveIncidents();
+  lifecycle.hurry();
+  return lifecycle;
 }
 
 type FreshMember = CauseMember & { readonly isDue: boolean };
 
-class Course implements CourseStep {
+class CauseLifecycle implements LifecycleStep {
   readonly notices: CauseNotice[] = [];
   readonly #causes = new Map<string, OpenCause>();
   readonly #before: ReadonlyMap<string, OpenCause>;
@@ -86,7 +86,7 @@ class Course implements CourseStep {
     return [...this.#causes.values()].filter((cause) => this.#before.get(cause.id) !== cause);
   }
 
-  hear(news: News): void {
+  apply(news: CauseEvent): void {
     const checkId = news.kind === 'failure' ? news.fact.checkId : news.checkId;
     const cause = this.#causeOf(checkId);
     if (news.kind === 'failure') {
@@ -181,16 +181,16 @@ class Course implements CourseStep {
   #leaveOthers(causeId: string, checkId: string): void {
     for (const cause of this.#open()) {
       if (cause.id === causeId || cause.isLocationsOwn) continue;
-      const told = tellMoved(cause, checkId, this.#now);
+      const told = notifyOfMove(cause, checkId, this.#now);
       this.notices.push(...told.notices);
       if (told.cause !== cause) this.#set(told.cause);
     }
   }
 
   /** Tells channels what has become of their causes. */
-  tell({ withheld }: CauseContext): void {
+  notifyChannels({ withheld }: CauseContext): void {
     for (const cause of this.#open()) {
-      const told = tellChannels(cause, this.#now, withheld ?? new Set());
+      const told = notifyChannels(cause, this.#now, withheld ?? new Set());
       this.notices.push(...told.notices);
       if (told.cause !== cause) this.#set(told.cause);
     }
@@ -314,12 +314,12 @@ class Course implements CourseStep {
 }
 
 /** The incidents that a member asks for. */
-function askedOf({ incident, ruleIds = [] }: CauseMember): AskedIncident[] {
+function askedOf({ incident, ruleIds = [] }: CauseMember): RequestedIncident[] {
   return [...(incident ? [incident] : []), ...ruleIds.map((ruleId) => ({ ruleId }))];
 }
 
 /** What an incident is about: no two of a cause are about the same. */
-function subjectOf(incident: AskedIncident): string {
+function subjectOf(incident: RequestedIncident): string {
   return 'ruleId' in incident ? `rule ${incident.ruleId}` : `service ${incident.serviceId}`;
 }
 

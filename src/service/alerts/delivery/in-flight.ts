@@ -15,7 +15,7 @@ const maxShared = 128;
 const maxInFlight = 1000;
 
 /** The notifications that a process has under way, and which of those that are due may begin. */
-export class UnderWay {
+export class InFlight {
   readonly #works = new Map<AlertNotificationRow, Promise<void>>();
   readonly #slow = new LruMap<number, true>(slowChannelsRemembered);
 

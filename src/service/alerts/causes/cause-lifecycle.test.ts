@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { advanceCauses } from './course.ts';
+import { advanceCauses } from './cause-lifecycle.ts';
 import type { FailingCheck } from './failing-check.ts';
-import type { News, OpenCause } from './open-cause.ts';
+import type { CauseEvent, OpenCause } from './open-cause.ts';
 
 const context = { unhealthy: new Map(), targetsAt: new Map(), parents: new Map() };
 
@@ -23,7 +23,7 @@ class Account {
   #ids = 0;
 
   /** Answers the notifications as `alert → channel`. */
-  hear(...news: News[]): string[] {
+  hear(...news: CauseEvent[]): string[] {
     this.now += 1_000;
     const newId = () => {
       this.#ids += 1;
@@ -40,7 +40,7 @@ class Account {
   }
 }
 
-const fails = (checkId: string, channelIds = [1], fields: Partial<FailingCheck> = {}): News => ({
+const fails = (checkId: string, channelIds = [1], fields: Partial<FailingCheck> = {}): CauseEvent => ({
   ...{
     kind: 'failure',
     fact: fact(checkId, fields),
@@ -50,14 +50,14 @@ const fails = (checkId: string, channelIds = [1], fields: Partial<FailingCheck> 
   },
   isDue: true,
 });
-const recovers = (checkId: string, channelIds = [1]): News => ({
+const recovers = (checkId: string, channelIds = [1]): CauseEvent => ({
   ...{ kind: 'recovery', checkId, alertId: `${checkId} recovers`, channelIds },
 });
-const reminds = (checkId: string): News => ({
+const reminds = (checkId: string): CauseEvent => ({
   ...{ kind: 'aside', checkId, alertId: `${checkId} still fails`, isReminder: true, channelIds: [1] },
 });
 
-describe('the course of a cause', () => {
+describe('the lifecycle of a cause', () => {
   it('notifies each channel once, and of its end when all that concern it have recovered', () => {
     const account = new Account();
     expect(account.hear(fails('a'), fails('b', [1, 2]))).toEqual(['a fails of a → 1', 'b fails of b → 2']);
@@ -133,7 +133,7 @@ describe('the course of a cause', () => {
     expect(account.hear(fails('a', [1], by('RESET')))).toEqual(['joined a → 1']);
     account.hear(recovers('a'));
     // What has another cause begins another one.
-    const other = { ...fails('a', [1], by('503', 'other.test')), alertId: 'a fails elsewhere' } as News;
+    const other = { ...fails('a', [1], by('503', 'other.test')), alertId: 'a fails elsewhere' } as CauseEvent;
     expect(account.hear(other)).toEqual(['a fails elsewhere of a → 1']);
     expect(account.open).toHaveLength(2);
     expect(account.hear(recovers('red'))).toEqual(['red recovers of a → 1']);
@@ -150,7 +150,7 @@ describe('the course of a cause', () => {
 
   it('holds what is not due, unless something with its cause is', () => {
     const account = new Account();
-    const early = { ...fails('a'), isDue: false } as News;
+    const early = { ...fails('a'), isDue: false } as CauseEvent;
     expect(account.hear(early)).toEqual([]);
     expect(account.open).toEqual([]);
     expect(account.hear(early, fails('b', [1], { host: 'other.test' }))).toEqual(['b fails of b → 1']);
@@ -186,9 +186,13 @@ describe('the course of a cause', () => {
       description: '',
       notifySubscribers: false,
     } as const;
-    const step = (open: OpenCause[], ...news: News[]) =>
+    const step = (open: OpenCause[], ...news: CauseEvent[]) =>
       advanceCauses(open, news, { now: 1, context, newId: () => 'cause' });
-    const begun = step([], { ...fails('a'), incident } as News, { ...fails('b'), incident } as News);
+    const begun = step(
+      [],
+      { ...fails('a'), incident } as CauseEvent,
+      { ...fails('b'), incident } as CauseEvent,
+    );
     expect(begun.incidents.map(({ kind }) => kind)).toEqual(['open']);
     const one = step([...begun.changed], recovers('a'));
     expect(one.incidents).toEqual([]);
@@ -198,9 +202,9 @@ describe('the course of a cause', () => {
   });
 
   it('asks each rule of its members once, and lets it know with the last one that it concerns', () => {
-    const step = (open: OpenCause[], ...news: News[]) =>
+    const step = (open: OpenCause[], ...news: CauseEvent[]) =>
       advanceCauses(open, news, { now: 1, context, newId: () => 'cause' });
-    const by = (checkId: string, ruleIds: string[]) => ({ ...fails(checkId), ruleIds }) as News;
+    const by = (checkId: string, ruleIds: string[]) => ({ ...fails(checkId), ruleIds }) as CauseEvent;
     const asked = ({ incidents }: ReturnType<typeof step>) =>
       incidents.map(({ kind, incident }) => [kind, incident.checkId, incident.incident]);
     const begun = step([], by('a', ['shop']), by('b', ['shop', 'all']), by('c', []));

@@ -6,7 +6,7 @@ import { peerText } from './peer.ts';
 import { type RunView, viewOf } from './run-view.ts';
 
 /** What rules look at: the newest failure, and what passed before it. */
-export interface Case {
+export interface AnalysisInput {
   readonly evidence: Evidence;
   readonly run: RunView;
   /** The last run that passed; at the same location where there is one. */
@@ -25,7 +25,7 @@ export interface Case {
 }
 
 /** Undefined where no failing result is left to look at. */
-export function caseOf(evidence: Evidence): Case | undefined {
+export function analysisInput(evidence: Evidence): AnalysisInput | undefined {
   const [newest] = evidence.failing;
   if (!newest) return undefined;
   const run = viewOf(newest);
@@ -55,12 +55,12 @@ function targetOf({ host, address, peer }: RunView, { check }: Evidence): string
 }
 
 /** What failed, by its name alone: "the location", where the verdict says "the location, not the target". */
-export function failedPart({ verdict }: Pick<Case, 'verdict'>): string {
+export function failedPart({ verdict }: Pick<AnalysisInput, 'verdict'>): string {
   return verdict.part;
 }
 
 /** Whom it concerns, in one sentence. */
-export function impactOf({ passesAt, run }: Case, everywhere: string): string {
+export function impactOf({ passesAt, run }: AnalysisInput, everywhere: string): string {
   if (passesAt.length === 0) return everywhere;
   return `The check passes at ${passesAt.join(', ')}: users outside ${run.result.location} may not be affected.`;
 }

@@ -4,7 +4,7 @@ import { leastOf } from '@picket/lib/bounds/extremes.ts';
 export const dayMs = 86_400_000;
 
 /** A stretch of time that has a partition. */
-export interface Stretch {
+export interface DayRange {
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
@@ -19,12 +19,12 @@ export function dayOf(atMs: number): number {
  * Stretches to be added so that there is one for today and for some days from then on. Between two that are
  * there, one is as long as there is room.
  */
-export function missingStretches(
-  present: readonly Stretch[],
+export function missingRanges(
+  present: readonly DayRange[],
   now: number,
   { aheadDays, lengthDays }: { readonly aheadDays: number; readonly lengthDays: number },
-): Stretch[] {
-  const missing: Stretch[] = [];
+): DayRange[] {
+  const missing: DayRange[] = [];
   const last = dayOf(now) + aheadDays * dayMs;
   for (let from = dayOf(now); from <= last; ) {
     const day = from;
@@ -42,6 +42,6 @@ export function missingStretches(
 }
 
 /** `results_2026_11_24`. */
-export function nameOf(table: string, { from }: Stretch): string {
+export function nameOf(table: string, { from }: DayRange): string {
   return `${table}_${new Date(from).toISOString().slice(0, 10).replaceAll('-', '_')}`;
 }

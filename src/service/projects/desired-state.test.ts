@@ -1,7 +1,7 @@
 import { DeploymentInput } from '@picket/protocol/projects/project.ts';
 import { describe, expect, it } from 'vitest';
+import { keyOf, parseDesiredState, withIds } from './desired-state.ts';
 import { typeNamedBy } from './kinds/named-types.ts';
-import { keyOf, readWished, withIds } from './wished.ts';
 
 const ref = (name: string) => ({ ref: name });
 const input = (resources: readonly object[], sharedFiles: readonly object[] = []) =>
@@ -13,14 +13,14 @@ describe('what a project wishes', () => {
     const chain = Array.from({ length: 3_000 }, (_, at) =>
       check(`c${at}`, at === 2_999 ? {} : { parentCheckIds: [ref(`c${at + 1}`)] }),
     );
-    const { resources } = readWished(input(chain));
+    const { resources } = parseDesiredState(input(chain));
     expect(resources.map(({ logicalId }) => logicalId)).toEqual(
       chain.map(({ logicalId }) => logicalId).reverse(),
     );
   });
 
   it('knows by its field which type a ref means, and puts ids in the place of names', () => {
-    const project = readWished(
+    const project = parseDesiredState(
       input([
         { type: 'check-group', logicalId: 'same', payload: {} },
         check('same', { groupId: ref('same') }),
@@ -46,7 +46,7 @@ describe('what a project wishes', () => {
   });
 
   it('gives checks the files that they name, and the locations that they are assigned to', () => {
-    const { resources } = readWished(
+    const { resources } = parseDesiredState(
       input(
         [
           check('c', { dependencies: [1], setupScriptDependencies: [0, 1] }),
@@ -118,7 +118,7 @@ describe('what a project wishes', () => {
       '"physicalId" is only for resources with "member": false',
     ],
   ])('refuses %s', (_name, resources, files, message) => {
-    expect(() => readWished(input(resources, files))).toThrow(message);
+    expect(() => parseDesiredState(input(resources, files))).toThrow(message);
   });
 
   it.each(['../up.ts', '/etc/passwd', 'a/../../b.ts', 'a\\b.ts', 'C:/x.ts', 'a\0.ts'])(

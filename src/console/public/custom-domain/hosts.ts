@@ -5,7 +5,7 @@ import type { Logger } from '@picket/lib/log.ts';
 import type { DomainProof } from '@picket/service/custom-domains/domain-proof.ts';
 
 /** What answers at a host name. */
-export interface OwnHost {
+export interface PageHost {
   readonly kind: 'status page' | 'dashboard';
   readonly address: string;
   /** Whether the name is proven now; not while a page only goes on answering at it for some time. */
@@ -17,14 +17,14 @@ const freshMs = 5_000;
 /** How long a request waits for the list; then the one before counts. */
 const patienceMs = 2_000;
 
-export interface OwnHostsOptions {
+export interface CustomDomainHostsOptions {
   readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   readonly logger: Logger;
   readonly proof: Pick<DomainProof, 'isOwn' | 'serviceHost'>;
   /** The host names at which pages answer, from the database. */
-  readonly load: () => Promise<ReadonlyMap<string, OwnHost>>;
+  readonly load: () => Promise<ReadonlyMap<string, PageHost>>;
   /** Those that were kept for when the database does not answer. */
-  readonly recall: () => Promise<ReadonlyMap<string, OwnHost>>;
+  readonly recall: () => Promise<ReadonlyMap<string, PageHost>>;
 }
 
 /**
@@ -32,17 +32,17 @@ export interface OwnHostsOptions {
  * else's, whatever somebody wrote into a page; and where no such name is known, no page takes a host, since
  * it might be just that one.
  */
-export class OwnHosts {
-  readonly #options: OwnHostsOptions;
-  #hosts: ReadonlyMap<string, OwnHost> | undefined;
+export class CustomDomainHosts {
+  readonly #options: CustomDomainHostsOptions;
+  #hosts: ReadonlyMap<string, PageHost> | undefined;
   #loadedAtMs = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
 
-  constructor(options: OwnHostsOptions) {
+  constructor(options: CustomDomainHostsOptions) {
     this.#options = options;
   }
 
-  async find(named: string): Promise<OwnHost | undefined> {
+  async find(named: string): Promise<PageHost | undefined> {
     const host = named.toLowerCase().replace(/\.$/, '');
     const { proof } = this.#options;
     if (proof.serviceHost === undefined || proof.isOwn(host)) return undefined;
@@ -58,7 +58,7 @@ export class OwnHosts {
     return this.#hosts?.get(host);
   }
 
-  async #recall(): Promise<ReadonlyMap<string, OwnHost> | undefined> {
+  async #recall(): Promise<ReadonlyMap<string, PageHost> | undefined> {
     try {
       return await this.#options.recall();
     } catch (thrown) {

@@ -10,12 +10,12 @@ export interface RuleIncident {
 }
 
 /** What a failing check asks for. */
-export type AskedIncident = OwnIncident | RuleIncident;
+export type RequestedIncident = OwnIncident | RuleIncident;
 
 /** An incident that was asked for and not resolved yet, as the state of the check keeps it. */
 export interface TriggeredIncident {
   readonly triggerId: string;
-  readonly incident: AskedIncident;
+  readonly incident: RequestedIncident;
 }
 
 /** What the stored state of a check says of its incidents. Earlier builds knew of one at most. */

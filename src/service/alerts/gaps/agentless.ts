@@ -16,24 +16,24 @@ import { namesShown } from './watch.ts';
  */
 
 /** A record of slots that passed while the service was away. */
-export type AwayRun = Pick<RunRow, 'account_id' | 'check_id' | 'slot_at' | 'slot_count'>;
+export type AgentlessRun = Pick<RunRow, 'account_id' | 'check_id' | 'slot_at' | 'slot_count'>;
 
 /** What is recorded within this belongs to one absence: thousands of checks take some seconds. */
 const recordedWithinMs = 60_000;
 const minuteMs = 60_000;
-export const awayCause = 'service-away';
+export const agentlessCause = 'service-away';
 /** Of no location: nowhere anything was measured. */
 const everywhere = '';
 
 /**
- * Notes slots that passed while the service was away, in the transaction that records them. Checks that missed less
+ * Records slots that passed while the service was away, in the transaction that records them. Checks that missed less
  * than their settings call a gap do not count.
  *
  * @returns whether there are notifications to send.
  */
-export async function noteAway(
+export async function recordAgentless(
   repositories: Repositories,
-  missed: readonly AwayRun[],
+  missed: readonly AgentlessRun[],
   now: number,
 ): Promise<boolean> {
   const ids = [...new Set(missed.map((run) => run.check_id))];
@@ -55,7 +55,7 @@ export async function noteAway(
 /** Ends the absences of which everything is recorded. */
 export async function endAbsences(repositories: Repositories, now: number): Promise<boolean> {
   let hasNews = false;
-  for (const group of await repositories.gaps.groupsOf(awayCause)) {
+  for (const group of await repositories.gaps.groupsOf(agentlessCause)) {
     const begin = (await repositories.alerts.findMany([group.id])).get(group.id);
     if (begin && now - begin.created < recordedWithinMs && now >= begin.created) continue;
     const ended = await repositories.gaps.endGroup({ ...group, accountId: group.account_id });
@@ -86,14 +86,14 @@ function isHeard({ withheldAt }: AlertPolicy): boolean {
   return withheldAt([]) === null;
 }
 
-function isLong(run: AwayRun, { settings: { monitoringGap } }: AlertPolicy, now: number): boolean {
+function isLong(run: AgentlessRun, { settings: { monitoringGap } }: AlertPolicy, now: number): boolean {
   const { enabled, slots, minutes } = monitoringGap;
   return enabled && (run.slot_count >= slots || now - run.slot_at >= minutes * minuteMs);
 }
 
 interface Absence {
   readonly accountId: string;
-  readonly runs: readonly AwayRun[];
+  readonly runs: readonly AgentlessRun[];
   /** Of the checks, each once. */
   readonly policies: readonly AlertPolicy[];
   readonly now: number;
@@ -104,7 +104,7 @@ async function join(repositories: Repositories, absence: Absence): Promise<boole
   const [first, ...others] = policies.map((policy) => alertOf(policy, absence));
   if (!first) return false;
   const since = leastOf(absence.runs.map((run) => run.slot_at));
-  const place = { account_id: accountId, location: everywhere, cause: awayCause };
+  const place = { account_id: accountId, location: everywhere, cause: agentlessCause };
   const { group, isNew } = await repositories.gaps.group({
     ...place,
     id: first.id,
@@ -140,7 +140,7 @@ function alertOf({ check, groupName }: AlertPolicy, { runs, now }: Absence): Ale
     error: `Not measured from ${iso(since)} to ${iso(now)}: the service was not running. Look at its log and its host; on PostgreSQL, a second service process takes over when one stops.`,
   };
   return {
-    id: alertId(check.id, awayCause, String(since)),
+    id: alertId(check.id, agentlessCause, String(since)),
     account_id: check.accountId,
     check_id: check.id,
     alert_type: 'ALERT_GAP',

@@ -1,13 +1,13 @@
 import { whyUnmeasured } from '@picket/service/sessions/able-agents.ts';
 import type { TestSessionState } from '@picket/service/sessions/stored/test-session-store.ts';
-import type { NewsEvent } from './topic.ts';
+import type { LiveEventName } from './topic.ts';
 
 /** One thing that a run has to tell. */
-export interface News {
+export interface LiveEvent {
   /** What tells it from all other news of its suite. */
   readonly id: string;
   readonly run: { readonly sequenceId: string; readonly runId: string };
-  readonly event: NewsEvent;
+  readonly event: LiveEventName;
   /** JSON. */
   readonly payload: unknown;
   /** A result that has pictures which its follower fetches: it waits for those. */
@@ -18,9 +18,9 @@ export interface News {
  * Everything that a test session has to say so far, in the order in which it happened. A follower that got some
  * of it gets the rest; so nobody misses anything who comes late, or comes back.
  */
-export function newsOf({ session, runs, results, names }: TestSessionState): News[] {
+export function liveEventsOf({ session, runs, results, names }: TestSessionState): LiveEvent[] {
   const byRun = Map.groupBy(results, (result) => result.run_id);
-  return runs.flatMap((row): News[] => {
+  return runs.flatMap((row): LiveEvent[] => {
     const run = { sequenceId: row.sequence_id, runId: row.id };
     const own = byRun.get(row.id) ?? [];
     const { name, sourceFile, updatesSnapshots } = names.get(row.check_id) ?? unnamed(row.check_id);
@@ -30,8 +30,8 @@ export function newsOf({ session, runs, results, names }: TestSessionState): New
       // Where there is none the key is absent: clients look their check up by it.
       ...(sourceFile === null ? {} : { sourceFile }),
     };
-    const news: News[] = [];
-    const tell = (id: string, event: NewsEvent, payload: unknown, rest: Partial<News> = {}) =>
+    const news: LiveEvent[] = [];
+    const tell = (id: string, event: LiveEventName, payload: unknown, rest: Partial<LiveEvent> = {}) =>
       news.push({ id, run, event, payload, ...rest });
     if (own.length > 0 || row.state === 'leased' || row.first_leased_at !== null) {
       tell(`${row.id} run-start`, 'run-start', { sequenceId: row.sequence_id, checkRunId: row.check_run_id });

@@ -13,7 +13,7 @@ const namedCount = 5;
  * at once, as soon as the cause is calm. Checks that joined, and checks that have recovered while others fail still,
  * are reported by name, in one message a minute at most: new failures first. What is held back by now waits for its end.
  */
-export function tellChannels(
+export function notifyChannels(
   cause: OpenCause,
   now: number,
   withheld: ReadonlySet<string>,
@@ -26,7 +26,7 @@ export function tellChannels(
  * Ends what was reported of a check that fails by another cause now. That it had recovered is no news by then; that the
  * cause is over, since it was the last, is.
  */
-export function tellMoved(cause: OpenCause, checkId: string, now: number) {
+export function notifyOfMove(cause: OpenCause, checkId: string, now: number) {
   return tellEach(cause, (one) => {
     const isTold = untoldOf(cause, one).recovered.some((member) => checkIdOf(member) === checkId);
     if (one.isOver || !isTold) return { one };
@@ -49,7 +49,7 @@ function tellEach(cause: OpenCause, tell: (one: Notified) => Told) {
 }
 
 /** When time alone makes something of an open cause to be reported, or null. */
-export function nextTellingAt(cause: OpenCause, withheld: ReadonlySet<string>): number | null {
+export function nextNoticeAt(cause: OpenCause, withheld: ReadonlySet<string>): number | null {
   if (cause.isLocationsOwn) return null;
   const times = cause.notified.flatMap((one) => {
     const concerned = concernedOf(cause, one);

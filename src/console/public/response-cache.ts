@@ -9,7 +9,7 @@ const patienceMs = 2_000;
 const pauseMs = 5_000;
 const keptBytes = 64 * 1024 * 1024;
 
-export interface Kept<T> {
+export interface CachedResponse<T> {
   readonly value: T;
   /** The present one could not be made: this is what was so before. */
   readonly isStale: boolean;
@@ -33,7 +33,7 @@ interface Entry<T> {
  * none and cannot make one, what was kept elsewhere (`recall`) is given as a stale one. What `recall` throws is
  * passed on: the old answer is not for this reader any more.
  */
-export class KeptAnswers<T> {
+export class ResponseCache<T> {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   readonly #isBetterOld: (thrown: unknown) => boolean;
   readonly #entries: LruMap<string, Entry<T> | null>;
@@ -50,7 +50,11 @@ export class KeptAnswers<T> {
   }
 
   /** @throws what `make` throws when there is no old answer to give. */
-  async get(key: string, make: () => Promise<T>, recall?: () => Promise<T | undefined>): Promise<Kept<T>> {
+  async get(
+    key: string,
+    make: () => Promise<T>,
+    recall?: () => Promise<T | undefined>,
+  ): Promise<CachedResponse<T>> {
     const entry = this.#entries.get(key) ?? null;
     const nowMs = this.#clock.monotonicMs();
     if (!entry) return this.#first(key, make, recall);
@@ -78,7 +82,7 @@ export class KeptAnswers<T> {
     key: string,
     make: () => Promise<T>,
     recall: (() => Promise<T | undefined>) | undefined,
-  ): Promise<Kept<T>> {
+  ): Promise<CachedResponse<T>> {
     const making = this.#make(key, make);
     if (!recall) return { value: await making, isStale: false };
     const made = await this.#patiently(making);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildWaitingRoom } from '../../../src/console/public/waiting-room.ts';
+import { buildConcurrencyGate } from '../../../src/console/public/concurrency-gate.ts';
 import { DirectoryStore } from '../../../src/platform/artifact-store/directory-store.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
@@ -38,7 +38,7 @@ afterAll(async () => {
 /** What a service that waits for its database answers. */
 async function waitingRoom() {
   const artifactStore = await DirectoryStore.open(artifacts.path);
-  return buildWaitingRoom({ artifactStore, clock, logger: quietLogger, publicUrl, trustedProxies: [] });
+  return buildConcurrencyGate({ artifactStore, clock, logger: quietLogger, publicUrl, trustedProxies: [] });
 }
 
 const at = (host: string, url: string, headers: Readonly<Record<string, string>> = {}, app = harness.app) =>

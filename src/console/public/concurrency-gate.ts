@@ -8,12 +8,12 @@ import { DomainProof } from '@picket/service/custom-domains/domain-proof.ts';
 import { PublicCopies } from '@picket/service/pages/public-copies.ts';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { readAssets, serveAssets } from '../assets.ts';
-import { OwnHosts } from './own-host/hosts.ts';
-import { addOwnHosts, copiedHosts, markPages } from './own-host/routes.ts';
+import { CustomDomainHosts } from './custom-domain/hosts.ts';
+import { addCustomDomains, copiedHosts, markPages } from './custom-domain/routes.ts';
 import { addStatusPages } from './routes.ts';
 import { StatusPageSource } from './status-source.ts';
 
-export interface WaitingRoomDeps {
+export interface ConcurrencyGateDeps {
   readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -26,7 +26,7 @@ export interface WaitingRoomDeps {
  * What a service answers that was started and waits for its database: status pages from their copies, and
  * 503 to everything else.
  */
-export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyInstance> {
+export async function buildConcurrencyGate(deps: ConcurrencyGateDeps): Promise<FastifyInstance> {
   const { logger, artifactStore, clock, publicUrl, artifactsUrl, trustedProxies } = deps;
   const app = Fastify({
     loggerInstance: logger.child({}, { level: 'silent' }) as FastifyBaseLogger,
@@ -45,8 +45,8 @@ export async function buildWaitingRoom(deps: WaitingRoomDeps): Promise<FastifyIn
     limits: undefined,
   });
   const recall = async () => copiedHosts(await copies.list());
-  addOwnHosts(app, {
-    hosts: new OwnHosts({
+  addCustomDomains(app, {
+    hosts: new CustomDomainHosts({
       clock,
       logger,
       proof: new DomainProof({ publicUrl, artifactsUrl }),

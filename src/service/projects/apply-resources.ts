@@ -7,24 +7,24 @@ import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { idOf } from '@picket/protocol/projects/kind.ts';
 import type { Change, PhysicalId } from '@picket/protocol/projects/project.ts';
+import {
+  type DesiredProject,
+  type DesiredResource,
+  keyOf,
+  type Named,
+  problemOf,
+  ResourceError,
+  withIds,
+  withoutEmpty,
+} from './desired-state.ts';
 import { type Departure, departures } from './differences.ts';
 import { isKind, kinds, physicalIdOf } from './kinds/index.ts';
 import { type Body, differs, type ResourceKind } from './kinds/kind.ts';
 import { ownerOf, subscriptionId, subscriptionIn } from './subscriptions.ts';
 import type { ProjectResourceRow } from './tables.ts';
 import { vacated } from './vacating.ts';
-import {
-  keyOf,
-  type Named,
-  problemOf,
-  ResourceError,
-  type Wished,
-  type WishedProject,
-  withIds,
-  withoutEmpty,
-} from './wished.ts';
 
-export interface CarriedOut {
+export interface AppliedResources {
   readonly changes: readonly Change[];
   /** What stands for the resources of the project now. */
   readonly rows: readonly Omit<ProjectResourceRow, 'project_id'>[];
@@ -36,7 +36,7 @@ interface Work {
   readonly repositories: Repositories;
   readonly operations: Operations;
   readonly accountId: string;
-  readonly wished: WishedProject;
+  readonly desired: DesiredProject;
   /** What the project has so far. */
   readonly rows: readonly ProjectResourceRow[];
   readonly preserve: boolean;
@@ -55,11 +55,11 @@ const mostProblems = 20;
  *
  * @throws AppError naming the resources, and the fields, that are refused.
  */
-export async function carryOut(work: Work): Promise<CarriedOut> {
-  return new Errand(work).run();
+export async function applyResources(work: Work): Promise<AppliedResources> {
+  return new Apply(work).run();
 }
 
-class Errand {
+class Apply {
   readonly #work: Work;
   readonly #ids = new Map<string, PhysicalId>();
   readonly #slugs = new Map<string, string>();
@@ -77,11 +77,11 @@ class Errand {
     this.#rowsByKey = new Map(work.rows.map((row) => [`${row.type} ${row.logical_id}`, row]));
   }
 
-  async run(): Promise<CarriedOut> {
-    const { wished, rows, preserve, onProgress } = this.#work;
-    for (const named of wished.named) await this.#collect(() => this.#name(named));
-    const gone = departures(wished, rows, preserve);
-    const count = wished.resources.length + gone.first.length + gone.last.length;
+  async run(): Promise<AppliedResources> {
+    const { desired, rows, preserve, onProgress } = this.#work;
+    for (const named of desired.named) await this.#collect(() => this.#name(named));
+    const gone = departures(desired, rows, preserve);
+    const count = desired.resources.length + gone.first.length + gone.last.length;
     let done = 0;
     const step = async (take: () => Promise<void>) => {
       await this.#collect(take);
@@ -90,7 +90,7 @@ class Errand {
     };
     for (const one of gone.first) await step(() => this.#remove(one));
     if (!this.#work.isDry) await this.#vacate(gone.last);
-    for (const one of wished.resources) await step(() => this.#write(one));
+    for (const one of desired.resources) await step(() => this.#write(one));
     for (const one of gone.last) await step(() => this.#remove(one));
     if (this.#problems.length > 0) throw together(this.#problems);
     return { changes: this.#changes, rows: this.#written, createdCheckIds: this.#created };
@@ -98,12 +98,12 @@ class Errand {
 
   /** Has pages give up the addresses that others of the project get. */
   async #vacate(gone: readonly Departure[]): Promise<void> {
-    const { wished, rows, operations } = this.#work;
-    const written = new Set(wished.resources.map(keyOf));
+    const { desired, rows, operations } = this.#work;
+    const written = new Set(desired.resources.map(keyOf));
     const deleted = gone.filter(({ change }) => change.action === 'DELETE').map(({ row }) => row);
     const present = rows.filter((row) => written.has(`${row.type} ${row.logical_id}`));
     const look = (kind: ResourceKind, id: PhysicalId) => this.#stored(kind, id);
-    for (const { kind, id, body } of await vacated(wished.resources, [...present, ...deleted], look)) {
+    for (const { kind, id, body } of await vacated(desired.resources, [...present, ...deleted], look)) {
       if (kind.routes.update)
         await operations.callAny(kind.routes.update, { params: { [kind.key]: id }, body });
     }
@@ -131,31 +131,31 @@ class Errand {
         `names no ${type} of the account: ${physicalId}`,
       );
     }
-    this.#note(type, logicalId, physicalId, 0);
+    this.#record(type, logicalId, physicalId, 0);
     if (type === 'private-location') this.#slugs.set(logicalId, String(stored.slugName));
   }
 
-  async #write(wished: Wished): Promise<void> {
-    const { type, logicalId, index } = wished;
+  async #write(desired: DesiredResource): Promise<void> {
+    const { type, logicalId, index } = desired;
     if (isKind(type)) {
-      await naming(wished, () => this.#writeResource(wished, kinds[type]));
+      await naming(desired, () => this.#writeResource(desired, kinds[type]));
     } else {
-      await naming(wished, () => this.#subscribe(wished));
+      await naming(desired, () => this.#subscribe(desired));
     }
-    if (!this.#ids.has(keyOf(wished))) {
+    if (!this.#ids.has(keyOf(desired))) {
       throw problemOf({ type, logicalId }, index)('payload', 'could not be written');
     }
   }
 
-  async #writeResource(wished: Wished, kind: ResourceKind): Promise<void> {
-    const { type, logicalId } = wished;
-    const row = this.#rowsByKey.get(keyOf(wished));
+  async #writeResource(desired: DesiredResource, kind: ResourceKind): Promise<void> {
+    const { type, logicalId } = desired;
+    const row = this.#rowsByKey.get(keyOf(desired));
     const id = row && physicalIdOf(type, row.physical_id);
     const present = id === undefined ? undefined : await this.#stored(kind, id);
     // Ids of what is there already are known even where its payload is refused.
-    this.#ids.set(keyOf(wished), (present && id) ?? this.#placeholder(kind));
-    const payload = withIds(wished, this.#work.wished.names, (key) => this.#idOf(key));
-    const assigned = this.#assigned((kind.bodyOf ?? same)(payload), wished);
+    this.#ids.set(keyOf(desired), (present && id) ?? this.#placeholder(kind));
+    const payload = withIds(desired, this.#work.desired.names, (key) => this.#idOf(key));
+    const assigned = this.#assigned((kind.bodyOf ?? same)(payload), desired);
     const kept = kind.keepsFirst && present ? kind.keeping?.(assigned, present) : undefined;
     const route = kind.bodyRoute?.(assigned) ?? kind.routes.create;
     const body = withoutEmpty(route, kept ?? assigned);
@@ -165,10 +165,10 @@ class Errand {
     const { alertChannelSubscriptions, ...others } = parsed as Body & { alertChannelSubscriptions?: unknown };
     const whole =
       body.alertChannelSubscriptions === undefined ? others : { ...others, alertChannelSubscriptions };
-    this.#bodies.set(this.#idOf(keyOf(wished)), whole);
+    this.#bodies.set(this.#idOf(keyOf(desired)), whole);
     if (this.#work.isDry) await kind.judge?.(whole, (of, named) => this.#lookUp(of, named));
     if (!present || id === undefined) {
-      await this.#create(wished, kind, body);
+      await this.#create(desired, kind, body);
       return;
     }
     const { repositories, accountId } = this.#work;
@@ -176,18 +176,18 @@ class Errand {
     const complete = kind.keeping?.(whole, present, addresses) ?? whole;
     if (kind.isReplaced?.(complete, present)) {
       await this.#delete(kind, { type, logicalId, physicalId: id });
-      await this.#create(wished, kind, body);
+      await this.#create(desired, kind, body);
       return;
     }
-    this.#note(type, logicalId, id, 1, row?.import_id ?? null);
+    this.#record(type, logicalId, id, 1, row?.import_id ?? null);
     if (!differs(complete, present)) return;
     this.#changes.push({ type, logicalId, physicalId: id, action: 'UPDATE' });
     if (this.#work.isDry || !kind.routes.update) return;
     await this.#work.operations.callAny(kind.routes.update, { params: { [kind.key]: id }, body: complete });
   }
 
-  async #create(wished: Wished, kind: ResourceKind, body: Body): Promise<void> {
-    const { type, logicalId } = wished;
+  async #create(desired: DesiredResource, kind: ResourceKind, body: Body): Promise<void> {
+    const { type, logicalId } = desired;
     if (this.#work.isDry) {
       this.#changes.push({ type, logicalId, action: 'CREATE' });
       return;
@@ -198,22 +198,22 @@ class Errand {
     });
     const physicalId = idOf(kind, answer);
     this.#changes.push({ type, logicalId, physicalId, action: 'CREATE' });
-    this.#note(type, logicalId, physicalId, 1);
+    this.#record(type, logicalId, physicalId, 1);
     if (type === 'check' && answer.activated === true) this.#created.push(String(physicalId));
   }
 
   /** A body with the private locations that its resource is assigned to. */
-  #assigned(body: Body, { locations, type }: Wished): Body {
+  #assigned(body: Body, { locations, type }: DesiredResource): Body {
     if (type !== 'check' && type !== 'check-group') return body;
     const own = Array.isArray(body.privateLocations) ? (body.privateLocations as unknown[]) : [];
     const slugs = locations.map((logicalId) => this.#slugs.get(logicalId) ?? '');
     return { ...body, privateLocations: [...new Set([...own, ...slugs])] };
   }
 
-  async #subscribe(wished: Wished): Promise<void> {
-    const { type, logicalId } = wished;
-    const { repositories, operations, isDry, wished: project } = this.#work;
-    const payload = withIds(wished, project.names, (key) => this.#idOf(key));
+  async #subscribe(desired: DesiredResource): Promise<void> {
+    const { type, logicalId } = desired;
+    const { repositories, operations, isDry, desired: project } = this.#work;
+    const payload = withIds(desired, project.names, (key) => this.#idOf(key));
     const { alertChannelId, ...subscription } = payload;
     const {
       checkId = null,
@@ -228,7 +228,7 @@ class Errand {
       throw fieldError('payload', [{ key: 'alertChannelId', message: 'must name an alert channel' }]);
     }
     const id = subscriptionId({ alertChannelId, checkId, groupId });
-    this.#note(type, logicalId, id, 1, this.#rowsByKey.get(keyOf(wished))?.import_id ?? null);
+    this.#record(type, logicalId, id, 1, this.#rowsByKey.get(keyOf(desired))?.import_id ?? null);
     const isNew = this.#isMadeUp([alertChannelId, checkId, groupId]);
     const present = isNew ? undefined : await subscriptionIn(repositories, id);
     if (present?.activated === activated) return;
@@ -323,8 +323,8 @@ class Errand {
     return id;
   }
 
-  #note(
-    type: Wished['type'],
+  #record(
+    type: DesiredResource['type'],
     logicalId: string,
     id: PhysicalId,
     member: 0 | 1,

@@ -27,7 +27,7 @@ function hop(
  * A way of eight hops: named routers, silence, two ways at once. It ends at the target, or is refused before; or a
  * ninth answers in the name of the target, which forwards the probes.
  */
-export function wayDetail({
+export function routeDetail({
   isReached = true,
   isForwarded = false,
   thirdHop = '198.51.100.33',

@@ -15,7 +15,7 @@ import { typeNamedBy } from './kinds/named-types.ts';
 type Payload = Readonly<Record<string, unknown>>;
 
 /** A resource as the code wishes it. Its payload names others by `{ref}` still; files are in it. */
-export interface Wished {
+export interface DesiredResource {
   readonly type: ProjectResourceType;
   readonly logicalId: string;
   /** Where it stands in the request, for what is said of it. */
@@ -34,8 +34,8 @@ export interface Named {
 }
 
 /** A project as its code wishes it: every resource behind those that it names. */
-export interface WishedProject {
-  readonly resources: readonly Wished[];
+export interface DesiredProject {
+  readonly resources: readonly DesiredResource[];
   readonly named: readonly Named[];
   readonly names: Names;
 }
@@ -50,14 +50,14 @@ const deepestLevels = 64;
  *
  * @throws AppError VALIDATION_FAILED: names that stand twice, refs to nothing or in a circle, indexes of no file.
  */
-export function readWished({
+export function parseDesiredState({
   resources,
   sharedFiles,
-}: Pick<DeploymentInput, 'resources' | 'sharedFiles'>): WishedProject {
+}: Pick<DeploymentInput, 'resources' | 'sharedFiles'>): DesiredProject {
   requireOwnNames(resources);
   const names = new Names(resources);
   const named: Named[] = [];
-  const wished: Wished[] = [];
+  const desired: DesiredResource[] = [];
   const assigned = new Map<string, string[]>();
   let characters = 0;
   for (const [index, resource] of resources.entries()) {
@@ -85,9 +85,9 @@ export function readWished({
     if (characters > mostCharacters) {
       throw wrong('payload', 'makes the project too large: files count once for each check that names them');
     }
-    wished.push({ type, logicalId, index, payload, locations: [] });
+    desired.push({ type, logicalId, index, payload, locations: [] });
   }
-  const whole = wished.map((one) => ({ ...one, locations: assigned.get(keyOf(one)) ?? [] }));
+  const whole = desired.map((one) => ({ ...one, locations: assigned.get(keyOf(one)) ?? [] }));
   return { resources: inOrder(whole, names, resources), named, names };
 }
 
@@ -108,7 +108,7 @@ export function keyOf({
  * @param idOf the id of a resource by its key.
  */
 export function withIds(
-  { payload, type, logicalId, index }: Wished,
+  { payload, type, logicalId, index }: DesiredResource,
   names: Names,
   idOf: (key: string) => PhysicalId,
 ): Payload {
@@ -227,9 +227,13 @@ function assignmentOf(
 }
 
 /** Each behind those that it names: the order in which they can be created. */
-function inOrder(wished: readonly Wished[], names: Names, resources: readonly ProjectResource[]): Wished[] {
-  const byKey = new Map(wished.map((one) => [keyOf(one), one]));
-  const needs = (one: Wished): string[] => {
+function inOrder(
+  desired: readonly DesiredResource[],
+  names: Names,
+  resources: readonly ProjectResource[],
+): DesiredResource[] {
+  const byKey = new Map(desired.map((one) => [keyOf(one), one]));
+  const needs = (one: DesiredResource): string[] => {
     const wrong = problemOf(one, one.index);
     const refs = refsIn(one.payload, wrong).map(({ ref, field, path }) =>
       names.find(ref, { type: one.type, field }, (message) => wrong(path, message)),
@@ -237,7 +241,7 @@ function inOrder(wished: readonly Wished[], names: Names, resources: readonly Pr
     return [...refs, ...one.locations.map((logicalId) => keyOf({ type: 'private-location', logicalId }))];
   };
   const done = new Set<string>();
-  const ordered: Wished[] = [];
+  const ordered: DesiredResource[] = [];
   for (const first of byKey.keys()) {
     // Depth first, without recursion: a chain may be as long as the project.
     const open: { readonly key: string; readonly left: string[] }[] = [];

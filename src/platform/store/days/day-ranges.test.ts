@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missingStretches, nameOf } from './stretches.ts';
+import { missingRanges, nameOf } from './day-ranges.ts';
 
 const day = (of: number) => of * 86_400_000;
 const days = { aheadDays: 3, lengthDays: 1 };
@@ -7,7 +7,7 @@ const weeks = { aheadDays: 3, lengthDays: 7 };
 
 describe('partitions to be added', () => {
   it('are those of today and of three days after it', () => {
-    expect(missingStretches([], day(10) + 5, days)).toEqual(
+    expect(missingRanges([], day(10) + 5, days)).toEqual(
       [10, 11, 12, 13].map((from) => ({ from: day(from), to: day(from + 1) })),
     );
   });
@@ -15,18 +15,18 @@ describe('partitions to be added', () => {
   it('begin where those that are there end, and fill what is between them', () => {
     const before = { from: Number.NEGATIVE_INFINITY, to: day(11) };
     const later = { from: day(12), to: day(13) };
-    expect(missingStretches([before, later], day(10), days)).toEqual([
+    expect(missingRanges([before, later], day(10), days)).toEqual([
       { from: day(11), to: day(12) },
       { from: day(13), to: day(14) },
     ]);
   });
 
   it('of a week reach as far as there is room', () => {
-    expect(missingStretches([], day(10), weeks)).toEqual([{ from: day(10), to: day(17) }]);
-    expect(missingStretches([{ from: day(12), to: day(19) }], day(10), weeks)).toEqual([
+    expect(missingRanges([], day(10), weeks)).toEqual([{ from: day(10), to: day(17) }]);
+    expect(missingRanges([{ from: day(12), to: day(19) }], day(10), weeks)).toEqual([
       { from: day(10), to: day(12) },
     ]);
-    expect(missingStretches([{ from: day(8), to: day(14) }], day(10), weeks)).toEqual([]);
+    expect(missingRanges([{ from: day(8), to: day(14) }], day(10), weeks)).toEqual([]);
   });
 
   it('are called by their day', () => {

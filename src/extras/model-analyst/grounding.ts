@@ -38,13 +38,16 @@ const maxWords = 60;
 const plainMarks = /[\p{L}\p{N}\s.,;:()“”"'’-]/u;
 
 /** A piece of evidence, as a statement is judged against it. */
-export interface Shown {
+export interface EvidenceText {
   readonly id: string;
   readonly text: string;
 }
 
 /** The ids of the evidence that a statement is put together from; undefined where it says anything else. */
-export function passagesOf(statement: string, evidence: readonly Shown[]): readonly string[] | undefined {
+export function groundingOf(
+  statement: string,
+  evidence: readonly EvidenceText[],
+): readonly string[] | undefined {
   const words = tellingWords(statement);
   if (words.length === 0 || words.length > maxWords || !hasOnlyKnownMarks(statement, evidence))
     return undefined;
@@ -102,7 +105,7 @@ function tellingWords(text: string): string[] {
   return [...found].map(([word]) => word).filter((word) => !joining.has(word));
 }
 
-function hasOnlyKnownMarks(statement: string, evidence: readonly Shown[]): boolean {
+function hasOnlyKnownMarks(statement: string, evidence: readonly EvidenceText[]): boolean {
   for (const letter of statement) {
     if (!plainMarks.test(letter) && !evidence.some(({ text }) => text.includes(letter))) return false;
   }

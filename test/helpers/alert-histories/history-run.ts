@@ -9,7 +9,7 @@ import type { Sent } from './judge.ts';
 export const desks = { desk: 'd'.repeat(32), 'moved-desk': 'm'.repeat(32) } as const;
 
 /** One history on its way: an account of its own, and what its channels got. */
-export interface Course {
+export interface HistoryRun {
   readonly history: History;
   readonly accountId: string;
   readonly checkIds: string[];
@@ -26,7 +26,7 @@ export interface Course {
 }
 
 /** The histories of a service on their way: what people do in them. */
-export class Courses {
+export class HistoryRuns {
   readonly #store: ServiceHarness['store'];
   readonly #clock: Clock;
   readonly #beganAt: number;
@@ -40,7 +40,7 @@ export class Courses {
   }
 
   /** Makes the account of a history, and what it begins with. */
-  async begin(history: History): Promise<Course> {
+  async begin(history: History): Promise<HistoryRun> {
     const { accountId } = await addAccount(this.#store, this.#clock, 'Test');
     const call = this.#callerOf(accountId);
     const placeIds: string[] = [];
@@ -56,18 +56,18 @@ export class Courses {
     }
     const isGrouped = history.checks.some((check) => check.isGrouped);
     const group = isGrouped ? await call('createCheckGroup', {}, { name: 'group' }) : null;
-    const course: Course = {
+    const historyRun: HistoryRun = {
       ...{ history, accountId, deskId, placeIds, groupId: group?.id ?? null, nextDeed: 0 },
       ...{ checkIds: [], windowIds: new Map(), silenceIds: new Map(), remembered: new Set(), sent: [] },
     };
     for (const [index, { createdAt }] of history.checks.entries()) {
-      if (createdAt === 0) await this.#createCheck(course, index);
+      if (createdAt === 0) await this.#createCheck(historyRun, index);
     }
-    return course;
+    return historyRun;
   }
 
-  async #createCheck(course: Course, index: number): Promise<void> {
-    const check = course.history.checks[index];
+  async #createCheck(historyRun: HistoryRun, index: number): Promise<void> {
+    const check = historyRun.history.checks[index];
     if (!check) throw new Error('a history creates a check that it does not have');
     const { isHeartbeat, intervalMs, places, isParallel, escalationMinutes } = check;
     const heartbeat = {
@@ -82,12 +82,12 @@ export class Courses {
         doubleCheck: false,
       },
     };
-    course.checkIds[index] = await this.#people.createCheck(
-      course.accountId,
+    historyRun.checkIds[index] = await this.#people.createCheck(
+      historyRun.accountId,
       isHeartbeat ? 'HEARTBEAT' : 'URL',
       {
         ...{ name: `check ${index}`, tags: index % 2 === 0 ? ['even'] : [] },
-        groupId: check.isGrouped ? course.groupId : null,
+        groupId: check.isGrouped ? historyRun.groupId : null,
         ...(isHeartbeat ? { heartbeat } : ofRuns),
         useGlobalAlertSettings: false,
         alertSettings: {
@@ -108,27 +108,27 @@ export class Courses {
   }
 
   /** Does what is to be done by a time. */
-  async carryOut(course: Course, at: number): Promise<void> {
-    const { deeds } = course.history;
-    for (let next = deeds[course.nextDeed]; next && next.at <= at; next = deeds[course.nextDeed]) {
-      course.nextDeed += 1;
-      await this.#do(course, next.deed);
+  async perform(historyRun: HistoryRun, at: number): Promise<void> {
+    const { deeds } = historyRun.history;
+    for (let next = deeds[historyRun.nextDeed]; next && next.at <= at; next = deeds[historyRun.nextDeed]) {
+      historyRun.nextDeed += 1;
+      await this.#do(historyRun, next.deed);
     }
   }
 
-  async #do(course: Course, deed: Deed): Promise<void> {
-    const call = this.#callerOf(course.accountId);
+  async #do(historyRun: HistoryRun, deed: Deed): Promise<void> {
+    const call = this.#callerOf(historyRun.accountId);
     const iso = (at: number) => new Date(this.#beganAt + at).toISOString();
-    const id = 'check' in deed ? course.checkIds[deed.check] : undefined;
-    const change = (body: object) => this.#people.updateCheck(course.accountId, String(id), { ...body });
+    const id = 'check' in deed ? historyRun.checkIds[deed.check] : undefined;
+    const change = (body: object) => this.#people.updateCheck(historyRun.accountId, String(id), { ...body });
     const isGone = 'check' in deed && deed.kind !== 'create' && id === undefined;
     if (isGone) return;
     switch (deed.kind) {
       case 'create':
-        return this.#createCheck(course, deed.check);
+        return this.#createCheck(historyRun, deed.check);
       case 'delete':
-        await this.#people.deleteCheck(course.accountId, String(id));
-        delete course.checkIds[deed.check];
+        await this.#people.deleteCheck(historyRun.accountId, String(id));
+        delete historyRun.checkIds[deed.check];
         return;
       case 'mute':
       case 'unmute':
@@ -140,47 +140,47 @@ export class Courses {
         return change({ alertChannelSubscriptions: [] });
       case 'mute-group':
       case 'unmute-group':
-        return this.#changeGroup(course, { muted: deed.kind === 'mute-group' });
+        return this.#changeGroup(historyRun, { muted: deed.kind === 'mute-group' });
       case 'deactivate-group':
       case 'activate-group':
-        return this.#changeGroup(course, { activated: deed.kind === 'activate-group' });
+        return this.#changeGroup(historyRun, { activated: deed.kind === 'activate-group' });
       case 'open-window': {
         const effect = deed.isAll ? { silenceAllAlerts: true } : { silenceAlertsTags: ['even'] };
         const times = { startsAt: new Date(this.#clock.wallMs()).toISOString(), endsAt: iso(deed.endsAt) };
         const made = await call('createMaintenanceWindow', {}, { name: 'window', ...times, ...effect });
-        course.windowIds.set(deed.window, made.id);
+        historyRun.windowIds.set(deed.window, made.id);
         return;
       }
       case 'delete-window':
-        return call('deleteMaintenanceWindow', { id: course.windowIds.get(deed.window) });
+        return call('deleteMaintenanceWindow', { id: historyRun.windowIds.get(deed.window) });
       case 'end-window':
         return call(
           'createMaintenanceUpdate',
-          { id: course.windowIds.get(deed.window), maintenanceId: 1 },
+          { id: historyRun.windowIds.get(deed.window), maintenanceId: 1 },
           { status: 'COMPLETED', description: 'done' },
         );
       case 'silence': {
         const made = await call('createSilence', {}, { checkId: id, endsAt: iso(deed.endsAt) });
-        course.silenceIds.set(deed.silence, made.id);
+        historyRun.silenceIds.set(deed.silence, made.id);
         return;
       }
       case 'end-silence': {
-        const silenceId = course.silenceIds.get(deed.silence);
+        const silenceId = historyRun.silenceIds.get(deed.silence);
         if (silenceId !== undefined) await call('endSilence', { id: silenceId });
         return;
       }
       case 'move-channel':
         return call(
           'updateAlertChannel',
-          { id: course.deskId },
+          { id: historyRun.deskId },
           { config: { serviceKey: desks['moved-desk'] } },
         );
       case 'delete-channel':
-        return call('deleteAlertChannel', { id: course.deskId });
+        return call('deleteAlertChannel', { id: historyRun.deskId });
     }
   }
 
-  async #changeGroup({ accountId, groupId }: Course, body: object): Promise<void> {
+  async #changeGroup({ accountId, groupId }: HistoryRun, body: object): Promise<void> {
     if (groupId !== null) await this.#callerOf(accountId)('updateCheckGroup', { id: groupId }, body);
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { passagesOf } from './held.ts';
+import { groundingOf } from './grounding.ts';
 
 const evidence = [
   { id: 'E1', text: 'The target answered with status 500.' },
@@ -27,7 +27,7 @@ describe('a statement that is held', () => {
     ['The page does not show the basket of Zoë', ['E7']],
     ['Temperature -5 degrees', ['E8']],
   ])('%s', (statement, ids) => {
-    expect(passagesOf(statement, evidence)).toEqual(ids);
+    expect(groundingOf(statement, evidence)).toEqual(ids);
   });
 });
 
@@ -55,19 +55,19 @@ describe('a statement that says anything else', () => {
     ['letters that look alike', 'The tаrget answered with status 500'],
     ['very many words', 'The target answered with status 500. '.repeat(40)],
   ])('%s', (_what, statement) => {
-    expect(passagesOf(statement, evidence)).toBeUndefined();
+    expect(groundingOf(statement, evidence)).toBeUndefined();
   });
 
   it('is not held by evidence that it does not cite', () => {
-    expect(passagesOf('The target answered with status 500.', evidence.slice(1))).toBeUndefined();
-    expect(passagesOf('The target answered with status 500.', [])).toBeUndefined();
+    expect(groundingOf('The target answered with status 500.', evidence.slice(1))).toBeUndefined();
+    expect(groundingOf('The target answered with status 500.', [])).toBeUndefined();
   });
 });
 
 it('takes no long time, whatever it is given', () => {
   const long = [{ id: 'E1', text: 'a b c '.repeat(5_000) }];
-  expect(passagesOf('b c b c b c b c x', long)).toBeUndefined();
-  expect(passagesOf('-'.repeat(20_000), long)).toBeUndefined();
-  expect(passagesOf('a.'.repeat(20_000), long)).toBeUndefined();
-  expect(passagesOf('"'.repeat(600), [{ id: 'E1', text: `${'"'.repeat(10_000)} b c` }])).toBeUndefined();
+  expect(groundingOf('b c b c b c b c x', long)).toBeUndefined();
+  expect(groundingOf('-'.repeat(20_000), long)).toBeUndefined();
+  expect(groundingOf('a.'.repeat(20_000), long)).toBeUndefined();
+  expect(groundingOf('"'.repeat(600), [{ id: 'E1', text: `${'"'.repeat(10_000)} b c` }])).toBeUndefined();
 });

@@ -3,21 +3,21 @@ import { failure } from '../../../src/checks/contract/failure.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
 import { ConsoleStage } from '../../helpers/console/console-stage.ts';
-import { wayDetail } from '../../helpers/console/way-detail.ts';
+import { routeDetail } from '../../helpers/console/route-detail.ts';
 
 const hostile = '<img src=x onerror=alert(1)>';
 const message =
   'The way to 203.0.113.200 ends at hop 7 (203.0.113.77), which says: destination host prohibited';
 const reports: readonly Partial<ResultReport>[] = [
-  { detail: wayDetail(), responseTimeMs: 48 },
-  { detail: wayDetail(), responseTimeMs: 48 },
-  { detail: wayDetail({ thirdHop: '198.51.100.99', name: hostile }), responseTimeMs: 48 },
+  { detail: routeDetail(), responseTimeMs: 48 },
+  { detail: routeDetail(), responseTimeMs: 48 },
+  { detail: routeDetail({ thirdHop: '198.51.100.99', name: hostile }), responseTimeMs: 48 },
   {
-    detail: wayDetail({ isReached: false }),
+    detail: routeDetail({ isReached: false }),
     failure: failure('HOST_UNREACHABLE', message),
     errorMessages: [message],
   },
-  { detail: wayDetail({ isForwarded: true }), responseTimeMs: 49 },
+  { detail: routeDetail({ isForwarded: true }), responseTimeMs: 49 },
 ];
 
 let stage: ConsoleStage;

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { KeptAnswers } from './kept-answers.ts';
+import { ResponseCache } from './response-cache.ts';
 
 function stage() {
   const time = { nowMs: 0, isPatient: true };
-  const answers = new KeptAnswers<string>({
+  const answers = new ResponseCache<string>({
     clock: {
       monotonicMs: () => time.nowMs,
       sleep: () => (time.isPatient ? Promise.withResolvers<void>().promise : Promise.resolve()),

@@ -8,13 +8,13 @@ import type { Assets } from '../../assets.ts';
 import { path } from '../../html.ts';
 import { isStatusFile, sendPublicError, sendStatusFile } from '../routes.ts';
 import type { StatusPageSource } from '../status-source.ts';
-import type { OwnHost, OwnHosts } from './hosts.ts';
+import type { CustomDomainHosts, PageHost } from './hosts.ts';
 
 /** What is the same at every host: files of pages, and the links of mails. */
 const shared = /^\/(assets\/|favicon\.ico$|subscriptions\/)/;
 
-interface OwnHostDeps {
-  readonly hosts: OwnHosts;
+interface CustomDomainDeps {
+  readonly hosts: CustomDomainHosts;
   readonly source: StatusPageSource;
   readonly assets: Assets;
 }
@@ -47,7 +47,7 @@ function hasKey({ headers }: FastifyRequest): boolean {
  * page cuts nothing off. The console's own pages are not there, and its cookies mean nothing. Requests that name
  * any other host go their way.
  */
-export function addOwnHosts(app: FastifyInstance, { hosts, source, assets }: OwnHostDeps): void {
+export function addCustomDomains(app: FastifyInstance, { hosts, source, assets }: CustomDomainDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const own = await hosts.find(request.hostname);
     if (!own) return;
@@ -69,7 +69,7 @@ export function addOwnHosts(app: FastifyInstance, { hosts, source, assets }: Own
 
 /** Answers a request itself, or lets it pass to its route (undefined). */
 async function answer(
-  { kind, address }: OwnHost,
+  { kind, address }: PageHost,
   {
     assets,
     request,
@@ -107,7 +107,7 @@ export async function storedHosts(
   store: Pick<Store, 'statusPages' | 'customDomains' | 'serviceNames'>,
   proof: Pick<DomainProof, 'isAllowed'>,
   now: number,
-): Promise<ReadonlyMap<string, OwnHost>> {
+): Promise<ReadonlyMap<string, PageHost>> {
   const [rows, pages, names] = await Promise.all([
     store.customDomains.all(),
     store.statusPages.withOwnHost(),
@@ -116,7 +116,7 @@ export async function storedHosts(
   const called = new Set(names.map(({ name }) => name));
   const urls = new Map(pages.map(({ custom_domain: host, url }) => [host, url]));
   return new Map(
-    rows.flatMap((row): [string, OwnHost][] => {
+    rows.flatMap((row): [string, PageHost][] => {
       const { host } = row;
       const proven = proof.isAllowed(host) || isProven(row);
       if (!proven && (!isServing(row, now) || called.has(host))) return [];
@@ -130,7 +130,7 @@ export async function storedHosts(
 /** Those of status pages that there are copies of. */
 export function copiedHosts(
   pages: readonly { readonly address: string; readonly host: string | null }[],
-): ReadonlyMap<string, OwnHost> {
+): ReadonlyMap<string, PageHost> {
   return new Map(
     pages.flatMap(({ address, host }) =>
       host === null ? [] : [[host, { kind: 'status page', address, isProven: true }] as const],

@@ -1,9 +1,9 @@
 import { type Conclusion, shown } from '../conclusion.ts';
-import { type Case, impactOf } from '../seen/case.ts';
+import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
 /** A way that a traceroute monitor followed, and that does not end at the target. */
-export function endedWay(given: Case): Conclusion | undefined {
+export function endedRoute(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (!run.path || run.path.isComplete || (run.code !== 'NO_REPLY' && run.code !== 'HOST_UNREACHABLE')) {
     return undefined;
